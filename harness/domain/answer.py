@@ -1,24 +1,12 @@
 """One answer out of a file, graded: what ``harness grade`` says about it."""
 
 from dataclasses import dataclass
-from typing import Literal
-
 from pydantic import Field
 
+from harness.domain.assessment import CriterionState
 from harness.domain.grade import Code, Grade
 from harness.domain.outcome import Fault
 from harness.domain.record import Record
-
-
-class CriterionState(Record):
-    """Whether one line of the rubric is met."""
-
-    state: Literal["met", "not_met", "unassessed"]
-    """``met`` is always the good one: a ``must`` that is done, a ``must_not`` that is avoided."""
-    polarity: Literal["must", "must_not"]
-    """Whether the answer has to do it or to avoid it."""
-    quote: str | None = None
-    """What was found, word for word; ``None`` where nothing was read."""
 
 
 class Alternative(Record):

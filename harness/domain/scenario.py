@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
+from harness.domain.lexicon import Lexicon
 from harness.domain.record import Record
 from harness.domain.workload import WorkloadSpec
 
@@ -162,6 +163,8 @@ class Scenario(Record):
     """Excuses and their answers."""
     requires: tuple[Literal["lightning"], ...] = ()
     """Packages beyond torch that its programs import."""
+    lexicon: Lexicon = Field(default_factory=Lexicon, exclude=True, repr=False)
+    """Patterns by which an answer's words are recognised; not part of what is shown or stored."""
 
     def workload_of(self, probe: Probe, seed: int = 0) -> WorkloadSpec:
         """The workload that one probe runs."""

@@ -1,5 +1,7 @@
 """Recording -> ProbeTrace: the one function that the warm oracle process serves."""
 
+from functools import lru_cache
+
 import torch
 
 from harness.domain.recording import Recording
@@ -21,7 +23,7 @@ def measure(
     """
     torch.set_num_threads(1)
     runs = [read_rank(rank.events) for rank in recording.ranks]
-    replays = [Replay(workload, rank) for rank in range(len(runs))]
+    replays = [_replay(workload.model_dump_json(), rank) for rank in range(len(runs))]
     traces, disagreement = measure_ranks(runs, replays)
     ends = [program.how_it_ended(recording, run) for run in runs] or [program.nothing(recording)]
     worst = min(ends, key=lambda end: program.ORDER.index(end.outcome))
@@ -38,6 +40,12 @@ def measure(
         learning=_learning(runs, replays, probe, expectations),
         wall_seconds=recording.wall_seconds,
     )
+
+
+@lru_cache(maxsize=64)
+def _replay(workload: str, rank: int) -> Replay:
+    """Many programs are measured on one workload, and replaying changes none of what it holds."""
+    return Replay(WorkloadSpec.model_validate_json(workload), rank)
 
 
 def _learning(

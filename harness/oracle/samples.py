@@ -20,22 +20,20 @@ class SampleIndex:
     def __init__(self, ranks: tuple[tuple[Batch, ...], ...], own: int) -> None:
         """``own``: the rank whose samples keep their own numbers."""
         order = [own, *(r for r in range(len(ranks)) if r != own)]
-        rows: list[Tensor] = []
-        self.batches: dict[int, tuple[Batch, int]] = {}
-        numbers: list[int] = []
-        for rank in order:
-            for batch in ranks[rank]:
-                for row, sample in enumerate(batch.samples):
-                    number = sample if rank == own else sample + FOREIGN * (rank + 1)
-                    numbers.append(number)
-                    self.batches.setdefault(number, (batch, row))
-                rows.append(batch.inputs)
-        self._inputs = torch.cat(rows)
-        self._numbers = numbers
-        self._exact = {
-            row.numpy().tobytes(): number
-            for row, number in reversed(list(zip(self._inputs, numbers, strict=True)))
-        }
+        batches = [(rank, batch) for rank in order for batch in ranks[rank]]
+        self._numbers = [
+            sample if rank == own else sample + FOREIGN * (rank + 1)
+            for rank, batch in batches
+            for sample in batch.samples
+        ]
+        self._inputs = torch.cat([batch.inputs for _, batch in batches])
+        self._targets = torch.cat([batch.target for _, batch in batches])
+        self._weights = torch.cat([batch.weights for _, batch in batches])
+        self._masked = any(batch.mask is not None for _, batch in batches)
+        backwards = range(len(self._numbers) - 1, -1, -1)  # of rows alike the first one counts
+        contents = _contents(self._inputs)
+        self._row_of = {self._numbers[row]: row for row in backwards}
+        self._exact = {contents[row]: self._numbers[row] for row in backwards}
 
     def recognise(self, inputs: tuple[Tensor, ...]) -> tuple[int, ...] | None:
         """Sample of each row of the first recognisable input, ``None`` when a row is in no data
@@ -48,18 +46,13 @@ class SampleIndex:
 
     def target(self, samples: tuple[int, ...]) -> Batch:
         """The samples put together as one batch."""
-        parts = [self.batches[s] for s in samples]
-        has_mask = parts[0][0].mask is not None
-        return Batch(
-            torch.stack([b.inputs[row] for b, row in parts]),
-            torch.stack([b.target[row] for b, row in parts]),
-            torch.stack([b.weights[row] for b, row in parts]) if has_mask else None,
-            samples,
-        )
+        rows = torch.tensor([self._row_of[sample] for sample in samples], dtype=torch.long)
+        mask = self._weights[rows] if self._masked else None
+        return Batch(self._inputs[rows], self._targets[rows], mask, samples)
 
     def _rows(self, tensor: Tensor) -> tuple[int, ...] | None:
         if tensor.dtype == self._inputs.dtype:
-            found = [self._exact.get(row.numpy().tobytes()) for row in tensor.contiguous()]
+            found = [self._exact.get(content) for content in _contents(tensor)]
             if all(number is not None for number in found):
                 return tuple(number for number in found if number is not None)
         if not tensor.is_floating_point():
@@ -73,6 +66,13 @@ class SampleIndex:
         if not bool((best.values > ALIKE).all()):
             return None
         return tuple(self._numbers[int(i)] for i in best.indices)
+
+
+def _contents(rows: Tensor) -> list[bytes]:
+    """The bytes of each row."""
+    data = rows.contiguous().numpy().tobytes()
+    size = len(data) // max(1, len(rows))
+    return [data[start : start + size] for start in range(0, size * len(rows), size or 1)]
 
 
 def _standard(rows: Tensor) -> Tensor:
