@@ -29,6 +29,10 @@ class Probe(Record):
     """Overrides of the scenario's workload parameters."""
     workload: str | None = None
     """Another workload than the scenario's, for scenarios that compare two."""
+    reference_seconds: float | None = Field(default=None, gt=0.0)
+    """Median wall-clock time of the reference on two cores, where it is more than half a second.
+    A program may take twenty times as long, and never less than the sandbox's own limit.
+    """
 
 
 class Group(Record):

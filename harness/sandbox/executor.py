@@ -1,5 +1,7 @@
 """Candidate + workload -> Recording: one job in the jail, and its frames read back as typed events."""
 
+import math
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
@@ -16,6 +18,9 @@ from harness.sandbox.job import Job, Limits
 from harness.sandbox.order import WorkOrder
 from harness.sandbox.pool import Sandbox
 
+PATIENCE = 20
+"""How many times the reference's time a program may take."""
+
 
 class JailedExecutor:
     """Runs candidates in the sandbox. Thread-safe; a context manager."""
@@ -29,7 +34,6 @@ class JailedExecutor:
         candidate: Candidate,
         workload: WorkloadSpec,
         probe: Probe,
-        limits: Limits | None = None,
     ) -> Recording:
         """Run one candidate under one probe. Whatever it does ends in a recording."""
         order = WorkOrder(workload=workload)
@@ -39,7 +43,7 @@ class JailedExecutor:
             world_size=workload.world_size,
             seed=workload.seed,
         )
-        found = self._sandbox.execute(job, limits or Limits())
+        found = self._sandbox.execute(job, limits_of(probe))
         return _recording(probe.name, found)
 
     def machine(self) -> JailReport:
@@ -62,6 +66,17 @@ class JailedExecutor:
     ) -> None:
         """Close it."""
         self.close()
+
+
+def limits_of(probe: Probe) -> Limits:
+    """How long a program may take: a slow reference makes room for slow answers."""
+    usual = Limits()
+    seconds = PATIENCE * (probe.reference_seconds or 0.0)
+    return replace(
+        usual,
+        wall_seconds=max(usual.wall_seconds, seconds),
+        cpu_seconds=max(usual.cpu_seconds, 2 * math.ceil(seconds)),
+    )
 
 
 def _recording(probe: str, found: raw.RawRecording) -> Recording:
