@@ -1,35 +1,36 @@
-"""The story of a run. ``_grade`` is the pipeline, one line a stage; the rest keeps many going.
+"""The story of a run. ``_pipeline`` is one answer from question to grade, one line a stage.
 
-The drawing is in ``harness/__init__.py``.
+The drawing is in ``harness/__init__.py``; ``harness/workbench.py`` keeps many of them going.
 """
 
-import os
-import threading
-import traceback
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
 
 from harness import __version__
-from harness.agents.agent import Agent
+from harness.agents.agent import Agent, Unanswered
 from harness.agents.given import Given, Refused
 from harness.agents.scripted import BUGGY, REFERENCE
-from harness.domain.answer import Alternative, AnswerGrade, Batch
+from harness.agents.turns import has_second_turn, natural_part
+from harness.domain.answer import Alternative, AnswerGrade, Batch, Tally, Turn, code_of_alternatives
 from harness.domain.candidate import Candidate, NoCandidate
-from harness.domain.errors import UserError
-from harness.domain.grade import Grade, write_grade
+from harness.domain.grade import Code, Grade, write_grade
 from harness.domain.instruments import Instruments, OpenInstruments
 from harness.domain.outcome import Fault, Outcome
-from harness.domain.progress import Progress
 from harness.domain.run import Run, ScenarioResult
 from harness.domain.scenario import Bank, Probe, Scenario
+from harness.domain.stored import StoredAnswer, Told
 from harness.domain.trace import ProbeTrace, Trace
+from harness.domain.transcript import Transcript
 from harness.extraction import extract
 from harness.properties import judge
 from harness.rubric.execution import decided_by_execution
+from harness.store import RunFolder
+from harness.workbench import Ending, Ready, Settings, Story, Task, Tasks, Workbench
+
+__all__ = ["Settings", "ask_agent", "grade_answers", "jail_and_oracle", "regrade", "run_bank"]
 
 
 @contextmanager
@@ -44,20 +45,10 @@ def jail_and_oracle(jobs: int) -> Iterator[Instruments]:
         yield Instruments(executor, oracle, tuple(f"{g.name}: {g.detail}" for g in missing))
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How to run."""
-
-    seed: int = 0
-    """Offset added to every workload's seed."""
-    jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
-    """Executions at the same time."""
-    watch: Callable[[Progress], None] = lambda _: None
-    """Told about every start and end, from any thread, one call at a time."""
-
-
 def run_bank(
-    bank: Bank, settings: Settings, open_instruments: OpenInstruments = jail_and_oracle
+    bank: Bank,
+    settings: Settings,
+    open_instruments: OpenInstruments = jail_and_oracle,
 ) -> Outcome:
     """Let the bank check itself: each faulty loop and each fix, judged the same way.
 
@@ -65,234 +56,255 @@ def run_bank(
         UserError: this machine cannot run candidates.
     """
     started = perf_counter()
-    answers = [(scenario, agent) for scenario in bank.scenarios for agent in (BUGGY, REFERENCE)]
-    bench = _Bench(settings, total=2 * sum(len(s.probes) for s in bank.scenarios))
-    collected = bench.grade_all(answers, open_instruments)
-    results, faults = _sort_out(bank, collected.found)
-    run = Run(
+    found: dict[str, Told] = {}
+    tasks = [
+        Task(f"{scenario.id}/{agent.name}", scenario, agent)
+        for scenario in bank.scenarios
+        for agent in (BUGGY, REFERENCE)
+    ]
+
+    def note(told: Told) -> None:
+        found[told.stored.key] = told
+        settings.keep(told)
+
+    line = _Line(replace(settings, keep=note))
+    ending = line.work_through(tasks, len(tasks), open_instruments)
+    record = Run(
         harness_version=__version__,
         bank_digest=bank.digest,
-        torch_version=_torch_version(),
+        torch_version=torch_version(),
         seed=settings.seed,
-        results=results,
-        machine_notes=collected.notes,
+        results=tuple(_results(bank, found)),
+        machine_notes=ending.notes,
         seconds=perf_counter() - started,
     )
-    return Outcome(run, faults, collected.interrupted)
+    return Outcome(record, tuple(line.faults), ending.interrupted)
 
 
 def grade_answers(
     bank: Bank,
-    answers: Sequence[Given | Refused],
+    answers: Iterable[Given | Refused],
+    expected: int,
     settings: Settings,
     open_instruments: OpenInstruments = jail_and_oracle,
 ) -> Batch:
-    """Grade what agents have answered already, the same way. Raises as ``run_bank`` does."""
+    """Grade what agents have answered already, the same way. Raises as ``run_bank`` does.
+
+    ``expected``: about how many there are.
+    """
     known = {scenario.id: scenario for scenario in bank.scenarios}
-    given = [(known[a.scenario], a) for a in answers if isinstance(a, Given)]
-    bench = _Bench(settings, total=sum(len(scenario.probes) for scenario, _ in given))
-    collected = bench.grade_all(given, open_instruments) if given else _Collected()
-    told = (_tell(answer, known, collected.found) for answer in answers)
-    faults = (fault for graded in collected.found.values() for fault in graded.faults)
-    return Batch(tuple(filter(None, told)), tuple(faults), collected.interrupted)
-
-
-def _grade(scenario: Scenario, agent: Agent, bench: "_Bench") -> "_Graded":
-    """One answer from question to grade: the pipeline. Of alternatives a wrong one decides."""
-    transcript = agent.ask(scenario)
-    proposed = extract(transcript, scenario)
-    if isinstance(proposed, NoCandidate):
-        return _Graded(write_grade(scenario, agent.name, (), reason=proposed.reason))
-    tried = [_try(candidate, scenario, agent, bench) for candidate in proposed]
-    grades = [graded.grade for graded in tried if graded.grade is not None]
-    return _Graded(
-        grade=next((grade for grade in grades if grade.code == "wrong"), grades[0]),
-        faults=tuple(fault for graded in tried for fault in graded.faults),
-        alternatives=tuple(one for graded in tried for one in graded.alternatives),
+    tasks = (
+        Task(a.key, known[a.scenario], a, how=a.how, name=a.name)
+        if isinstance(a, Given)
+        else Ready(_refused(a))
+        for a in answers
     )
+    return _Line(settings).batch(tasks, expected, open_instruments)
 
 
-def _try(candidate: Candidate, scenario: Scenario, agent: Agent, bench: "_Bench") -> "_Graded":
-    """One program, executed, measured and judged."""
+def ask_agent(
+    bank: Bank,
+    agent: Agent,
+    trials: int,
+    settings: Settings,
+    open_instruments: OpenInstruments = jail_and_oracle,
+) -> Batch:
+    """Ask every question so many times, and grade the answers. Raises as ``run_bank`` does."""
+    tasks = [
+        Task(f"{scenario.id}/{trial}", scenario, agent, trial)
+        for trial in range(1, trials + 1)
+        for scenario in bank.scenarios
+    ]
+    return _Line(settings).batch(tasks, len(tasks), open_instruments)
 
-    def observe(probe: Probe) -> "_Observed":
-        started = perf_counter()
-        workload = scenario.workload_of(probe, bench.settings.seed)
-        recording = bench.tools.executor.execute(candidate, workload, probe)
-        measured = bench.tools.meter.measure(recording, workload, probe, scenario.expectations)
-        return measured, perf_counter() - started
 
-    measurements, seconds = zip(*bench.side_by_side(observe, scenario), strict=True)
-    trace = Trace(probes=measurements)
-    grade = write_grade(scenario, agent.name, judge(trace, scenario), seconds=sum(seconds))
-    tried = Alternative(origin=candidate.origin, program=candidate.program, grade=grade)
-    return _Graded(grade, tuple(_our_failures(grade, trace)), (tried,))
+def regrade(bank: Bank, run: RunFolder) -> Iterator[Told]:
+    """Judge the stored traces of a run anew; nothing is executed. An answer whose scenario the bank
+    does not have stays as it is.
+    """
+    known = {scenario.id: scenario for scenario in bank.scenarios}
+    for stored in run:
+        scenario = known.get(stored.answer.scenario or "")
+        yield Told(stored) if scenario is None else _judged_anew(stored, scenario, run)
 
 
-def _tell(answer: Given | Refused, known: "_Known", found: "_Found") -> AnswerGrade | None:
-    """What is said about one answer; nothing where Ctrl-C came first."""
-    if isinstance(answer, Refused):
-        return AnswerGrade(file=answer.name, error=answer.sentence)
-    graded = found.get((answer.scenario, answer.name))
-    if graded is None:
-        return None
-    runs = [one.grade.verdicts for one in graded.alternatives]
-    return AnswerGrade(
-        file=answer.name,
-        scenario=answer.scenario,
-        how=answer.how,
-        alternatives=graded.alternatives,
-        no_code=graded.grade.reason if graded.grade else None,
-        criteria=decided_by_execution(known[answer.scenario].rubric, runs),
-        error=None if graded.grade else f"a fault of the harness: {graded.faults[0].sentence}",
+# ------------------------------------------------------------------------------------ the pipeline
+
+
+class _Line:
+    """What every answer goes through, and who takes it at the end."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.faults: list[Fault] = []
+        self._settings = settings
+        self._tally = Tally()
+
+    def batch(self, tasks: Tasks[Told], expected: int, open_instruments: OpenInstruments) -> Batch:
+        ending = self.work_through(tasks, expected, open_instruments)
+        return Batch(self._tally, tuple(self.faults), ending.interrupted)
+
+    def work_through(
+        self, tasks: Tasks[Told], expected: int, open_instruments: OpenInstruments
+    ) -> Ending:
+        self._bench = Workbench(self._settings, expected)
+        story = Story(work=self._pipeline, failed=_failed, tell=self._take)
+        return self._bench.work_through(map(self._unless_stored, tasks), story, open_instruments)
+
+    def _pipeline(self, task: Task) -> Told:
+        """One answer from question to grade."""
+        try:
+            transcript = task.agent.ask(task.scenario, task.trial)
+        except Unanswered as unanswered:
+            return _unanswered(task, unanswered)
+        tried = self._tries(natural_part(transcript), task, turn="first")
+        if has_second_turn(transcript) and tried.code != "right":
+            tried = tried.or_as_asked_for(self._tries(transcript, task, turn="second"))
+        return _tell(task, transcript, tried)
+
+    def _tries(self, transcript: Transcript, task: Task, turn: Turn) -> "_Tries":
+        """Every program that an answer proposes, or why there is none."""
+        proposed = extract(transcript, task.scenario)
+        if isinstance(proposed, NoCandidate):
+            return _Tries(turn, no_code=proposed.reason)
+        return _Tries(turn, tuple(self._try(candidate, task) for candidate in proposed))
+
+    def _try(self, candidate: Candidate, task: Task) -> "_Tried":
+        """One program, executed, measured and judged."""
+        scenario, tools = task.scenario, self._bench.tools
+
+        def observe(probe: Probe) -> tuple[ProbeTrace, float]:
+            started = perf_counter()
+            workload = scenario.workload_of(probe, self._settings.seed)
+            recording = tools.executor.execute(candidate, workload, probe)
+            measured = tools.meter.measure(recording, workload, probe, scenario.expectations)
+            return measured, perf_counter() - started
+
+        probes, seconds = zip(*self._bench.side_by_side(observe, scenario.probes), strict=True)
+        trace = Trace(probes=probes)
+        verdicts = judge(trace, scenario)
+        grade = write_grade(scenario, task.agent.name, verdicts, seconds=sum(seconds))
+        alternative = Alternative(origin=candidate.origin, program=candidate.program, grade=grade)
+        return _Tried(alternative, trace)
+
+    def _unless_stored(self, item: Task | Ready[Told]) -> Task | Ready[Told]:
+        run = self._settings.run
+        if run is None or isinstance(item, Ready) or item.key not in run:
+            return item
+        stored = run[item.key]
+        return Ready(Told(stored, is_stored=True)) if stored.is_final else item
+
+    def _take(self, told: Told) -> None:
+        self.faults += told.faults
+        self._tally.count(told.stored.answer)
+        if self._settings.run is not None and told.is_worth_storing:
+            self._settings.run.add(told)
+        self._settings.keep(told)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """One program that was run."""
+
+    alternative: Alternative
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True)
+class _Tries:
+    """What an answer proposes up to one of its turns."""
+
+    turn: Turn
+    programs: tuple[_Tried, ...] = ()
+    no_code: str | None = None
+    repaired: bool = False
+
+    @property
+    def code(self) -> Code:
+        return code_of_alternatives([one.alternative for one in self.programs])
+
+    def or_as_asked_for(self, again: "_Tries") -> "_Tries":
+        """The first turn is judged when it can be; what the second one repairs is only noted."""
+        if self.code == "wrong":
+            return replace(self, repaired=again.code == "right")
+        return again if again.programs else self
+
+
+def _tell(task: Task, transcript: Transcript, tried: _Tries) -> Told:
+    alternatives = tuple(one.alternative for one in tried.programs)
+    verdicts = [alternative.grade.verdicts for alternative in alternatives]
+    answer = AnswerGrade(
+        file=task.called,
+        scenario=task.scenario.id,
+        how=task.how,
+        alternatives=alternatives,
+        no_code=tried.no_code,
+        turn=tried.turn,
+        repaired_on_request=tried.repaired,
+        criteria=decided_by_execution(task.scenario.rubric, verdicts),
     )
+    faults = (fault for one in tried.programs for fault in _our_failures(task, one.trace))
+    stored = _stored(task, answer).model_copy(update={"transcript": transcript})
+    return Told(stored, tuple(one.trace for one in tried.programs), tuple(faults))
 
 
-def _our_failures(grade: Grade, trace: Trace) -> Iterator[Fault]:
+def _stored(task: Task, answer: AnswerGrade) -> StoredAnswer:
+    return StoredAnswer(key=task.key, agent=task.agent.name, trial=task.trial, answer=answer)
+
+
+def _our_failures(task: Task, trace: Trace) -> Iterator[Fault]:
     for probe in trace.probes:
         if probe.program.ours:
             why = probe.program.message or "no reason was given"
-            yield Fault(grade.scenario, grade.agent, f"probe {probe.probe} did not complete: {why}")
+            sentence = f"probe {probe.probe} did not complete: {why}"
+            yield Fault(task.scenario.id, task.agent.name, sentence)
 
 
-@dataclass(frozen=True, slots=True)
-class _Graded:
-    grade: Grade | None
-    faults: tuple[Fault, ...] = ()
-    alternatives: tuple[Alternative, ...] = ()
+def _failed(task: Task, fault: Fault) -> Told:
+    error = f"a fault of the harness: {fault.sentence}"
+    answer = AnswerGrade(file=task.called, scenario=task.scenario.id, error=error)
+    return Told(_stored(task, answer), faults=(fault,))
 
 
-_Observed = tuple[ProbeTrace, float]
-_Stories = dict[tuple[str, str], Future[_Graded]]
-_Known = dict[str, Scenario]
-_Found = dict[tuple[str, str], _Graded]
+def _unanswered(task: Task, unanswered: Unanswered) -> Told:
+    error = f"no answer: {unanswered.why.sentence}"
+    answer = AnswerGrade(file=task.called, scenario=task.scenario.id, error=error)
+    return Told(_stored(task, answer).model_copy(update={"no_answer": unanswered.why}))
 
 
-@dataclass(frozen=True, slots=True)
-class _Collected:
-    found: _Found = field(default_factory=dict)
-    interrupted: bool = False
-    notes: tuple[str, ...] = ()
+def _refused(refused: Refused) -> Told:
+    answer = AnswerGrade(file=refused.name, error=refused.sentence)
+    return Told(StoredAnswer(key=refused.name, agent="", answer=answer), is_stored=True)
 
 
-class _Bench:
-    """Keeps as many executions going as there are jobs, and stops them all at Ctrl-C.
-
-    Stories wait in one pool for what they sent to the other, so that the probes of a single answer
-    use all cores as well as the answers of a whole bank do.
-    """
-
-    tools: Instruments
-
-    def __init__(self, settings: Settings, total: int) -> None:
-        self.settings = settings
-        self._stories = ThreadPoolExecutor(2 * settings.jobs + 2, "story")
-        self._probes = ThreadPoolExecutor(settings.jobs, "probe")
-        self._total = total
-        self._done = 0
-        self._running: list[str] = []
-        self._lock = threading.Lock()
-
-    def grade_all(
-        self, answers: Sequence[tuple[Scenario, Agent]], open_instruments: OpenInstruments
-    ) -> _Collected:
-        """Grades of all answers, or of those that were finished when Ctrl-C came."""
-        stories: _Stories = {}
-        notes: tuple[str, ...] = ()
-        interrupted = False
-        with ExitStack() as pools:  # left last: their threads end once the instruments are closed
-            pools.enter_context(self._stories)
-            pools.enter_context(self._probes)
-            try:
-                with open_instruments(self.settings.jobs) as self.tools:
-                    notes = self.tools.machine_notes
-                    try:
-                        self._tell_all(answers, stories)
-                    finally:
-                        self._drop_what_waits()
-            except KeyboardInterrupt:
-                interrupted = True
-        return _Collected(_finished(stories, only_grades=interrupted), interrupted, notes)
-
-    def side_by_side(
-        self, observe: Callable[[Probe], _Observed], scenario: Scenario
-    ) -> tuple[_Observed, ...]:
-        """All probes of a scenario, at the same time where there is room."""
-
-        def counted(probe: Probe) -> _Observed:
-            with self._counting(scenario.id):
-                return observe(probe)
-
-        futures = [self._probes.submit(counted, probe) for probe in scenario.probes]
-        return tuple(future.result() for future in futures)
-
-    def _tell_all(self, answers: Sequence[tuple[Scenario, Agent]], stories: _Stories) -> None:
-        for scenario, agent in answers:
-            future = self._stories.submit(_grade, scenario, agent, self)
-            stories[scenario.id, agent.name] = future
-        for future in as_completed(stories.values()):
-            if isinstance(error := future.exception(), UserError):
-                raise error  # the machine, not one scenario: nothing else would run either
-
-    def _drop_what_waits(self) -> None:
-        for pool in (self._stories, self._probes):
-            pool.shutdown(wait=False, cancel_futures=True)
-
-    @contextmanager
-    def _counting(self, scenario: str) -> Iterator[None]:
-        with self._lock:
-            self._running.append(scenario)
-            self._tell()
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._running.remove(scenario)
-                self._done += 1
-                self._tell()
-
-    def _tell(self) -> None:
-        running = tuple(dict.fromkeys(self._running))
-        self.settings.watch(Progress(self._done, max(self._done, self._total), running))
+def _judged_anew(stored: StoredAnswer, scenario: Scenario, run: RunFolder) -> Told:
+    traces = run.traces(stored)
+    grades = [write_grade(scenario, stored.agent, judge(trace, scenario)) for trace in traces]
+    alternatives = tuple(
+        old.model_copy(update={"grade": new.model_copy(update={"seconds": old.grade.seconds})})
+        for old, new in zip(stored.answer.alternatives, grades, strict=True)
+    )
+    criteria = decided_by_execution(scenario.rubric, [grade.verdicts for grade in grades])
+    answer = stored.answer.model_copy(update={"alternatives": alternatives, "criteria": criteria})
+    return Told(stored.model_copy(update={"answer": answer}), traces)
 
 
-def _finished(stories: _Stories, *, only_grades: bool) -> _Found:
-    """What came of each story. After Ctrl-C, errors are only what stopping them caused."""
-    found: _Found = {}
-    for (scenario, agent), story in stories.items():
-        error = CancelledError() if story.cancelled() else story.exception()
-        if error is None:
-            found[scenario, agent] = story.result()
-        elif not only_grades:
-            trace = "".join(traceback.format_exception(error))
-            sentence = f"{type(error).__name__}: {error}".partition("\n")[0]
-            found[scenario, agent] = _Graded(None, (Fault(scenario, agent, sentence, trace),))
-    return found
-
-
-def _sort_out(bank: Bank, found: _Found) -> tuple[tuple[ScenarioResult, ...], tuple[Fault, ...]]:
-    """Finished scenarios and faults, both in the bank's order."""
-    results: list[ScenarioResult] = []
-    faults: list[Fault] = []
+def _results(bank: Bank, found: dict[str, Told]) -> Iterator[ScenarioResult]:
+    """Scenarios of which both programs were graded, in the bank's order."""
     for scenario in bank.scenarios:
-        pair = [found.get((scenario.id, agent.name), _Graded(None)) for agent in (BUGGY, REFERENCE)]
-        faults += [fault for graded in pair for fault in graded.faults]
-        buggy, reference = (graded.grade for graded in pair)
-        if buggy is not None and reference is not None:
-            results.append(
-                ScenarioResult(
-                    scenario=scenario.id,
-                    title=scenario.title,
-                    suite=scenario.suite,
-                    declared=scenario.buggy_fails,
-                    buggy=buggy,
-                    reference=reference,
-                )
-            )
-    return tuple(results), tuple(faults)
+        pair = [found.get(f"{scenario.id}/{agent.name}") for agent in (BUGGY, REFERENCE)]
+        grades = [_bank_grade(told, scenario) for told in pair if told is not None]
+        if len(grades) == 2 and grades[0] is not None and grades[1] is not None:
+            yield ScenarioResult.of(scenario, grades[0], grades[1])
 
 
-def _torch_version() -> str:
+def _bank_grade(told: Told, scenario: Scenario) -> Grade | None:
+    answer = told.stored.answer
+    if answer.no_code is not None:
+        return write_grade(scenario, told.stored.agent, (), reason=answer.no_code)
+    return answer.deciding.grade if answer.alternatives else None
+
+
+def torch_version() -> str:
     """Asked of the package's metadata: this process never imports torch."""
     try:
         return version("torch")

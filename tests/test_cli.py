@@ -184,7 +184,7 @@ def test_a_name_that_does_not_exist_is_a_usage_error(fake, arguments, said):
         (["run", "--verbos"], "No such option: --verbos; did you mean --verbose?"),
         (["run", "--jobs", "0"], "Invalid value for '--jobs'"),
         (["run", "--seed", "x"], "Invalid value for '--seed'"),
-        (["show"], "Missing argument 'ID'."),
+        (["show"], "Missing argument 'ID|RUN'."),
         (["run", "extra"], "Got unexpected extra argument"),
     ],
 )

@@ -73,9 +73,10 @@ def test_criteria_that_execution_cannot_decide_stay_unassessed(bank, tmp_path):
 
     (line,) = objects(grade(bank, file, "--scenario", "alpha", "--json"))
 
-    assert line["criteria"] == {
-        "names-the-loss": {"state": "unassessed", "polarity": "must", "quote": None},
-        "clips-harder": {"state": "unassessed", "polarity": "must_not", "quote": None},
+    states = {name: (one["state"], one["polarity"]) for name, one in line["criteria"].items()}
+    assert states == {
+        "names-the-loss": ("unassessed", "must"),
+        "clips-harder": ("unassessed", "must_not"),
     }
 
 
@@ -160,6 +161,68 @@ def test_a_command_line_that_cannot_be_meant_is_exit_code_2(bank, tmp_path, opti
 
     assert (result.exit_code, result.stdout) == (2, "")
     assert sentence in result.stderr
+
+
+def test_a_stored_run_is_shown_and_judged_anew_without_executing(bank, tmp_path):
+    """Nothing is run: what it would be run with is broken."""
+    files = written(tmp_path, a=RIGHT, b=WRONG)
+    run = tmp_path / "run"
+    stored = grade(bank, *files, "--scenario", "alpha", "--json", "--out", run)
+
+    shown = CliRunner().invoke(app, ["show", str(run), "--json"])
+    command = ["regrade", str(run), "--bank", str(bank.folder), "--json"]
+    again = CliRunner().invoke(app, command, obj=pytest.fail)
+
+    assert (stored.exit_code, again.exit_code, shown.exit_code) == (1, 1, 0)
+    assert objects(again) == objects(stored) == objects(shown)
+
+
+def test_what_is_stored_is_not_executed_again(bank, tmp_path):
+    """The second time only the new file is run, and all answers are told, in order."""
+    seen = []
+    files = written(tmp_path, a=RIGHT, b=WRONG)
+    options = ["--scenario", "alpha", "--json", "--out", tmp_path / "run"]
+    grade(bank, *files, *options)
+    (new,) = written(tmp_path, c=RIGHT)
+
+    result = grade(bank, *files, new, *options, before=lambda c, *_: seen.append(c.origin))
+
+    assert [line["code"] for line in objects(result)] == ["right", "wrong", "right"]
+    assert len(seen) == 2  # two probes of one answer
+    assert result.stderr == f"harness: 2 answers are in {tmp_path / 'run'} already\n"
+
+
+def test_a_file_that_changed_is_another_answer(bank, tmp_path):
+    """What is stored under its name says nothing about what it says now."""
+    options = ["--scenario", "alpha", "--json", "--out", tmp_path / "run"]
+    (file,) = written(tmp_path, a=RIGHT)
+    grade(bank, file, *options)
+    file.write_text(WRONG)
+
+    (line,) = objects(grade(bank, file, *options))
+
+    assert line["code"] == "wrong"
+
+
+def test_a_run_of_another_bank_is_refused(bank, tmp_path):
+    """Its answers would not belong together."""
+    (file,) = written(tmp_path, a=RIGHT)
+    options = ["--scenario", "alpha", "--out", tmp_path / "run"]
+    grade(bank, file, *options)
+    bank.edit("beta/scenario.yaml", "title: A loss", "title: Another loss")
+
+    result = grade(bank, file, *options)
+
+    assert result.exit_code == 2
+    assert "this run was made with bank_digest = " in result.stderr
+
+
+def test_strict_is_exit_code_4_where_there_is_nothing_to_judge(bank, tmp_path):
+    """A pipeline that needs an answer must not take silence for one."""
+    (file,) = written(tmp_path, a=NEITHER)
+
+    assert grade(bank, file, "--scenario", "alpha").exit_code == 0
+    assert grade(bank, file, "--scenario", "alpha", "--strict").exit_code == 4
 
 
 @pytest.mark.slow

@@ -160,13 +160,13 @@ def test_ctrl_c_while_the_instruments_warm_up_is_an_interrupted_run(tmp_path):
     assert outcome.run.results == ()
 
 
-def test_progress_counts_every_execution_and_names_what_runs(tmp_path):
+def test_progress_counts_every_answer_and_names_what_runs(tmp_path):
     """The last report says that all are done and none runs."""
     told: list[Progress] = []
 
     run_bank(three(tmp_path), Settings(jobs=2, watch=told.append), opens(FakeExecutor()))
 
-    assert told[-1] == Progress(done=12, total=12, running=())
+    assert told[-1] == Progress(done=6, total=6, running=())
     assert {name for progress in told for name in progress.running} == {"alpha", "beta", "gamma"}
     assert [p.done for p in told] == sorted(p.done for p in told)
 

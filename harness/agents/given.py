@@ -1,5 +1,6 @@
 """Answers that somebody already has: files with transcripts, as peers of the agents that are asked."""
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,13 @@ class Given:
     how: str
     """How that is known; empty when somebody said so."""
 
-    def ask(self, scenario: Scenario) -> Transcript:  # noqa: ARG002 (it has answered already)
+    @property
+    def key(self) -> str:
+        """Its name and what it says: a file that changed is another answer."""
+        said = f"{self.scenario}\n{self.transcript.model_dump_json()}"
+        return f"{self.name}#{hashlib.sha256(said.encode()).hexdigest()[:16]}"
+
+    def ask(self, scenario: Scenario, trial: int = 1) -> Transcript:  # noqa: ARG002 (answered already)
         """The answer that it gave."""
         return self.transcript
 

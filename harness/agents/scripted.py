@@ -15,7 +15,7 @@ class Scripted:
     name: Literal["buggy", "reference"]
     """Which program."""
 
-    def ask(self, scenario: Scenario) -> Transcript:
+    def ask(self, scenario: Scenario, trial: int = 1) -> Transcript:  # noqa: ARG002 (always the same)
         """The message, and an answer that holds the program in one block."""
         program = scenario.buggy if self.name == "buggy" else scenario.reference
         answer = f"This is the whole loop:\n\n{fence(program, 'python')}\n"

@@ -1,9 +1,12 @@
 """One answer out of a file, graded: what ``harness grade`` says about it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
+
 from pydantic import Field
 
-from harness.domain.assessment import CriterionState
+from harness.domain.assessment import CriterionState, Rationalized
 from harness.domain.grade import Code, Grade
 from harness.domain.outcome import Fault
 from harness.domain.record import Record
@@ -18,6 +21,18 @@ class Alternative(Record):
     """Exactly what was run."""
     grade: Grade
     """What came of it."""
+
+
+Turn = Literal["first", "second"]
+"""``second``: what came only after a runnable form was asked for."""
+
+
+def code_of_alternatives(alternatives: Sequence[Alternative]) -> Code:
+    """Wrong when any is wrong; otherwise what the first one is."""
+    if not alternatives:
+        return "none"
+    wrong = any(a.grade.code == "wrong" for a in alternatives)
+    return "wrong" if wrong else alternatives[0].grade.code
 
 
 class AnswerGrade(Record):
@@ -35,16 +50,24 @@ class AnswerGrade(Record):
     """Why there is no code."""
     criteria: dict[str, CriterionState] = Field(default_factory=dict)
     """Each line of the rubric, by its id."""
+    rationalizations: tuple[Rationalized, ...] = ()
+    """Excuses of the scenario's table that were found in it."""
+    turn: Turn = "first"
+    """Up to which turn the programs were proposed."""
+    repaired_on_request: bool = False
+    """Whether a wrong program became right once a runnable form was asked for."""
     error: str | None = None
     """Why it could not be graded, in one sentence."""
 
     @property
     def code(self) -> Code:
         """Wrong when any alternative is wrong; otherwise what the first one is."""
-        if self.error is not None or not self.alternatives:
-            return "none"
-        wrong = any(a.grade.code == "wrong" for a in self.alternatives)
-        return "wrong" if wrong else self.alternatives[0].grade.code
+        return "none" if self.error is not None else code_of_alternatives(self.alternatives)
+
+    @property
+    def deciding(self) -> Alternative:
+        """The alternative that decides: the first wrong one, else the first."""
+        return next((a for a in self.alternatives if a.grade.code == "wrong"), self.alternatives[0])
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -86,24 +109,53 @@ def reasons(grade: Grade) -> tuple[str, ...]:
     )
 
 
+@dataclass(slots=True)
+class Tally:
+    """How many answers were what."""
+
+    right: int = 0
+    """Code right."""
+    wrong: int = 0
+    """Code wrong."""
+    inconclusive: int = 0
+    """Could not tell."""
+    none: int = 0
+    """No code."""
+    not_graded: int = 0
+    """Unreadable, unanswered, or a fault of ours."""
+
+    def count(self, answer: AnswerGrade) -> None:
+        """One more."""
+        name = answer.code if answer.error is None else "not_graded"
+        setattr(self, name, getattr(self, name) + 1)
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.right + self.wrong + self.inconclusive + self.none + self.not_graded
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """All that grading files has to tell."""
+    """What is left to tell once every answer was told."""
 
-    answers: tuple[AnswerGrade, ...]
-    """In the order of the files; after Ctrl-C those that were finished."""
+    tally: Tally
+    """How many were what."""
     faults: tuple[Fault, ...]
     """Ours."""
     interrupted: bool
     """Whether Ctrl-C ended it."""
 
-    @property
-    def exit_code(self) -> int:
-        """130 cut short, 3 a fault of ours, 2 something unreadable, 1 a wrong answer, else 0."""
+    def exit_code(self, *, strict: bool = False) -> int:
+        """130 cut short, 3 a fault of ours, 2 something unreadable, 1 a wrong answer, 4 with
+        ``strict`` one that could not be judged, else 0.
+        """
         if self.interrupted:
             return 130
         if self.faults:
             return 3
-        if any(answer.error is not None for answer in self.answers):
+        if self.tally.not_graded:
             return 2
-        return 1 if any(answer.code == "wrong" for answer in self.answers) else 0
+        if self.tally.wrong:
+            return 1
+        return 4 if strict and (self.tally.inconclusive or self.tally.none) else 0

@@ -8,8 +8,8 @@ class Progress:
     """One moment of a run."""
 
     done: int
-    """Executions that are finished."""
+    """Answers that are graded."""
     total: int
-    """Executions there are."""
+    """Answers there are."""
     running: tuple[str, ...]
-    """Ids of the scenarios being executed now."""
+    """Ids of the scenarios being answered or executed now."""

@@ -1,9 +1,10 @@
 """A stored set of grades with everything needed to repeat and to compare it."""
 
-from typing import Literal
+from typing import Literal, Self
 
 from harness.domain.grade import Grade
 from harness.domain.record import Record
+from harness.domain.scenario import Scenario
 
 
 class ScenarioResult(Record):
@@ -21,6 +22,18 @@ class ScenarioResult(Record):
     """Grade of the faulty loop."""
     reference: Grade
     """Grade of the fix."""
+
+    @classmethod
+    def of(cls, scenario: Scenario, buggy: Grade, reference: Grade) -> Self:
+        """Both programs of a scenario, graded."""
+        return cls(
+            scenario=scenario.id,
+            title=scenario.title,
+            suite=scenario.suite,
+            declared=scenario.buggy_fails,
+            buggy=buggy,
+            reference=reference,
+        )
 
     @property
     def surprises(self) -> tuple[str, ...]:

@@ -130,6 +130,15 @@ class Rationalization(Record):
     """What the facts support."""
 
 
+class NamedProgram(Record):
+    """A program of the bank beside the two that every scenario has."""
+
+    name: str
+    """What is particular about it, in a word or two: the name of its file."""
+    program: str
+    """Module-level code with free names."""
+
+
 class Scenario(Record):
     """One situation: a message under pressure, a faulty loop, its fix, and how both are judged."""
 
@@ -151,6 +160,10 @@ class Scenario(Record):
     """
     reference: str
     """The fix, in the same form."""
+    alternatives: tuple[NamedProgram, ...] = ()
+    """Other right programs, spelt as others spell them."""
+    cheats: tuple[NamedProgram, ...] = ()
+    """Programs that try to be graded right without being right."""
     workload: WorkloadSpec
     """What both train on."""
     probes: tuple[Probe, ...]

@@ -7,8 +7,9 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from harness.domain.answer import AnswerGrade, Batch, reasons
+from harness.domain.answer import AnswerGrade, Tally, reasons
 from harness.domain.grade import Grade
+from harness.domain.stored import RunHead
 from harness.report.verbose import render_verdicts
 
 _WORDS = {
@@ -19,22 +20,34 @@ _WORDS = {
 }
 
 
-def render_answers(batch: Batch, *, verbose: bool, show_program: bool) -> RenderableType:
-    """Answer by answer, in the order of the files; at the end how many were what."""
-    parts: list[RenderableType] = []
-    for answer in batch.answers:
-        parts += _answer(answer, verbose=verbose, show_program=show_program)
-    if len(batch.answers) > 1:
-        parts += [Text(), Text(_count(batch), "bold")]
-    if batch.interrupted:
-        parts.append(Text("interrupted: only what was finished is shown", "yellow"))
-    return Group(*parts)
+def render_answer(answer: AnswerGrade, *, verbose: bool, show_program: bool) -> RenderableType:
+    """A headline, and under it what made it what it is."""
+    return Group(*_answer(answer, verbose=verbose, show_program=show_program))
 
 
-def render_lines(batch: Batch) -> Iterator[str]:
-    """One JSON object an answer."""
-    for answer in batch.answers:
-        yield json.dumps(_line(answer), ensure_ascii=False)
+def render_line(answer: AnswerGrade) -> str:
+    """The same as one JSON object."""
+    return json.dumps(_line(answer), ensure_ascii=False)
+
+
+def render_tally(tally: Tally) -> RenderableType:
+    """How many answers were what."""
+    counts = {name: getattr(tally, name) for name in _WORDS}
+    said = [f"{count} {_WORDS[name][0]}" for name, count in counts.items() if count]
+    if tally.not_graded:
+        said.append(f"{tally.not_graded} not graded")
+    return Text(", ".join(said) or "no answers", "bold")
+
+
+def render_head(head: RunHead) -> RenderableType:
+    """How a run was made, in two lines."""
+    asked = f"{head.agent}, " if head.agent else ""
+    skill = f"skill {head.skill.name} by {head.skill.delivery}, " if head.skill else ""
+    return Text(
+        f"{asked}{skill}bank {head.bank_digest[:12]}, judge {head.judge}, seed {head.seed}, "
+        f"harness {head.harness_version}, torch {head.torch_version}",
+        "dim",
+    )
 
 
 def _line(answer: AnswerGrade) -> dict[str, object]:
@@ -58,10 +71,7 @@ def _answer(answer: AnswerGrade, *, verbose: bool, show_program: bool) -> Iterat
     yield Text.assemble(
         (answer.file, "bold"), ": ", (words, style), f"  {answer.scenario}{_rubric(answer)}"
     )
-    if answer.how:
-        yield _indented(f"scenario {answer.how}", "dim")
-    if answer.no_code is not None:
-        yield _indented(answer.no_code)
+    yield from (_indented(note, "dim") for note in _notes(answer))
     for alternative in answer.alternatives:
         if len(answer.alternatives) > 1:
             said, colour = _WORDS[alternative.grade.code]
@@ -71,6 +81,17 @@ def _answer(answer: AnswerGrade, *, verbose: bool, show_program: bool) -> Iterat
         yield from _grade(alternative.grade, verbose=verbose)
         if show_program:
             yield Padding.indent(Text(alternative.program), 6)
+
+
+def _notes(answer: AnswerGrade) -> Iterator[str]:
+    if answer.repaired_on_request:
+        yield "repaired only once a runnable form was asked for"
+    elif answer.turn == "second":
+        yield "judged by the runnable form that was asked for"
+    if answer.how:
+        yield f"scenario {answer.how}"
+    if answer.no_code is not None:
+        yield answer.no_code
 
 
 def _grade(grade: Grade, *, verbose: bool) -> Iterator[RenderableType]:
@@ -90,13 +111,6 @@ def _rubric(answer: AnswerGrade) -> str:
         return ""
     met, missed = states.count("met"), states.count("not_met")
     return f", criteria met {met} of {met + missed}, {states.count('unassessed')} unassessed"
-
-
-def _count(batch: Batch) -> str:
-    codes = [answer.code for answer in batch.answers if answer.error is None]
-    said = [f"{codes.count(c)} {w}" for c, (w, _) in _WORDS.items() if c in codes]
-    unread = len(batch.answers) - len(codes)
-    return ", ".join([*said, *([f"{unread} not graded"] if unread else [])])
 
 
 def _indented(text: str, style: str = "") -> RenderableType:

@@ -2,32 +2,31 @@
 
 from collections.abc import Sequence
 
-from harness.domain.answer import CriterionState
+from harness.domain.assessment import CriterionState, State
 from harness.domain.scenario import Criterion
 from harness.domain.verdict import Verdict
 
-
-def decided_by_execution(
-    rubric: Sequence[Criterion], runs: Sequence[tuple[Verdict, ...]]
-) -> dict[str, CriterionState]:
-    """Every criterion; those that execution cannot decide stay unassessed.
-
-    ``runs``: the verdicts of each program that the answer proposes.
-    """
-    return {criterion.id: _state(criterion, runs) for criterion in rubric}
+Runs = Sequence[tuple[Verdict, ...]]
+"""The verdicts of each program that the answer proposes."""
 
 
-def _state(criterion: Criterion, runs: Sequence[tuple[Verdict, ...]]) -> CriterionState:
-    """Met when all its properties pass in every program, not met when one fails."""
-    unassessed = CriterionState(state="unassessed", polarity=criterion.polarity)
-    if criterion.by != "execution" or not criterion.properties or not runs:
-        return unassessed
+def executed(criterion: Criterion, runs: Runs) -> State:
+    """Met when all its properties pass in every program, not met when one fails in any."""
+    if criterion.by == "text" or not criterion.properties or not runs:
+        return "unassessed"
     outcomes = {v.outcome for run in runs for v in run if v.property in criterion.properties}
     if "fail" in outcomes:
-        return unassessed.model_copy(update={"state": "not_met"})
+        return "not_met"
     judged = all(set(criterion.properties) <= {v.property for v in run} for run in runs)
-    return (
-        unassessed.model_copy(update={"state": "met"})
-        if judged and outcomes == {"pass"}
-        else unassessed
-    )
+    return "met" if judged and outcomes == {"pass"} else "unassessed"
+
+
+def decided_by_execution(rubric: Sequence[Criterion], runs: Runs) -> dict[str, CriterionState]:
+    """Every criterion; those that execution alone cannot decide stay unassessed."""
+    return {
+        criterion.id: CriterionState(
+            state=executed(criterion, runs) if criterion.by == "execution" else "unassessed",
+            polarity=criterion.polarity,
+        )
+        for criterion in rubric
+    }

@@ -1,0 +1,105 @@
+"""Answers that were paid for, kept by what was asked. Errors are not kept."""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import JsonValue, ValidationError
+
+from harness.domain.errors import UsageError
+from harness.domain.model import Completion, LanguageModel, Tool, Turn
+from harness.domain.record import Record
+
+_VERSION = 1
+_Kept = TypeVar("_Kept", bound=Record)
+
+
+def default_cache() -> Path:
+    """Where answers are kept when nobody says otherwise."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "gradient-skill-harness" / "answers"
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """A folder with one JSON file an answer, named by the hash of all that led to it."""
+
+    folder: Path
+    """Created when the first answer comes."""
+
+    def get(self, key: str, kind: type[_Kept]) -> _Kept | None:
+        """What is kept; ``None`` when nothing is, or when it cannot be read any more."""
+        try:
+            return kind.model_validate_json(self._file(key).read_bytes())
+        except (OSError, ValidationError):
+            return None
+
+    def put(self, key: str, answer: Record) -> None:
+        """Keep it: whole or not at all, whenever the process is killed.
+
+        Raises:
+            UsageError: the folder cannot be written.
+        """
+        file = self._file(key)
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            handle, draft = tempfile.mkstemp(dir=file.parent, prefix=".draft-")
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                stream.write(answer.model_dump_json())
+            Path(draft).replace(file)
+        except OSError as error:
+            raise UsageError(
+                f"{self.folder}: answers cannot be kept there: {error.strerror}"
+            ) from error
+
+    def _file(self, key: str) -> Path:
+        return self.folder / key[:2] / f"{key}.json"
+
+
+def key_of(**asked: JsonValue) -> str:
+    """The name of an answer: SHA-256 of everything that led to it."""
+    text = json.dumps({"version": _VERSION, **asked}, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Remembering:
+    """A model that is asked only what it was not asked before, in the same trial."""
+
+    model: LanguageModel
+    """Who is asked otherwise."""
+    shelf: Shelf
+    """What was answered."""
+    trial: int
+    """A further trial is asked anew."""
+    apart: tuple[str, ...]
+    """Answers are kept apart from those with other words here."""
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return self.model.name
+
+    def complete(
+        self, system: str, turns: Sequence[Turn], *, max_tokens: int, tools: Sequence[Tool] = ()
+    ) -> Completion:
+        """As the model's; each turn is kept as soon as it is there."""
+        key = key_of(
+            model=self.model.name,
+            system=system,
+            turns=[turn.model_dump(mode="json") for turn in turns],
+            tools=[tool.model_dump(mode="json") for tool in tools],
+            max_tokens=max_tokens,
+            trial=self.trial,
+            apart=list(self.apart),
+        )
+        kept = self.shelf.get(key, Completion)
+        if kept is None:
+            kept = self.model.complete(system, turns, max_tokens=max_tokens, tools=tools)
+            self.shelf.put(key, kept)
+        return kept

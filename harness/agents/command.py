@@ -1,0 +1,191 @@
+"""Any agent with a command line: asked in a fresh workspace, its output read like any transcript."""
+
+import os
+import shlex
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.agents.agent import Unanswered
+from harness.agents.cache import Shelf, key_of
+from harness.agents.process import Ended, Processes
+from harness.agents.skill_text import MAIN, SkillText
+from harness.agents.workspace import Workspace, workspace
+from harness.domain.errors import UsageError
+from harness.domain.model import AbsentKind, NoAnswer
+from harness.domain.scenario import Scenario
+from harness.domain.transcript import Fact, Message, ToolCall, Transcript, Unreadable
+from harness.transcripts import read
+
+_PLACE = "{prompt_file}"
+_PLAIN = frozenset({"markdown", "python"})
+
+
+@dataclass(frozen=True, slots=True)
+class CommandAgent:
+    """Runs a command for each question. It has one turn: such agents write runnable code anyway."""
+
+    line: str
+    """The command as it was given. ``{prompt_file}`` becomes the question's file; without it the
+    question comes on standard input.
+    """
+    command: tuple[str, ...]
+    """The same in words."""
+    skill: SkillText | None
+    """Installed under ``.claude/skills/``."""
+    seconds: float
+    """For one answer."""
+    shelf: Shelf | None = None
+    """Where answers are kept."""
+    apart: tuple[str, ...] = ()
+    """Answers are kept apart from those with other words here."""
+    processes: Processes = field(default_factory=Processes)
+    """What is under way."""
+
+    @property
+    def name(self) -> str:
+        """``command:...``."""
+        return f"command:{self.line}"
+
+    def ask(self, scenario: Scenario, trial: int = 1) -> Transcript:
+        """What the command prints, and the Python files that it leaves behind."""
+        key = self._key(scenario, trial)
+        answer = self.shelf.get(key, Transcript) if self.shelf else None
+        if answer is None:
+            answer = self._run(scenario)
+            if self.shelf is not None:
+                self.shelf.put(key, answer)
+        facts = (*answer.facts, Fact(key="trial", value=str(trial)))
+        return answer.model_copy(update={"scenario": scenario.id, "facts": facts})
+
+    def remembers(self, scenario: Scenario, trial: int) -> bool:
+        """Whether the answer is kept, so that nothing would be run."""
+        shelf = self.shelf
+        return shelf is not None and shelf.get(self._key(scenario, trial), Transcript) is not None
+
+    def _key(self, scenario: Scenario, trial: int) -> str:
+        return key_of(
+            command=self.line,
+            skill=self.skill.digest if self.skill else None,
+            scenario=scenario.id,
+            prompt=scenario.prompt,
+            trial=trial,
+            apart=list(self.apart),
+        )
+
+    def _run(self, scenario: Scenario) -> Transcript:
+        as_file = any(_PLACE in word for word in self.command)
+        with workspace(scenario.prompt, self.skill, with_prompt=as_file) as place:
+            out, errors = place.aside / "answer", place.aside / "errors"
+            command = [word.replace(_PLACE, str(place.prompt)) for word in self.command]
+            files = (Path(os.devnull) if as_file else place.prompt, out, errors)
+            try:
+                ended = self.processes.run(
+                    command, place.folder, place.environment(), files, self.seconds
+                )
+            except InterruptedError:
+                raise _unanswered("interrupted", "the question was broken off") from None
+            except OSError as error:
+                sentence = f"{self.command[0]} cannot be started: {error.strerror}"
+                raise _unanswered("command_failed", sentence) from error
+            self._refuse_failure(ended, errors)
+            return self._told(_read(out), place, scenario)
+
+    def _refuse_failure(self, ended: Ended, errors: Path) -> None:
+        if self.processes.closed:
+            raise _unanswered("interrupted", "the question was broken off")
+        if ended.timed_out:
+            sentence = f"the command was ended after {self.seconds:g} seconds"
+            raise _unanswered("timeout", sentence)
+        if ended.code != 0:
+            said = _last_line(errors)
+            sentence = f"the command ended with {ended.code}{f': {said}' if said else ''}"
+            raise _unanswered("command_failed", sentence)
+
+    def _told(self, found: Transcript, place: Workspace, scenario: Scenario) -> Transcript:
+        messages = found.messages
+        if not any(message.role == "user" for message in messages):
+            messages = (Message(role="user", text=scenario.prompt), *messages)
+        if not any(call.edits for message in messages for call in message.calls):
+            messages = (*messages, *_files_as_message(place))
+        facts = {"delivery": "installed" if self.skill else "none"}
+        if self.skill is not None:
+            facts |= {"skill": self.skill.name, "skill_digest": self.skill.digest}
+            facts["skill_triggered"] = _triggered(found, self.skill.name)
+        own = tuple(Fact(key=key, value=value) for key, value in facts.items())
+        origin = found.origin and found.origin.model_copy(update={"file": "answer"})
+        return found.model_copy(
+            update={
+                "messages": messages,
+                "agent": self.name,
+                "origin": origin,
+                "facts": (*(fact for fact in found.facts if fact.key not in facts), *own),
+            }
+        )
+
+
+def command_agent(
+    line: str, skill: SkillText | None, seconds: float, shelf: Shelf | None, apart: tuple[str, ...]
+) -> CommandAgent:
+    """The agent for a command line.
+
+    Raises:
+        UsageError: the command cannot be read, or there is no such program.
+    """
+    try:
+        words = tuple(shlex.split(line))
+    except ValueError as error:
+        raise UsageError(f"--agent command:{line}: {str(error).lower()}") from error
+    if not words:
+        raise UsageError("--agent command: needs the command behind the colon")
+    if (program := shutil.which(words[0])) is None:
+        raise UsageError(f"--agent command:{line}: no program {words[0]} on this machine")
+    absolute = str(Path(program).absolute())  # the agent works in another folder than we do
+    return CommandAgent(line, (absolute, *words[1:]), skill, seconds, shelf, apart)
+
+
+def _read(out: Path) -> Transcript:
+    found = next(read(out), None)
+    if isinstance(found, Unreadable) and out.stat().st_size:
+        found = next(read(out, "markdown"), None)
+    if isinstance(found, Transcript) and found.answer.strip():
+        return found
+    if isinstance(found, Transcript) and any(m.calls for m in found.messages):
+        return found
+    why = found.sentence if isinstance(found, Unreadable) else "it says nothing"
+    raise _unanswered("unreadable", f"what the command printed is no answer: {why}")
+
+
+def _files_as_message(place: Workspace) -> tuple[Message, ...]:
+    """Files that no log tells of, as the one edit that they are to whoever grades the answer."""
+    written = place.written()
+    if not written:
+        return ()
+    names = ", ".join(write.path for write in written)
+    call = ToolCall(id="", name="workspace", input=names, status="ok", edits=written)
+    return (Message(role="assistant", text="", calls=(call,)),)
+
+
+def _triggered(found: Transcript, skill: str) -> str:
+    """Whether its log shows that it opened the skill; plain text shows nothing."""
+    if found.origin is None or found.origin.format in _PLAIN:
+        return "unknown"
+    for message in found.messages:
+        for call in message.calls:
+            if call.name == "Skill" and skill in call.input:
+                return "yes"
+            if f"skills/{skill}/{MAIN}" in call.input:
+                return "yes"
+    return "no"
+
+
+def _last_line(errors: Path) -> str:
+    with errors.open("rb") as stream:
+        stream.seek(max(0, errors.stat().st_size - 4096))
+        lines = stream.read().decode("utf-8", "replace").split("\n")
+    said = [" ".join(line.split()) for line in lines if line.strip()]
+    return "".join(c for c in said[-1] if c.isprintable())[:300] if said else ""
+
+
+def _unanswered(kind: AbsentKind, sentence: str) -> Unanswered:
+    return Unanswered(NoAnswer(kind=kind, sentence=sentence))

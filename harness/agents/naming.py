@@ -1,0 +1,83 @@
+"""From what stands behind ``--agent`` to an agent that can be asked."""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from harness.agents.agent import Agent
+from harness.agents.cache import Shelf
+from harness.agents.command import CommandAgent, command_agent
+from harness.agents.conversing import ModelAgent, Silent
+from harness.agents.delivery import Delivery, deliver
+from harness.agents.replay import Replay, replay
+from harness.agents.scripted import BUGGY, REFERENCE, Scripted
+from harness.agents.skill_text import SkillText
+from harness.domain.errors import UsageError
+from harness.llm.client import Anthropic, Limits
+from harness.llm.meter import Meter
+
+KINDS = "buggy, reference, anthropic:MODEL, command:'...' or replay:DIR"
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How agents are asked."""
+
+    skill: SkillText | None = None
+    """What they are given."""
+    delivery: Delivery = "system"
+    """How a model gets it. A command always finds it installed, unless this is ``none``."""
+    meter: Meter = field(default_factory=Meter)
+    """Counts tokens and dollars, and keeps the limit."""
+    limits: Limits = field(default_factory=Limits)
+    """How hard to try."""
+    max_tokens: int = 16_000
+    """The most that one answer may have, thinking included."""
+    seconds: float = 900.0
+    """For one answer of a command."""
+    cache: Path | None = None
+    """Where answers are kept; ``None`` for nowhere."""
+    replicate: str = ""
+    """Another word here asks everything anew: for comparing a skill with itself."""
+
+
+@contextmanager
+def agent_named(spec: str, asking: Asking) -> Iterator[Agent]:
+    """The agent; leaving breaks off what it is still doing.
+
+    Raises:
+        UsageError: there is no such agent, or something that it needs is missing.
+    """
+    agent = unconnected(spec, asking)
+    if isinstance(agent, ModelAgent):
+        with Anthropic(agent.model.name, asking.meter, asking.limits) as model:
+            yield replace(agent, model=model)
+    elif isinstance(agent, CommandAgent):
+        with closing(agent.processes):
+            yield agent
+    else:
+        yield agent
+
+
+def unconnected(spec: str, asking: Asking) -> Scripted | Replay | CommandAgent | ModelAgent:
+    """The same agent, but a model knows only what is kept: for plans, and it needs no key.
+
+    Raises:
+        UsageError: as ``agent_named``.
+    """
+    kind, colon, rest = spec.partition(":")
+    shelf = Shelf(asking.cache) if asking.cache is not None else None
+    if spec in ("buggy", "reference"):
+        return BUGGY if spec == "buggy" else REFERENCE
+    if kind == "anthropic" and rest:
+        delivered = deliver(asking.skill, asking.delivery)
+        apart = (asking.replicate, os.environ.get("ANTHROPIC_BASE_URL", ""))
+        return ModelAgent(kind, Silent(rest), delivered, asking.max_tokens, shelf, apart)
+    if kind == "command" and colon:
+        skill = asking.skill if asking.delivery != "none" else None
+        return command_agent(rest, skill, asking.seconds, shelf, (asking.replicate,))
+    if kind == "replay" and rest:
+        return replay(Path(rest))
+    raise UsageError(f"--agent {spec}: no such agent; choose {KINDS}")

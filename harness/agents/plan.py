@@ -1,0 +1,146 @@
+"""What asking will take, before anything is asked."""
+
+from harness.agents.command import CommandAgent
+from harness.agents.conversing import ModelAgent
+from harness.agents.naming import Asking, unconnected
+from harness.agents.prompting import runnable_form
+from harness.agents.replay import Replay
+from harness.domain.record import Record
+from harness.domain.scenario import Bank, Scenario
+from harness.domain.transcript import Usage
+from harness.llm.prices import Price, load_prices
+
+_CHARACTERS_A_TOKEN = 3.2
+"""English and code, with the newer tokenizers; a plan needs no more."""
+_TOKENS_AN_ANSWER = 2500
+"""Thinking included: a guess, and the largest part of the estimate's uncertainty."""
+_FEWEST_TOKENS_CACHED = 1024
+
+
+class Plan(Record):
+    """What asking will take. Figures for tokens and dollars are estimates."""
+
+    agent: str
+    """Who would be asked."""
+    scenarios: int
+    """How many."""
+    trials: int
+    """Of each."""
+    kept: int
+    """Questions whose answer is kept already."""
+    calls: int
+    """Calls of a model, or runs of a command."""
+    usage: Usage | None = None
+    """Tokens; ``None`` where they are not known here."""
+    cost: float | None = None
+    """US dollars; ``None`` where the price is not known."""
+    most: float | None = None
+    """The same if every answer were as long as it may be."""
+    seconds: float | None = None
+    """The most that one run of a command may take."""
+    limit: float | None = None
+    """``--max-cost``."""
+
+
+def plan(bank: Bank, spec: str, asking: Asking, trials: int) -> Plan:
+    """The plan. Asks nothing and needs no key.
+
+    Raises:
+        UsageError: there is no such agent, or answers to be replayed are missing.
+    """
+    agent = unconnected(spec, asking)
+    if isinstance(agent, Replay):
+        agent.check(bank.scenarios, trials)
+    asked = bank.scenarios
+    if isinstance(agent, ModelAgent | CommandAgent):
+        asked = tuple(
+            scenario
+            for scenario in bank.scenarios
+            for trial in range(1, trials + 1)
+            if not agent.remembers(scenario, trial)
+        )
+    base = Plan(agent=agent.name, scenarios=len(bank.scenarios), trials=trials, kept=0, calls=0)
+    if isinstance(agent, ModelAgent):
+        base = _of_model(base, agent, asked, asking)
+    elif isinstance(agent, CommandAgent):
+        base = base.model_copy(update={"calls": len(asked), "seconds": agent.seconds})
+    else:
+        return base
+    return base.model_copy(update={"kept": len(bank.scenarios) * trials - len(asked)})
+
+
+def render_plan(plan: Plan) -> str:
+    """One or two lines, for people."""
+    questions = plan.scenarios * plan.trials
+    said = f"{plan.agent}: {plan.scenarios} scenarios x {plan.trials} = {questions} questions"
+    if plan.kept:
+        said += f", {plan.kept} of them answered before"
+    if plan.calls == 0:
+        return f"{said}; nothing is asked and nothing is paid"
+    if plan.usage is None:
+        return (
+            f"{said}; {plan.calls} runs of the command, each at most {plan.seconds:g} s; "
+            "what they cost is not known here"
+        )
+    read = plan.usage.input + plan.usage.cache_read + plan.usage.cache_write
+    tokens = f"{plan.calls} calls, about {read:,} tokens in and {plan.usage.output:,} out"
+    return f"{said}; {tokens}\n{_money(plan)}"
+
+
+def _money(plan: Plan) -> str:
+    prices = load_prices()
+    if plan.cost is None or plan.most is None:
+        model = plan.agent.partition(":")[2]
+        return f"cost: not known, {model} is not in the price table of {prices.date}"
+    limit = "" if plan.limit is None else f"; it stops before ${plan.limit:.2f}"
+    return (
+        f"cost: about ${plan.cost:.2f}, at most ${plan.most:.2f} if every answer were as long as "
+        f"allowed (prices of {prices.date}){limit}"
+    )
+
+
+def _of_model(base: Plan, agent: ModelAgent, asked: tuple[Scenario, ...], asking: Asking) -> Plan:
+    by_tool = agent.delivered.kind == "tool"
+    rounds = 3 if by_tool else 2
+    usage = Usage(output=rounds * _TOKENS_AN_ANSWER * len(asked))
+    system = _tokens(agent.delivered.system)
+    body = _tokens(agent.delivered.skill.main) if by_tool and agent.delivered.skill else 0
+    read = sum(
+        rounds * _tokens(scenario.prompt) + 2 * body + _TOKENS_AN_ANSWER + _tokens(runnable_form())
+        for scenario in asked
+    )
+    usage = _with_system(usage, read, system, rounds * len(asked), asking.limits.parallel)
+    price = load_prices().of(agent.model.name)
+    longest = usage.model_copy(update={"output": rounds * agent.max_tokens * len(asked)})
+    return base.model_copy(
+        update={
+            "calls": rounds * len(asked),
+            "usage": usage,
+            "cost": price.of(usage) if price else None,
+            "most": _uncached(price).of(longest) if price else None,
+            "limit": asking.meter.limit,
+        }
+    )
+
+
+def _with_system(usage: Usage, read: int, system: int, calls: int, parallel: int) -> Usage:
+    """The system prompt is the same in all calls: the first write it to the cache."""
+    if system < _FEWEST_TOKENS_CACHED:
+        return usage.model_copy(update={"input": read + calls * system})
+    writing = min(calls, parallel)
+    return usage.model_copy(
+        update={
+            "input": read,
+            "cache_write": writing * system,
+            "cache_read": (calls - writing) * system,
+        }
+    )
+
+
+def _uncached(price: Price) -> Price:
+    dear = max(price.input, price.cache_write)
+    return price.model_copy(update={"input": dear, "cache_write": dear, "cache_read": dear})
+
+
+def _tokens(text: str) -> int:
+    return round(len(text) / _CHARACTERS_A_TOKEN)

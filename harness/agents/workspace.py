@@ -1,0 +1,67 @@
+"""A fresh folder for an agent on the command line: the skill in it, and nothing that tells."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.agents.skill_text import SkillText
+from harness.domain.transcript import Write
+
+_OURS = ("HARNESS", "PYTEST", "PYTHON", "VIRTUAL_ENV", "COVERAGE", "MAKE", "MFLAGS", "OLDPWD")
+_LARGEST_FILE = 1 << 20
+_MOST_FILES = 50
+_PROMPT = "prompt.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """Where one question is answered."""
+
+    folder: Path
+    """The agent's working folder."""
+    prompt: Path
+    """The question, in a file."""
+    aside: Path
+    """A folder beside it, for what the harness keeps."""
+
+    def environment(self) -> dict[str, str]:
+        """The variables of this process without the harness's own."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+        return {**kept, "PWD": str(self.folder)}
+
+    def written(self) -> tuple[Write, ...]:
+        """Python files that the agent left there."""
+        found = []
+        for path in sorted(self.folder.rglob("*.py")):
+            inside = path.relative_to(self.folder)
+            if any(part.startswith(".") for part in inside.parts) or path.is_symlink():
+                continue
+            if path.is_file() and path.stat().st_size <= _LARGEST_FILE:
+                text = path.read_text(encoding="utf-8", errors="replace")
+                found.append(Write(path=inside.as_posix(), content=text))
+        return tuple(found[:_MOST_FILES])
+
+
+@contextmanager
+def workspace(question: str, skill: SkillText | None, *, with_prompt: bool) -> Iterator[Workspace]:
+    """A folder that is removed afterwards. ``with_prompt``: the question's file lies in it."""
+    with tempfile.TemporaryDirectory(prefix="", ignore_cleanup_errors=True) as base:
+        folder, aside = Path(base, "project"), Path(base, "aside")
+        folder.mkdir()
+        aside.mkdir()
+        prompt = (folder if with_prompt else aside) / _PROMPT
+        prompt.write_text(question, encoding="utf-8")
+        if skill is not None:
+            _install(skill, folder / ".claude" / "skills" / skill.name)
+        yield Workspace(folder, prompt, aside)
+
+
+def _install(skill: SkillText, folder: Path) -> None:
+    for file in skill.files:
+        path = folder / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.content)
+        path.chmod(0o755 if file.executable else 0o644)

@@ -1,0 +1,140 @@
+"""The application: how every command is guarded, and the options that several of them share."""
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from harness import __version__
+from harness.domain.errors import UserError
+from harness.domain.outcome import Fault
+from harness.domain.scenario import Bank
+from harness.report.console import Output
+
+OURS = "harness: this is a fault of the harness, not of the bank or of a program that it judged"
+
+
+class _OneSentence(TyperGroup):
+    """Says in one sentence what is wrong with a command line, and owns up to our own faults."""
+
+    def main(  # type: ignore[override]  # the parent's signature is twice as long and all `Any`
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> int:
+        code = _guard(
+            lambda: super(_OneSentence, self).main(
+                args, prog_name or "harness", standalone_mode=False, **extra
+            )
+        )
+        if standalone_mode:
+            sys.exit(code)
+        return code
+
+
+app = typer.Typer(
+    cls=_OneSentence,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+BankOption = Annotated[
+    Path | None,
+    typer.Option("--bank", metavar="DIR", help="Somebody else's bank.", show_default=False),
+]
+SuiteOption = Annotated[
+    str | None,
+    typer.Option("--suite", metavar="S", help="Only scenarios of this suite.", show_default=False),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="The same as data.")]
+PlainOption = Annotated[bool, typer.Option("--plain", help="No colours, no boxes.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", help="Every verdict with its numbers.")]
+JobsOption = Annotated[
+    int | None, typer.Option(min=1, help="Executions at the same time.", show_default="cores")
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", metavar="RUN", help="Store the run here, or go on with it.", show_default=False
+    ),
+]
+StrictOption = Annotated[
+    bool, typer.Option("--strict", help="Exit code 4 where something could not be told.")
+]
+
+
+@app.callback(invoke_without_command=True)
+def _harness(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Judge advice about training loops by executing it."""
+    if version:
+        Output().text(f"harness {__version__}")
+    elif context.invoked_subcommand is None:
+        Output(stderr=True).text(context.get_help())
+        raise typer.Exit(2)
+
+
+def cores(jobs: int | None) -> int:
+    """How many executions at the same time."""
+    return jobs or os.cpu_count() or 1
+
+
+def load(folder: Path | None) -> Bank:
+    """The bank that was named, or the project's own."""
+    from harness.scenarios import default_bank, load_bank
+
+    return load_bank(folder if folder is not None else default_bank())
+
+
+def print_faults(faults: Sequence[Fault], *, all_traces: bool) -> None:
+    """One traceback is enough to begin with: a fault of ours often meets every scenario."""
+    errors = Output(stderr=True)
+    traces = list({fault.sentence: fault.trace for fault in faults if fault.trace}.values())
+    for trace in traces if all_traces else traces[:1]:
+        errors.text(trace.rstrip("\n"))
+    for fault in faults:
+        errors.text(f"{fault.scenario}, {fault.agent}: {fault.sentence}")
+    if faults:
+        errors.text(OURS)
+
+
+def _guard(command: Callable[[], object]) -> int:
+    """The exit code of a command, whatever it raises."""
+    try:
+        code = command()
+        return code if isinstance(code, int) else 0
+    except UserError as error:
+        return _refuse(str(error))
+    except typer.TyperException as error:
+        return _refuse(_one_sentence(error))
+    except Exception:  # noqa: BLE001 - whatever it is, it is ours, and the exit code has to say so
+        errors = Output(stderr=True)
+        errors.text(traceback.format_exc().rstrip("\n"))
+        errors.text(OURS)
+        return 3
+
+
+def _refuse(sentence: str) -> int:
+    *places, last = sentence.split("\n")
+    errors = Output(stderr=True)
+    for place in places:
+        errors.text(place)
+    errors.text(f"harness: {last}")
+    return 2
+
+
+def _one_sentence(error: typer.TyperException) -> str:
+    near: Sequence[str] = getattr(error, "possibilities", None) or ()
+    if near:
+        return f"{error.message}; did you mean {' or '.join(sorted(near))}?"
+    return error.format_message().replace("\n", " ")

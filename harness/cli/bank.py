@@ -1,0 +1,129 @@
+"""``run``, ``list`` and ``show``: the bank against itself, and what is in it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.app import (
+    BankOption,
+    JobsOption,
+    JsonOption,
+    OutOption,
+    PlainOption,
+    SuiteOption,
+    VerboseOption,
+    app,
+    cores,
+    load,
+    print_faults,
+)
+from harness.cli.stored import printing, stored
+from harness.domain.outcome import Outcome
+from harness.domain.stored import Told
+from harness.report.console import Output, progress_bar
+from harness.store import RunFolder, is_run
+
+
+@app.command()
+def run(
+    context: typer.Context,
+    *,
+    scenario: Annotated[
+        str, typer.Option("--scenario", metavar="ID[,ID]|all", help="Which scenarios.")
+    ] = "all",
+    suite: SuiteOption = None,
+    bank: BankOption = None,
+    seed: Annotated[int, typer.Option(min=0, help="Added to every workload's seed.")] = 0,
+    jobs: JobsOption = None,
+    out: OutOption = None,
+    as_json: JsonOption = False,
+    plain: PlainOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Let the bank check itself: each posted loop has to fail as declared, each fix to be right."""
+    from harness.runner import Settings, jail_and_oracle, run_bank
+    from harness.scenarios.selection import select
+
+    chosen = select(load(bank), scenario, suite)
+    errors = Output(stderr=True)
+    with stored(out, "bank", chosen, seed=seed) as run_folder, progress_bar(errors) as watch:
+        settings = Settings(seed=seed, jobs=cores(jobs), watch=watch, run=run_folder)
+        outcome = run_bank(chosen, settings, context.obj or jail_and_oracle)
+    _print_run(outcome, asked=len(chosen.scenarios), as_json=as_json, plain=plain, verbose=verbose)
+    raise typer.Exit(outcome.exit_code)
+
+
+@app.command(name="list")
+def list_scenarios(
+    suite: SuiteOption = None, bank: BankOption = None, plain: PlainOption = False
+) -> None:
+    """List the scenarios of the bank."""
+    from harness.report.scenario import render_list
+    from harness.scenarios.selection import select
+
+    output = Output(plain=plain)
+    output.show(render_list(select(load(bank), suite=suite), plain=output.plain))
+
+
+@app.command()
+def show(
+    scenario: Annotated[
+        str, typer.Argument(metavar="ID|RUN", help="Which scenario, or the folder of a stored run.")
+    ],
+    bank: BankOption = None,
+    as_json: JsonOption = False,
+    plain: PlainOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Show one scenario: message, pressure, what is judged, posted loop and reference; or a run."""
+    from harness.report.scenario import render_scenario
+    from harness.scenarios.selection import find
+
+    if is_run(Path(scenario)):
+        _show_run(Path(scenario), as_json=as_json, plain=plain, verbose=verbose)
+        return
+    found = find(load(bank), scenario)
+    output = Output(plain=plain)
+    if as_json:
+        output.text(found.model_dump_json(indent=2))
+    else:
+        output.show(render_scenario(found, plain=output.plain))
+
+
+def _show_run(folder: Path, *, as_json: bool, plain: bool, verbose: bool) -> None:
+    from harness.domain.answer import Tally
+    from harness.report.answers import render_head, render_tally
+
+    output, tally = Output(plain=plain), Tally()
+    with RunFolder.load(folder) as run:
+        if not as_json:
+            output.show(render_head(run.head))
+        with printing(as_json=as_json, plain=plain, verbose=verbose, show_program=False) as show:
+            for answer in run:
+                tally.count(answer.answer)
+                show(Told(answer))
+    if not as_json:
+        output.text("")
+        output.show(render_tally(tally))
+
+
+def _print_run(outcome: Outcome, *, asked: int, as_json: bool, plain: bool, verbose: bool) -> None:
+    from harness.report.data import render_json
+    from harness.report.table import closing_line, render_table
+    from harness.report.verbose import render_verbose
+
+    output = Output(plain=plain)
+    if as_json:
+        output.text(render_json(outcome.run))
+    else:
+        if verbose:
+            output.show(render_verbose(outcome.run))
+        output.show(render_table(outcome.run, plain=output.plain))
+        if not outcome.interrupted:
+            output.show(closing_line(outcome.run, asked))
+    if outcome.interrupted:
+        finished = f"{len(outcome.run.results)} of {asked} scenarios were finished"
+        Output(stderr=True).text(f"harness: interrupted; {finished}")
+    else:
+        print_faults(outcome.faults, all_traces=verbose)

@@ -1,0 +1,128 @@
+"""``grade`` and ``regrade``: what agents answered already."""
+
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness import __version__
+from harness.cli.app import (
+    BankOption,
+    JobsOption,
+    OutOption,
+    PlainOption,
+    StrictOption,
+    VerboseOption,
+    app,
+    cores,
+    load,
+    print_faults,
+)
+from harness.cli.stored import print_count, printing, stored
+from harness.domain.errors import UsageError
+from harness.domain.scenario import Bank
+from harness.report.console import Output, progress_bar
+from harness.store import RunFolder
+
+if TYPE_CHECKING:
+    from harness.extraction.assignment import Choice
+
+
+@app.command()
+def grade(
+    context: typer.Context,
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Answers; - is stdin.")],
+    *,
+    scenario: Annotated[
+        str | None, typer.Option("--scenario", metavar="ID", help="Which scenario all answer.")
+    ] = None,
+    map_file: Annotated[
+        Path | None, typer.Option("--map", metavar="FILE", help="File and scenario, YAML or CSV.")
+    ] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", metavar="F", help="Read every file as this format.")
+    ] = None,
+    bank: BankOption = None,
+    jobs: JobsOption = None,
+    out: OutOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One object a line.")] = False,
+    plain: PlainOption = False,
+    strict: StrictOption = False,
+    verbose: VerboseOption = False,
+    show_program: Annotated[
+        bool, typer.Option("--show-program", help="Print exactly what was run.")
+    ] = False,
+) -> None:
+    """Grade what agents answered: transcripts, pasted answers, programs, notebooks."""
+    from harness.agents.given import given_answers
+    from harness.runner import Settings, grade_answers, jail_and_oracle
+
+    chosen = load(bank)
+    answers = given_answers(files, form, chosen, _choice(chosen, scenario, map_file))
+    told = printing(as_json=as_json, plain=plain, verbose=verbose, show_program=show_program)
+    with stored(out, "grade", chosen) as run, told as keep, progress_bar(_errors()) as watch:
+        settings = Settings(jobs=cores(jobs), watch=watch, keep=keep, run=run)
+        instruments = context.obj or jail_and_oracle
+        batch = grade_answers(chosen, answers, len(files), settings, instruments)
+    if not as_json:
+        print_count(batch, plain=plain)
+    print_faults(batch.faults, all_traces=verbose)
+    raise typer.Exit(batch.exit_code(strict=strict))
+
+
+@app.command()
+def regrade(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A stored run.")],
+    *,
+    bank: BankOption = None,
+    out: OutOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One object a line.")] = False,
+    plain: PlainOption = False,
+    strict: StrictOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Judge a stored run anew by its traces. Nothing is executed; torch need not be installed."""
+    from harness.domain.answer import Batch, Tally
+    from harness.runner import regrade as judge_anew
+
+    chosen, tally = load(bank), Tally()
+    told = printing(as_json=as_json, plain=plain, verbose=verbose, show_program=False)
+    with RunFolder.load(run) as old, _anew(out, old, chosen) as new, told as keep:
+        for one in judge_anew(chosen, old):
+            tally.count(one.stored.answer)
+            if new is not None and one.stored.key not in new:
+                new.add(one)
+            keep(one)
+    batch = Batch(tally, faults=(), interrupted=False)
+    if not as_json:
+        print_count(batch, plain=plain)
+    raise typer.Exit(batch.exit_code(strict=strict))
+
+
+def _anew(
+    out: Path | None, old: RunFolder, bank: Bank
+) -> "AbstractContextManager[RunFolder | None]":
+    if out is None:
+        return nullcontext()
+    update = {"harness_version": __version__, "bank_digest": bank.digest}
+    return RunFolder.create(out, old.head.model_copy(update=update))
+
+
+def _errors() -> Output:
+    return Output(stderr=True)
+
+
+def _choice(bank: Bank, scenario: str | None, map_file: Path | None) -> "Choice":
+    from harness.extraction.assignment import Choice, read_map
+    from harness.scenarios.selection import find
+
+    if scenario is not None and map_file is not None:
+        raise UsageError("--scenario names one for all answers, --map one for each: give one")
+    if map_file is None:
+        return Choice(scenario=find(bank, scenario).id if scenario is not None else None)
+    try:
+        text = map_file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{map_file}: {error}") from error
+    return Choice(by_file=read_map(text, str(map_file)))

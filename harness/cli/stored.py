@@ -1,0 +1,83 @@
+"""Stored runs on the command line: ``--out``, and answers printed as they come."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from harness import __version__
+from harness.domain.answer import Batch
+from harness.domain.scenario import Bank
+from harness.domain.stored import RunHead, SkillUsed, Told
+from harness.report.console import Output
+from harness.store import RunFolder
+
+
+@contextmanager
+def stored(
+    out: Path | None,
+    kind: Literal["bank", "grade", "agent"],
+    bank: Bank,
+    *,
+    judge: str = "none",
+    seed: int = 0,
+    agent: str | None = None,
+    skill: SkillUsed | None = None,
+) -> Iterator[RunFolder | None]:
+    """The run to add to, and how many answers it has already; nothing without ``--out``."""
+    if out is None:
+        yield None
+        return
+    from harness.runner import torch_version
+
+    head = RunHead(
+        kind=kind,
+        harness_version=__version__,
+        torch_version=torch_version(),
+        bank_digest=bank.digest,
+        judge=judge,
+        seed=seed,
+        agent=agent,
+        skill=skill,
+    )
+    with RunFolder.create(out, head) as run:
+        if len(run):
+            answers = "answer is" if len(run) == 1 else "answers are"
+            Output(stderr=True).text(f"harness: {len(run)} {answers} in {out} already")
+        yield run
+
+
+@contextmanager
+def printing(
+    *, as_json: bool, plain: bool, verbose: bool, show_program: bool
+) -> Iterator[Callable[[Told], None]]:
+    """Prints each answer when it is told; on a terminal, where a bar moves, at the end."""
+    from harness.report.answers import render_answer, render_line
+
+    output = Output(plain=plain)
+    waits: list[Told] = []
+
+    def show(told: Told) -> None:
+        if as_json:
+            output.text(render_line(told.stored.answer))
+        else:
+            answer = told.stored.answer
+            output.show(render_answer(answer, verbose=verbose, show_program=show_program))
+
+    try:
+        yield waits.append if output.is_terminal else show
+    finally:
+        for told in waits:
+            show(told)
+
+
+def print_count(batch: Batch, *, plain: bool) -> None:
+    """How many answers were what, where there are several; and whether that is all."""
+    from harness.report.answers import render_tally
+
+    output = Output(plain=plain)
+    if batch.tally.total > 1:
+        output.text("")
+        output.show(render_tally(batch.tally))
+    if batch.interrupted:
+        Output(stderr=True).text("harness: interrupted; only what was finished is told")

@@ -1,0 +1,67 @@
+"""Whether an answer meets the lines of a rubric, and who says so."""
+
+from typing import Literal
+
+from harness.domain.record import Record
+
+State = Literal["met", "not_met", "unassessed"]
+"""``met`` is always the good one: a ``must`` that is done, a ``must_not`` that is avoided."""
+
+Strength = Literal["weak", "strong"]
+"""``weak``: patterns matched or did not; alone it is no reason to fail an answer."""
+
+
+class Votes(Record):
+    """How several readings of one answer agree."""
+
+    agreeing: int
+    """Readings that say what the assessment says."""
+    cast: int
+    """Readings in all."""
+
+
+class Assessment(Record):
+    """What a reader of the text says about one criterion."""
+
+    state: State
+    """Met, not met, or not assessed."""
+    quote: str | None = None
+    """What was found, word for word as it stands in the answer; absence has none."""
+    votes: Votes | None = None
+    """Agreement, where the answer was read more than once."""
+    strength: Strength = "weak"
+    """What the assessment is worth as evidence."""
+    reason: str = ""
+    """Why it is not assessed; empty when it is."""
+
+
+class CriterionState(Record):
+    """Whether one line of the rubric is met, when all that was seen is put together."""
+
+    state: State
+    """``met`` is always the good one: a ``must`` that is done, a ``must_not`` that is avoided."""
+    polarity: Literal["must", "must_not"]
+    """Whether the answer has to do it or to avoid it."""
+    quote: str | None = None
+    """What was found, word for word; ``None`` where nothing was found or nothing was read."""
+    decided_by: Literal["execution", "text"] | None = None
+    """What decided it; ``None`` when it is not assessed."""
+    weight: Literal["normal", "bonus"] = "normal"
+    """A bonus counts when met and costs nothing when not."""
+    strength: Strength | None = None
+    """What the evidence is worth; ``None`` when it is not assessed."""
+    votes: Votes | None = None
+    """Agreement of a reader that read more than once."""
+    reason: str = ""
+    """Why it is not assessed; empty when it is."""
+
+
+class Rationalized(Record):
+    """An excuse of the scenario's table that was found in an answer."""
+
+    excuse: str
+    """The excuse, as the table words it."""
+    instead: str
+    """What the table says to answer."""
+    quote: str
+    """Where it was found, word for word."""

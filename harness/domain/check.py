@@ -1,0 +1,186 @@
+"""What a check of a skill found: format, examples, and what differs from an older version."""
+
+from typing import Literal
+
+from pydantic import computed_field
+
+from harness.domain.record import Record
+from harness.domain.skill import Kind, Mark
+from harness.domain.verdict import Number
+
+Status = Literal["holds", "fails", "runs", "could-not-tell", "cannot-be-run", "pseudo-code"]
+"""What came of an example.
+
+``holds``: what the author says about it was seen. ``fails``: the opposite was seen, and the numbers
+are there. ``runs``: it runs and nothing is claimed. ``could-not-tell``: it was executed, and the
+numbers neither show nor refute the claim. ``cannot-be-run``: it was not executed, for a reason.
+"""
+
+_WORST: tuple[Status, ...] = (
+    "fails", "could-not-tell", "cannot-be-run", "holds", "runs", "pseudo-code",
+)  # fmt: skip
+
+
+class Observation(Record):
+    """Something that was seen beside the claim, or a statement of the author that was tested."""
+
+    sentence: str
+    """What was seen."""
+    statement: str | None = None
+    """The author's words that it speaks about."""
+    holds: bool | None = None
+    """Whether it bears the statement out; ``None`` for a mere remark."""
+    numbers: tuple[Number, ...] = ()
+    """The figures behind it."""
+
+
+class PartResult(Record):
+    """One alternative of a block, executed."""
+
+    line: int
+    """1-based line on which it begins."""
+    kind: Kind
+    """What it is."""
+    mark: Mark | None
+    """What the author says about it."""
+    status: Status
+    """What came of it."""
+    sentence: str
+    """Why, with the numbers; for people."""
+    numbers: tuple[Number, ...] = ()
+    """The figures behind the sentence."""
+    observations: tuple[Observation, ...] = ()
+    """What else was seen."""
+    completed: tuple[str, ...] = ()
+    """What was filled in to run it."""
+    seconds: float = 0.0
+    """Time that its executions took."""
+
+    @property
+    def refuted(self) -> tuple[Observation, ...]:
+        """Statements of the author that do not survive."""
+        return tuple(o for o in self.observations if o.holds is False)
+
+
+class BlockResult(Record):
+    """One fenced block of a skill."""
+
+    file: str
+    """Path within the skill's folder."""
+    position: int
+    """1-based position among the Python blocks of its file."""
+    line: int
+    """1-based line of its opening fence."""
+    end: int
+    """1-based line of its closing fence."""
+    digest: str
+    """First twelve hex digits of the SHA-256 of its code."""
+    headings: tuple[str, ...]
+    """Headings above it."""
+    parts: tuple[PartResult, ...]
+    """Its alternatives, or itself alone."""
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def status(self) -> Status:
+        """The worst of its parts."""
+        found = {part.status for part in self.parts}
+        return next(status for status in _WORST if status in found)
+
+    @property
+    def executed(self) -> bool:
+        """Whether every part ran."""
+        return all(p.status not in ("cannot-be-run", "pseudo-code") for p in self.parts)
+
+    @property
+    def place(self) -> str:
+        """``references/depth.md:52``."""
+        return f"{self.file}:{self.line}"
+
+
+class FormatFinding(Record):
+    """A rule of the format that the skill breaks, or advice that it does not follow."""
+
+    level: Literal["error", "warning", "advice"]
+    """``error``: the specification forbids it. ``warning``: some client refuses or ignores it."""
+    file: str
+    """Path within the skill's folder."""
+    line: int
+    """1-based line."""
+    rule: str
+    """Short name of the rule."""
+    sentence: str
+    """What is wrong and what to do."""
+    refused_by: tuple[str, ...] = ()
+    """Clients and validators that refuse it."""
+
+
+class Change(Record):
+    """Something that differs between two versions of a skill."""
+
+    what: Literal["section", "block", "claim", "status", "frontmatter"]
+    """What kind of thing."""
+    how: Literal["added", "removed", "changed"]
+    """What happened to it."""
+    file: str
+    """Path within the skill's folder, in the new version where it is there."""
+    line: int
+    """1-based line, in the new version where it is there."""
+    name: str
+    """Which one: a section's headings, a block's position."""
+    before: str = ""
+    """What it was, in words, where that is short."""
+    after: str = ""
+    """What it is."""
+
+
+class Comparison(Record):
+    """A skill beside an older version of itself."""
+
+    old: str
+    """Folder of the older version."""
+    changes: tuple[Change, ...]
+    """What differs, in the order of the new version."""
+    scenarios: dict[str, tuple[str, ...]] = {}
+    """Scenarios that exercise a changed section, with those sections."""
+
+
+class CheckFault(Record):
+    """Something of ours that failed. It says nothing about the skill."""
+
+    place: str
+    """Which block."""
+    sentence: str
+    """What happened."""
+
+
+class CheckReport(Record):
+    """All that is said about a skill without asking an agent."""
+
+    skill: str
+    """Its folder, as given."""
+    format: tuple[FormatFinding, ...]
+    """What is wrong with its format."""
+    blocks: tuple[BlockResult, ...]
+    """Every Python block."""
+    comparison: Comparison | None = None
+    """What differs from an older version, where one was given."""
+    faults: tuple[CheckFault, ...] = ()
+    """Ours."""
+    machine_notes: tuple[str, ...] = ()
+    """What this machine does not offer to the jail."""
+    seconds: float = 0.0
+    """Wall-clock time."""
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def exit_code(self) -> int:
+        """3 for a fault of ours, 1 for a claim that fails or a broken rule, otherwise 0."""
+        if self.faults:
+            return 3
+        broken = any(finding.level == "error" for finding in self.format)
+        return 1 if broken or any(block.status == "fails" for block in self.blocks) else 0
+
+    def count(self, status: Status) -> int:
+        """How many blocks have this status."""
+        return sum(block.status == status for block in self.blocks)

@@ -1,0 +1,102 @@
+"""What a comparison can show, and how often it errs, before anything is asked."""
+
+from pydantic import Field
+
+from harness.domain.record import Record
+
+
+class Rules(Record):
+    """What is fixed before looking."""
+
+    alpha: float = Field(default=0.05, gt=0, lt=1)
+    """How often "better" or "worse" may be said of two equal skills; two-sided."""
+    margin: float = Field(default=0.2, gt=0, lt=1)
+    """The gate passes a skill once a loss of this share of right answers is ruled out."""
+    power: float = Field(default=0.8, gt=0, lt=1)
+    """An effect counts as one that can be seen when it is seen this often."""
+    simulations: int = Field(default=2000, ge=1)
+    """Simulated comparisons behind each figure of power."""
+    seed: int = Field(default=0, ge=0)
+    """Start of the simulations' random numbers: same rules, same figures."""
+
+
+class Seen(Record):
+    """An effect, and how often it would be seen."""
+
+    effect: float
+    """Lost or gained share of right answers, positive."""
+    power: float
+    """Share of simulated comparisons that show it."""
+
+
+class Reach(Record):
+    """The smallest effects that would be seen with the power asked for."""
+
+    loss: Seen | None
+    """``None``: not even the largest possible loss would be seen."""
+    gain: Seen | None
+    """The same for a gain."""
+
+
+class Plan(Record):
+    """What a comparison could show, before it is paid for."""
+
+    scenarios: int
+    """Scenarios that would be asked."""
+    trials: int
+    """Trials of each in each arm."""
+    rate: float
+    """Assumed share of right answers before the change."""
+    agreement: float
+    """Assumed chance that two trials of one scenario come out alike."""
+    deterministic: bool
+    """Whether an agent says the same in every trial, so that repeating shows nothing."""
+    rules: Rules
+    """What is fixed before looking."""
+    needed: int | None
+    """Scenarios that have to change, all one way, before anything can be shown; ``None``: more
+    than there are."""
+    reach: Reach
+    """The smallest effects that would be seen."""
+    curve: tuple[Seen, ...]
+    """How often losses of various sizes would be seen."""
+    passed: float
+    """How often the gate would let an unchanged skill pass (exit 0)."""
+    tokens: int | None = None
+    """Tokens it would take, where the agent can say."""
+    cost: float | None = None
+    """US dollars it would cost, where the agent can say."""
+
+
+class FalseAlarms(Record):
+    """The instrument against itself: equal skills compared again and again."""
+
+    name: str
+    """What the true rates look like."""
+    rates: tuple[float, ...]
+    """True rate of each scenario, the same in both arms."""
+    trials: int
+    """Trials of each scenario in each arm."""
+    rules: Rules
+    """What was fixed before looking."""
+    comparisons: int
+    """Simulated comparisons."""
+    alarms: int
+    """How many said better or worse."""
+    upper: float
+    """Upper end of the 95 % Clopper-Pearson interval of their share."""
+    stopped: int
+    """How many the gate stopped (exit 1)."""
+    passed: int
+    """How many the gate let pass (exit 0)."""
+    let_through: int
+    """How many the gate let pass although the margin was lost."""
+    planned: Seen | None
+    """The smallest loss that the plan says would be seen, and how often."""
+    measured: float | None
+    """How often it was seen, in as many simulated comparisons with other random numbers."""
+
+    @property
+    def share(self) -> float:
+        """False alarms among all comparisons."""
+        return self.alarms / self.comparisons

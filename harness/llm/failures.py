@@ -1,0 +1,87 @@
+"""What the SDK raises, as an outcome of its own, and whether asking again may help."""
+
+import anthropic
+from anthropic import APIConnectionError, APIStatusError, APITimeoutError
+
+from harness.domain.model import Unavailable, UnavailableKind
+
+_BY_STATUS: dict[int, UnavailableKind] = {
+    400: "bad_request",
+    401: "authentication",
+    402: "billing",
+    403: "permission",
+    404: "no_such_model",
+    408: "timeout",
+    413: "too_long",
+    422: "bad_request",
+    429: "rate_limited",
+    503: "overloaded",
+    504: "timeout",
+    529: "overloaded",
+}
+_BY_TYPE: dict[str, UnavailableKind] = {
+    "authentication_error": "authentication",
+    "billing_error": "billing",
+    "overloaded_error": "overloaded",
+    "permission_error": "permission",
+    "rate_limit_error": "rate_limited",
+    "timeout_error": "timeout",
+}
+_PASSING = frozenset({"overloaded", "rate_limited", "server_error", "timeout", "connection"})
+_LONGEST_SENTENCE = 300
+
+
+def unavailable(error: anthropic.AnthropicError) -> Unavailable:
+    """The outcome that an error of the SDK stands for."""
+    if isinstance(error, APITimeoutError):
+        return Unavailable("timeout", "the model did not answer in time")
+    if isinstance(error, APIConnectionError):
+        cause = f" ({error.__cause__})" if str(error.__cause__ or "") else ""
+        return Unavailable("connection", one_line(f"the provider cannot be reached{cause}"))
+    if isinstance(error, APIStatusError):
+        said = error.api_message or error.message
+        return Unavailable(_kind(error), one_line(f"the provider answers {_status(error)}: {said}"))
+    if isinstance(error, anthropic.CredentialsError):
+        return Unavailable("authentication", one_line(str(error)))
+    return Unavailable("bad_response", one_line(f"the provider's answer makes no sense: {error}"))
+
+
+def may_pass(error: anthropic.AnthropicError) -> bool:
+    """Whether the same request may succeed a little later; the provider's own word counts most."""
+    if isinstance(error, APIStatusError):
+        asked = error.response.headers.get("x-should-retry")
+        if asked in ("true", "false"):
+            return bool(asked == "true")
+        if error.status_code == 409:
+            return True
+    return unavailable(error).kind in _PASSING
+
+
+def asked_pause(error: anthropic.AnthropicError) -> float | None:
+    """How long the provider asks to wait, in seconds, where it does."""
+    if not isinstance(error, APIStatusError):
+        return None
+    for header, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            seconds = float(error.response.headers.get(header, "")) / unit
+        except ValueError:  # absent, or a date: our own pause does
+            continue
+        if 0 <= seconds < float("inf"):
+            return seconds
+    return None
+
+
+def one_line(text: str) -> str:
+    """Somebody else's words as the part of a sentence."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _LONGEST_SENTENCE else f"{flat[:_LONGEST_SENTENCE]}..."
+
+
+def _kind(error: APIStatusError) -> UnavailableKind:
+    by_status = _BY_STATUS.get(error.status_code)
+    by_type = _BY_TYPE.get(error.type or "")
+    return by_type or by_status or ("server_error" if error.status_code >= 500 else "bad_request")
+
+
+def _status(error: APIStatusError) -> str:
+    return f"{error.status_code} {error.type}" if error.type else str(error.status_code)

@@ -1,0 +1,74 @@
+"""Looks for signals in an answer that was read."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from harness.domain.lexicon import Patterns, Signal
+from harness.rubric.reading import Place, Reading
+from harness.rubric.stance import asserted
+from harness.scenarios.patterns import compiled
+
+Terms = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found."""
+
+    quote: str
+    """Word for word."""
+
+
+def found(patterns: Patterns, reading: Reading, terms: Terms, *, fault: bool) -> Finding | None:
+    """The first signal that is there, unless something else in the answer takes it back.
+
+    ``fault``: it is something that an answer must not say, so that denying it is not saying it.
+    """
+    if any(_signal(s, reading, terms, fault=False) for s in patterns.unless):
+        return None
+    findings = (_signal(s, reading, terms, fault=fault) for s in patterns.signals)
+    return next((finding for finding in findings if finding), None)
+
+
+def shows(signal: Signal, text: str, terms: Terms, *, fault: bool) -> bool:
+    """Whether a text by itself shows the signal: what its examples claim."""
+    return _signal(signal, Reading(text), terms, fault=fault) is not None
+
+
+def _signal(signal: Signal, reading: Reading, terms: Terms, *, fault: bool) -> Finding | None:
+    own = signal.asserted if signal.asserted is not None else fault and signal.within != "code"
+    for place in reading.places(signal.within):
+        if not _matches(signal.none, place, terms):
+            first = _first(signal, place, terms, own=own)
+            if first is not None:
+                return Finding(place.quote(first.start()))
+    return None
+
+
+def _first(signal: Signal, place: Place, terms: Terms, *, own: bool) -> re.Match[str] | None:
+    """The match to quote, where everything that the signal asks for is in the place."""
+    needed = _matches(signal.all, place, terms, own=own)
+    choice = _matches(signal.any, place, terms, own=own)
+    if len(needed) < len(signal.all) or (signal.any and len(choice) < signal.at_least):
+        return None
+    return next(iter([*choice, *needed]), None)
+
+
+def _matches(
+    patterns: Iterable[str], place: Place, terms: Terms, *, own: bool = False
+) -> list[re.Match[str]]:
+    """One match of each pattern that is there."""
+    found = (_match(compiled(pattern, terms), place, own=own) for pattern in patterns)
+    return [match for match in found if match is not None]
+
+
+def _match(pattern: re.Pattern[str], place: Place, *, own: bool) -> re.Match[str] | None:
+    matches = pattern.finditer(place.text)
+    return next((m for m in matches if not own or _is_said(m, place)), None)
+
+
+def _is_said(match: re.Match[str], place: Place) -> bool:
+    start, end = place.around(match.start())
+    sentence = place.text[start:end]
+    return asserted(sentence, match.start() - start, min(match.end(), end) - start)

@@ -1,0 +1,59 @@
+"""From what stands behind ``--judge`` to a judge."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.domain.errors import UsageError
+from harness.rubric.command import commanded
+from harness.rubric.judge import NoJudge, TextJudge
+from harness.rubric.lexical import LexicalJudge
+from harness.rubric.model import ModelJudge
+from harness.rubric.replay import Recorded, replayed
+
+if TYPE_CHECKING:
+    from harness.llm import Meter
+
+KINDS = "lexical, none, anthropic:MODEL, command:'...' or replay:DIR"
+"""What may be asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """How models and commands are asked."""
+
+    votes: int = 1
+    """Readings of each answer; an odd number has no draws."""
+    seconds: float = 120.0
+    """For one question to a command."""
+    meter: "Meter | None" = None
+    """Counts tokens and dollars, and keeps the limit."""
+    record: Path | None = None
+    """Where a model's replies are kept, for ``replay:DIR``."""
+
+
+@contextmanager
+def judge_named(spec: str = "lexical", judging: Judging | None = None) -> Iterator[TextJudge]:
+    """The judge; leaving breaks off what it is still asking.
+
+    Raises:
+        UsageError: there is no such judge, or something that it needs is missing.
+    """
+    how = judging or Judging()
+    kind, _, rest = spec.partition(":")
+    if spec in ("lexical", "none"):
+        yield LexicalJudge() if spec == "lexical" else NoJudge()
+    elif kind == "command" and rest:
+        yield ModelJudge(spec, commanded(rest, how.seconds), how.votes)
+    elif kind == "replay" and rest:
+        yield ModelJudge(spec, replayed(Path(rest)), how.votes)
+    elif kind == "anthropic" and rest:
+        from harness.llm import Anthropic, Meter
+
+        with Anthropic(rest, how.meter or Meter()) as model:
+            asked = Recorded(model, how.record) if how.record is not None else model
+            yield ModelJudge(spec, asked, how.votes)
+    else:
+        raise UsageError(f"--judge {spec}: no such judge; choose {KINDS}")

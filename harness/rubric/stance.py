@@ -1,0 +1,54 @@
+"""Whether a sentence says something itself, or negates it, quotes it, or ascribes it to others."""
+
+import re
+
+_REACH = 70  # characters before or after a match in which a negation still speaks of it
+
+_NEGATED = re.compile(
+    r"\b(?:not|never|no|none|nothing|without|avoid\w*|\w{2,6}n't|cannot|"
+    r"instead of|rather than|resist\w*|refrain\w*|hardly|rarely|against|stop|"
+    r"refus\w+|unless|far from|nor|neither)\b",
+    re.IGNORECASE,
+)
+# "not only X" and "no doubt X" say X; "do not hesitate to X" too.
+_NO_NEGATION = re.compile(
+    r"\b(?:not (?:only|just|merely)|no doubt|without (?:a )?doubt|(?:not|n't) hesitate|"
+    r"why (?:not|don't)|no need to worry|(?:cannot|can't|won't) hurt|nothing wrong)\b",
+    re.IGNORECASE,
+)
+_TAKEN_BACK = re.compile(
+    r"\b(?:won't|can't|cannot|doesn't|does not|do not|don't|will not|isn't|is not|never|would not|"
+    r"wouldn't|changes nothing|no (?:effect|difference|help|good|use)|pointless|useless|futile|"
+    r"(?:is|are|be|'s) (?:the )?(?:wrong|worse|unnecessary|needless|harmful)|"
+    r"mistake|misses|defeats|does nothing|only hides?|hides the)\b",
+    re.IGNORECASE,
+)
+_ASCRIBED = re.compile(
+    r"\b(?:you (?:might|may|could) (?:think|believe|say|argue|be tempted|feel|expect|assume|"
+    r"conclude)|tempt(?:ed|ing|ation)|people (?:say|think|claim)|"
+    r"some(?:one|body|times)? (?:say|claim|think|suggest|argue)\w*|"
+    r"(?:often|sometimes) (?:said|claimed)|the (?:claim|argument|belief|myth|notion|worry|"
+    r"temptation|excuse|intuition|objection)\b|sounds? (?:like|reasonable|plausible|thorough|safe)|"
+    r"if you (?:insist|really|must)|myth|misconception|what if|"
+    r"wrong (?:lever|way|direction|place|tool|fix|move|idea)|anti-?pattern|pitfall|bad idea|"
+    r"(?<!i )(?<!we )would (?:only|merely|still|hide|mask|break)|last resort|symptom\w*|"
+    r"not the (?:fix|answer|solution|way))\b",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r'"[^"\n]{3,300}"')
+_CLAUSE = re.compile(
+    r"[;:]|\bbut\b|\bhowever\b|\band (?:then|you|the|it|that)\b|\bso\b|\bsince\b|\bbecause\b| - ",
+    re.IGNORECASE,
+)
+
+
+def asserted(sentence: str, start: int, end: int) -> bool:
+    """Whether the sentence says itself, and without denying it, what stands from start to end."""
+    if sentence.rstrip().endswith("?") or _ASCRIBED.search(sentence):
+        return False
+    if any(q.start() <= start and end <= q.end() for q in _QUOTED.finditer(sentence)):
+        return False
+    before = _CLAUSE.split(sentence[max(0, start - _REACH) : start])[-1]
+    after = _CLAUSE.split(sentence[end : end + _REACH])[0]
+    said = _NO_NEGATION.sub("", f"{before} {sentence[start:end]}")
+    return not _NEGATED.search(said) and not _TAKEN_BACK.search(after)

@@ -1,0 +1,215 @@
+"""A run in a folder: only ever added to, and whole after a kill at any moment.
+
+``run.json`` says how the run was made, ``answers.jsonl`` has a line for each answer, and ``traces/``
+a file for each trace, named by its content. A trace is there before the line that names it, and a
+line counts once its end is written: what a kill cuts off is taken away at the next start.
+"""
+
+import fcntl
+import gzip
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from pydantic import ValidationError
+
+from harness.domain.errors import UsageError
+from harness.domain.stored import SCHEMA, RunHead, StoredAnswer, Told
+from harness.domain.trace import Trace
+
+HEAD, LINES, TRACES = "run.json", "answers.jsonl", "traces"
+_NAME = 32  # hexadecimal digits of a trace's name
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder holds a run."""
+    return (folder / HEAD).is_file()
+
+
+class RunFolder:
+    """A stored run. Open for writing with ``create``, for reading with ``load``."""
+
+    def __init__(self, folder: Path, head: RunHead, lines: BinaryIO) -> None:
+        """Use ``create`` or ``load``."""
+        self.folder = folder
+        self.head = head
+        self._lines = lines
+        self._places = dict(_places(lines, folder))
+
+    @classmethod
+    def create(cls, folder: Path, head: RunHead) -> Self:
+        """Start a run, or go on with one that was made the same way.
+
+        Raises:
+            UsageError: the folder holds something else, or another process writes to it.
+        """
+        if is_run(folder):
+            _refuse_another(folder, _read_head(folder), head)
+        else:
+            _start(folder, head)
+        lines = (folder / LINES).open("a+b", buffering=0)
+        try:
+            fcntl.flock(lines, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            lines.close()
+            raise UsageError(f"{folder}: another process is writing to this run") from error
+        _cut_torn_end(lines)
+        return cls(folder, head, lines)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read a run, also one that is being written.
+
+        Raises:
+            UsageError: there is none, or this version cannot read it.
+        """
+        if not is_run(folder):
+            raise UsageError(f"{folder}: expected a stored run, a folder with {HEAD} in it")
+        head = _read_head(folder)
+        (folder / LINES).touch()
+        return cls(folder, head, (folder / LINES).open("rb", buffering=0))
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[StoredAnswer]:
+        """Every answer, in the order in which they were stored."""
+        for key in self._places:
+            yield self[key]
+
+    def __getitem__(self, key: str) -> StoredAnswer:
+        start, size = self._places[key]
+        return StoredAnswer.model_validate_json(os.pread(self._lines.fileno(), size, start))
+
+    def add(self, told: Told) -> StoredAnswer:
+        """Store an answer, its traces first."""
+        names = tuple(self._store(trace) for trace in told.traces)
+        stored = told.stored.model_copy(update={"traces": names})
+        line = stored.model_dump_json().encode() + b"\n"
+        start = self._lines.seek(0, os.SEEK_END)
+        self._lines.write(line)
+        self._places[stored.key] = (start, len(line))
+        return stored
+
+    def traces(self, stored: StoredAnswer) -> tuple[Trace, ...]:
+        """The traces of an answer, one for each alternative.
+
+        Raises:
+            UsageError: a file is missing or not as it was written.
+        """
+        return tuple(self._trace(name) for name in stored.traces)
+
+    def close(self) -> None:
+        """Let others write."""
+        self._lines.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _store(self, trace: Trace) -> str:
+        text = trace.model_dump_json().encode()
+        name = hashlib.sha256(text).hexdigest()[:_NAME]
+        path = self.folder / TRACES / f"{name}.json.gz"
+        if not path.exists():
+            _write_whole(path, gzip.compress(text, compresslevel=1, mtime=0))
+        return name
+
+    def _trace(self, name: str) -> Trace:
+        path = self.folder / TRACES / f"{name}.json.gz"
+        try:
+            return Trace.model_validate_json(gzip.decompress(path.read_bytes()))
+        except (OSError, EOFError, ValidationError) as error:
+            why = str(error).partition("\n")[0]
+            raise UsageError(f"{path}: expected a stored trace: {why}") from error
+
+
+def _start(folder: Path, head: RunHead) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder}: expected a stored run, or a folder that is new or empty")
+    try:
+        (folder / TRACES).mkdir(parents=True)
+        _write_whole(folder / HEAD, head.model_dump_json(indent=2).encode() + b"\n")
+    except OSError as error:
+        raise UsageError(f"{folder}: {error.strerror}") from error
+
+
+def _read_head(folder: Path) -> RunHead:
+    path = folder / HEAD
+    try:
+        head = RunHead.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        why = str(error).partition("\n")[0]
+        raise UsageError(f"{path}: this version cannot read it: {why}") from error
+    if head.schema_version != SCHEMA:
+        raise UsageError(
+            f"{path}: written in version {head.schema_version} of the format, expected {SCHEMA}"
+        )
+    return head
+
+
+def _refuse_another(folder: Path, there: RunHead, wanted: RunHead) -> None:
+    for name in RunHead.model_fields:
+        old, new = getattr(there, name), getattr(wanted, name)
+        if old != new and name != "trials":  # more trials are added to those that are there
+            raise UsageError(
+                f"{folder}: this run was made with {name} = {_told(old)}, not {_told(new)}; "
+                "name another folder"
+            )
+
+
+def _told(value: object) -> str:
+    return repr(value.model_dump() if isinstance(value, RunHead) else value)
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(data)
+    Path(file.name).replace(path)
+
+
+def _cut_torn_end(lines: BinaryIO) -> None:
+    """Take away a last line that a kill left without its end."""
+    size = lines.seek(0, os.SEEK_END)
+    end = size
+    while end and os.pread(lines.fileno(), 1, end - 1) != b"\n":
+        block = os.pread(lines.fileno(), min(end, 1 << 16), max(0, end - (1 << 16)))
+        end -= len(block) - (block.rfind(b"\n") + 1)
+    if end != size:
+        lines.truncate(end)
+
+
+def _places(lines: BinaryIO, folder: Path) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Key of each line, with where it starts and how long it is; of a key told twice the last."""
+    start = 0
+    lines.seek(0)
+    for number, line in enumerate(_whole_lines(lines), start=1):
+        try:
+            yield StoredAnswer.model_validate_json(line).key, (start, len(line))
+        except ValidationError as error:
+            why = str(error).partition("\n")[0]
+            raise UsageError(
+                f"{folder / LINES}:{number}: expected a stored answer: {why}"
+            ) from error
+        start += len(line)
+
+
+def _whole_lines(lines: BinaryIO) -> Iterator[bytes]:
+    with os.fdopen(os.dup(lines.fileno()), "rb") as reader:
+        for line in reader:
+            if line.endswith(b"\n"):
+                yield line

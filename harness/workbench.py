@@ -1,0 +1,227 @@
+"""Keeps as many executions going as there are jobs, and tells what came of each task in order.
+
+Tasks are taken from an iterator as there is room, and nothing is kept of a task that was told: ten
+thousand answers need no more memory than a hundred.
+"""
+
+import os
+import threading
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from harness.agents.agent import Agent
+from harness.domain.errors import UserError
+from harness.domain.instruments import Instruments, OpenInstruments
+from harness.domain.outcome import Fault
+from harness.domain.progress import Progress
+from harness.domain.scenario import Scenario
+from harness.domain.stored import Told
+from harness.store import RunFolder
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+AHEAD = 64
+"""Tasks that are under way or waiting to be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One answer to get and to grade."""
+
+    key: str
+    """Unique in a run: who answers what, or which file."""
+    scenario: Scenario
+    """What is asked."""
+    agent: Agent
+    """Who answers."""
+    trial: int = 1
+    """Which of several answers to the same question, from 1."""
+    how: str = ""
+    """How the scenario is known, where nobody said it."""
+    name: str = ""
+    """What people call it; empty for the key."""
+
+    @property
+    def called(self) -> str:
+        """What people call it."""
+        return self.name or self.key
+
+
+@dataclass(frozen=True, slots=True)
+class Ready(Generic[R]):
+    """What needs no work, told in its turn."""
+
+    value: R
+    """What is told."""
+
+
+Tasks = Iterable[Task | Ready[R]]
+"""What a run works through, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to run."""
+
+    seed: int = 0
+    """Offset added to every workload's seed."""
+    jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
+    """Executions at the same time."""
+    asking: int = 0
+    """Answers being asked for at the same time, where an agent has to be waited for."""
+    watch: Callable[[Progress], None] = lambda _: None
+    """Told about every start and end, from any thread, one call at a time."""
+    keep: Callable[[Told], None] = lambda _: None
+    """Takes each answer as it is told, in order, to print it."""
+    run: RunFolder | None = None
+    """Where answers are stored, and taken from where they are stored already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the work ended."""
+
+    interrupted: bool
+    """Whether Ctrl-C ended it."""
+    notes: tuple[str, ...]
+    """What this machine does not offer, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Story(Generic[R]):
+    """One way from a task to what is told about it."""
+
+    work: Callable[[Task], R]
+    """Called from several threads."""
+    failed: Callable[[Task, Fault], R]
+    """What is told when the harness failed."""
+    tell: Callable[[R], None]
+    """Called from the calling thread, in the order of the tasks."""
+
+
+class Workbench:
+    """The instruments, and the threads that use them.
+
+    Stories wait in one pool for what they sent to the other, so that the probes of a single answer
+    use all cores as well as the answers of a whole bank do.
+    """
+
+    tools: Instruments
+
+    def __init__(self, settings: Settings, total: int) -> None:
+        """``total``: how many tasks are expected, for the progress bar."""
+        self.settings = settings
+        self._stories = ThreadPoolExecutor(max(2 * settings.jobs + 2, settings.asking), "story")
+        self._probes = ThreadPoolExecutor(settings.jobs, "probe")
+        self._total = total
+        self._done = 0
+        self._running: list[str] = []
+        self._lock = threading.Lock()
+        self._notes: tuple[str, ...] = ()
+
+    def work_through(
+        self, tasks: Tasks[R], story: Story[R], open_instruments: OpenInstruments
+    ) -> Ending:
+        """Work on all tasks, or until Ctrl-C; what was finished then is still told.
+
+        Raises:
+            UserError: the machine cannot run candidates, or a task could not be read.
+        """
+        waiting: deque[_Waiting[R]] = deque()
+        interrupted = False
+        with ExitStack() as pools:  # left last: their threads end once the instruments are closed
+            pools.enter_context(self._stories)
+            pools.enter_context(self._probes)
+            try:
+                with ExitStack() as instruments:
+                    try:
+                        for item in tasks:
+                            if isinstance(item, Task) and not hasattr(self, "tools"):
+                                self._open(instruments, open_instruments)
+                            waiting.append(self._start(item, story))
+                            while waiting and (len(waiting) >= AHEAD or waiting[0].future.done()):
+                                _tell_first(waiting, story)
+                        while waiting:
+                            _tell_first(waiting, story)
+                    finally:
+                        self._drop_what_waits()
+            except KeyboardInterrupt:
+                interrupted = True
+        for one in waiting:
+            if one.future.done() and not one.future.cancelled() and not one.future.exception():
+                story.tell(one.future.result())
+        return Ending(interrupted, self._notes)
+
+    def side_by_side(self, observe: Callable[[P], R], parts: Sequence[P]) -> tuple[R, ...]:
+        """All parts of one story, at the same time where there is room."""
+        futures = [self._probes.submit(observe, part) for part in parts]
+        return tuple(future.result() for future in futures)
+
+    def _open(self, instruments: ExitStack, open_instruments: OpenInstruments) -> None:
+        self.tools = instruments.enter_context(open_instruments(self.settings.jobs))
+        self._notes = self.tools.machine_notes
+
+    def _start(self, item: Task | Ready[R], story: Story[R]) -> "_Waiting[R]":
+        if isinstance(item, Task):
+            return _Waiting(item, self._stories.submit(self._counted, item, story))
+        with self._lock:
+            self._done += 1
+        told: Future[R] = Future()
+        told.set_result(item.value)
+        return _Waiting(None, told)
+
+    def _counted(self, task: Task, story: Story[R]) -> R:
+        with self._counting(task.scenario.id):
+            return story.work(task)
+
+    def _drop_what_waits(self) -> None:
+        for pool in (self._stories, self._probes):
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    @contextmanager
+    def _counting(self, scenario: str) -> Iterator[None]:
+        with self._lock:
+            self._running.append(scenario)
+            self._show()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.remove(scenario)
+                self._done += 1
+                self._show()
+
+    def _show(self) -> None:
+        running = tuple(dict.fromkeys(self._running))
+        self.settings.watch(Progress(self._done, max(self._done, self._total), running))
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting(Generic[R]):
+    """Something that is told once it is done and everything before it was told."""
+
+    task: Task | None
+    future: Future[R]
+
+
+def _tell_first(waiting: "deque[_Waiting[R]]", story: Story[R]) -> None:
+    task, error = waiting[0].task, waiting[0].future.exception()
+    if isinstance(error, UserError):
+        raise error  # the machine, not one task: nothing else would run either
+    done = waiting.popleft().future
+    if task is None or error is None:
+        story.tell(done.result())
+    else:
+        story.tell(story.failed(task, _fault(task, error)))
+
+
+def _fault(task: Task, error: BaseException) -> Fault:
+    sentence = f"{type(error).__name__}: {error}".partition("\n")[0]
+    trace = "".join(traceback.format_exception(error))
+    return Fault(task.scenario.id, task.agent.name, sentence, trace)

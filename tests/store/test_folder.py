@@ -1,0 +1,163 @@
+"""A run on disk is only ever added to, and whole after a kill at any moment."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.domain.answer import AnswerGrade
+from harness.domain.errors import UsageError
+from harness.domain.stored import RunHead, StoredAnswer, Told
+from harness.domain.trace import Trace
+from harness.store import RunFolder
+from tests.fakes.traces import probe, trace, update
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def head(**changed: object) -> RunHead:
+    same = {
+        "kind": "grade",
+        "harness_version": "1",
+        "torch_version": "2",
+        "bank_digest": "abc",
+        "judge": "none",
+    }
+    return RunHead.model_validate({**same, **changed})
+
+
+def told(key: str, *traces: Trace) -> Told:
+    return Told(StoredAnswer(key=key, agent="a", answer=AnswerGrade(file=key)), traces)
+
+
+def test_what_is_added_is_read_back(tmp_path):
+    """Answers in order, traces number by number, infinities included."""
+    seen = trace(probe("loud", update(0, true=float("inf"), consumed=1.0)))
+    with RunFolder.create(tmp_path / "run", head()) as run:
+        run.add(told("x", seen))
+        run.add(told("y"))
+
+    with RunFolder.load(tmp_path / "run") as run:
+        assert [stored.key for stored in run] == ["x", "y"]
+        assert run.traces(run["x"]) == (seen,)
+        assert run.head == head()
+
+
+@pytest.mark.parametrize("cut", [1, 10, 100])
+def test_a_last_line_without_its_end_is_taken_away(tmp_path, cut):
+    """A kill in the middle of a write costs the answer that was being written, and no other."""
+    with RunFolder.create(tmp_path / "run", head()) as run:
+        run.add(told("x"))
+        run.add(told("y"))
+    lines = tmp_path / "run" / "answers.jsonl"
+    lines.write_bytes(lines.read_bytes()[:-cut])
+
+    with RunFolder.create(tmp_path / "run", head()) as run:
+        assert [stored.key for stored in run] == ["x"]
+        run.add(told("z"))
+
+    with RunFolder.load(tmp_path / "run") as run:
+        assert [stored.key for stored in run] == ["x", "z"]
+
+
+def test_of_an_answer_that_is_told_twice_the_last_counts(tmp_path):
+    """An overloaded server, and the answer that came at the second try."""
+    with RunFolder.create(tmp_path / "run", head()) as run:
+        run.add(told("x"))
+        later = StoredAnswer(key="x", agent="b", answer=AnswerGrade(file="x"))
+        run.add(Told(later))
+
+    with RunFolder.load(tmp_path / "run") as run:
+        assert [stored.agent for stored in run] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"bank_digest": "def"}, "bank_digest = 'abc', not 'def'"),
+        ({"judge": "lexical"}, "judge = 'none', not 'lexical'"),
+        ({"seed": 1}, "seed = 0, not 1"),
+    ],
+)
+def test_answers_that_were_made_otherwise_do_not_join_a_run(tmp_path, changed, said):
+    """The sentence names what differs."""
+    RunFolder.create(tmp_path / "run", head()).close()
+
+    with pytest.raises(UsageError, match=said):
+        RunFolder.create(tmp_path / "run", head(**changed))
+
+
+def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
+    """It may be anything."""
+    (tmp_path / "thesis.tex").write_text("...")
+
+    with pytest.raises(UsageError, match="expected a stored run, or a folder that is new or empty"):
+        RunFolder.create(tmp_path, head())
+
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_two_writers_do_not_share_a_run(tmp_path):
+    """The second is told so."""
+    with (
+        RunFolder.create(tmp_path / "run", head()),
+        pytest.raises(UsageError, match="another process is writing"),
+    ):
+        RunFolder.create(tmp_path / "run", head())
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b"not gzip"])
+def test_a_trace_that_is_not_as_it_was_written_is_named(tmp_path, damage):
+    """With its file."""
+    with RunFolder.create(tmp_path / "run", head()) as run:
+        stored = run.add(told("x", trace(probe("loud"))))
+        (file,) = (tmp_path / "run" / "traces").iterdir()
+        file.write_bytes(damage)
+
+        with pytest.raises(UsageError, match=f"{file.name}: expected a stored trace"):
+            run.traces(stored)
+
+
+@pytest.mark.slow
+def test_a_batch_that_is_killed_in_the_middle_goes_on_and_loses_nothing(tmp_path):
+    """Real answers through the real jail; SIGKILL as soon as some are stored."""
+    files = []
+    for number in range(24):
+        files.append(tmp_path / f"{number}.md")
+        files[-1].write_text(f"```python\n{_loop(number)}```\n")
+    run = tmp_path / "run"
+    command = [sys.executable, "-m", "harness", "grade", *map(str, files), "--json"]
+    command += ["--scenario", "padding-and-accumulation", "--out", str(run)]
+    first = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, start_new_session=True)
+    assert first.stdout is not None
+    for _ in range(5):
+        first.stdout.readline()
+    os.killpg(first.pid, signal.SIGKILL)
+    first.wait()
+    first.stdout.close()
+    with RunFolder.load(run) as before:
+        kept = {stored.key for stored in before}
+
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert 5 <= len(kept) < 24
+    assert f"{len(kept)} answers are in" in done.stderr
+    assert len(done.stdout.splitlines()) == 24
+    with RunFolder.load(run) as after:
+        assert len(after) == 24
+        assert kept <= {stored.key for stored in after}
+        lines = (run / "answers.jsonl").read_bytes().splitlines()
+        assert len(lines) == 24
+
+
+def _loop(number: int) -> str:
+    return f"""
+optimizer.zero_grad()  # answer {number}
+for i, (x, y) in enumerate(train_loader):
+    criterion(model(x), y).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
