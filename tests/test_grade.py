@@ -177,6 +177,26 @@ def test_a_stored_run_is_shown_and_judged_anew_without_executing(bank, tmp_path)
     assert objects(again) == objects(stored) == objects(shown)
 
 
+def test_judging_anew_needs_no_torch(bank, tmp_path):
+    """Nor anything else that executes: importing it is made to fail."""
+    (file,) = written(tmp_path, a=RIGHT)
+    run = tmp_path / "run"
+    grade(bank, file, "--scenario", "alpha", "--out", run)
+    blocked = "torch", "lightning", "harness.sandbox", "harness.oracle", "harness.workloads"
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({blocked!r}));"
+        "from harness.cli import run_command_line as go;"
+        f"sys.exit(go(['regrade', {str(run)!r}, '--bank', {str(bank.folder)!r}]))"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "code right  alpha" in done.stdout
+
+
 def test_what_is_stored_is_not_executed_again(bank, tmp_path):
     """The second time only the new file is run, and all answers are told, in order."""
     seen = []

@@ -41,7 +41,7 @@ class _OneSentence(TyperGroup):
 
 app = typer.Typer(
     cls=_OneSentence,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -10,8 +10,10 @@ from harness.scenarios.yaml_tree import Complaint
 
 
 def default_bank() -> Path:
-    """The bank that comes with this checkout."""
-    return Path(__file__).resolve().parents[2] / "scenarios"
+    """The bank that was installed with the package, or that of this checkout."""
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "bank" / "scenarios"
+    return installed if installed.is_dir() else package.parent / "scenarios"
 
 
 def load_bank(folder: Path) -> Bank:

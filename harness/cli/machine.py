@@ -1,0 +1,72 @@
+"""``doctor``: what this machine offers."""
+
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+
+import typer
+
+from harness.cli.app import JsonOption, PlainOption, app
+from harness.domain.errors import CannotExecuteHere, HarnessFault
+from harness.domain.machine import Machine, Offer
+from harness.report.console import Output
+
+
+@app.command()
+def doctor(*, as_json: JsonOption = False, plain: PlainOption = False) -> None:
+    """Say what this machine offers: torch, the guards of the sandbox, a key, optional packages."""
+    from harness.report.machine import render_machine
+
+    machine = Machine(offers=(*_basics(), *_sandbox(), *_extras()))
+    output = Output(plain=plain)
+    if as_json:
+        output.text(machine.model_dump_json(indent=2))
+    else:
+        output.show(render_machine(machine))
+    raise typer.Exit(0 if machine.can_execute else 1)
+
+
+def _basics() -> Iterator[Offer]:
+    said = f"{platform.python_version()} at {sys.executable}"
+    yield Offer(name="python", have="yes" if sys.version_info >= (3, 11) else "no", detail=said)
+    linux = sys.platform == "linux"
+    without = "stored runs can be judged, compared and reported; programs run on Linux only"
+    said = platform.release() if linux else without
+    yield Offer(name="linux", have="yes" if linux else "no", detail=said)
+    yield Offer(name="cores", have="yes", detail=str(os.cpu_count() or 1))
+    yield _package("torch", without="nothing can be executed", needed=True)
+    yield _package("lightning", without="scenarios that train with Lightning cannot run")
+
+
+def _sandbox() -> Iterator[Offer]:
+    from harness.sandbox.executor import JailedExecutor
+
+    try:
+        with JailedExecutor(parallel=1) as executor:
+            guards = executor.machine().guards
+    except (CannotExecuteHere, HarnessFault) as error:
+        said = str(error).strip().splitlines()[-1]
+        yield Offer(name="sandbox", have="no", detail=said)
+        return
+    whole = all(guard.on for guard in guards)
+    said = "every guard holds" if whole else "programs run, with fewer guards around them"
+    yield Offer(name="sandbox", have="yes" if whole else "partly", detail=said)
+    for guard in guards:
+        yield Offer(name=f"  {guard.name}", have="yes" if guard.on else "no", detail=guard.detail)
+
+
+def _extras() -> Iterator[Offer]:
+    key = bool(os.environ.get("ANTHROPIC_API_KEY"))
+    said = "set" if key else "ANTHROPIC_API_KEY is not set: models cannot be asked; all else works"
+    yield Offer(name="key", have="yes" if key else "no", detail=said)
+    yield _package("zstandard", without="archived Inspect logs (.eval) cannot be read")
+
+
+def _package(name: str, without: str, *, needed: bool = False) -> Offer:
+    try:
+        return Offer(name=name, have="yes", detail=version(name))
+    except PackageNotFoundError:
+        said = f"not installed: {without}"
+        return Offer(name=name, have="no" if needed else "partly", detail=said)
