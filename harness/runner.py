@@ -6,7 +6,6 @@ The drawing is in ``harness/__init__.py``; ``harness/workbench.py`` keeps many o
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
 
 from harness import __version__
@@ -16,7 +15,7 @@ from harness.agents.scripted import BUGGY, REFERENCE
 from harness.agents.turns import has_second_turn, natural_part
 from harness.domain.answer import Alternative, AnswerGrade, Batch, Tally, Turn, code_of_alternatives
 from harness.domain.candidate import Candidate, NoCandidate
-from harness.domain.grade import Code, Grade, write_grade
+from harness.domain.grade import Code, write_grade
 from harness.domain.instruments import Instruments, OpenInstruments
 from harness.domain.outcome import Fault, Outcome
 from harness.domain.run import Run, ScenarioResult
@@ -28,9 +27,17 @@ from harness.extraction import extract
 from harness.properties import judge
 from harness.rubric.execution import decided_by_execution
 from harness.store import RunFolder
-from harness.workbench import Ending, Ready, Settings, Story, Task, Tasks, Workbench
+from harness.workbench import Ending, Ready, Settings, Story, Task, Tasks, Workbench, torch_version
 
-__all__ = ["Settings", "ask_agent", "grade_answers", "jail_and_oracle", "regrade", "run_bank"]
+__all__ = [
+    "Settings",
+    "ask_agent",
+    "grade_answers",
+    "jail_and_oracle",
+    "regrade",
+    "run_bank",
+    "torch_version",
+]
 
 
 @contextmanager
@@ -183,7 +190,12 @@ class _Line:
         trace = Trace(probes=probes)
         verdicts = judge(trace, scenario)
         grade = write_grade(scenario, task.agent.name, verdicts, seconds=sum(seconds))
-        alternative = Alternative(origin=candidate.origin, program=candidate.program, grade=grade)
+        alternative = Alternative(
+            origin=candidate.origin,
+            program=candidate.program,
+            as_run=probes[0].program.as_run,
+            grade=grade,
+        )
         return _Tried(alternative, trace)
 
     def _unless_stored(self, item: Task | Ready[Told]) -> Task | Ready[Told]:
@@ -288,25 +300,10 @@ def _judged_anew(stored: StoredAnswer, scenario: Scenario, run: RunFolder) -> To
     return Told(stored.model_copy(update={"answer": answer}), traces)
 
 
-def _results(bank: Bank, found: dict[str, Told]) -> Iterator[ScenarioResult]:
+def _results(bank: Bank, told_of: dict[str, Told]) -> Iterator[ScenarioResult]:
     """Scenarios of which both programs were graded, in the bank's order."""
     for scenario in bank.scenarios:
-        pair = [found.get(f"{scenario.id}/{agent.name}") for agent in (BUGGY, REFERENCE)]
-        grades = [_bank_grade(told, scenario) for told in pair if told is not None]
-        if len(grades) == 2 and grades[0] is not None and grades[1] is not None:
-            yield ScenarioResult.of(scenario, grades[0], grades[1])
-
-
-def _bank_grade(told: Told, scenario: Scenario) -> Grade | None:
-    answer = told.stored.answer
-    if answer.no_code is not None:
-        return write_grade(scenario, told.stored.agent, (), reason=answer.no_code)
-    return answer.deciding.grade if answer.alternatives else None
-
-
-def torch_version() -> str:
-    """Asked of the package's metadata: this process never imports torch."""
-    try:
-        return version("torch")
-    except PackageNotFoundError:
-        return "not installed"
+        pair = [told_of.get(f"{scenario.id}/{agent.name}") for agent in (BUGGY, REFERENCE)]
+        grades = [told.stored.answer.as_grade(scenario, told.stored.agent) for told in pair if told]
+        if len(found := [grade for grade in grades if grade is not None]) == 2:
+            yield ScenarioResult.of(scenario, *found)

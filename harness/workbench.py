@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from typing import Generic, TypeVar
 
 from harness.agents.agent import Agent
@@ -225,3 +226,11 @@ def _fault(task: Task, error: BaseException) -> Fault:
     sentence = f"{type(error).__name__}: {error}".partition("\n")[0]
     trace = "".join(traceback.format_exception(error))
     return Fault(task.scenario.id, task.agent.name, sentence, trace)
+
+
+def torch_version() -> str:
+    """Asked of the package's metadata: this process never imports torch."""
+    try:
+        return version("torch")
+    except PackageNotFoundError:
+        return "not installed"

@@ -7,9 +7,10 @@ from typing import Literal
 from pydantic import Field
 
 from harness.domain.assessment import CriterionState, Rationalized
-from harness.domain.grade import Code, Grade
+from harness.domain.grade import Code, Grade, write_grade
 from harness.domain.outcome import Fault
 from harness.domain.record import Record
+from harness.domain.scenario import Scenario
 
 
 class Alternative(Record):
@@ -18,7 +19,9 @@ class Alternative(Record):
     origin: str
     """Where it stands in the answer."""
     program: str
-    """Exactly what was run."""
+    """What was taken out of the answer."""
+    as_run: str = ""
+    """Exactly what was run: what its names were bound to, as comments, and its code."""
     grade: Grade
     """What came of it."""
 
@@ -68,6 +71,12 @@ class AnswerGrade(Record):
     def deciding(self) -> Alternative:
         """The alternative that decides: the first wrong one, else the first."""
         return next((a for a in self.alternatives if a.grade.code == "wrong"), self.alternatives[0])
+
+    def as_grade(self, scenario: Scenario, agent: str) -> Grade | None:
+        """The grade that decides; ``None`` where a fault of ours left none."""
+        if self.no_code is not None:
+            return write_grade(scenario, agent, (), reason=self.no_code)
+        return self.deciding.grade if self.alternatives else None
 
     @property
     def failed(self) -> tuple[str, ...]:

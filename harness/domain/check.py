@@ -30,6 +30,8 @@ class Observation(Record):
     """The author's words that it speaks about."""
     holds: bool | None = None
     """Whether it bears the statement out; ``None`` for a mere remark."""
+    fault: bool = False
+    """Whether it makes code wrong: an example that claims nothing can still be so."""
     numbers: tuple[Number, ...] = ()
     """The figures behind it."""
 

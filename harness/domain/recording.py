@@ -37,6 +37,10 @@ class Start(Record):
     """Version of torch."""
     notes: tuple[str, ...] = ()
     """What binding mapped or replaced, for people."""
+    source: str = ""
+    """The program as it runs, after names were mapped."""
+    calls: tuple[str, ...] = ()
+    """What is called once it has been executed: ``train(model, loader)``."""
     sampled: bool = False
     """Whether the model is so large that tensors of parameter size are written as norm and samples.
     """

@@ -131,6 +131,10 @@ class Update(Record):
     """Whether the new parameters follow from the old ones and the consumed gradient; ``None`` where
     the optimizer is unknown.
     """
+    overwritten: float = 0.0
+    """How far something else than an optimizer moved the parameters between this update and the
+    next, over how far the update did; infinite where the update did nothing.
+    """
     parameters_finite: bool
     """Whether all parameters were finite afterwards."""
     rounds: float
@@ -247,6 +251,18 @@ class Program(Record):
     """In a poisoned probe: whether something was printed or raised after the poisoned forward and
     before any later backward.
     """
+    source: str = ""
+    """The program as it ran, after names were mapped; empty when it was not bound."""
+    bound: tuple[str, ...] = ()
+    """What its free names were taken for, and what was mapped or replaced."""
+    calls: tuple[str, ...] = ()
+    """What was called once it had been executed."""
+
+    @property
+    def as_run(self) -> str:
+        """What was run, as one text: names and mappings as comments, the program, the calls."""
+        notes = [f"# {line}" for note in self.bound for line in note.splitlines()]
+        return "\n".join([*notes, self.source, *self.calls]) if self.source else ""
 
 
 class Learning(Record):

@@ -2,16 +2,40 @@
 optimizers.
 """
 
+import math
+
 import torch
 from torch import nn
 
 from harness.domain.recording import OptimizerStep
-from harness.oracle.facts import Consumed, Parameters
+from harness.oracle.facts import Consumed, Parameters, RankRun
 
 CLOSE = 1e-4
 """Relative difference that fused kernels and another order of operations may cause over a few
 steps.
 """
+
+
+def overwritten(index: int, run: RankRun) -> float:
+    """What was done to the parameters after an update and before the next, over the update itself."""
+    update = run.updates[index]
+    later = run.updates[index + 1 : index + 2]
+    now = later[0].before if later else run.final
+    if now is update.after:
+        return 0.0
+    by_others, by_update = _distance(update.after, now), _distance(update.before, update.after)
+    if not math.isfinite(by_others) or not math.isfinite(by_update) or not by_others:
+        return 0.0
+    return by_others / by_update if by_update else math.inf
+
+
+def _distance(one: Parameters, other: Parameters) -> float:
+    parts = [
+        float((one[n].double() - other[n].double()).norm())
+        for n in one.keys() & other.keys()
+        if one[n] is not other[n] and one[n].shape == other[n].shape
+    ]
+    return math.hypot(*parts)
 
 
 class Follower:

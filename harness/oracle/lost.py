@@ -3,21 +3,21 @@
 from harness.domain.recording import BatchYielded, Forward
 from harness.domain.trace import Update
 from harness.oracle.facts import RankRun
+from harness.oracle.replay import Replay
 
 WIPED = 0.02
 """A coefficient below it means that the micro-batch was wiped."""
 
 
 def lost_batches(
-    rank: int, run: RankRun, updates: tuple[Update, ...], usual: int
+    rank: int, run: RankRun, updates: tuple[Update, ...], usual: int, replay: Replay
 ) -> tuple[int, int, int]:
     """Lost, those of them in the short tail of a pass, and handed out, in batches of the training
     loader.
 
-    A batch that entered no forward that could carry gradient is not lost: the program evaluated or
-    stopped early. One whose update a scaler skipped is not lost either, nor is one of a pass
-    without
-    any update: that pass measured.
+    A batch that entered no forward that could carry gradient is lost only if its pass went to the
+    end: otherwise the program evaluated or stopped early. One whose update a scaler skipped is not
+    lost, nor is one of a pass without any update: that pass measured.
     """
     trained = {u.last_batch[0] for u in run.updates if u.last_batch is not None}
     used = _consumed_forwards(rank, updates)
@@ -26,12 +26,27 @@ def lost_batches(
     for batch, forwards in _by_batch(run):
         handed_out += 1
         flowed = [f for f in forwards if f in run.forwards]
-        if not flowed or batch.epoch not in trained or any(f in used for f in flowed):
+        if batch.epoch not in trained or any(f in used for f in flowed):
+            continue
+        size = sizes[batch.epoch]
+        if not flowed and (size < len(replay.batches) or _entered(batch, run, replay)):
             continue
         lost += 1
-        size = sizes[batch.epoch]
         at_end += usual > 0 and batch.index >= size - size % usual
     return lost, at_end, handed_out
+
+
+def _entered(batch: BatchYielded, run: RankRun, replay: Replay) -> bool:
+    """Whether a sample of this batch entered any forward that could carry gradient, then or later.
+
+    Batches may be collected first and used afterwards. Inputs that are in no data set could be it.
+    """
+    own = set(replay.batches[batch.index].samples)
+    for passed in run.forwards.values():
+        samples = replay.index.recognise(passed.inputs)
+        if samples is None or not own.isdisjoint(samples):
+            return True
+    return False
 
 
 def _consumed_forwards(rank: int, updates: tuple[Update, ...]) -> set[int]:

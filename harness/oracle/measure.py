@@ -12,6 +12,7 @@ from harness.oracle import learning, program
 from harness.oracle.facts import RankRun
 from harness.oracle.ranks import measure_ranks
 from harness.oracle.reading import read_rank
+from harness.oracle.rehearsal import without_rehearsals
 from harness.oracle.replay import Replay
 
 
@@ -25,6 +26,8 @@ def measure(
     runs = [read_rank(rank.events) for rank in recording.ranks]
     replays = [_replay(workload.model_dump_json(), rank) for rank in range(len(runs))]
     traces, disagreement = measure_ranks(runs, replays)
+    if expectations.measures:
+        traces = tuple(map(without_rehearsals, traces, runs, replays))
     ends = [program.how_it_ended(recording, run) for run in runs] or [program.nothing(recording)]
     worst = min(ends, key=lambda end: program.ORDER.index(end.outcome))
     if runs and probe.name == expectations.poisoned_probe:

@@ -1,5 +1,7 @@
 """How the program ended, what it said, and what it did between clock reads."""
 
+import re
+
 import torch
 
 from harness.domain.recording import (
@@ -11,9 +13,10 @@ from harness.domain.recording import (
     OptimizerStep,
     Printed,
     Recording,
+    Start,
 )
 from harness.domain.trace import Program, SegmentSeen
-from harness.oracle.facts import RankRun
+from harness.oracle.facts import Passed, RankRun
 
 ORDER = ("not-completed", "unbound", "raised", "exited", "returned")
 """Outcomes of ranks, the one that is told first."""
@@ -37,8 +40,10 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
     """The rank's last event, unless the books do not close."""
     texts = tuple(e.text for e in run.events if isinstance(e, Printed))
     finished = next((e for e in reversed(run.events) if isinstance(e, Finished)), None)
+    about = next((e for e in run.events if isinstance(e, Start)), None)
+    ran = {"source": about.source, "bound": about.notes, "calls": about.calls} if about else {}
     if recording.problem is not None or finished is None:
-        return nothing(recording).model_copy(update={"texts": texts})
+        return nothing(recording).model_copy(update={"texts": texts, **ran})
     return Program(
         outcome=finished.outcome,
         exception=finished.exception,
@@ -48,7 +53,7 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
         ours=False,
         texts=texts,
         reported_before_backward=None,
-    )
+    ).model_copy(update=ran)
 
 
 def reported(run: RankRun) -> bool | None:
@@ -61,10 +66,11 @@ def reported(run: RankRun) -> bool | None:
     if poisoned is None:
         return None
     said = False
+    usual = _usual_lines(run, poisoned)
     for event in run.events[poisoned.position + 1 :]:
         match event:
             case Printed():
-                said = True
+                said = said or not _lines(event.text) <= usual
             case Backward() | OptimizerStep():
                 return False
             case Finished():
@@ -74,6 +80,20 @@ def reported(run: RankRun) -> bool | None:
             case _:
                 pass
     return said
+
+
+NUMBERS = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
+
+
+def _usual_lines(run: RankRun, poisoned: Passed) -> frozenset[str]:
+    """Lines that are printed for sound batches too, so that they report nothing."""
+    before = (e for e in run.events[: poisoned.position] if isinstance(e, Printed))
+    return frozenset(line for event in before for line in _lines(event.text))
+
+
+def _lines(text: str) -> frozenset[str]:
+    """Lines without their numbers; ``nan`` and ``inf`` are none."""
+    return frozenset(NUMBERS.sub("#", line) for line in text.splitlines())
 
 
 def segments(run: RankRun) -> tuple[SegmentSeen, ...]:

@@ -18,16 +18,16 @@ def measure_ranks(
 ) -> tuple[tuple[RankTrace, ...], float | None]:
     """All ranks, and their largest disagreement (``None`` for one rank)."""
     windows = [windows_of(run, replay) for run, replay in zip(runs, replays, strict=True)]
-    traces = tuple(_rank(rank, runs, windows) for rank in range(len(runs)))
+    traces = tuple(_rank(rank, runs, windows, replay) for rank, replay in enumerate(replays))
     return traces, _disagreement(runs) if len(runs) > 1 else None
 
 
-def _rank(rank: int, runs: list[RankRun], windows: list[Windows]) -> RankTrace:
+def _rank(rank: int, runs: list[RankRun], windows: list[Windows], replay: Replay) -> RankTrace:
     run = runs[rank]
     view = RankView(rank, run, windows, usual_size(windows[rank]))
     follower = Follower()
     measured = tuple(measure_update(i, view, follower) for i in range(len(run.updates)))
-    lost, at_end, yielded = lost_batches(rank, run, measured, view.usual)
+    lost, at_end, yielded = lost_batches(rank, run, measured, view.usual, replay)
     return RankTrace(
         rank=rank,
         updates=measured,

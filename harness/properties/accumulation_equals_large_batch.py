@@ -51,6 +51,8 @@ def wrong_size(gathered: list[Reading], expectations: Expectations) -> Verdict |
     small = [r for r in gathered if r.aligned and not (bounds and bounds.loud(r.true))]
     off = [r for r in small if r.state in ("shrunk", "grown") and not scaled(r)]
     factor = factor_of(off)
+    if factor is None and off and len(off) == len(small) and all(no_clip(r) for r in off):
+        factor = off[0].ratio
     if factor is None:
         return None
     first = off[0]
@@ -63,6 +65,13 @@ def wrong_size(gathered: list[Reading], expectations: Expectations) -> Verdict |
         number("micro-batches in the window", first.update.window_size, first.where),
         *(number("consumed over true", r.ratio, r.where) for r in off[1:4]),
     )
+
+
+def no_clip(reading: Reading) -> bool:
+    """Whether no clip set the size: none was called, or what backward computed is what arrived."""
+    computed = reading.update.match("as-computed")
+    whole = computed is not None and computed.relative_error <= reading.window.tolerance
+    return whole or not reading.update.clip_calls
 
 
 def scaled(reading: Reading) -> bool:

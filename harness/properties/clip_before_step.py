@@ -42,7 +42,8 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     early = [r for r in seen.loud if too_early(r, seen)]
     if early:
         return clipped_early(early[0])
-    if len(raw) == len(seen.loud):
+    late = [r for r in raw if after_the_step(r.update)]
+    if len(raw) == len(seen.loud) or 2 * len(late) > len(seen.loud):
         return never_clipped(raw, seen)
     if raw:
         return inconclusive(

@@ -10,8 +10,8 @@ Bug::
 
 Signature: in loud windows each parameter has a factor of its own (clipped one by one, or only a
 part); each element has one (clipped by value); each rank has one (clipped before
-synchronisation); only some windows are clipped; the calls were given no gradient; or the common
-norm is not the intended one.
+synchronisation); only some windows are clipped; the calls were given no gradient; or the norm that
+is left is not the intended one.
 
 Masked by: norms below the threshold; a look at the norm alone, which a wrong direction survives.
 """
@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.clips import after_the_step, on_nothing
+from harness.properties.clips import after_the_step, by_value, on_nothing
 from harness.properties.coefficients import by_rank
-from harness.properties.consumption import Reading
+from harness.properties.consumption import Reading, factor_of
 from harness.properties.figures import count, number, show, show_all, spread
 from harness.properties.property import Property
 from harness.properties.regimes import Regimes, regimes
@@ -97,7 +97,7 @@ def not_one_factor(seen: Regimes) -> Verdict | None:
             return per_rank(reading, parts)
         rest = reading.update.unexplained
         if (
-            calm
+            (calm or by_value(reading.update))
             and rest is not None
             and rest > reading.window.tolerance
             and not reading.window.separable
@@ -106,8 +106,8 @@ def not_one_factor(seen: Regimes) -> Verdict | None:
                 ID,
                 f"In {reading.where} the consumed gradient has another direction (cosine "
                 f"{reading.match.cosine:.3f}), not even parameter by parameter the true one, "
-                "while small gradients pass untouched: each element was cut off on its own. Clip "
-                "by norm (clip_grad_norm_), which keeps the direction.",
+                "and only where clipping acts: each element was cut off on its own. Clip by norm "
+                "(clip_grad_norm_), which keeps the direction.",
                 number("cosine", reading.match.cosine, reading.where),
                 number("norm of the consumed gradient", reading.consumed, reading.where),
             )
@@ -154,20 +154,43 @@ def other_norm(seen: Regimes) -> Verdict | None:
             number("realised threshold", threshold, clipped_ones[0].where),
             number("norm of the true gradient", clipped_ones[0].true, clipped_ones[0].where),
         )
-    over = [r for r in seen.loud if r.state == "shrunk" and r.consumed > seen.bounds.high * 1.01]
-    if over and all(r.state == "exact" for r in seen.quiet):
-        return failed(
-            ID,
-            f"In {over[0].where} clipping left norm {show(over[0].consumed)}, above the threshold "
-            f"{seen.bounds}. Divide by the norm of the whole gradient, computed just before.",
-            number("norm of the consumed gradient", over[0].consumed, over[0].where),
-        )
-    return None
+    shrunk = [r for r in seen.loud if r.state == "shrunk" and not bounded(r, seen)]
+    if not shrunk or not acts_alone(shrunk, seen):
+        return None
+    first = shrunk[0]
+    side = "above" if first.consumed > seen.bounds.high else "below"
+    return failed(
+        ID,
+        f"In {first.where} clipping left norm {show(first.consumed)} of {show(first.true)}, {side} "
+        f"the threshold {seen.bounds}. Multiply once by threshold over norm, with the norm of the "
+        "whole gradient, computed just before.",
+        number("norm of the consumed gradient", first.consumed, first.where),
+        number("norm of the true gradient", first.true, first.where),
+    )
+
+
+def bounded(reading: Reading, seen: Regimes) -> bool:
+    """Whether the norm that is left is one that the scenario accepts."""
+    return reading.aligned and seen.bounds.accept(reading.consumed)
+
+
+def acts_alone(shrunk: Sequence[Reading], seen: Regimes) -> bool:
+    """Whether clipping is what shrank them: quiet windows are whole, or the factor follows no rule.
+
+    A factor that is the same everywhere is a divisor, and that is for others to judge.
+    """
+    if seen.quiet:
+        return all(r.state == "exact" for r in seen.quiet)
+    return len(shrunk) > 1 and factor_of(shrunk) is None
 
 
 def clipped(seen: Regimes) -> Verdict:
     """A pass when every loud window is at the threshold with its direction kept."""
-    wrong: Sequence[Reading] = [r for r in seen.loud if r.state != "clipped"]
+    wrong: Sequence[Reading] = [
+        r
+        for r in seen.loud
+        if r.state != "clipped" and not (r.state == "shrunk" and bounded(r, seen))
+    ]
     if wrong:
         first = wrong[0]
         return inconclusive(
@@ -179,12 +202,12 @@ def clipped(seen: Regimes) -> Verdict:
             number("cosine", first.match.cosine, first.where),
         )
     true = [r.true for r in seen.loud]
+    left = seen.account.threshold or max(r.consumed for r in seen.loud)
     return passed(
         ID,
         f"In {count(len(seen.loud), 'loud window')} the optimizer consumed the true direction at "
-        f"norm {show(seen.account.threshold or 0.0)}, for true norms from {show(min(true))} to "
-        f"{show(max(true))}.",
-        number("realised threshold", seen.account.threshold or 0.0),
+        f"norm {show(left)}, for true norms from {show(min(true))} to {show(max(true))}.",
+        number("realised threshold", left),
         number("largest true norm", max(true)),
     )
 

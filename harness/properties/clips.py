@@ -30,6 +30,11 @@ def on_nothing(update: Update) -> bool:
     return bool(calls) and all(c.gradients == 0 for c in calls)
 
 
+def by_value(update: Update) -> bool:
+    """Whether elements were cut off one by one in the window."""
+    return any(c.function == "clip_grad_value_" for c in clip_calls(update))
+
+
 def after_the_step(update: Update) -> bool:
     """Whether a clip was called after the step and before the next backward."""
     return update.changed_after_step is not None

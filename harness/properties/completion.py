@@ -25,6 +25,10 @@ BROKEN = frozenset(
 """Exceptions that nobody raises to report a loss that is not finite."""
 
 
+OVERWRITTEN = 0.5
+"""Part of an update that may be changed behind it: a moving average or a weight decay by hand."""
+
+
 def verdict(judged: Property, trace: Trace, expectations: Expectations) -> Verdict:
     """One property's verdict on the probes that bear one; no pass while another is open."""
     if expectations.measures and judged.id != "measurement-is-fair":
@@ -36,7 +40,8 @@ def verdict(judged: Property, trace: Trace, expectations: Expectations) -> Verdi
     if not usable:
         return inconclusive(judged.id, f"Nothing can be judged: {left_out or 'no probe was run'}.")
     found = judged.judge(Trace(probes=usable), expectations)
-    contradiction = next(filter(None, map(contradicts_itself, usable)), None)
+    untimed = map(training_only, usable) if expectations.measures else usable
+    contradiction = next(filter(None, map(contradicts_itself, untimed)), None)
     if found.outcome == "pass" and contradiction is not None:
         return inconclusive(judged.id, contradiction, *found.numbers)
     if found.outcome == "pass" and left_out:
@@ -54,6 +59,13 @@ def contradicts_itself(probe: ProbeTrace) -> str | None:
                     f"In {probe.probe}, update {update.index}, the recorded parameters do not follow "
                     "from the recorded gradient, so the record proves nothing."
                 )
+        undone = [u for u in rank.updates if u.overwritten > OVERWRITTEN]
+        if 2 * len(undone) > sum(not u.skipped for u in rank.updates):
+            return (
+                f"In {probe.probe}, something else than an optimizer moved the parameters after "
+                f"{len(undone)} of {len(rank.updates)} updates, first after update "
+                f"{undone[0].index}, so what the optimizer consumed does not say what was trained."
+            )
     return None
 
 

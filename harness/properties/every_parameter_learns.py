@@ -8,7 +8,8 @@ Bug::
     optimizer.step()                   # and the optimizer still holds the old one
 
 Signature: a parameter with a true gradient has none when the optimizer steps, in every window; or
-its value is the same, bit for bit, at the end.
+its value is the same, bit for bit, at the end; or backward runs over a whole pass and no update
+follows.
 
 Masked by: the parts that do learn, which bring the loss down.
 """
@@ -23,11 +24,17 @@ from harness.properties.windows import Window, full_of, of_probe, ordinary
 
 ID = "every-parameter-learns"
 
+A_PASS = 8
+"""Batches with a backward of their own that are training, and no trial of a few."""
+
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """Parameter by parameter, where nothing was broken and no gradient truly vanishes."""
     checked: set[str] = set()
     for probe in ordinary(trace, expectations):
+        idle = never_stepped(probe)
+        if idle is not None:
+            return idle
         if probe.probe == expectations.unhealthy_probe or not of_probe(probe):
             continue
         wrong = never_fed(probe) or never_moved(probe)
@@ -41,6 +48,29 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         f"All {count(len(checked), 'parameter')} with a true gradient got it and moved.",
         number("parameters", len(checked)),
     )
+
+
+def never_stepped(probe: ProbeTrace) -> Verdict | None:
+    """A fail on a pass over the data with backward and without any update."""
+    ended = probe.program.outcome in ("returned", "exited")
+    for rank in probe.ranks if ended else ():
+        tried = min(len(rank.backwards), rank.batches_yielded)
+        if rank.updates or rank.implicit_updates or tried < A_PASS or moved(probe):
+            continue
+        return failed(
+            ID,
+            f"In {probe.probe} backward ran {len(rank.backwards)} times over "
+            f"{count(rank.batches_yielded, 'batch')} and nothing was ever updated: call "
+            "optimizer.step() once a window.",
+            number("backward calls", len(rank.backwards), probe.probe),
+            number("updates", 0, probe.probe),
+        )
+    return None
+
+
+def moved(probe: ProbeTrace) -> bool:
+    """Whether any parameter is another at the end."""
+    return probe.learning is None or any(m != 0.0 for m in probe.learning.moved.values())
 
 
 def fed(windows: tuple[Window, ...]) -> tuple[set[str], set[str]]:
@@ -85,12 +115,10 @@ def never_moved(probe: ProbeTrace) -> Verdict | None:
     """A fail on parameters that kept their value although the optimizer had a learning rate."""
     learning = probe.learning
     rates = [rate for w in of_probe(probe) for rate in w.update.learning_rates]
-    if (
-        learning is None
-        or probe.program.outcome not in ("returned", "exited")
-        or not any(r > 0 for r in rates)
-    ):
+    if learning is None or probe.program.outcome not in ("returned", "exited"):
         return None
+    if not any(r > 0 for r in rates):
+        return at_rate_zero(probe) if len(rates) > 1 and not moved(probe) else None
     still = sorted(n for n, moved in learning.moved.items() if moved == 0.0)
     held = {p.name for w in full_of(probe) for m in w.update.matches for p in m.parameters}
     due, _ = fed(full_of(probe))
@@ -104,6 +132,18 @@ def never_moved(probe: ProbeTrace) -> Verdict | None:
         "uses. Build it after the model is complete and in place.",
         number("parameters that did not move", len(stuck), probe.probe),
         number("parameters", len(learning.moved), probe.probe),
+    )
+
+
+def at_rate_zero(probe: ProbeTrace) -> Verdict:
+    """The fail for a learning rate that is 0 from the first update to the last."""
+    steps = len(of_probe(probe))
+    return failed(
+        ID,
+        f"In {probe.probe} nothing moved in {count(steps, 'update')}: the learning rate was 0 in "
+        "each of them.",
+        number("learning rate", 0.0, probe.probe),
+        number("updates", steps, probe.probe),
     )
 
 

@@ -8,11 +8,14 @@ Bug::
         optimizer.step()               # zero_grad() is missing: update k consumes k windows
 
 Signature: micro-batches of earlier windows have a coefficient clearly above 0 in a later update
-(sizes grow 1, 2, 3, ... on similar data).
+(sizes grow 1, 2, 3, ... on similar data); or an update without a micro-batch of its own consumes
+the last gradient again.
 
 Masked by: a probe of one update, which is perfect; active clipping, which hides the growth but
 not the direction.
 """
+
+from collections.abc import Iterator
 
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
@@ -33,6 +36,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """Look for earlier windows inside later updates, wherever the gradient is not simply right."""
     seen = transported(trace, expectations)
     right = {r.where for r in seen.readings if r.right} if seen else set()
+    again = next((w for w in again_consumed(trace)), None)
+    if again is not None:
+        return consumed_twice(again)
     later = [w for w in full(trace) if follows_another(w)]
     measured = [(w, s) for w in later if w.where not in right and (s := stale(w)) is not None]
     worst = max(measured, key=lambda pair: pair[1], default=None)
@@ -57,6 +63,26 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         f"In {count(clean, 'window')} that follow another one, nothing of an earlier window was "
         "left.",
         number("windows", clean),
+    )
+
+
+def again_consumed(trace: Trace) -> Iterator[Window]:
+    """Updates without a micro-batch of their own that consumed an earlier one's gradient."""
+    for window in (w for p in trace.probes for w in of_probe(p)):
+        share = stale(window)
+        if not window.update.window_size and share is not None and share > window.negligible:
+            yield window
+
+
+def consumed_twice(window: Window) -> Verdict:
+    """The fail for a step that follows a step."""
+    norm = window.update.consumed_norm
+    return failed(
+        ID,
+        f"In {window.where} the optimizer stepped without a new micro-batch and consumed the last "
+        f"gradient (norm {show(norm)}) again. Step once a window, and clear the gradients after it.",
+        number("micro-batches in the window", 0, window.where),
+        number("norm of the consumed gradient", norm, window.where),
     )
 
 

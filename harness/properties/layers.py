@@ -2,11 +2,18 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.domain.trace import Learning, ProbeTrace
 from harness.properties.figures import middle
 from harness.properties.printed import matching, printed, rounded_away
+
+
+MANY = 250
+"""Different numbers among which a true norm may be found by chance."""
+
+MOSTLY = 0.3
+"""Part of so many numbers that has to be true norms; else a reader could not tell which are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +52,7 @@ def shown(probe: ProbeTrace) -> Shown | None:
     third = max(1, len(layers) // 3)
     early, late = layers[:third], layers[-third:]
     numbers = printed(probe.program.texts)
-    return Shown(
+    found = Shown(
         early=matching(numbers, flat(early)),
         late=matching(numbers, flat(late)),
         ratios=ratios(numbers_of=probe, early=early, late=late),
@@ -53,6 +60,10 @@ def shown(probe: ProbeTrace) -> Shown | None:
         rounded=rounded_away(numbers, flat(early)),
         count=len(numbers),
     )
+    true = {*matching(numbers, flat(layers)), *found.ratios, *found.whole}
+    if len(numbers) > MANY and len(true) < MOSTLY * len(numbers):
+        return replace(found, early=(), late=(), ratios=(), whole=(), rounded=False)
+    return found
 
 
 def by_layer(learning: Learning) -> list[list[tuple[float, ...]]]:

@@ -1,6 +1,7 @@
 """Numbers in what a program printed, with the precision they were printed at."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -54,8 +55,14 @@ def printed(texts: Iterable[str]) -> tuple[Printed, ...]:
 
 def matching(numbers: Sequence[Printed], truths: Iterable[float]) -> tuple[float, ...]:
     """Values of the printed numbers that show one of these."""
-    known = tuple(truths)
-    return tuple(n.value for n in numbers if any(n.shows(t) for t in known))
+    known = sorted(abs(t) for t in truths)
+    return tuple(n.value for n in numbers if any(n.shows(t) for t in near(n, known)))
+
+
+def near(number: Printed, known: Sequence[float]) -> Sequence[float]:
+    """Those among sorted values that it may show; a few more at the edges."""
+    reach = number.half * 1.01 + 2 * SINGLE * number.value
+    return known[bisect_left(known, number.value - reach) : bisect_right(known, number.value + reach)]
 
 
 def rounded_away(numbers: Sequence[Printed], truths: Iterable[float]) -> bool:

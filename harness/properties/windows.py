@@ -66,7 +66,8 @@ def of_probe(probe: ProbeTrace) -> tuple[Window, ...]:
 
 def usual_size(probe: ProbeTrace) -> int:
     """The most frequent size of windows that the end of the data did not cut; 0 for none."""
-    sizes = Counter(w.update.window_size for w in of_probe(probe) if not w.update.short)
+    whole = (w.update.window_size for w in of_probe(probe) if not w.update.short)
+    sizes = Counter(size for size in whole if size)  # a step without a micro-batch is no window
     return max(sizes, key=lambda size: (sizes[size], size), default=0)
 
 

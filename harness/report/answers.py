@@ -80,7 +80,7 @@ def _answer(answer: AnswerGrade, *, verbose: bool, show_program: bool) -> Iterat
             yield _indented(alternative.origin, "dim")
         yield from _grade(alternative.grade, verbose=verbose)
         if show_program:
-            yield Padding.indent(Text(alternative.program), 6)
+            yield Padding.indent(Text(alternative.as_run or alternative.program), 6)
 
 
 def _notes(answer: AnswerGrade) -> Iterator[str]:

@@ -30,9 +30,7 @@ def rationalizations(answer: str, scenario: Scenario) -> tuple[Rationalized, ...
         patterns = lexicon.rationalizations.get(line.excuse)
         finding = found(patterns, reading, lexicon.terms, fault=True) if patterns else None
         if finding:
-            made.append(
-                Rationalized(excuse=line.excuse, instead=line.instead, quote=finding.quote)
-            )
+            made.append(Rationalized(excuse=line.excuse, instead=line.instead, quote=finding.quote))
     return tuple(made)
 
 

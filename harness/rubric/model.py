@@ -71,7 +71,9 @@ def usable(text: str, wanted: Sequence[str], answer: str) -> dict[str, Found | s
     reply = read_reply(text)
     if isinstance(reply, str):
         return dict.fromkeys(wanted, reply)
-    return {name: _usable([f for f in reply.assessments if f.id == name], answer) for name in wanted}
+    return {
+        name: _usable([f for f in reply.assessments if f.id == name], answer) for name in wanted
+    }
 
 
 def _usable(found: Sequence[Found], answer: str) -> Found | str:

@@ -12,16 +12,23 @@ from functools import cached_property
 from harness.domain.lexicon import Within
 from harness.markdown import fenced_blocks
 
-_LONGEST = 1200  # characters of a sentence: what has no full stop is cut, so that patterns stay fast
+_LONGEST = (
+    1200  # characters of a sentence: what has no full stop is cut, so that patterns stay fast
+)
 _MOST = 400_000  # characters of an answer that are read
 _PASSAGE = 3
 
 _SENTENCE_END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?]['\")\]*_]*\s+(?=\S)")
 _NEW_UNIT = re.compile(r"\s*(?:[-*+•]\s|\d{1,3}[.)]\s|#{1,6}\s|\||>)")
+_LONG_WORD = re.compile(r"\w{81,}")
 _COMMENT = re.compile(r"#+[ \t]*([^\n]{3,})|(?:\"\"\"|''')(.{3,600}?)(?:\"\"\"|''')", re.DOTALL)
 _MARKS = re.compile(r"\*+|`+|~~")
-_STRAIGHT = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "‑": "-", "–": "-", "—": "-",
-                           "→": ">", "\u00a0": " ", "−": "-"})  # fmt: skip
+_STRAIGHT = str.maketrans(
+    dict.fromkeys("\u2018\u2019", "'")
+    | dict.fromkeys("\u201c\u201d", '"')
+    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-")
+    | {"\u2192": ">", "\u00a0": " "}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +107,7 @@ class Reading:
     @cached_property
     def _code(self) -> Place:
         lines = [line for line in self._split[1].splitlines() if line.strip()]
-        return _joined(tuple(Place(line, ((0, line.strip()),)) for line in lines))
+        return _joined(tuple(Place(_short_words(line), ((0, line.strip()),)) for line in lines))
 
 
 def _apart(answer: str) -> tuple[str, str]:
@@ -163,7 +170,12 @@ def _joined(places: tuple[Place, ...]) -> Place:
 
 
 def _plain(said: str) -> str:
-    return " ".join(_MARKS.sub("", said.translate(_STRAIGHT)).split())
+    return " ".join(_short_words(_MARKS.sub("", said.translate(_STRAIGHT))).split())
+
+
+def _short_words(text: str) -> str:
+    """A word of a thousand letters has a thousand ends at which a pattern may try to go on."""
+    return _LONG_WORD.sub(lambda match: match[0][:80], text)
 
 
 def _same(said: str) -> str:

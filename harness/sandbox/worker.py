@@ -58,7 +58,7 @@ def work(job: Job, rank: int, world_size: int, channel: Channel) -> None:
         recorder.finish(Finished(outcome="unbound", message=str(unbound)))
         return
     recorder.steps.given = bound.optimizer
-    recorder.start(bound.notes)
+    recorder.start(bound.notes, bound.source, tuple(str(call) for call in bound.calls))
     with recorder.recording(bound.module, world_size):
         finished = _run(bound)
     recorder.finish(finished)

@@ -6,7 +6,14 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from harness.domain.scenario import Criterion, Expectations, Probe, PropertyRule, Scenario
+from harness.domain.scenario import (
+    Criterion,
+    Expectations,
+    NamedProgram,
+    Probe,
+    PropertyRule,
+    Scenario,
+)
 from harness.domain.workload import WorkloadSpec
 from harness.scenarios.checks import disagreements
 from harness.scenarios.complaints import complain, is_misspelt, refusals
@@ -26,13 +33,14 @@ def read_scenario(folder: Path, files: Files) -> Scenario | None:
     reference = _read_program(_reference_of(folder, files), "the reference fix", files)
     message = _read_message(folder, prompt, buggy, files)
     lexicon = read_lexicon(folder, file, files)
+    others = {kind: _read_programs(folder / kind, files) for kind in ("alternatives", "cheats")}
     if len(files.problems) > known or file is None:
         return None
     assert message is not None
     assert buggy is not None
     assert reference is not None
     scenario = _scenario(file, message, buggy, reference)
-    return scenario.model_copy(update={"lexicon": lexicon})
+    return scenario.model_copy(update={"lexicon": lexicon, **others})
 
 
 def _read_declaration(folder: Path, files: Files) -> ScenarioFile | None:
@@ -99,6 +107,16 @@ def _read_program(path: Path, role: str, files: Files) -> str | None:
     if problem is not None:
         files.complain(path, problem)
     return text
+
+
+def _read_programs(folder: Path, files: Files) -> tuple[NamedProgram, ...]:
+    """Every program in a folder that need not be there, by name."""
+    found = [(path.stem, _read_program(path, "a program", files)) for path in _programs_in(folder)]
+    return tuple(NamedProgram(name=name, program=text) for name, text in found if text is not None)
+
+
+def _programs_in(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.py")) if folder.is_dir() else []
 
 
 def _read_message(folder: Path, prompt: str | None, buggy: str | None, files: Files) -> str | None:

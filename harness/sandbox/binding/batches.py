@@ -45,13 +45,22 @@ def _fields(element: Node) -> list[str]:
 
 def _width(element: Node) -> int:
     """How many parts a tuple has; 0 for what is none."""
-    widths = [int(use.removeprefix("unpack:")) for use in element.uses if use.startswith("unpack:")]
+    widths = [
+        int(use.partition(":")[2])
+        for use in element.uses
+        if use.startswith("unpack:") or (use.startswith("star:") and not _is_spread(element))
+    ]
     places = [key for key in element.items() if isinstance(key, int)]
     if not widths and (not places or "model_arg" in element.uses):
         return 0
     if any(place < 0 for place in places):
         places.append(1)
     return max([*widths, *(place + 1 for place in places)])
+
+
+def _is_spread(element: Node) -> bool:
+    """Whether it is taken apart whole somewhere, so that a starred target says nothing more."""
+    return any(use.startswith("unpack:") for use in element.uses)
 
 
 def _table(element: Node, keys: list[str], input_name: str | None) -> Table:
@@ -88,7 +97,7 @@ def _children(nodes: Sequence[Node], names: Sequence[str] = ()) -> list[Form]:
 
 def _is_container(node: Node) -> bool:
     parts = node.items().values()
-    return "model_arg" not in node.uses and any(part.uses & ENTERS for part in parts)
+    return not node.uses & {"model_arg", "loss_target"} and any(part.uses & ENTERS for part in parts)
 
 
 def _part(node: Node, names: list[str]) -> Part | None:

@@ -11,6 +11,8 @@ from harness.sandbox.binding.librarycalls import LibraryCalls
 ADDING = ("append", "appendleft", "add")
 VIEWS = ("items", "values", "keys")
 BACKWARD = ("backward", "manual_backward")
+NUMBERS = frozenset({"item", "numel", "size", "sum", "count_nonzero"})
+"""Methods of tensors that return one number for all rows of a batch."""
 
 
 class Calls(LibraryCalls):
@@ -32,8 +34,11 @@ class Calls(LibraryCalls):
         call = self.record(callee, tree)
         if callee.library:
             self.library_calls.append((callee.library, call))
-        if receiver is not None and hasattr(Tensor, getattr(tree.func, "attr", "")):
+        name = getattr(tree.func, "attr", "")
+        if receiver is not None and hasattr(Tensor, name):
             self.graph.feed(receiver, call.result)
+            if name in NUMBERS and not (name == "sum" and (tree.args or tree.keywords)):
+                self.graph.tag(call.result, "number")
         if not self.in_module_class:
             self.built.append((tree, call.result))
         return call.result
@@ -93,6 +98,8 @@ class Calls(LibraryCalls):
             graph.flow(graph.part(receiver, ("[]", "*")), graph.part(pair, ("[]", 1)))
         elif name == "values":
             graph.flow(graph.part(receiver, ("[]", "*")), graph.part(result, ("for", 0)))
+        if name != "keys":
+            graph.part(receiver, ("[]", "*"))
         return result
 
     def _setup(self, tree: ast.Call) -> Node:

@@ -35,6 +35,9 @@ class Call:
     arguments: tuple[str, ...]
     """Names of the parameters that are given."""
 
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(self.arguments)})"
+
 
 @dataclass(frozen=True, slots=True)
 class Start:

@@ -60,13 +60,18 @@ class Expressions(Calls):
         if isinstance(index, str | int):
             self.graph.use(whole, "item:str" if isinstance(index, str) else "item:int")
             part = self.graph.part(whole, ("[]", index))
+            if isinstance(tree.value, ast.Attribute) and tree.value.attr == "shape":
+                self.graph.tag(part, "number")
             self.graph.flow(self.graph.part(whole, ("[]", "*")), part)
             return part
-        self.graph.use(self.value(tree.slice), "as_index")
+        place = self.value(tree.slice)
+        self.graph.use(place, "as_index")
         self.graph.use(whole, "indexed")
         if "data" in whole.tags or isinstance(tree.slice, ast.Tuple | ast.Compare):
             return whole
-        return self.graph.part(whole, ("[]", "*"))
+        part = self.graph.part(whole, ("[]", "*"))
+        self.indexed.append((whole, place, part))
+        return part
 
     def _tuple(self, tree: ast.Tuple | ast.List) -> Node:
         node = Node()
@@ -84,6 +89,7 @@ class Expressions(Calls):
 
     def _dict(self, tree: ast.Dict) -> Node:
         node = Node()
+        self.dicts.append(node)
         for key, value in zip(tree.keys, tree.values, strict=True):
             found = self.value(value)
             if key is None:
@@ -117,6 +123,8 @@ class Expressions(Calls):
             self.graph.tag(result, "mod")
         elif operation == "Div":
             self.graph.use(right, "divides")
+        elif operation == "Mult" and "literal" in left.tags:  # [iterator] * 4
+            self.graph.flow(left, result)
         return result
 
     def _compare(self, tree: ast.Compare) -> Node:
@@ -197,7 +205,7 @@ class Expressions(Calls):
             self.value(tree.key)
             found = self.value(tree.value)
             mapping = source.parts.get(("items of", 0))
-            if mapping is not None:
+            if mapping is not None and not found.library:
                 self.graph.flow(mapping, result)
             else:
                 self.graph.flow(found, self.graph.part(result, ("[]", "*")))

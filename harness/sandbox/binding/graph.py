@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 SHARED = frozenset({"data", "no_grad", "output", "made"})
 """Tags that components have from the whole."""
 
-OWN = frozenset({"model", "constant", "literal"})
+OWN = frozenset({"model", "constant", "literal", "number"})
 """Tags that what is computed from a value does not have."""
 
 DEEPEST = 4

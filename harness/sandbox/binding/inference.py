@@ -55,6 +55,8 @@ class Inference(Linking):
             self._optimizers(call)
             self._meaning(call)
         for operation, left, right, result in self.reader.operations:
+            if all(n.tags & {"number", "constant"} for n in (left, right)):
+                self.graph.tag(result, "number")
             self._division(operation, left, right)
             self._pair(operation, left, right, result)
             self._pair(operation, right, left, result)
@@ -80,7 +82,30 @@ class Inference(Linking):
                 self.graph.tag(call.result, "data")
         for root in roots:
             if is_loader(root):
-                self.graph.tag(self.graph.part(root, ("for", 0)), "data")
+                self._batches(root)
+        for mapping in self.reader.dicts:
+            self._alike(mapping)
+        for whole, place, part in self.reader.indexed:
+            keys = list(whole.element.downstream()) if whole.element is not None else []
+            if "data" in whole.tags and "data" in place.tags and place not in keys:
+                self.graph.flow(whole, part)  # rows of a batch, picked by a mask
+
+    def _batches(self, loader: Node) -> None:
+        """What a loader yields; so is an item of it, once it has become a list."""
+        element = self.graph.part(loader, ("for", 0))
+        self.graph.tag(element, "data")
+        items = loader.items()
+        if "as_index" not in element.uses and not any(isinstance(k, str) and k != "*" for k in items):
+            for item in items.values():
+                self.graph.flow(element, item)
+
+    def _alike(self, mapping: Node) -> None:
+        """What is done with any value of a literal dict is done with each."""
+        items = mapping.items()
+        anyone = items.get("*")
+        for key, item in items.items():
+            if anyone is not None and isinstance(key, str) and key != "*":
+                self.graph.flow(item, anyone)
 
     # ------------------------------------------------------------------------------------ calls
 
@@ -207,6 +232,8 @@ class Inference(Linking):
     def _product(self, one: Node, other: Node) -> None:
         if "loss" in one.tags:
             self.graph.use(other, "multiplies_loss")
+            if "number" in other.tags:
+                return
             if "data" in other.tags or hints.first(other.all_names(), ("mask",)):
                 self.graph.use(one, "per_sample")
         elif "output" in one.tags:

@@ -7,7 +7,7 @@ from harness.sandbox.binding import library
 from harness.sandbox.binding.graph import Call, Node
 from harness.sandbox.binding.reading import Reading
 
-ITERATING = ("tqdm", "islice", "cycle")
+ITERATING = ("tqdm", "islice", "cycle", "list", "tuple")
 
 PLAIN = frozenset({
     "len", "range", "sum", "min", "max", "int", "float", "bool", "str", "round", "abs",
@@ -84,7 +84,7 @@ class LibraryCalls(Reading):
     # ---------------------------------------------------------------------------------- builtins
 
     def _builtin(self, name: str, tree: ast.Call) -> Node:
-        args = [self.value(a) for a in tree.args]
+        args = [self._element_or_value(a) for a in tree.args]
         named = [self.value(k.value) for k in tree.keywords]
         if name in PLAIN:
             return self._plain(name, [*args, *named])
@@ -94,16 +94,30 @@ class LibraryCalls(Reading):
         }  # fmt: skip
         return movers[name](args) if args else Node()
 
+    def _element_or_value(self, tree: ast.expr) -> Node:
+        """``zip(*[iterator] * 4)`` takes each element of what is starred."""
+        found = self.value(tree)
+        return self.graph.part(found, ("for", 0)) if isinstance(tree, ast.Starred) else found
+
     def _plain(self, name: str, args: list[Node]) -> Node:
         result = Node()
         for argument in args:
             self.graph.use(argument, name)
             self.graph.feed(argument, result)
+        if name in ("len", "int", "float"):
+            self.graph.tag(result, "number")
+        if name == "sum" and self._sums_numbers(args):
+            self.graph.tag(result, "number")
         if name == "len":
             self.graph.tag(result, "length")
         elif name == "range":
             self.graph.tag(self.graph.part(result, ("for", 0)), "counter")
         return result
+
+    def _sums_numbers(self, args: list[Node]) -> bool:
+        """``sum(len(x) for x, _ in window)``, but not ``sum(losses)``."""
+        element = args[0].element
+        return element is not None and any("number" in n.tags for n in (element, *element.before))
 
     def _enumerate(self, args: list[Node]) -> Node:
         result = Node()
@@ -117,6 +131,8 @@ class LibraryCalls(Reading):
         row = self.graph.part(result, ("for", 0))
         for i, argument in enumerate(args):
             self.graph.flow(self.iterate(argument), self.graph.part(row, ("[]", i)))
+        if len(args) == 1:  # of any length: alike
+            self.graph.flow(self.iterate(args[0]), self.graph.part(row, ("for", 0)))
         return result
 
     def _next(self, args: list[Node]) -> Node:

@@ -27,7 +27,7 @@ class Linking:
         """Join whatever is known by now."""
         for call in list(self.graph.calls):
             self._call(call)
-            if "fit" in call.callee.names:
+            if "fit" in call.callee.names and "fit" not in self.reader.own_methods:
                 self._fit(call)
         for cls in self.reader.classes:
             self._loaders(cls)
@@ -67,6 +67,9 @@ class Linking:
         places = [p for p in function.parameters if p.kind in ("positional", "either")]
         for argument, parameter in zip(call.args, places, strict=False):
             graph.flow(argument, parameter.node)
+        for parameter in (p for p in function.parameters if p.kind == "star"):
+            for i, argument in enumerate(call.args[len(places) :]):
+                graph.flow(argument, graph.part(parameter.node, ("[]", i)))
         by_name = {p.name: p for p in function.parameters}
         for name, argument in call.keywords.items():
             if name in by_name:

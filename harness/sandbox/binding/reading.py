@@ -25,6 +25,10 @@ class Reading:
         """Arithmetic outside models: operator, left, right, result."""
         self.comparisons: list[list[Node]] = []
         """Values that are compared with one another."""
+        self.dicts: list[Node] = []
+        """Literal dicts."""
+        self.indexed: list[tuple[Node, Node, Node]] = []
+        """What is indexed by a value, that value, and what comes out."""
         self.library_calls: list[tuple[str, Call]] = []
         """Calls of libraries, with the dotted path of what is called."""
         self.built: list[tuple[ast.Call, Node]] = []

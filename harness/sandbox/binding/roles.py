@@ -149,11 +149,14 @@ def _loss(judge: Judge, node: Node) -> Role | None:
     return "loss" if goes_back and not node.uses & NOT_A_LOSS and not _keyed(node) else None
 
 
+UNPACKED = frozenset({"unpack:2", "unpack:3", "star:2", "star:3"})
+
+
 def _batch(judge: Judge, node: Node) -> Role | None:
     if "called" in node.uses:
         return None
     enters = any(part.uses & {"model_arg", "loss_target"} for part in node.parts.values())
-    taken_apart = _keyed(node) or node.uses & {"unpack:2", "unpack:3"}
+    taken_apart = _keyed(node) or node.uses & UNPACKED
     return "batch" if (enters and taken_apart) or "model_spread" in node.uses else None
 
 

@@ -83,7 +83,7 @@ BUSY = frozenset({
 def is_fetch(call: Call) -> bool:
     """Whether a call returns a batch, as ``x, y = get_batch("train")`` does."""
     parts = [part for (kind, _), part in call.result.parts.items() if kind == "[]"]
-    if not parts or not any(use.startswith("unpack:") for use in call.result.uses):
+    if not parts or not any(u.startswith(("unpack:", "star:")) for u in call.result.uses):
         return False
     if any("constant" not in a.tags and not a.library for a in call.arguments()):
         return False

@@ -64,12 +64,7 @@ class Statements(Expressions):
             case ast.Name(id=name):
                 graph.flow(value, self.bind(name))
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
-                graph.use(value, f"unpack:{len(targets)}")
-                for i, part in enumerate(targets):
-                    if isinstance(part, ast.Starred):
-                        self.store(part.value, Node())
-                    else:
-                        self.store(part, graph.part(value, ("[]", i)))
+                self._unpack(targets, value)
             case ast.Attribute(value=whole, attr=name):
                 node = self.value(whole)
                 graph.use(node, f".{name}", f"={name}")
@@ -78,6 +73,19 @@ class Statements(Expressions):
                 graph.flow(value, self.value(target))
             case _:
                 self.value(target)
+
+    def _unpack(self, targets: list[ast.expr], value: Node) -> None:
+        graph, count = self.graph, len(targets)
+        star = next((i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
+        graph.use(value, f"unpack:{count}" if star is None else f"star:{count}")
+        for i, part in enumerate(targets):
+            if isinstance(part, ast.Starred):
+                rest = Node()
+                graph.flow(graph.part(value, ("for", 0)), graph.part(rest, ("for", 0)))
+                self.store(part.value, rest)
+            else:
+                behind = star is not None and i > star
+                self.store(part, graph.part(value, ("[]", i - count if behind else i)))
 
     def _assign(self, tree: ast.Assign) -> None:
         if is_placeholder(tree.value):

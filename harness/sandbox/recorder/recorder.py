@@ -50,13 +50,17 @@ class Recorder:
         self.forwards.track(model, name)
         return model
 
-    def start(self, notes: tuple[str, ...]) -> None:
-        """Write the initial parameters."""
+    def start(self, notes: tuple[str, ...], source: str = "", calls: tuple[str, ...] = ()) -> None:
+        """Write what is about to run, and the initial parameters."""
         self._started = True
-        self.tape.write(
-            Start(torch_version=torch.__version__, notes=notes, sampled=self.tape.large),
-            self.tape.values(),
+        about = Start(
+            torch_version=torch.__version__,
+            notes=notes,
+            source=source,
+            calls=calls,
+            sampled=self.tape.large,
         )
+        self.tape.write(about, self.tape.values())
 
     def batch(self, epoch: int, index: int, loader: str = "train") -> None:
         """Write that the bound loader handed out a batch."""

@@ -5,7 +5,7 @@ import sys
 import time
 import timeit
 from collections.abc import Callable
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Literal
 
 from harness.domain.recording import ClockRead, Printed
@@ -21,6 +21,13 @@ CLOCKS = (
     "time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns",
     "process_time", "process_time_ns",
 )  # fmt: skip
+
+
+BENCHMARK = "torch.utils.benchmark.utils.timer"
+"""The module of torch that measures."""
+
+TIMEIT = timeit.dummy_src_name
+"""File name of the loop that ``timeit`` writes around a program's statement."""
 
 
 class Stream(io.TextIOBase):
@@ -73,7 +80,10 @@ class Clocks:
         """Patch ``time`` and ``timeit``."""
         for name in CLOCKS:
             setattr(time, name, self._recorded(name, getattr(time, name)))
-        timeit.default_timer = time.perf_counter
+        before, timeit.default_timer = timeit.default_timer, time.perf_counter
+        for function in (timeit.Timer.__init__, timeit.timeit, timeit.repeat):
+            given = function.__defaults__ or ()  # where timeit keeps the clock it was made with
+            function.__defaults__ = tuple(timeit.default_timer if d is before else d for d in given)
 
     def read(self, clock: str) -> None:
         """Write one read."""
@@ -81,9 +91,16 @@ class Clocks:
             self._left -= 1
             self._tape.write(ClockRead(clock=clock))
 
+    def _measures(self, caller: FrameType) -> bool:
+        """Whether it is the program, or a library that measures for it."""
+        inside = caller.f_globals
+        if inside is self._globals or caller.f_code.co_filename == TIMEIT:
+            return True
+        return inside.get("__name__") == BENCHMARK
+
     def _recorded(self, name: str, original: Callable[[], float]) -> Callable[[], float]:
         def clock() -> float:
-            if sys._getframe(1).f_globals is self._globals:
+            if self._measures(sys._getframe(1)):
                 self.read(name)
             return original()
 
