@@ -25,6 +25,7 @@ from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.transcript import Transcript
 from harness.extraction import extract
 from harness.properties import judge
+from harness.properties.places import story_around
 from harness.rubric.execution import decided_by_execution
 from harness.store import RunFolder
 from harness.workbench import Ending, Ready, Settings, Story, Task, Tasks, Workbench, torch_version
@@ -195,6 +196,7 @@ class _Line:
             program=candidate.program,
             as_run=probes[0].program.as_run,
             grade=grade,
+            story=story_around(trace, verdicts),
         )
         return _Tried(alternative, trace)
 

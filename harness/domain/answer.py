@@ -24,6 +24,8 @@ class Alternative(Record):
     """Exactly what was run: what its names were bound to, as comments, and its code."""
     grade: Grade
     """What came of it."""
+    story: tuple[str, ...] = ()
+    """Where a failure has a place: what happened there, in order, one line an event."""
 
 
 Turn = Literal["first", "second"]

@@ -149,6 +149,8 @@ class Update(Record):
     """Clipping functions called in its window, with how many gradients and what they returned; they
     explain, values decide.
     """
+    story: tuple[str, ...] = ()
+    """What happened since the update before, in order, one line an event; for people alone."""
 
     def match(self, objective: Objective) -> Match | None:
         """The match under one objective, if it was computed."""
@@ -313,6 +315,8 @@ class ProbeTrace(Record):
     """Between clock reads, on rank 0."""
     learning: Learning | None
     """What training achieved; ``None`` when nothing was recorded to measure it."""
+    contradiction: str | None = None
+    """Why the record cannot be true, if it cannot: nothing passes on it."""
     oracle_problem: str | None = None
     """Why parts could not be measured."""
     wall_seconds: float = 0.0

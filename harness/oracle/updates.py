@@ -21,6 +21,7 @@ from harness.oracle.matching import (
     unexplained_by_parameter,
 )
 from harness.oracle.replay import Replayed
+from harness.oracle.story import story_of
 from harness.oracle.windows import Windows
 
 REACH = 2
@@ -71,6 +72,7 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         clip_calls=tuple(
             f"{c.function}({c.parameters} gradients) returned {c.returned}" for c in update.clips
         ),
+        story=story_of(view.run, index),
         **compared._asdict(),
     )
 

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from harness.domain.answer import AnswerGrade, Tally, reasons
+from harness.domain.answer import Alternative, AnswerGrade, Tally, reasons
 from harness.domain.grade import Grade
 from harness.domain.stored import RunHead
 from harness.report.verbose import render_verdicts
@@ -79,6 +79,7 @@ def _answer(answer: AnswerGrade, *, verbose: bool, show_program: bool) -> Iterat
         elif verbose or show_program:
             yield _indented(alternative.origin, "dim")
         yield from _grade(alternative.grade, verbose=verbose)
+        yield from _story(alternative)
         if show_program:
             yield Padding.indent(Text(alternative.as_run or alternative.program), 6)
 
@@ -102,6 +103,13 @@ def _grade(grade: Grade, *, verbose: bool) -> Iterator[RenderableType]:
         name, _, rest = sentence.partition(": ")
         mark = " (advisory)" if name in grade.advisory else ""
         yield _indented(f"{name}{mark}: {rest}", "" if mark else "red" * (grade.code == "wrong"))
+
+
+def _story(alternative: Alternative) -> Iterator[RenderableType]:
+    if alternative.grade.code == "wrong" and alternative.story:
+        place, *lines = alternative.story
+        yield _indented(f"what happened in {place}", "dim")
+        yield from (Padding.indent(Text(line, "dim"), 6) for line in lines)
 
 
 def _rubric(answer: AnswerGrade) -> str:
