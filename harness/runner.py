@@ -19,15 +19,14 @@ from harness.domain.grade import Code, write_grade
 from harness.domain.instruments import Instruments, OpenInstruments
 from harness.domain.outcome import Fault, Outcome
 from harness.domain.run import Run, ScenarioResult
-from harness.domain.scenario import Bank, Probe, Scenario
+from harness.domain.scenario import Bank, Probe
 from harness.domain.stored import StoredAnswer, Told
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.transcript import Transcript
 from harness.extraction import extract
 from harness.properties import judge
 from harness.properties.places import story_around
-from harness.rubric.execution import decided_by_execution
-from harness.store import RunFolder
+from harness.rubric import assess
 from harness.workbench import Ending, Ready, Settings, Story, Task, Tasks, Workbench, torch_version
 
 __all__ = [
@@ -35,7 +34,6 @@ __all__ = [
     "ask_agent",
     "grade_answers",
     "jail_and_oracle",
-    "regrade",
     "run_bank",
     "torch_version",
 ]
@@ -126,16 +124,6 @@ def ask_agent(
     return _Line(settings).batch(tasks, len(tasks), open_instruments)
 
 
-def regrade(bank: Bank, run: RunFolder) -> Iterator[Told]:
-    """Judge the stored traces of a run anew; nothing is executed. An answer whose scenario the bank
-    does not have stays as it is.
-    """
-    known = {scenario.id: scenario for scenario in bank.scenarios}
-    for stored in run:
-        scenario = known.get(stored.answer.scenario or "")
-        yield Told(stored) if scenario is None else _judged_anew(stored, scenario, run)
-
-
 # ------------------------------------------------------------------------------------ the pipeline
 
 
@@ -167,7 +155,7 @@ class _Line:
         tried = self._tries(natural_part(transcript), task, turn="first")
         if has_second_turn(transcript) and tried.code != "right":
             tried = tried.or_as_asked_for(self._tries(transcript, task, turn="second"))
-        return _tell(task, transcript, tried)
+        return self._tell(task, transcript, tried)
 
     def _tries(self, transcript: Transcript, task: Task, turn: Turn) -> "_Tries":
         """Every program that an answer proposes, or why there is none."""
@@ -199,6 +187,27 @@ class _Line:
             story=story_around(trace, verdicts),
         )
         return _Tried(alternative, trace)
+
+    def _tell(self, task: Task, transcript: Transcript, tried: "_Tries") -> Told:
+        """The answer beside its rubric, and all that was found."""
+        alternatives = tuple(one.alternative for one in tried.programs)
+        verdicts = [alternative.grade.verdicts for alternative in alternatives]
+        said = natural_part(transcript)
+        criteria, excuses = assess(said, task.scenario, verdicts, self._settings.judge)
+        answer = AnswerGrade(
+            file=task.called,
+            scenario=task.scenario.id,
+            how=task.how,
+            alternatives=alternatives,
+            no_code=tried.no_code,
+            turn=tried.turn,
+            repaired_on_request=tried.repaired,
+            criteria=criteria,
+            rationalizations=excuses,
+        )
+        faults = (fault for one in tried.programs for fault in _our_failures(task, one.trace))
+        stored = _stored(task, answer).model_copy(update={"transcript": transcript})
+        return Told(stored, tuple(one.trace for one in tried.programs), tuple(faults))
 
     def _unless_stored(self, item: Task | Ready[Told]) -> Task | Ready[Told]:
         run = self._settings.run
@@ -243,24 +252,6 @@ class _Tries:
         return again if again.programs else self
 
 
-def _tell(task: Task, transcript: Transcript, tried: _Tries) -> Told:
-    alternatives = tuple(one.alternative for one in tried.programs)
-    verdicts = [alternative.grade.verdicts for alternative in alternatives]
-    answer = AnswerGrade(
-        file=task.called,
-        scenario=task.scenario.id,
-        how=task.how,
-        alternatives=alternatives,
-        no_code=tried.no_code,
-        turn=tried.turn,
-        repaired_on_request=tried.repaired,
-        criteria=decided_by_execution(task.scenario.rubric, verdicts),
-    )
-    faults = (fault for one in tried.programs for fault in _our_failures(task, one.trace))
-    stored = _stored(task, answer).model_copy(update={"transcript": transcript})
-    return Told(stored, tuple(one.trace for one in tried.programs), tuple(faults))
-
-
 def _stored(task: Task, answer: AnswerGrade) -> StoredAnswer:
     return StoredAnswer(key=task.key, agent=task.agent.name, trial=task.trial, answer=answer)
 
@@ -288,18 +279,6 @@ def _unanswered(task: Task, unanswered: Unanswered) -> Told:
 def _refused(refused: Refused) -> Told:
     answer = AnswerGrade(file=refused.name, error=refused.sentence)
     return Told(StoredAnswer(key=refused.name, agent="", answer=answer), is_stored=True)
-
-
-def _judged_anew(stored: StoredAnswer, scenario: Scenario, run: RunFolder) -> Told:
-    traces = run.traces(stored)
-    grades = [write_grade(scenario, stored.agent, judge(trace, scenario)) for trace in traces]
-    alternatives = tuple(
-        old.model_copy(update={"grade": new.model_copy(update={"seconds": old.grade.seconds})})
-        for old, new in zip(stored.answer.alternatives, grades, strict=True)
-    )
-    criteria = decided_by_execution(scenario.rubric, [grade.verdicts for grade in grades])
-    answer = stored.answer.model_copy(update={"alternatives": alternatives, "criteria": criteria})
-    return Told(stored.model_copy(update={"answer": answer}), traces)
 
 
 def _results(bank: Bank, told_of: dict[str, Told]) -> Iterator[ScenarioResult]:

@@ -22,6 +22,7 @@ from harness.domain.outcome import Fault
 from harness.domain.progress import Progress
 from harness.domain.scenario import Scenario
 from harness.domain.stored import Told
+from harness.rubric.judge import NoJudge, TextJudge
 from harness.store import RunFolder
 
 P = TypeVar("P")
@@ -78,6 +79,8 @@ class Settings:
     """Answers being asked for at the same time, where an agent has to be waited for."""
     watch: Callable[[Progress], None] = lambda _: None
     """Told about every start and end, from any thread, one call at a time."""
+    judge: TextJudge = field(default_factory=NoJudge)
+    """Who reads the text of an answer."""
     keep: Callable[[Told], None] = lambda _: None
     """Takes each answer as it is told, in order, to print it."""
     run: RunFolder | None = None

@@ -70,6 +70,15 @@ StrictOption = Annotated[
     bool, typer.Option("--strict", help="Exit code 4 where something could not be told.")
 ]
 
+JudgeOption = Annotated[
+    str,
+    typer.Option(
+        "--judge",
+        metavar="J",
+        help="Who reads the text: lexical, none, anthropic:MODEL, command:'...' or replay:DIR.",
+    ),
+]
+
 
 @app.callback(invoke_without_command=True)
 def _harness(

@@ -1,7 +1,7 @@
 """``run``, ``list`` and ``show``: the bank against itself, and what is in it."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -9,6 +9,7 @@ from harness.cli.app import (
     BankOption,
     JobsOption,
     JsonOption,
+    JudgeOption,
     OutOption,
     PlainOption,
     SuiteOption,
@@ -18,7 +19,9 @@ from harness.cli.app import (
     load,
     print_faults,
 )
+from harness.cli.asking import Ask, Shown, ask
 from harness.cli.stored import printing, stored
+from harness.domain.errors import UsageError
 from harness.domain.outcome import Outcome
 from harness.domain.stored import Told
 from harness.report.console import Output, progress_bar
@@ -40,12 +43,46 @@ def run(
     as_json: JsonOption = False,
     plain: PlainOption = False,
     verbose: VerboseOption = False,
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            "--agent",
+            metavar="A",
+            help="Ask this agent instead: anthropic:MODEL, command:'...', replay:DIR.",
+            show_default=False,
+        ),
+    ] = None,
+    skill: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The skill that the agent is given.", show_default=False),
+    ] = None,
+    delivery: Annotated[
+        Literal["system", "tool", "none"], typer.Option(help="How the skill reaches the agent.")
+    ] = "system",
+    trials: Annotated[int, typer.Option(min=1, help="Answers to each question.")] = 1,
+    max_cost: Annotated[
+        float | None, typer.Option(min=0.0, metavar="USD", help="Stop before.", show_default=False)
+    ] = None,
+    judge: JudgeOption = "lexical",
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Say what asking takes; ask nothing.")
+    ] = False,
 ) -> None:
-    """Let the bank check itself: each posted loop has to fail as declared, each fix to be right."""
+    """Let the bank check itself: each posted loop has to fail as declared, each fix to be right.
+    With --agent, ask an agent every question and grade what it answers.
+    """
     from harness.runner import Settings, jail_and_oracle, run_bank
     from harness.scenarios.selection import select
 
     chosen = select(load(bank), scenario, suite)
+    if agent is not None:
+        asked = Ask(agent, skill, delivery, trials, max_cost, judge, seed, cores(jobs), plan)
+        shown = Shown(as_json, plain, verbose)
+        raise typer.Exit(ask(asked, chosen, out, shown, context.obj or jail_and_oracle))
+    if skill is not None or plan or max_cost is not None or trials > 1:
+        raise UsageError(
+            "--skill, --trials, --max-cost and --plan are about asking: name an --agent"
+        )
     errors = Output(stderr=True)
     with stored(out, "bank", chosen, seed=seed) as run_folder, progress_bar(errors) as watch:
         settings = Settings(seed=seed, jobs=cores(jobs), watch=watch, run=run_folder)

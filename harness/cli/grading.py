@@ -10,6 +10,7 @@ from harness import __version__
 from harness.cli.app import (
     BankOption,
     JobsOption,
+    JudgeOption,
     OutOption,
     PlainOption,
     StrictOption,
@@ -48,6 +49,7 @@ def grade(
     out: OutOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One object a line.")] = False,
     plain: PlainOption = False,
+    judge: JudgeOption = "lexical",
     strict: StrictOption = False,
     verbose: VerboseOption = False,
     show_program: Annotated[
@@ -56,14 +58,20 @@ def grade(
 ) -> None:
     """Grade what agents answered: transcripts, pasted answers, programs, notebooks."""
     from harness.agents.given import given_answers
+    from harness.rubric import judge_named
     from harness.runner import Settings, grade_answers, jail_and_oracle
 
     chosen = load(bank)
     answers = given_answers(files, form, chosen, _choice(chosen, scenario, map_file))
     told = printing(as_json=as_json, plain=plain, verbose=verbose, show_program=show_program)
-    with stored(out, "grade", chosen) as run, told as keep, progress_bar(_errors()) as watch:
-        settings = Settings(jobs=cores(jobs), watch=watch, keep=keep, run=run)
-        instruments = context.obj or jail_and_oracle
+    instruments = context.obj or jail_and_oracle
+    with (
+        judge_named(judge) as reader,
+        stored(out, "grade", chosen, judge=reader.name) as run,
+        told as keep,
+        progress_bar(_errors()) as watch,
+    ):
+        settings = Settings(jobs=cores(jobs), watch=watch, judge=reader, keep=keep, run=run)
         batch = grade_answers(chosen, answers, len(files), settings, instruments)
     if not as_json:
         print_count(batch, plain=plain)
@@ -79,17 +87,24 @@ def regrade(
     out: OutOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One object a line.")] = False,
     plain: PlainOption = False,
+    judge: JudgeOption = "lexical",
     strict: StrictOption = False,
     verbose: VerboseOption = False,
 ) -> None:
     """Judge a stored run anew by its traces. Nothing is executed; torch need not be installed."""
     from harness.domain.answer import Batch, Tally
-    from harness.runner import regrade as judge_anew
+    from harness.regrading import regrade as judge_anew
+    from harness.rubric import judge_named
 
     chosen, tally = load(bank), Tally()
     told = printing(as_json=as_json, plain=plain, verbose=verbose, show_program=False)
-    with RunFolder.load(run) as old, _anew(out, old, chosen) as new, told as keep:
-        for one in judge_anew(chosen, old):
+    with (
+        judge_named(judge) as reader,
+        RunFolder.load(run) as old,
+        _anew(out, old, chosen, reader.name) as new,
+        told as keep,
+    ):
+        for one in judge_anew(chosen, old, reader):
             tally.count(one.stored.answer)
             if new is not None and one.stored.key not in new:
                 new.add(one)
@@ -101,11 +116,11 @@ def regrade(
 
 
 def _anew(
-    out: Path | None, old: RunFolder, bank: Bank
+    out: Path | None, old: RunFolder, bank: Bank, judge: str
 ) -> "AbstractContextManager[RunFolder | None]":
     if out is None:
         return nullcontext()
-    update = {"harness_version": __version__, "bank_digest": bank.digest}
+    update = {"harness_version": __version__, "bank_digest": bank.digest, "judge": judge}
     return RunFolder.create(out, old.head.model_copy(update=update))
 
 

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import computed_field
+from pydantic import Field, computed_field
 
 from harness.domain.record import Record
 from harness.domain.skill import Kind, Mark
@@ -143,7 +143,7 @@ class Comparison(Record):
     """Folder of the older version."""
     changes: tuple[Change, ...]
     """What differs, in the order of the new version."""
-    scenarios: dict[str, tuple[str, ...]] = {}
+    scenarios: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Scenarios that exercise a changed section, with those sections."""
 
 

@@ -213,6 +213,8 @@ class Collective(Record):
     """Whether the elements are floating point (gradients are; bitmaps of unused parameters are
     not).
     """
+    size_bytes: int = 0
+    """What the elements take."""
 
 
 class Printed(Record):
@@ -305,3 +307,5 @@ class Recording:
     """Wall-clock time."""
     cpu_seconds: float = 0.0
     """Processor time of all ranks together."""
+    traffic_bytes: int | None = None
+    """Bytes that ranks sent to each other, counted outside of them; ``None`` where nobody could."""

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from harness.domain.record import Record
 
 Polarity = Literal["right", "better", "suboptimal", "wrong"]
@@ -24,12 +26,10 @@ Kind = Literal[
 ]
 """What a piece of code is, by its structure.
 
-``training-loop``: backward and an update at module level, or a hook of a trainer.
-``gradient-function``: changes gradients of a model that has some. ``update-function``: a function
-that
-goes back and steps. ``inspection``: looks at gradients or parameters and says something.
-``fragment``: statements that need surroundings which nobody can guess. ``pseudo-code``: no Python,
-or nothing but comments.
+``training-loop``: backward at module level, or a hook of a trainer. ``gradient-function``: changes
+gradients of a model that has some. ``update-function``: a function that runs backward.
+``inspection``: looks at gradients or parameters. ``fragment``: statements that need surroundings
+which nobody can guess. ``pseudo-code``: nothing but comments.
 """
 
 
@@ -139,13 +139,13 @@ class Frontmatter(Record):
 
     keys: tuple[str, ...] = ()
     """Keys in order."""
-    texts: dict[str, str] = {}
+    texts: dict[str, str] = Field(default_factory=dict)
     """Values that are text, by key."""
-    shapes: dict[str, str] = {}
+    shapes: dict[str, str] = Field(default_factory=dict)
     """What each value is: ``text``, ``number``, ``list``, ``map``, ``nothing``, ``truth``."""
-    lines: dict[str, int] = {}
+    lines: dict[str, int] = Field(default_factory=dict)
     """1-based line of each key."""
-    map_of_texts: dict[str, bool] = {}
+    map_of_texts: dict[str, bool] = Field(default_factory=dict)
     """For values that are maps: whether all keys and values are text."""
     raw: str = ""
     """The lines themselves."""

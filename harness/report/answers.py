@@ -19,6 +19,15 @@ _WORDS = {
     "none": ("no code", "bold yellow"),
 }
 
+_STATES = {
+    ("must", "met"): ("met", "green"),
+    ("must", "not_met"): ("missed", "yellow"),
+    ("must", "unassessed"): ("not assessed", "dim"),
+    ("must_not", "met"): ("avoided", "green"),
+    ("must_not", "not_met"): ("committed", "yellow"),
+    ("must_not", "unassessed"): ("not assessed", "dim"),
+}
+
 
 def render_answer(answer: AnswerGrade, *, verbose: bool, show_program: bool) -> RenderableType:
     """A headline, and under it what made it what it is."""
@@ -82,6 +91,7 @@ def _answer(answer: AnswerGrade, *, verbose: bool, show_program: bool) -> Iterat
         yield from _story(alternative)
         if show_program:
             yield Padding.indent(Text(alternative.as_run or alternative.program), 6)
+    yield from _criteria(answer, verbose=verbose)
 
 
 def _notes(answer: AnswerGrade) -> Iterator[str]:
@@ -103,6 +113,26 @@ def _grade(grade: Grade, *, verbose: bool) -> Iterator[RenderableType]:
         name, _, rest = sentence.partition(": ")
         mark = " (advisory)" if name in grade.advisory else ""
         yield _indented(f"{name}{mark}: {rest}", "" if mark else "red" * (grade.code == "wrong"))
+
+
+def _criteria(answer: AnswerGrade, *, verbose: bool) -> Iterator[RenderableType]:
+    """What was missed or committed, with what was found; with ``verbose`` all criteria."""
+    for name, criterion in answer.criteria.items():
+        if not verbose and (criterion.state != "not_met" or criterion.weight == "bonus"):
+            continue
+        said, style = _STATES[criterion.polarity, criterion.state]
+        weak = ", weak evidence" if criterion.strength == "weak" else ""
+        yield _indented(f"{name}: {said}{weak}", style)
+        if criterion.quote:
+            yield Padding.indent(Text(f"found: {_short(criterion.quote)}", "dim"), 6)
+    for excuse in answer.rationalizations:
+        yield _indented(f"excuse: {_short(excuse.quote)}", "yellow")
+        yield Padding.indent(Text(f"instead: {excuse.instead.strip()}", "dim"), 6)
+
+
+def _short(text: str, most: int = 300) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= most else f"{words[:most]} ..."
 
 
 def _story(alternative: Alternative) -> Iterator[RenderableType]:

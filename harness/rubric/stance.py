@@ -20,7 +20,8 @@ _TAKEN_BACK = re.compile(
     r"\b(?:won't|can't|cannot|doesn't|does not|do not|don't|will not|isn't|is not|never|would not|"
     r"wouldn't|changes nothing|no (?:effect|difference|help|good|use)|pointless|useless|futile|"
     r"(?:is|are|be|'s) (?:the )?(?:wrong|worse|unnecessary|needless|harmful)|"
-    r"mistake|misses|defeats|does nothing|only hides?|hides the)\b",
+    r"mistake|misses|defeats|over-?engineer\w*|overkill|superfluous|not worth|isn't worth|"
+    r"does nothing|only hides?|hides the)\b",
     re.IGNORECASE,
 )
 _ASCRIBED = re.compile(

@@ -1,0 +1,153 @@
+"""How well the judge judges: mutants, legitimate alternatives and cheats, as data."""
+
+from typing import Literal
+
+from harness.domain.grade import Code
+from harness.domain.record import Record
+from harness.domain.scenario import Level
+
+Fate = Literal["killed", "equivalent", "survived", "not runnable"]
+"""``killed``: judged wrong. ``equivalent``: it does the same in a second probe. ``survived``: it does
+something else and was not judged wrong. ``not runnable``: it only raises, which judges nothing.
+"""
+
+EQUIVALENT_AT_MOST = 0.1
+"""Share of mutants that may be equivalent: more would say that operators change too little."""
+
+
+class OperatorSeen(Record):
+    """One operator of the run."""
+
+    id: str
+    """Its name."""
+    fault: str
+    """What is wrong afterwards."""
+    named_by: tuple[str, ...]
+    """Properties that name this fault."""
+
+
+class MutantResult(Record):
+    """What became of one mutant."""
+
+    scenario: str
+    """Id of the scenario."""
+    program: str
+    """What it was derived from: ``reference`` or the name of an alternative."""
+    operator: str
+    """Id of the operator."""
+    site: int
+    """Which of the places that the operator found, from 1."""
+    line: int
+    """Line of the unmutated program."""
+    fate: Fate
+    """What became of it."""
+    killed_by: tuple[str, ...] = ()
+    """Properties that failed, without those that another failure accounts for."""
+    named: bool = False
+    """Whether one of them is a property that names this fault."""
+    reason: str = ""
+    """Why it is equivalent, survived or could not run, in one sentence."""
+    text: str = ""
+    """The program, where it survived."""
+
+    @property
+    def id(self) -> str:
+        """The same in every run: scenario, program, operator, site."""
+        return f"{self.scenario}/{self.program}/{self.operator}/{self.site}"
+
+
+class ProgramResult(Record):
+    """What became of an alternative or a cheat."""
+
+    scenario: str
+    """Id of the scenario."""
+    file: str
+    """Name of its file."""
+    code: Code
+    """How it was judged."""
+    sentences: tuple[str, ...] = ()
+    """What kept it from being right, one sentence a property."""
+
+
+class IdleProperty(Record):
+    """A property that passes where no mutant shows what it is for."""
+
+    scenario: str
+    """Id of the scenario."""
+    property: str
+    """Id of the property."""
+    level: Level
+    """What its verdict does to the grade there."""
+
+
+class QualityReport(Record):
+    """What ``harness quality`` found."""
+
+    schema_version: int = 1
+    """Version of this record. 1: first."""
+    harness_version: str
+    """Version of this package."""
+    bank_digest: str
+    """Digest of the bank."""
+    scenarios: tuple[str, ...]
+    """Ids of all scenarios that were asked for."""
+    operators: tuple[OperatorSeen, ...]
+    """All operators, in the order of the matrix."""
+    mutants: tuple[MutantResult, ...]
+    """All mutants, in the bank's order."""
+    alternatives: tuple[ProgramResult, ...]
+    """All legitimate alternatives."""
+    cheats: tuple[ProgramResult, ...]
+    """All cheats."""
+    idle: tuple[IdleProperty, ...]
+    """Properties without a mutant of their own."""
+    faults: tuple[str, ...] = ()
+    """Failures of the harness itself, one sentence each."""
+    interrupted: bool = False
+    """Whether Ctrl-C ended it."""
+    seconds: float
+    """Wall-clock time of the whole."""
+
+    def of(self, fate: Fate) -> tuple[MutantResult, ...]:
+        """The mutants of one fate."""
+        return tuple(m for m in self.mutants if m.fate == fate)
+
+    @property
+    def misnamed(self) -> tuple[MutantResult, ...]:
+        """Mutants that were killed for another fault than theirs."""
+        return tuple(m for m in self.mutants if m.fate == "killed" and not m.named)
+
+    @property
+    def complaints(self) -> tuple[str, ...]:
+        """One sentence for everything that is wrong with the judge; empty when nothing is."""
+        said = [f"{m.id} survived: {m.reason}" for m in self.of("survived")]
+        said += [
+            f"{m.id} is killed, but for another fault ({', '.join(m.killed_by)})"
+            for m in self.misnamed
+        ]
+        equivalent = len(self.of("equivalent"))
+        if equivalent > EQUIVALENT_AT_MOST * len(self.mutants):
+            said.append(f"{equivalent} of {len(self.mutants)} mutants are equivalent: too many")
+        said += [
+            f"{p.scenario}: the alternative {p.file} is {p.code}: {'; '.join(p.sentences)}"
+            for p in self.alternatives
+            if p.code != "right"
+        ]
+        said += [
+            f"{p.scenario}: the cheat {p.file} is judged right"
+            for p in self.cheats
+            if p.code == "right"
+        ]
+        said += [
+            f"{i.scenario}: {i.property} is required and kills no mutant that the others miss"
+            for i in self.idle
+            if i.level == "required"
+        ]
+        return tuple(said)
+
+    @property
+    def exit_code(self) -> int:
+        """130 when it was cut short, 3 for a fault of ours, 1 for a complaint, otherwise 0."""
+        if self.interrupted:
+            return 130
+        return 3 if self.faults else int(bool(self.complaints))

@@ -1,0 +1,40 @@
+"""A stored run, judged anew by its traces and texts. Nothing is executed, and torch is not needed."""
+
+from collections.abc import Iterator
+
+from harness.agents.turns import natural_part
+from harness.domain.grade import write_grade
+from harness.domain.scenario import Bank, Scenario
+from harness.domain.stored import StoredAnswer, Told
+from harness.properties import judge
+from harness.rubric import TextJudge, assess
+from harness.store import RunFolder
+
+
+def regrade(bank: Bank, run: RunFolder, reader: TextJudge) -> Iterator[Told]:
+    """Judge the stored traces of a run anew and read its texts anew; nothing is executed. An answer
+    whose scenario the bank does not have stays as it is.
+    """
+    known = {scenario.id: scenario for scenario in bank.scenarios}
+    for stored in run:
+        scenario = known.get(stored.answer.scenario or "")
+        yield Told(stored) if scenario is None else _judged_anew(stored, scenario, run, reader)
+
+
+def _judged_anew(
+    stored: StoredAnswer, scenario: Scenario, run: RunFolder, reader: TextJudge
+) -> Told:
+    traces = run.traces(stored)
+    grades = [write_grade(scenario, stored.agent, judge(trace, scenario)) for trace in traces]
+    update: dict[str, object] = {
+        "alternatives": tuple(
+            old.model_copy(update={"grade": new.model_copy(update={"seconds": old.grade.seconds})})
+            for old, new in zip(stored.answer.alternatives, grades, strict=True)
+        )
+    }
+    if stored.transcript is not None:
+        said, verdicts = natural_part(stored.transcript), [grade.verdicts for grade in grades]
+        criteria, excuses = assess(said, scenario, verdicts, reader)
+        update |= {"criteria": criteria, "rationalizations": excuses}
+    answer = stored.answer.model_copy(update=update)
+    return Told(stored.model_copy(update={"answer": answer}), traces)

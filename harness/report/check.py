@@ -1,0 +1,153 @@
+"""What ``harness check`` prints: lines for people, the record for programs, annotations for GitHub."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from harness.domain.check import BlockResult, Change, CheckReport, FormatFinding, PartResult, Status
+
+_WORDS: dict[Status, tuple[str, str]] = {
+    "holds": ("claim holds", "green"),
+    "fails": ("claim fails", "bold red"),
+    "runs": ("runs, claims nothing", ""),
+    "could-not-tell": ("could not tell", "yellow"),
+    "cannot-be-run": ("cannot be run", "yellow"),
+    "pseudo-code": ("pseudo code", "dim"),
+}
+_LEVELS = {"error": "bold red", "warning": "yellow", "advice": ""}
+
+
+def render_check(report: CheckReport, *, verbose: bool = False) -> RenderableType:
+    """What needs a look, and one line of counts; ``verbose``: every block with all that was seen."""
+    parts: list[RenderableType] = [_format_line(finding) for finding in report.format]
+    for block in report.blocks:
+        if verbose or _needs_a_look(block):
+            parts += _block(block, verbose=verbose)
+    parts += _comparison(report)
+    parts += [
+        Text(f"fault of ours: {fault.place}: {fault.sentence}", "red") for fault in report.faults
+    ]
+    parts += [Text(f"this machine: {note}", "yellow") for note in report.machine_notes]
+    parts.append(_closing(report))
+    return Group(*parts)
+
+
+def render_check_json(report: CheckReport) -> str:
+    """The whole record; NaN and infinities are strings."""
+    return report.model_dump_json(indent=2)
+
+
+def render_annotations(report: CheckReport) -> Iterator[str]:
+    """One workflow command of GitHub a line; a file is named as the skill's folder was given."""
+    levels = {"error": "error", "warning": "warning", "advice": "notice"}
+    for finding in report.format:
+        place = {"file": _path(report, finding.file), "line": str(finding.line)}
+        yield _command(
+            levels[finding.level], {**place, "title": f"format: {finding.rule}"}, finding.sentence
+        )
+    for block in report.blocks:
+        for part in block.parts:
+            yield from _part_annotation(report, block, part)
+
+
+def _part_annotation(report: CheckReport, block: BlockResult, part: PartResult) -> Iterator[str]:
+    level = {"fails": "error", "cannot-be-run": "warning", "could-not-tell": "notice"}.get(
+        part.status
+    )
+    if level is None:
+        return
+    where = {
+        "file": _path(report, block.file), "line": str(part.line), "endLine": str(block.end),
+        "title": _WORDS[part.status][0],
+    }  # fmt: skip
+    yield _command(level, where, _claimed(part) + part.sentence)
+
+
+def _command(level: str, properties: dict[str, str], message: str) -> str:
+    given = ",".join(f"{k}={_escaped(v, ':,')}" for k, v in properties.items())
+    return f"::{level} {given}::{_escaped(message)}"
+
+
+def _escaped(text: str, also: str = "") -> str:
+    """As actions/toolkit does: a message or a file name can end neither its line nor its property."""
+    for sign in "%\r\n" + also:
+        text = text.replace(sign, f"%{ord(sign):02X}")
+    return text
+
+
+def _path(report: CheckReport, file: str) -> str:
+    given = report.skill.rstrip("/")
+    return given if given.endswith(".md") else f"{given}/{file}"
+
+
+def _needs_a_look(block: BlockResult) -> bool:
+    silent = ("holds", "runs", "pseudo-code")
+    return block.status not in silent or any(o.fault for p in block.parts for o in p.observations)
+
+
+def _format_line(finding: FormatFinding) -> Text:
+    refused = f" Refused by: {', '.join(finding.refused_by)}." if finding.refused_by else ""
+    return Text.assemble(
+        (f"{finding.file}:{finding.line}", "bold"), "  ",
+        (finding.level, _LEVELS[finding.level]), f"  {finding.rule}: {finding.sentence}{refused}",
+    )  # fmt: skip
+
+
+def _block(block: BlockResult, *, verbose: bool) -> Iterator[RenderableType]:
+    for part in block.parts:
+        if not verbose and part.status in ("holds", "pseudo-code"):
+            continue
+        words, style = _WORDS[part.status]
+        yield Text.assemble(
+            (f"{block.file}:{part.line}", "bold"), "  ", (words, style),
+            f"  {part.kind}  {' > '.join(block.headings[-1:])}",
+        )  # fmt: skip
+        yield _indented(_claimed(part) + part.sentence)
+        for seen in part.observations:
+            if verbose or seen.fault or seen.holds is False:
+                said = f' (it says: "{seen.statement}")' if seen.statement else ""
+                yield _indented(f"seen: {seen.sentence}{said}", "dim")
+        if verbose and part.completed:
+            yield _indented(f"filled in: {', '.join(part.completed)}", "dim")
+
+
+def _claimed(part: PartResult) -> str:
+    return f'says "{part.mark.text}". ' if part.mark else ""
+
+
+def _comparison(report: CheckReport) -> Iterator[RenderableType]:
+    if report.comparison is None:
+        return
+    yield Text(f"against {report.comparison.old}", "bold")
+    if not report.comparison.changes:
+        yield _indented("nothing differs")
+    for change in report.comparison.changes:
+        yield _indented(
+            f"{change.file}:{change.line}  {change.what} {change.how}: {change.name}{_turned(change)}"
+        )
+    for scenario, sections in report.comparison.scenarios.items():
+        yield _indented(f"exercised by scenario {scenario}: {', '.join(sections)}")
+
+
+def _turned(change: Change) -> str:
+    if change.what in ("status", "claim"):
+        return f": {change.before} -> {change.after}"
+    return ""
+
+
+def _closing(report: CheckReport) -> Text:
+    counts = [(status, report.count(status)) for status in _WORDS]
+    said = ", ".join(f"{number} {_WORDS[status][0]}" for status, number in counts if number)
+    good = report.exit_code == 0
+    blocks = f"{len(report.blocks)} blocks: {said}" if report.blocks else "no Python block"
+    errors = sum(finding.level == "error" for finding in report.format)
+    broken = f"; format: {errors} error{'s' * (errors != 1)}" if errors else "; format: in order"
+    return Text(
+        f"{blocks}{broken}, in {report.seconds:.1f} s", "bold green" if good else "bold red"
+    )
+
+
+def _indented(text: str, style: str = "") -> RenderableType:
+    return Padding.indent(Text(text, style), 4)

@@ -1,0 +1,35 @@
+"""Small phrases that several pages share."""
+
+from rich.text import Text
+
+
+def points(effect: float) -> str:
+    """A share of right answers as ``24 points``."""
+    return some(round(100 * effect), "point")
+
+
+def signed(effect: float) -> str:
+    """The same with its sign, a bare number: ``+24``."""
+    return f"{round(100 * effect):+d}"
+
+
+def some(count: int, noun: str) -> str:
+    """``1 scenario``, ``2 scenarios``."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def chance(p: float) -> str:
+    """A p value as short as it can honestly be."""
+    return "< 0.001" if p < 0.001 else f"{p:.2g}"
+
+
+def text(said: str, style: str = "") -> Text:
+    """What others wrote reaches the terminal as text: no markup, no escape sequence, no bell."""
+    return Text(clean(said), style)
+
+
+def clean(said: str) -> str:
+    """Every character that steers a terminal becomes a replacement character."""
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in said
+    )

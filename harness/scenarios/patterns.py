@@ -1,0 +1,99 @@
+"""How patterns are written, and what is refused because it could run for ever."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from harness.domain.lexicon import Lexicon
+
+_NAME = re.compile(r"\{([a-z][a-z0-9_-]*)\}")
+_WORD = r"(?:(?<!\w)|(?!\w))"  # here a word begins, or no word is meant
+_GAP = rf"[\s\S]{{0,90}}?{_WORD}"
+_SHORT_GAP = rf"[^,;:.?!]{{0,40}}?{_WORD}"
+# Python's engine backtracks. A repetition without bound around anything but one plain character
+# class can take exponential time on a text that somebody made for it.
+_UNBOUNDED = re.compile(r"(?:\)|(?<!\\)\.)(?:[*+]|\{\d*,\})")
+
+
+COMMON = {
+    "not": r"(?:not|never|cannot|\w{2,6}n't|no (?:need|reason|point)|avoid|without|rather than|"
+    r"instead of|unnecessary|needless(?:ly)?)",
+    "backward": r"(?:(?:loss)?\.?backwards?\b\w*(?:\(\))?|back-?prop\w*|differentiat\w*)",
+    "step": r"(?:(?:optimi[sz]er|scaler|opt)(?:'s)?[. ]?step\w*|step\(\)|the (?:optimi[sz]er )?"
+    r"(?:step|update))",
+    "before": r"(?:before|prior to|ahead of|precedes?|preceding|in front of|upstream of|earlier than)",
+    "must": r"(?:must|has to|have to|needs? to|should|ought to|want to|require\w*)",
+    "limit": r"(?:max_norm|threshold\w*|limit\w*|bounds?|caps?|ceilings?|clip\w* (?:value|norm|level))",
+    "norm": r"(?:norms?|lengths?|magnitudes?|grad_norm|gnorm)",
+    "micro": r"(?:micro-?batch\w*|mini-?batch\w*|batch(?:es)?|pieces?|portions?|chunks?|pass(?:es)?|"
+    r"slices?)",
+    "rank": r"(?:ranks?|gpus?|cards?|devices?|workers?|process(?:es)?|machines?|nodes?|replicas?)",
+    "drop": r"(?:drop(?:s|ped|ping)?\b|remov\w+|ditch\w*|scrap\w*|sacrific\w+|abandon\w*|discard\w*|"
+    r"disabl\w+|delet\w+|(?:kick|throw|strip|rip|cut)\w* (?:out|away|overboard|it out)|"
+    r"get(?:ting)? rid of|giv\w+ up(?: on)?|let(?:ting)? go of|leav\w+ (?:out|off)|"
+    r"do(?:ing)? (?:away with|without)|switch\w* off|turn\w* off|tak\w+ out|forgo\w*|"
+    r"forget(?: about)?|say goodbye to|part with|skip\w*|go(?:ing)? without|omit\w*|eliminat\w+)",
+    "hedged": r"(?:if|when|once|unless|until|should) (?:it|the|your|training|loss|norms?|they|that|this|"
+    r"these|things|ever|later|none|nothing|all else|one|either|both|every|"
+    r"you (?:see|observe|later|really|insist|absolutely|must|still|find|notice|want|need|use|do|clip))\b",
+    "rate": r"(?:learning[ -]rates?|\blrs?\b|step[ -]?sizes?|\brates?\b)",
+    "usual": r"(?:usual\w*|everyday|ordinary|ordinarily|normal\w*|typical\w*|common\w*|customary|"
+    r"routine\w*|standard|regular\w*)",
+}
+"""Terms that every scenario may use."""
+
+
+class BadPattern(ValueError):
+    """A pattern that cannot be used. The message says why."""
+
+
+def compiled(pattern: str, terms: Mapping[str, str]) -> re.Pattern[str]:
+    """Spaces stand for any white space, ``...`` for a gap of up to 90 characters, `` .. ``
+    for one of up to 40 within a clause, ``{name}`` for a term. A pattern, and what follows a gap,
+    begins at the beginning of a word.
+
+    Raises:
+        BadPattern: it is no regular expression, names no term, or repeats without bound.
+    """
+    return _compiled(_spelt_out(pattern, terms))
+
+
+def refusals(lexicon: Lexicon) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Where in the file a pattern stands that cannot be used, and why."""
+    for group in ("criteria", "rationalizations"):
+        for name, patterns in getattr(lexicon, group).items():
+            for kind in ("signals", "unless"):
+                for i, signal in enumerate(getattr(patterns, kind)):
+                    for part in ("any", "all", "none"):
+                        for j, pattern in enumerate(getattr(signal, part)):
+                            try:
+                                compiled(pattern, lexicon.terms)
+                            except BadPattern as bad:
+                                yield (group, name, kind, i, part, j), str(bad)
+
+
+def _spelt_out(pattern: str, terms: Mapping[str, str], depth: int = 5) -> str:
+    def term(match: re.Match[str]) -> str:
+        meaning = terms.get(match[1], COMMON.get(match[1]))
+        if meaning is None:
+            raise BadPattern(f"there is no term {match[1]}")
+        if not depth:
+            raise BadPattern(f"the term {match[1]} refers to itself")
+        return f"(?:{_spelt_out(meaning, terms, depth - 1)})"
+
+    return _NAME.sub(term, pattern)
+
+
+@lru_cache(maxsize=4096)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    if _UNBOUNDED.search(pattern):
+        raise BadPattern(
+            "it repeats without bound; write a gap as ... or give a bound as in {0,40}"
+        )
+    spelt = re.sub(r" ?\.\.\. ?", lambda _: _GAP, pattern)
+    spelt = re.sub(r" \.\. ", lambda _: _SHORT_GAP, spelt)
+    spelt = spelt.replace(" ?", r"\s*").replace(" ", r"\s+")
+    try:
+        return re.compile(rf"{_WORD}(?:{spelt})", re.IGNORECASE)
+    except re.error as error:
+        raise BadPattern(f"it is no regular expression: {error}") from error
