@@ -1,0 +1,44 @@
+"""Whether a difference between two runs could come from anything but the skill."""
+
+from harness.domain.comparison import Arm
+from harness.domain.errors import UsageError
+
+
+def warnings_of(old: Arm, new: Arm, *, allow: bool) -> tuple[str, ...]:
+    """What speaks against comparing these two, one sentence each.
+
+    Raises:
+        UsageError: they are not comparable, and nobody allowed it.
+    """
+    reasons = tuple(
+        f"the {what} differ: {before} and {after}"
+        for what, before, after in (
+            ("models", old.model, new.model),
+            ("banks", old.bank_digest, new.bank_digest),
+            ("judges", old.judge, new.judge),
+            ("harness versions", old.harness_version, new.harness_version),
+        )
+        if before != after
+    )
+    if reasons and not allow:
+        raise UsageError(
+            f"{old.name} and {new.name} are not comparable: {'; '.join(reasons)}."
+            " Ask one of them again as the other was asked, or pass --allow to compare them anyway"
+        )
+    return (*reasons, *_cautions(old, new))
+
+
+def _cautions(old: Arm, new: Arm) -> tuple[str, ...]:
+    """Differences that can be meant, and that a reader has to know about."""
+    said = []
+    both_have_one = old.skill_digest is not None and new.skill_digest is not None
+    if both_have_one and old.delivery != new.delivery:
+        said.append(
+            f"the skill was delivered in two ways ({old.delivery}, {new.delivery}):"
+            " a difference may come from that"
+        )
+    if old.skill_digest == new.skill_digest and old.delivery == new.delivery:
+        said.append("both runs used the same skill: any difference is chance")
+    if old.seed != new.seed:
+        said.append(f"the workloads' seeds differ: {old.seed} and {new.seed}")
+    return tuple(said)

@@ -1,0 +1,64 @@
+"""Two runs in, all that they show out. One line a step."""
+
+from harness.comparison.changes import changes, new_rationalizations
+from harness.comparison.comparability import warnings_of
+from harness.comparison.gate import gate
+from harness.comparison.many_tests import tested
+from harness.comparison.paired import Counts, estimate
+from harness.comparison.reliability import passing
+from harness.comparison.simulation import Situation, reach
+from harness.comparison.tally import judged_counts, lines, strict_counts, total
+from harness.domain.comparison import Arm, Comparison, Side
+from harness.domain.plan import Reach, Rules
+
+_RULES = Rules()
+
+
+def compare(old: Arm, new: Arm, rules: Rules = _RULES, *, allow: bool = False) -> Comparison:
+    """The new arm against the old one.
+
+    ``allow``: compare what differs in more than the skill, with warnings.
+
+    Raises:
+        UsageError: the arms are not comparable.
+    """
+    warnings = warnings_of(old, new, allow=allow)
+    scenarios, properties = tested(lines(old, new), old, new, rules.alpha)
+    judged, strict = judged_counts(scenarios), strict_counts(scenarios)
+    decisive = estimate(judged, rules.alpha) if judged else None
+    severe = estimate(strict, rules.alpha) if strict else None
+    return Comparison(
+        old=_side(old),
+        new=_side(new),
+        rules=rules,
+        warnings=warnings,
+        estimate=decisive,
+        strict=severe,
+        reach=_reach(judged, rules) if judged else None,
+        gate=gate(decisive, severe, scenarios, rules),
+        passing=passing(scenarios),
+        scenarios=scenarios,
+        properties=properties,
+        changes=changes(old, new),
+        rationalizations=new_rationalizations(old, new),
+    )
+
+
+def _side(arm: Arm) -> Side:
+    return Side(
+        name=arm.name,
+        skill_digest=arm.skill_digest,
+        model=arm.model,
+        delivery=arm.delivery,
+        tally=total(arm),
+    )
+
+
+def _reach(counts: Counts, rules: Rules) -> Reach:
+    """What these trials could have shown, at the rates that both arms together suggest.
+
+    Half a right and half a wrong answer are added, so that never in six is not taken for never.
+    """
+    right = counts.old[0] + counts.new[0]
+    rates = (right + 0.5) / (counts.old_trials + counts.new_trials + 1)
+    return reach(Situation(rates, counts.old_trials, counts.new_trials), rules)
