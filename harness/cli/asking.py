@@ -1,15 +1,20 @@
 """``run --agent``: ask an agent, and grade what it answers."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from harness.cli.app import print_faults
 from harness.cli.stored import print_count, printing, stored
+from harness.domain.answer import Batch
 from harness.domain.instruments import OpenInstruments
 from harness.domain.scenario import Bank
-from harness.domain.stored import SkillUsed
+from harness.domain.stored import SkillUsed, Told
 from harness.report.console import Output, progress_bar
+
+if TYPE_CHECKING:
+    from harness.agents.naming import Asking
 
 ASKED_AT_ONCE = 8
 
@@ -36,6 +41,8 @@ class Ask:
     """Executions at the same time."""
     plan_only: bool = False
     """Say what it would take, and ask nothing."""
+    replicate: str = ""
+    """Another word here asks everything anew: for comparing a skill with itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,32 +59,42 @@ class Shown:
 
 def ask(ask: Ask, bank: Bank, out: Path | None, shown: Shown, open_: OpenInstruments) -> int:
     """Say what it will take, ask, grade and print; the exit code."""
-    from harness.agents.cache import default_cache
-    from harness.agents.naming import Asking, agent_named
-    from harness.agents.plan import plan, render_plan
-    from harness.agents.skill_text import load_skill_text
-    from harness.llm.meter import Meter
-    from harness.rubric import Judging, judge_named
-    from harness.runner import Settings, ask_agent
-
-    errors = Output(stderr=True)
-    skill = load_skill_text(ask.skill) if ask.skill is not None else None
-    meter = Meter(ask.max_cost)
-    asking = Asking(skill=skill, delivery=ask.delivery, meter=meter, cache=default_cache())
-    errors.text(render_plan(plan(bank, ask.agent, asking, ask.trials)))
     if ask.plan_only:
+        _announce(ask, bank)
         return 0
-    used = SkillUsed(name=skill.name, digest=skill.digest, delivery=ask.delivery) if skill else None
     told = printing(
         as_json=shown.as_json, plain=shown.plain, verbose=shown.verbose, show_program=False
     )
+    with told as keep:
+        batch = ask_and_store(ask, bank, out, keep, open_)
+    if not shown.as_json:
+        print_count(batch, plain=shown.plain)
+    print_faults(batch.faults, all_traces=shown.verbose)
+    return batch.exit_code()
+
+
+def ask_and_store(
+    ask: Ask, bank: Bank, out: Path | None, keep: Callable[[Told], None], open_: OpenInstruments
+) -> Batch:
+    """Say what it will take, ask and grade; at the end what it took."""
+    from harness.agents.naming import agent_named
+    from harness.rubric import Judging, judge_named
+    from harness.runner import Settings, ask_agent
+
+    asking = _announce(ask, bank)
+    errors = Output(stderr=True)
     with (
         agent_named(ask.agent, asking) as agent,
-        judge_named(ask.judge, Judging(meter=meter)) as reader,
+        judge_named(ask.judge, Judging(meter=asking.meter)) as reader,
         stored(
-            out, "agent", bank, judge=reader.name, seed=ask.seed, agent=agent.name, skill=used
+            out,
+            "agent",
+            bank,
+            judge=reader.name,
+            seed=ask.seed,
+            agent=agent.name,
+            skill=_used(asking),
         ) as run,
-        told as keep,
         progress_bar(errors) as watch,
     ):
         settings = Settings(
@@ -90,13 +107,33 @@ def ask(ask: Ask, bank: Bank, out: Path | None, shown: Shown, open_: OpenInstrum
             run=run,
         )
         batch = ask_agent(bank, agent, ask.trials, settings, open_)
-    if not shown.as_json:
-        print_count(batch, plain=shown.plain)
-    if meter.usage.output:
-        errors.text(_spent(meter.usage.input, meter.usage.output, meter.spent))
-    print_faults(batch.faults, all_traces=shown.verbose)
-    return batch.exit_code()
+    usage = asking.meter.usage
+    if usage.output:
+        spent = f"${asking.meter.spent:.2f} spent"
+        errors.text(f"harness: {usage.input:,} tokens read, {usage.output:,} written, {spent}")
+    return batch
 
 
-def _spent(read: int, written: int, dollars: float) -> str:
-    return f"harness: {read:,} tokens read, {written:,} written, ${dollars:.2f} spent"
+def _announce(ask: Ask, bank: Bank) -> "Asking":
+    from harness.agents.cache import default_cache
+    from harness.agents.naming import Asking
+    from harness.agents.plan import plan, render_plan
+    from harness.agents.skill_text import load_skill_text
+    from harness.llm.meter import Meter
+
+    asking = Asking(
+        skill=load_skill_text(ask.skill) if ask.skill is not None else None,
+        delivery=ask.delivery,
+        meter=Meter(ask.max_cost),
+        cache=default_cache(),
+        replicate=ask.replicate,
+    )
+    Output(stderr=True).text(render_plan(plan(bank, ask.agent, asking, ask.trials)))
+    return asking
+
+
+def _used(asking: "Asking") -> SkillUsed | None:
+    skill = asking.skill
+    if skill is None or asking.delivery == "none":
+        return None
+    return SkillUsed(name=skill.name, digest=skill.digest, delivery=asking.delivery)

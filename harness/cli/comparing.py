@@ -1,0 +1,227 @@
+"""``compare``: is the new skill better, worse, or can we not tell?"""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from harness.agents.turns import natural_part
+from harness.cli.app import (
+    BankOption,
+    JobsOption,
+    JsonOption,
+    JudgeOption,
+    PlainOption,
+    SuiteOption,
+    app,
+    cores,
+    load,
+    print_faults,
+)
+from harness.cli.asking import Ask, ask_and_store
+from harness.domain.comparison import Arm, Comparison
+from harness.domain.errors import UsageError
+from harness.domain.instruments import OpenInstruments
+from harness.domain.plan import FalseAlarms, Rules
+from harness.domain.scenario import Bank
+from harness.report.console import Output
+from harness.store import RunFolder
+
+INTERRUPTED = 130
+
+
+@app.command()
+def compare(
+    context: typer.Context,
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="[RUN_A RUN_B]", help="Stored runs, old first.")
+    ] = None,
+    *,
+    skill: Annotated[
+        list[str] | None,
+        typer.Option(metavar="DIR|none", help="Instead of runs: skills to ask with, old first."),
+    ] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="A", help="Who is asked.", show_default=False)
+    ] = None,
+    delivery: Annotated[
+        Literal["system", "tool", "none"], typer.Option(help="How the skill reaches the agent.")
+    ] = "system",
+    trials: Annotated[int, typer.Option(min=1, help="Answers to each question.")] = 3,
+    max_cost: Annotated[
+        float | None, typer.Option(min=0.0, metavar="USD", help="For each arm.", show_default=False)
+    ] = None,
+    judge: JudgeOption = "lexical",
+    margin: Annotated[
+        float, typer.Option(min=0.01, max=0.99, help="The loss that the gate has to rule out.")
+    ] = Rules().margin,
+    allow: Annotated[
+        bool, typer.Option("--allow", help="Compare what is not comparable, with a warning.")
+    ] = False,
+    gate: Annotated[
+        bool, typer.Option("--gate", help="Exit code 0 not worse, 1 worse, 4 cannot tell.")
+    ] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Say what could be seen; ask nothing.")
+    ] = False,
+    aa: Annotated[
+        bool, typer.Option("--aa", help="The instrument against itself: how often it errs.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Store an arm in each folder below.", show_default=False),
+    ] = None,
+    suite: SuiteOption = None,
+    bank: BankOption = None,
+    seed: Annotated[int, typer.Option(min=0, help="Added to every workload's seed.")] = 0,
+    jobs: JobsOption = None,
+    as_json: JsonOption = False,
+    plain: PlainOption = False,
+) -> None:
+    """Say whether the new skill is better, worse, or whether we cannot tell."""
+    from harness.runner import jail_and_oracle
+    from harness.scenarios.selection import select
+
+    rules = Rules(margin=margin)
+    shown = _Shown(Output(plain=plain), as_json, allow, gate, rules)
+    if runs:
+        code = shown.runs(runs, aa=aa)
+    elif plan or (aa and agent is None):
+        count = len(select(load(bank), suite=suite).scenarios)
+        code = shown.plan(count, trials) if plan else shown.simulation(count, trials)
+    elif agent is not None and skill:
+        common = Ask(agent, None, delivery, trials, max_cost, judge, seed, cores(jobs))
+        arms = _arms(common, skill, aa=aa)
+        chosen = select(load(bank), suite=suite)
+        with _asked(arms, chosen, out, context.obj or jail_and_oracle) as folders:
+            code = shown.runs(folders, aa=False)
+    else:
+        raise UsageError("compare takes two stored runs, or an --agent and --skill OLD --skill NEW")
+    raise typer.Exit(code)
+
+
+class _Shown:
+    """What is printed, and the exit code that it comes to."""
+
+    def __init__(
+        self, output: Output, as_json: bool, allow: bool, gate: bool, rules: Rules
+    ) -> None:
+        self._output = output
+        self._as_json = as_json
+        self._allow = allow
+        self._gate = gate
+        self._rules = rules
+
+    def plan(self, scenarios: int, trials: int) -> int:
+        """What a comparison of this size could show."""
+        from harness.comparison import plan
+        from harness.report.power import render_plan
+
+        found = plan(scenarios, trials, rules=self._rules)
+        if self._as_json:
+            self._output.text(found.model_dump_json(indent=2))
+        else:
+            self._output.show(render_plan(found))
+        return 0
+
+    def simulation(self, scenarios: int, trials: int) -> int:
+        """How often the gate errs, on several shapes of true rates."""
+        from harness.comparison import false_alarms, shapes
+
+        rates = shapes(scenarios).items()
+        return self._alarms([false_alarms(n, r, trials, rules=self._rules) for n, r in rates])
+
+    def runs(self, folders: Sequence[Path], *, aa: bool) -> int:
+        """Two runs, or with ``aa`` one against itself; of three the first against each other."""
+        from harness.comparison import compare, false_alarms, stored_rates
+
+        arms = [_arm(folder) for folder in folders]
+        if aa and len(arms) == 1:
+            rates, trials = stored_rates(arms[0]), max(len(s.trials) for s in arms[0].scenarios)
+            return self._alarms([false_alarms(arms[0].name, rates, trials, rules=self._rules)])
+        if aa or len(arms) < 2:
+            raise UsageError("compare takes two stored runs; with --aa one, against itself")
+        found = [compare(arms[0], new, self._rules, allow=self._allow) for new in arms[1:]]
+        for comparison, folder in zip(found, folders[1:], strict=True):
+            self._comparison(comparison, (folders[0], folder))
+        codes = {comparison.gate.code for comparison in found}
+        return max(codes, key=(0, 4, 1).index) if self._gate else 0
+
+    def _comparison(self, found: Comparison, folders: tuple[Path, Path]) -> None:
+        from harness.report.comparison import comparison_json, render_comparison
+
+        if self._as_json:
+            self._output.text(comparison_json(found))
+        else:
+            plain, answers = self._output.plain, _answers(folders)
+            self._output.show(render_comparison(found, plain=plain, answers=answers))
+
+    def _alarms(self, found: list[FalseAlarms]) -> int:
+        from harness.report.power import render_false_alarms
+
+        if self._as_json:
+            for one in found:
+                self._output.text(one.model_dump_json())
+        else:
+            self._output.show(render_false_alarms(found, plain=self._output.plain))
+        return 0
+
+
+def _arm(folder: Path) -> Arm:
+    from harness.store.arms import arm_of
+
+    with RunFolder.load(folder) as run:
+        return arm_of(run)
+
+
+def _answers(folders: tuple[Path, Path]) -> dict[tuple[Literal["old", "new"], str, int], str]:
+    """What was said, for those answers that are shown side by side."""
+    found: dict[tuple[Literal["old", "new"], str, int], str] = {}
+    sides: tuple[Literal["old", "new"], ...] = ("old", "new")
+    for side, folder in zip(sides, folders, strict=True):
+        with RunFolder.load(folder) as run:
+            for stored in run:
+                if stored.transcript is not None and stored.answer.scenario is not None:
+                    key = (side, stored.answer.scenario, stored.trial)
+                    found[key] = natural_part(stored.transcript).answer
+    return found
+
+
+def _arms(common: Ask, skills: Sequence[str], *, aa: bool) -> dict[str, Ask]:
+    """What to ask, by the name of each arm."""
+    if aa:
+        asks = [replace(_with_skill(common, skills[0]), replicate=name) for name in ("a", "b")]
+        return dict(zip(("a", "b"), asks, strict=True))
+    if len(skills) < 2:
+        raise UsageError("compare needs --skill at least twice, old first; once with --aa")
+    arms: dict[str, Ask] = {}
+    for number, skill in enumerate(skills, start=1):
+        name = Path(skill).name if skill != "none" else "none"
+        arms[name if name not in arms else f"{name}-{number}"] = _with_skill(common, skill)
+    return arms
+
+
+def _with_skill(ask: Ask, skill: str) -> Ask:
+    if skill == "none":
+        return replace(ask, skill=None, delivery="none")
+    return replace(ask, skill=Path(skill))
+
+
+@contextmanager
+def _asked(
+    arms: dict[str, Ask], bank: Bank, out: Path | None, open_: OpenInstruments
+) -> Iterator[list[Path]]:
+    """Ask for every arm and store it; without ``out`` only for as long as it is compared."""
+    with tempfile.TemporaryDirectory() as scratch:
+        root = out if out is not None else Path(scratch)
+        for name, ask in arms.items():
+            Output(stderr=True).text(f"harness: asking, arm {name}")
+            batch = ask_and_store(ask, bank, root / name, lambda _: None, open_)
+            print_faults(batch.faults, all_traces=False)
+            if batch.interrupted:
+                raise typer.Exit(INTERRUPTED)
+        yield [root / name for name in arms]

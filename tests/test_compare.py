@@ -1,0 +1,133 @@
+"""`harness compare`: two skills, one agent, and what the gate says."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from harness.cli import app
+from tests.fakes.bank import FakeBank
+from tests.fakes.executor import FakeExecutor
+from tests.fakes.oracle import opens
+
+OBEYS = """
+import pathlib, sys
+sys.stdin.read()
+text = "".join(p.read_text() for p in pathlib.Path(".claude").rglob("SKILL.md"))
+loss = "1.0" if "use one" in text else "float('nan')"
+print(f"```python\\nloss = {loss}\\n```")
+"""
+"""An agent that is right exactly when its skill says so."""
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> FakeBank:
+    fake = FakeBank(tmp_path)
+    for number in range(8):
+        fake.add(f"scenario-{number}")
+    return fake
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> str:
+    file = tmp_path / "agent.py"
+    file.write_text(OBEYS)
+    return f"command:{sys.executable} {file}"
+
+
+def skill(folder: Path, advice: str) -> Path:
+    folder.mkdir(parents=True)
+    name = folder.name
+    text = f"---\nname: {name}\ndescription: Advice about losses.\n---\n{advice}\n"
+    (folder / "SKILL.md").write_text(text)
+    return folder
+
+
+def compare(bank, *arguments):
+    command = ["compare", "--bank", str(bank.folder), *map(str, arguments)]
+    return CliRunner().invoke(app, command, obj=opens(FakeExecutor()))
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def test_a_skill_that_makes_every_answer_wrong_is_conclusively_worse(bank, agent, tmp_path):
+    """Asked, graded, stored, compared in one go; the gate's exit code is 1."""
+    good, bad = skill(tmp_path / "good", "use one"), skill(tmp_path / "bad", "use nan")
+    options = ["--agent", agent, "--trials", "1", "--out", tmp_path / "runs", "--gate"]
+
+    result = compare(bank, "--skill", good, "--skill", bad, *options)
+
+    assert result.exit_code == 1
+    assert "bad is worse than good: 100 points fewer right answers" in result.stdout
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {"good", "bad"}
+
+
+def test_stored_runs_are_compared_without_asking(bank, agent, tmp_path):
+    """The agent is gone, and the same is said."""
+    good, bad = skill(tmp_path / "good", "use one"), skill(tmp_path / "bad", "use nan")
+    options = ["--agent", agent, "--trials", "1", "--out", tmp_path / "runs", "--json"]
+    asked = compare(bank, "--skill", bad, "--skill", good, *options)
+    (tmp_path / "agent.py").unlink()
+
+    again = compare(bank, tmp_path / "runs/bad", tmp_path / "runs/good", "--json")
+
+    assert again.exit_code == 0
+    assert json.loads(again.stdout) == json.loads(asked.stdout)
+    assert json.loads(again.stdout)["estimate"]["says"] == "better"
+
+
+def test_without_a_skill_is_an_arm_like_any_other(bank, agent, tmp_path):
+    """`--skill none` is the baseline."""
+    good = skill(tmp_path / "good", "use one")
+
+    result = compare(bank, "--skill", "none", "--skill", good, "--agent", agent, "--trials", "1")
+
+    assert "good is better than none: 100 points more right answers" in result.stdout
+
+
+def test_an_unchanged_skill_is_never_worse(bank, agent, tmp_path):
+    """The instrument against itself, freshly asked: no difference is shown."""
+    good = skill(tmp_path / "good", "use one")
+
+    result = compare(bank, "--skill", good, "--agent", agent, "--trials", "1", "--aa", "--gate")
+
+    assert result.exit_code in (0, 4)
+    assert "No difference shown between a and b" in result.stdout
+
+
+def test_runs_that_are_not_comparable_are_refused_with_the_reason(bank, agent, tmp_path):
+    """Another bank, another question. `--allow` compares them with a warning."""
+    good = skill(tmp_path / "good", "use one")
+    options = ["--agent", agent, "--trials", "1", "--out", tmp_path / "runs"]
+    compare(bank, "--skill", good, "--skill", "none", *options)
+    run = tmp_path / "runs/none/run.json"
+    run.write_text(run.read_text().replace('"judge": "lexical"', '"judge": "none"'))
+
+    refused = compare(bank, tmp_path / "runs/good", tmp_path / "runs/none")
+    allowed = compare(bank, tmp_path / "runs/good", tmp_path / "runs/none", "--allow")
+
+    assert refused.exit_code == 2
+    assert "not comparable: the judges differ" in refused.stderr
+    assert "warning: the judges differ" in allowed.stdout
+
+
+def test_a_plan_says_what_could_be_seen_before_anything_is_asked(bank):
+    """Eight scenarios, three trials."""
+    result = compare(bank, "--plan")
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith("8 scenarios, 3 trials of each in each arm")
+
+
+@pytest.mark.parametrize("arguments", [[], ["one-run"], ["--skill", "a"], ["--agent", "buggy"]])
+def test_a_question_that_is_not_whole_is_exit_code_2(bank, arguments):
+    """In one sentence."""
+    result = compare(bank, *arguments)
+
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
