@@ -10,10 +10,19 @@ from io import TextIOWrapper
 
 import typer
 
-from harness.cli import bank, comparing, grading, judging, machine
+from harness.cli import bank, comparing, grading, judging, machine, seeing
 from harness.cli.app import app
 
-__all__ = ["app", "bank", "comparing", "grading", "judging", "machine", "run_command_line"]
+__all__ = [
+    "app",
+    "bank",
+    "comparing",
+    "grading",
+    "judging",
+    "machine",
+    "run_command_line",
+    "seeing",
+]
 
 
 def run_command_line(arguments: Sequence[str]) -> int:

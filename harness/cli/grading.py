@@ -23,6 +23,7 @@ from harness.cli.app import (
 from harness.cli.stored import print_count, printing, stored
 from harness.domain.errors import UsageError
 from harness.domain.scenario import Bank
+from harness.domain.stored import Told
 from harness.report.console import Output, progress_bar
 from harness.store import RunFolder
 
@@ -77,6 +78,50 @@ def grade(
         print_count(batch, plain=plain)
     print_faults(batch.faults, all_traces=verbose)
     raise typer.Exit(batch.exit_code(strict=strict))
+
+
+@app.command()
+def explain(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="An answer; - is stdin.")],
+    *,
+    scenario: Annotated[
+        str | None, typer.Option("--scenario", metavar="ID", help="Which scenario it answers.")
+    ] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", metavar="F", help="Read the file as this format.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="SCRIPT", help="Where to write; else it is printed."
+        ),
+    ] = None,
+    bank: BankOption = None,
+) -> None:
+    """Write a script of plain torch that reproduces a verdict without the harness."""
+    from harness.agents.given import given_answers
+    from harness.report.script import render_script
+    from harness.runner import Settings, grade_answers, jail_and_oracle
+
+    chosen, told = load(bank), list[Told]()
+    answers = given_answers([file], form, chosen, _choice(chosen, scenario, None))
+    settings = Settings(jobs=cores(None), keep=told.append)
+    batch = grade_answers(chosen, answers, 1, settings, context.obj or jail_and_oracle)
+    print_faults(batch.faults, all_traces=False)
+    if not told or batch.faults or batch.interrupted:
+        raise typer.Exit(batch.exit_code())
+    answer = told[0].stored.answer
+    if answer.error is not None or not answer.alternatives:
+        raise UsageError(f"{file}: {answer.error or answer.no_code}")
+    found = next(s for s in chosen.scenarios if s.id == answer.scenario)
+    trace = told[0].traces[answer.alternatives.index(answer.deciding)]
+    name = output.name if output is not None else "explained.py"
+    script = render_script(name, answer.deciding, trace, found, settings.seed)
+    if output is None:
+        Output(plain=True).text(script.rstrip("\n"))
+    else:
+        output.write_text(script, encoding="utf-8")
 
 
 @app.command()

@@ -146,6 +146,15 @@ class Comparison(Record):
     scenarios: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Scenarios that exercise a changed section, with those sections."""
 
+    @property
+    def by_section(self) -> dict[str, list[str]]:
+        """The same the other way round."""
+        found: dict[str, list[str]] = {}
+        for scenario, sections in self.scenarios.items():
+            for section in sections:
+                found.setdefault(section, []).append(scenario)
+        return found
+
 
 class CheckFault(Record):
     """Something of ours that failed. It says nothing about the skill."""

@@ -145,6 +145,10 @@ class Update(Record):
     """Whether the program had read a clock before it."""
     scheduler_steps: int
     """Scheduler steps between this update and the next (or the end)."""
+    left_over: float | None = None
+    """Norm of what was in the gradients before the window's first backward, over what that added;
+    ``None`` where it cannot be told.
+    """
     clip_calls: tuple[str, ...]
     """Clipping functions called in its window, with how many gradients and what they returned; they
     explain, values decide.
@@ -214,7 +218,7 @@ class RankTrace(Record):
     unrecognised: tuple[str, ...]
     """Inputs with rows that are in no data set, by description."""
     implicit_updates: int
-    """Times the parameters changed without an optimizer."""
+    """Times the parameters changed without an optimizer, once a backward had run."""
 
 
 class SegmentSeen(Record):

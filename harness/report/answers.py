@@ -9,8 +9,10 @@ from rich.text import Text
 
 from harness.domain.answer import Alternative, AnswerGrade, Tally, reasons
 from harness.domain.grade import Grade
+from harness.domain.reported import AnswerLine
 from harness.domain.stored import RunHead
 from harness.report.verbose import render_verdicts
+from harness.report.words import clean, text
 
 _WORDS = {
     "right": ("code right", "bold green"),
@@ -35,8 +37,9 @@ def render_answer(answer: AnswerGrade, *, verbose: bool, show_program: bool) -> 
 
 
 def render_line(answer: AnswerGrade) -> str:
-    """The same as one JSON object."""
-    return json.dumps(_line(answer), ensure_ascii=False)
+    """The same as one JSON object, without a character that steers a terminal."""
+    line = json.dumps(AnswerLine.of(answer).model_dump(mode="json"), ensure_ascii=False)
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line)
 
 
 def render_tally(tally: Tally) -> RenderableType:
@@ -52,33 +55,21 @@ def render_head(head: RunHead) -> RenderableType:
     """How a run was made, in two lines."""
     asked = f"{head.agent}, " if head.agent else ""
     skill = f"skill {head.skill.name} by {head.skill.delivery}, " if head.skill else ""
-    return Text(
+    return text(
         f"{asked}{skill}bank {head.bank_digest[:12]}, judge {head.judge}, seed {head.seed}, "
         f"harness {head.harness_version}, torch {head.torch_version}",
         "dim",
     )
 
 
-def _line(answer: AnswerGrade) -> dict[str, object]:
-    return {
-        "file": answer.file,
-        "scenario": answer.scenario,
-        "code": answer.code,
-        "failed": answer.failed,
-        "advisory": answer.advisory,
-        "why": answer.why,
-        "criteria": {name: state.model_dump() for name, state in answer.criteria.items()},
-        "error": answer.error,
-    }
-
-
 def _answer(answer: AnswerGrade, *, verbose: bool, show_program: bool) -> Iterator[RenderableType]:
     if answer.error is not None:
-        yield Text.assemble((answer.file, "bold"), ": ", (f"not graded: {answer.error}", "red"))
+        why = clean(f"not graded: {answer.error}")
+        yield Text.assemble((clean(answer.file), "bold"), ": ", (why, "red"))
         return
     words, style = _WORDS[answer.code]
     yield Text.assemble(
-        (answer.file, "bold"), ": ", (words, style), f"  {answer.scenario}{_rubric(answer)}"
+        (clean(answer.file), "bold"), ": ", (words, style), f"  {answer.scenario}{_rubric(answer)}"
     )
     yield from (_indented(note, "dim") for note in _notes(answer))
     for alternative in answer.alternatives:
@@ -90,7 +81,7 @@ def _answer(answer: AnswerGrade, *, verbose: bool, show_program: bool) -> Iterat
         yield from _grade(alternative.grade, verbose=verbose)
         yield from _story(alternative)
         if show_program:
-            yield Padding.indent(Text(alternative.as_run or alternative.program), 6)
+            yield Padding.indent(text(alternative.as_run or alternative.program), 6)
     yield from _criteria(answer, verbose=verbose)
 
 
@@ -124,14 +115,14 @@ def _criteria(answer: AnswerGrade, *, verbose: bool) -> Iterator[RenderableType]
         weak = ", weak evidence" if criterion.strength == "weak" else ""
         yield _indented(f"{name}: {said}{weak}", style)
         if criterion.quote:
-            yield Padding.indent(Text(f"found: {_short(criterion.quote)}", "dim"), 6)
+            yield Padding.indent(text(f"found: {_short(criterion.quote)}", "dim"), 6)
     for excuse in answer.rationalizations:
         yield _indented(f"excuse: {_short(excuse.quote)}", "yellow")
-        yield Padding.indent(Text(f"instead: {excuse.instead.strip()}", "dim"), 6)
+        yield Padding.indent(text(f"instead: {excuse.instead.strip()}", "dim"), 6)
 
 
-def _short(text: str, most: int = 300) -> str:
-    words = " ".join(text.split())
+def _short(said: str, most: int = 300) -> str:
+    words = " ".join(said.split())
     return words if len(words) <= most else f"{words[:most]} ..."
 
 
@@ -139,7 +130,7 @@ def _story(alternative: Alternative) -> Iterator[RenderableType]:
     if alternative.grade.code == "wrong" and alternative.story:
         place, *lines = alternative.story
         yield _indented(f"what happened in {place}", "dim")
-        yield from (Padding.indent(Text(line, "dim"), 6) for line in lines)
+        yield from (Padding.indent(text(line, "dim"), 6) for line in lines)
 
 
 def _rubric(answer: AnswerGrade) -> str:
@@ -151,5 +142,5 @@ def _rubric(answer: AnswerGrade) -> str:
     return f", criteria met {met} of {met + missed}, {states.count('unassessed')} unassessed"
 
 
-def _indented(text: str, style: str = "") -> RenderableType:
-    return Padding.indent(Text(text, style), 4)
+def _indented(said: str, style: str = "") -> RenderableType:
+    return Padding.indent(text(said, style), 4)

@@ -127,8 +127,8 @@ def _comparison(report: CheckReport) -> Iterator[RenderableType]:
         yield _indented(
             f"{change.file}:{change.line}  {change.what} {change.how}: {change.name}{_turned(change)}"
         )
-    for scenario, sections in report.comparison.scenarios.items():
-        yield _indented(f"exercised by scenario {scenario}: {', '.join(sections)}")
+    for section, scenarios in report.comparison.by_section.items():
+        yield _indented(f"scenarios that exercise {section}: {', '.join(scenarios)}")
 
 
 def _turned(change: Change) -> str:
@@ -141,7 +141,8 @@ def _closing(report: CheckReport) -> Text:
     counts = [(status, report.count(status)) for status in _WORDS]
     said = ", ".join(f"{number} {_WORDS[status][0]}" for status, number in counts if number)
     good = report.exit_code == 0
-    blocks = f"{len(report.blocks)} blocks: {said}" if report.blocks else "no Python block"
+    noun = "block" if len(report.blocks) == 1 else "blocks"
+    blocks = f"{len(report.blocks)} {noun}: {said}" if report.blocks else "no Python block"
     errors = sum(finding.level == "error" for finding in report.format)
     broken = f"; format: {errors} error{'s' * (errors != 1)}" if errors else "; format: in order"
     return Text(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from rich.console import Console, RenderableType
+from rich.text import Text
 
 from harness.domain.progress import Progress
 
@@ -52,16 +53,24 @@ def plain_text(renderable: RenderableType) -> str:
 
 @contextmanager
 def progress_bar(output: Output) -> Iterator[Callable[[Progress], None]]:
-    """A bar with the count and the scenarios that run now; nothing where there is no terminal."""
+    """A bar with count, rate, time left and what runs now; nothing where there is no terminal."""
     if not output.is_terminal:
         yield lambda _: None
         return
     from rich import progress
 
+    class Rate(progress.ProgressColumn):
+        """Answers a minute, once a few are known."""
+
+        def render(self, task: progress.Task) -> Text:
+            return Text(f"{60 * task.speed:.0f}/min" if task.speed else "")
+
     columns = (
         progress.BarColumn(bar_width=24),
         progress.MofNCompleteColumn(),
         progress.TimeElapsedColumn(),
+        Rate(),
+        progress.TimeRemainingColumn(),
         progress.TextColumn("{task.description}", markup=False),
     )
     with progress.Progress(*columns, console=output, transient=True) as bar:

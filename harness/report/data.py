@@ -1,8 +1,23 @@
-"""The run as data."""
+"""Runs and reports as data."""
 
+from harness.domain.reported import AnswerLine, ReportedRun, RunReport
 from harness.domain.run import Run
+from harness.report.reported import Report, Side
 
 
 def render_json(run: Run) -> str:
     """The whole record. NaN is a string, so that nobody takes it for "not measured"."""
     return run.model_dump_json(indent=2)
+
+
+def render_report_json(report: Report) -> str:
+    """As ``docs/schema/report.json`` says; transcripts and programs stay in the run."""
+    record = RunReport(
+        runs=tuple(map(_run, report.sides)), comparison=report.comparison, notes=report.notes
+    )
+    return record.model_dump_json(indent=2) + "\n"
+
+
+def _run(side: Side) -> ReportedRun:
+    lines = tuple(AnswerLine.of(stored.answer) for stored in side.all)
+    return ReportedRun(name=side.name, head=side.head, tally=side.count(), answers=lines)

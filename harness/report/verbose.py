@@ -10,6 +10,7 @@ from harness.domain.grade import Grade
 from harness.domain.run import Run
 from harness.domain.verdict import Number, Verdict
 from harness.report.grades import STYLES
+from harness.report.words import clean, text
 
 
 def render_verbose(run: Run) -> RenderableType:
@@ -36,7 +37,7 @@ def render_verdicts(grade: Grade) -> Iterator[RenderableType]:
     for verdict in grade.verdicts:
         yield Padding.indent(_verdict(verdict, grade), 4)
         for number in verdict.numbers:
-            yield Padding.indent(Text(_number(number), "dim"), 8)
+            yield Padding.indent(text(_number(number), "dim"), 8)
 
 
 def _verdict(verdict: Verdict, grade: Grade) -> Text:
@@ -44,7 +45,7 @@ def _verdict(verdict: Verdict, grade: Grade) -> Text:
     because = f" [explained by {verdict.explained_by}]" if verdict.explained_by else ""
     return Text.assemble(
         (f"{verdict.outcome:<12}", STYLES[verdict.outcome]),
-        f"  {verdict.property}{advisory}: {verdict.sentence}{because}",
+        clean(f"  {verdict.property}{advisory}: {verdict.sentence}{because}"),
     )
 
 

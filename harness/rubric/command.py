@@ -56,15 +56,15 @@ class Commanded:
             )
         except OSError as error:
             raise Unavailable("connection", f"{self.line}: {error.strerror}") from error
-        try:
-            out, _ = process.communicate(asked, timeout=self.seconds)
-        except subprocess.TimeoutExpired:
-            sentence = f"{self.line} did not reply within {self.seconds:g} s"
-            raise Unavailable("timeout", sentence) from None
-        finally:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)  # its children too
-            process.wait()
+        with process:
+            try:
+                out, _ = process.communicate(asked, timeout=self.seconds)
+            except subprocess.TimeoutExpired:
+                sentence = f"{self.line} did not reply within {self.seconds:g} s"
+                raise Unavailable("timeout", sentence) from None
+            finally:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)  # its children too
         if process.returncode:
             sentence = f"{self.line} ended with status {process.returncode}"
             raise Unavailable("bad_response", sentence)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from harness.domain.assessment import CriterionState, State
+from harness.domain.assessment import State
 from harness.domain.scenario import Criterion
 from harness.domain.verdict import Verdict
 
@@ -19,14 +19,3 @@ def executed(criterion: Criterion, runs: Runs) -> State:
         return "not_met"
     judged = all(set(criterion.properties) <= {v.property for v in run} for run in runs)
     return "met" if judged and outcomes == {"pass"} else "unassessed"
-
-
-def decided_by_execution(rubric: Sequence[Criterion], runs: Runs) -> dict[str, CriterionState]:
-    """Every criterion; those that execution alone cannot decide stay unassessed."""
-    return {
-        criterion.id: CriterionState(
-            state=executed(criterion, runs) if criterion.by == "execution" else "unassessed",
-            polarity=criterion.polarity,
-        )
-        for criterion in rubric
-    }

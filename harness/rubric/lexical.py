@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from harness.domain.assessment import Assessment, Rationalized
 from harness.domain.scenario import Criterion, Scenario
 from harness.rubric.matching import found
-from harness.rubric.reading import Reading
+from harness.rubric.reading import Reading, read_answer
 
 
 class LexicalJudge:
@@ -17,14 +17,14 @@ class LexicalJudge:
         self, answer: str, scenario: Scenario, criteria: Sequence[Criterion]
     ) -> Mapping[str, Assessment]:
         """One assessment a criterion; unassessed where the scenario has no patterns for it."""
-        reading = Reading(answer, known=scenario.prompt)
+        reading = read_answer(answer, scenario.prompt)
         return {criterion.id: _assess(criterion, scenario, reading) for criterion in criteria}
 
 
 def rationalizations(answer: str, scenario: Scenario) -> tuple[Rationalized, ...]:
     """Excuses of the scenario's table that the answer makes, in the order of the table."""
     lexicon = scenario.lexicon
-    reading = Reading(answer, known=scenario.prompt)
+    reading = read_answer(answer, scenario.prompt)
     made = []
     for line in scenario.rationalizations:
         patterns = lexicon.rationalizations.get(line.excuse)

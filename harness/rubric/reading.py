@@ -7,7 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from harness.domain.lexicon import Within
 from harness.markdown import fenced_blocks
@@ -15,7 +15,7 @@ from harness.markdown import fenced_blocks
 _LONGEST = (
     1200  # characters of a sentence: what has no full stop is cut, so that patterns stay fast
 )
-_MOST = 400_000  # characters of an answer that are read
+_MOST = 120_000  # characters of an answer that are read
 _PASSAGE = 3
 
 _SENTENCE_END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?]['\")\]*_]*\s+(?=\S)")
@@ -52,6 +52,12 @@ class Place:
 
     def _index(self, position: int) -> int:
         return max(bisect_right([start for start, _ in self.quotes], position) - 1, 0)
+
+
+@lru_cache(maxsize=16)
+def read_answer(answer: str, known: str = "") -> "Reading":
+    """The reading of an answer; the same one for all who look at it one after the other."""
+    return Reading(answer, known=known)
 
 
 class Reading:

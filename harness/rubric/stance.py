@@ -5,7 +5,7 @@ import re
 _REACH = 70  # characters before or after a match in which a negation still speaks of it
 
 _NEGATED = re.compile(
-    r"\b(?:not|never|no|none|nothing|without|avoid\w*|\w{2,6}n't|cannot|"
+    r"\b(?:not|never|no|none|nobody|nothing|without|avoid\w*|\w{2,6}n't|cannot|"
     r"instead of|rather than|resist\w*|refrain\w*|hardly|rarely|against|stop|"
     r"refus\w+|unless|far from|nor|neither)\b",
     re.IGNORECASE,
@@ -13,7 +13,8 @@ _NEGATED = re.compile(
 # "not only X" and "no doubt X" say X; "do not hesitate to X" too.
 _NO_NEGATION = re.compile(
     r"\b(?:not (?:only|just|merely)|no doubt|without (?:a )?doubt|(?:not|n't) hesitate|"
-    r"why (?:not|don't)|no need to worry|(?:cannot|can't|won't) hurt|nothing wrong)\b",
+    r"why (?:not|don't)|(?:no need to|don't|do not|not to) (?:worry|panic)|no (?:worries|problem)|"
+    r"nothing to lose|(?:not|n't) wait|(?:cannot|can't|won't) hurt|nothing wrong)\b",
     re.IGNORECASE,
 )
 _TAKEN_BACK = re.compile(
@@ -50,6 +51,6 @@ def asserted(sentence: str, start: int, end: int) -> bool:
     if any(q.start() <= start and end <= q.end() for q in _QUOTED.finditer(sentence)):
         return False
     before = _CLAUSE.split(sentence[max(0, start - _REACH) : start])[-1]
-    after = _CLAUSE.split(sentence[end : end + _REACH])[0]
+    after = _NO_NEGATION.sub("", _CLAUSE.split(sentence[end : end + _REACH])[0]).split(",")[0]
     said = _NO_NEGATION.sub("", f"{before} {sentence[start:end]}")
     return not _NEGATED.search(said) and not _TAKEN_BACK.search(after)

@@ -65,6 +65,7 @@ def run_once(zygote: ZygoteHandle, job: Job, limits: Limits, policy: JailPolicy)
         wall_limit_seconds=limits.wall_seconds,
         cpu_limit_seconds=limits.cpu_seconds,
         timed_out=timed_out or any(rank.signal == signal.SIGXCPU for rank in ranks),
+        traffic_bytes=_traffic(streams[0].frames),
         attempts=1,
     )
 
@@ -128,6 +129,11 @@ def _statuses(ledger: list[Frame]) -> dict[int, int]:
             case {"rank": int(rank), "status": int(status)}:
                 found[rank] = status
     return found
+
+
+def _traffic(ledger: list[Frame]) -> int | None:
+    found = [f.data.get("bytes") for f in ledger if f.kind == "traffic"]
+    return next((n for n in found if isinstance(n, int)), None)
 
 
 def _rank(rank: int, stream: _Stream, status: int | None) -> RawRank:

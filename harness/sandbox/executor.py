@@ -13,7 +13,7 @@ from harness.domain.scenario import Probe
 from harness.domain.workload import WorkloadSpec
 from harness.sandbox import raw_recording as raw
 from harness.sandbox.frames import Frame
-from harness.sandbox.jail.report import JailReport
+from harness.sandbox.jail.report import JailPolicy, JailReport
 from harness.sandbox.job import Job, Limits
 from harness.sandbox.order import WorkOrder
 from harness.sandbox.pool import Sandbox
@@ -25,9 +25,12 @@ PATIENCE = 20
 class JailedExecutor:
     """Runs candidates in the sandbox. Thread-safe; a context manager."""
 
-    def __init__(self, parallel: int | None = None) -> None:
-        """``parallel``: jobs at the same time; ``None`` for one on each core."""
+    def __init__(self, parallel: int | None = None, policy: JailPolicy | None = None) -> None:
+        """``parallel``: jobs at the same time; ``None`` for one on each core. ``policy`` is for
+        tests.
+        """
         self._sandbox = Sandbox(parallel=parallel)
+        self._policy = policy or JailPolicy()
 
     def execute(
         self,
@@ -43,7 +46,7 @@ class JailedExecutor:
             world_size=workload.world_size,
             seed=workload.seed,
         )
-        found = self._sandbox.execute(job, limits_of(probe))
+        found = self._sandbox.execute(job, limits_of(probe), self._policy)
         return _recording(probe.name, found)
 
     def machine(self) -> JailReport:
@@ -100,6 +103,7 @@ def _recording(probe: str, found: raw.RawRecording) -> Recording:
         ours=ours,
         wall_seconds=found.wall_seconds,
         cpu_seconds=found.cpu_seconds,
+        traffic_bytes=found.traffic_bytes,
     )
 
 

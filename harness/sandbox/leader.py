@@ -15,7 +15,7 @@ from typing import NoReturn
 from harness.sandbox.channel import Channel
 from harness.sandbox.jail import Guard, JailPlan, JailReport, calls, confine, isolate, seal
 from harness.sandbox.job import Job
-from harness.sandbox.ranks import Barrier, furnish, leave_together, rendezvous
+from harness.sandbox.ranks import Barrier, furnish, leave_together, loopback_bytes, rendezvous
 
 Work = Callable[[Job, int, int, Channel], None]
 """The entry of a worker: job, rank, number of ranks, channel."""
@@ -111,7 +111,11 @@ def _lead_ranks(
     barrier.keep_leader_ends()
     for channel in given.ranks:
         os.close(channel)
-    _watch(pids, barrier, Channel(given.ledger))
+    ledger = Channel(given.ledger)
+    _watch(pids, barrier, ledger)
+    if JailReport(guards).on("network-namespace"):  # a loopback of their own: no rank can lower it
+        ledger.send("traffic", {"bytes": loopback_bytes()})
+    ledger.close_books()
     os._exit(0)
 
 
@@ -136,7 +140,6 @@ def _watch(pids: dict[int, int], barrier: Barrier, ledger: Channel) -> None:
                     left -= 1
             if waiting >= left:
                 barrier.release()
-    ledger.close_books()
 
 
 def _die_with(parent: int) -> None:

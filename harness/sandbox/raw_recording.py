@@ -46,6 +46,8 @@ class RawRecording:
     """Processor time at which a process is ended."""
     timed_out: bool
     """Whether the clock ended it: the wall clock, or its limit of processor time."""
+    traffic_bytes: int | None = None
+    """What the ranks sent to each other, counted by the leader; ``None`` where nobody could."""
     attempts: int
     """2 when a first run timed out and it was run again with nothing beside it."""
 

@@ -21,9 +21,11 @@ COMMON = {
     "backward": r"(?:(?:loss)?\.?backwards?\b\w*(?:\(\))?|back-?prop\w*|differentiat\w*)",
     "step": r"(?:(?:optimi[sz]er|scaler|opt)(?:'s)?[. ]?step\w*|step\(\)|the (?:optimi[sz]er )?"
     r"(?:step|update))",
-    "before": r"(?:before|prior to|ahead of|precedes?|preceding|in front of|upstream of|earlier than)",
+    "before": r"(?:before|prior to|ahead of|precedes?|preceding|in front of|upstream of|"
+    r"earlier than)",
     "must": r"(?:must|has to|have to|needs? to|should|ought to|want to|require\w*)",
-    "limit": r"(?:max_norm|threshold\w*|limit\w*|bounds?|caps?|ceilings?|clip\w* (?:value|norm|level))",
+    "limit": r"(?:max_norm|threshold\w*|limit\w*|bounds?|caps?|ceilings?|"
+    r"clip\w* (?:value|norm|level))",
     "norm": r"(?:norms?|lengths?|magnitudes?|grad_norm|gnorm)",
     "micro": r"(?:micro-?batch\w*|mini-?batch\w*|batch(?:es)?|pieces?|portions?|chunks?|pass(?:es)?|"
     r"slices?)",
@@ -33,9 +35,16 @@ COMMON = {
     r"get(?:ting)? rid of|giv\w+ up(?: on)?|let(?:ting)? go of|leav\w+ (?:out|off)|"
     r"do(?:ing)? (?:away with|without)|switch\w* off|turn\w* off|tak\w+ out|forgo\w*|"
     r"forget(?: about)?|say goodbye to|part with|skip\w*|go(?:ing)? without|omit\w*|eliminat\w+)",
-    "hedged": r"(?:if|when|once|unless|until|should) (?:it|the|your|training|loss|norms?|they|that|this|"
-    r"these|things|ever|later|none|nothing|all else|one|either|both|every|"
-    r"you (?:see|observe|later|really|insist|absolutely|must|still|find|notice|want|need|use|do|clip))\b",
+    "approval": r"(?:your (?:\w+ )?(?:ideas?|instincts?|guess|plan|line|one-liner|proposal|formula|"
+    r"arrangement|sequence|order|version|suggestion|intuition|hunch|inclination|approach) "
+    r"(?:\w+ ){0,4}(?:right|fine|good|valid|correct|sound|ok|okay|spot on|works|prudent|sensible)\b|"
+    r"do (?:what|as) you (?:propose|suggest|plan)\w*|go ahead with|you (?:had|have) the right|"
+    r"spot on|exactly right|you guessed|that's the (?:spot|place|way)|"
+    r"nothing wrong with your (?:order|sequence|line|plan|formula))",
+    "hedged": r"(?:if|when|once|unless|until|should) (?:it|the|your|training|loss|norms?|they|that|"
+    r"this|these|things|ever|later|none|nothing|all else|one|either|both|every|"
+    r"you (?:see|observe|later|really|insist|absolutely|must|still|find|notice|want|need|use|do|"
+    r"clip))\b",
     "rate": r"(?:learning[ -]rates?|\blrs?\b|step[ -]?sizes?|\brates?\b)",
     "usual": r"(?:usual\w*|everyday|ordinary|ordinarily|normal\w*|typical\w*|common\w*|customary|"
     r"routine\w*|standard|regular\w*)",
@@ -55,21 +64,54 @@ def compiled(pattern: str, terms: Mapping[str, str]) -> re.Pattern[str]:
     Raises:
         BadPattern: it is no regular expression, names no term, or repeats without bound.
     """
-    return _compiled(_spelt_out(pattern, terms))
+    return _compiled_with(pattern, _Same(terms))
 
 
-def refusals(lexicon: Lexicon) -> Iterator[tuple[tuple[str | int, ...], str]]:
+class _Same:
+    """Terms as a key: the same object is the same key, and lives as long as what it is a key of."""
+
+    __slots__ = ("terms",)
+
+    def __init__(self, terms: Mapping[str, str]) -> None:
+        self.terms = terms
+
+    def __hash__(self) -> int:
+        return id(self.terms)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.terms is self.terms
+
+
+@lru_cache(maxsize=8192)
+def _compiled_with(pattern: str, same: _Same) -> re.Pattern[str]:
+    return _compiled(_spelt_out(pattern, same.terms))
+
+
+Place = tuple[str | int, ...]
+
+
+def refusals(lexicon: Lexicon) -> Iterator[tuple[Place, str]]:
     """Where in the file a pattern stands that cannot be used, and why."""
-    for group in ("criteria", "rationalizations"):
-        for name, patterns in getattr(lexicon, group).items():
-            for kind in ("signals", "unless"):
-                for i, signal in enumerate(getattr(patterns, kind)):
-                    for part in ("any", "all", "none"):
-                        for j, pattern in enumerate(getattr(signal, part)):
-                            try:
-                                compiled(pattern, lexicon.terms)
-                            except BadPattern as bad:
-                                yield (group, name, kind, i, part, j), str(bad)
+    for place, pattern in _written(lexicon):
+        try:
+            compiled(pattern, lexicon.terms)
+        except BadPattern as bad:
+            yield place, str(bad)
+
+
+def _written(lexicon: Lexicon) -> Iterator[tuple[Place, str]]:
+    """Every pattern, with its place."""
+    groups = {"criteria": lexicon.criteria, "rationalizations": lexicon.rationalizations}
+    signals = (
+        ((group, name, kind, i), signal)
+        for group, named in groups.items()
+        for name, patterns in named.items()
+        for kind, listed in (("signals", patterns.signals), ("unless", patterns.unless))
+        for i, signal in enumerate(listed)
+    )
+    for place, signal in signals:
+        for part, listed in (("any", signal.any), ("all", signal.all), ("none", signal.none)):
+            yield from (((*place, part, j), pattern) for j, pattern in enumerate(listed))
 
 
 def _spelt_out(pattern: str, terms: Mapping[str, str], depth: int = 5) -> str:

@@ -39,7 +39,9 @@ class ScriptedModel:
         self.replies = list(replies)
         self.asked: list[tuple[str, tuple[Turn, ...]]] = []
 
-    def complete(self, system: str, turns: Sequence[Turn], *, max_tokens: int, tools=()) -> Completion:
+    def complete(
+        self, system: str, turns: Sequence[Turn], *, max_tokens: int, tools=()
+    ) -> Completion:
         self.asked.append((system, tuple(turns)))
         reply = self.replies.pop(0)
         if isinstance(reply, Unavailable):

@@ -97,7 +97,9 @@ def _children(nodes: Sequence[Node], names: Sequence[str] = ()) -> list[Form]:
 
 def _is_container(node: Node) -> bool:
     parts = node.items().values()
-    return not node.uses & {"model_arg", "loss_target"} and any(part.uses & ENTERS for part in parts)
+    return not node.uses & {"model_arg", "loss_target"} and any(
+        part.uses & ENTERS for part in parts
+    )
 
 
 def _part(node: Node, names: list[str]) -> Part | None:

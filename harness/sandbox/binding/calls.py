@@ -8,7 +8,7 @@ from harness.sandbox.binding import library
 from harness.sandbox.binding.graph import Node
 from harness.sandbox.binding.librarycalls import LibraryCalls
 
-ADDING = ("append", "appendleft", "add")
+ADDING = ("append", "appendleft", "add", "extend")
 VIEWS = ("items", "values", "keys")
 BACKWARD = ("backward", "manual_backward")
 NUMBERS = frozenset({"item", "numel", "size", "sum", "count_nonzero"})
@@ -34,14 +34,18 @@ class Calls(LibraryCalls):
         call = self.record(callee, tree)
         if callee.library:
             self.library_calls.append((callee.library, call))
-        name = getattr(tree.func, "attr", "")
-        if receiver is not None and hasattr(Tensor, name):
-            self.graph.feed(receiver, call.result)
-            if name in NUMBERS and not (name == "sum" and (tree.args or tree.keywords)):
-                self.graph.tag(call.result, "number")
+        if receiver is not None:
+            self._of_a_tensor(receiver, tree, call.result)
         if not self.in_module_class:
             self.built.append((tree, call.result))
         return call.result
+
+    def _of_a_tensor(self, receiver: Node, tree: ast.Call, result: Node) -> None:
+        name = getattr(tree.func, "attr", "")
+        if hasattr(Tensor, name):
+            self.graph.feed(receiver, result)
+            if name in NUMBERS and not (name == "sum" and (tree.args or tree.keywords)):
+                self.graph.tag(result, "number")
 
     def _method(self, receiver: Node, name: str, tree: ast.Call) -> Node | None:
         """Methods that mean the same whatever they are called on; ``None`` for others."""
@@ -51,7 +55,9 @@ class Calls(LibraryCalls):
             return self._view(receiver, name)
         if name in ADDING and len(tree.args) == 1:
             self.graph.use(receiver, f".{name}")
-            self.graph.flow(self.value(tree.args[0]), self.graph.part(receiver, ("for", 0)))
+            given = self.value(tree.args[0])
+            added = self.iterate(given) if name == "extend" else given
+            self.graph.flow(added, self.graph.part(receiver, ("for", 0)))
             return Node()
         if name.startswith("setup") and receiver.library.endswith("Fabric()"):
             return self._setup(tree)

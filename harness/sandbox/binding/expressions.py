@@ -125,6 +125,9 @@ class Expressions(Calls):
             self.graph.use(right, "divides")
         elif operation == "Mult" and "literal" in left.tags:  # [iterator] * 4
             self.graph.flow(left, result)
+        elif operation == "Add" and "literal" in left.tags | right.tags:  # window + [batch]
+            self.graph.flow(left, result)
+            self.graph.flow(right, result)
         return result
 
     def _compare(self, tree: ast.Compare) -> Node:

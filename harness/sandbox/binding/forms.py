@@ -26,6 +26,9 @@ class Leaf:
         """All leaves under it."""
         return {self.part}
 
+    def __str__(self) -> str:
+        return self.part
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -44,6 +47,10 @@ class Row:
     def parts(self) -> set[Part]:
         """All leaves under it."""
         return {part for form in self.forms for part in form.parts()}
+
+    def __str__(self) -> str:
+        inside = ", ".join(map(str, self.forms))
+        return f"[{inside}]" if self.mutable else f"({inside},)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,9 @@ class Table:
         """All leaves under it."""
         return {part for _, form in self.forms for part in form.parts()}
 
+    def __str__(self) -> str:
+        return "{" + ", ".join(f"{key!r}: {form}" for key, form in self.forms) + "}"
+
 
 @dataclass(frozen=True, slots=True)
 class Thing:
@@ -79,6 +89,9 @@ class Thing:
     def parts(self) -> set[Part]:
         """All leaves under it."""
         return {part for _, form in self.forms for part in form.parts()}
+
+    def __str__(self) -> str:
+        return f"SimpleNamespace({', '.join(f'{key}={form}' for key, form in self.forms)})"
 
 
 Form = Leaf | Row | Table | Thing

@@ -54,12 +54,7 @@ class Inference(Linking):
         for call in self.graph.calls:
             self._optimizers(call)
             self._meaning(call)
-        for operation, left, right, result in self.reader.operations:
-            if all(n.tags & {"number", "constant"} for n in (left, right)):
-                self.graph.tag(result, "number")
-            self._division(operation, left, right)
-            self._pair(operation, left, right, result)
-            self._pair(operation, right, left, result)
+        self._arithmetic()
         for nodes in self.reader.comparisons:
             if any(n.tags & {"norm", "grad"} for n in nodes):
                 for node in nodes:
@@ -67,6 +62,14 @@ class Inference(Linking):
         self.graph.settle()
         if not self.graph.changed:
             self._guess()
+
+    def _arithmetic(self) -> None:
+        for operation, left, right, result in self.reader.operations:
+            if all(n.tags & {"number", "constant"} for n in (left, right)):
+                self.graph.tag(result, "number")
+            self._division(operation, left, right)
+            self._pair(operation, left, right, result)
+            self._pair(operation, right, left, result)
 
     # ------------------------------------------------------------------------------------- data
 
@@ -83,6 +86,10 @@ class Inference(Linking):
         for root in roots:
             if is_loader(root):
                 self._batches(root)
+        self._containers()
+
+    def _containers(self) -> None:
+        """What is known of a whole and its parts at once."""
         for mapping in self.reader.dicts:
             self._alike(mapping)
         for whole, place, part in self.reader.indexed:
@@ -95,7 +102,9 @@ class Inference(Linking):
         element = self.graph.part(loader, ("for", 0))
         self.graph.tag(element, "data")
         items = loader.items()
-        if "as_index" not in element.uses and not any(isinstance(k, str) and k != "*" for k in items):
+        if "as_index" not in element.uses and not any(
+            isinstance(k, str) and k != "*" for k in items
+        ):
             for item in items.values():
                 self.graph.flow(element, item)
 

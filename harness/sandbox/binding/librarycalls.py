@@ -4,6 +4,7 @@ import ast
 from collections.abc import Callable
 
 from harness.sandbox.binding import library
+from harness.sandbox.binding.definitions import Function
 from harness.sandbox.binding.graph import Call, Node
 from harness.sandbox.binding.reading import Reading
 
@@ -146,6 +147,8 @@ class LibraryCalls(Reading):
         for iterated in args[1:2]:
             call = self.record(args[0], None, [self.iterate(iterated)])
             self.graph.flow(call.result, self.graph.part(result, ("for", 0)))
+            if any(_returns_its_argument(target) for target in args[0].targets):
+                self.graph.flow(iterated, result)
         return result
 
     def _filter(self, args: list[Node]) -> Node:
@@ -160,3 +163,10 @@ class LibraryCalls(Reading):
         for argument in args:
             self.graph.flow(argument, result)
         return result
+
+
+def _returns_its_argument(target: object) -> bool:
+    """Whether it is a function such as ``lambda t: t.to(device)``."""
+    if not isinstance(target, Function) or not target.parameters:
+        return False
+    return any(target.result is node for node in target.parameters[0].node.downstream())

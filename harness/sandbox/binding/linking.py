@@ -25,9 +25,10 @@ class Linking:
 
     def link(self) -> None:
         """Join whatever is known by now."""
+        own = any(function.name == "fit" for function in self.reader.functions)
         for call in list(self.graph.calls):
             self._call(call)
-            if "fit" in call.callee.names and "fit" not in self.reader.own_methods:
+            if "fit" in call.callee.names and not own:
                 self._fit(call)
         for cls in self.reader.classes:
             self._loaders(cls)
@@ -67,9 +68,7 @@ class Linking:
         places = [p for p in function.parameters if p.kind in ("positional", "either")]
         for argument, parameter in zip(call.args, places, strict=False):
             graph.flow(argument, parameter.node)
-        for parameter in (p for p in function.parameters if p.kind == "star"):
-            for i, argument in enumerate(call.args[len(places) :]):
-                graph.flow(argument, graph.part(parameter.node, ("[]", i)))
+        self._join_rest(call.args[len(places) :], function)
         by_name = {p.name: p for p in function.parameters}
         for name, argument in call.keywords.items():
             if name in by_name:
@@ -78,6 +77,11 @@ class Linking:
             for parameter in function.parameters[len(call.args) :]:
                 if parameter.name not in call.keywords and not parameter.default:
                     graph.flow(graph.part(mapping, ("[]", parameter.name)), parameter.node)
+
+    def _join_rest(self, args: list[Node], function: Function) -> None:
+        for parameter in (p for p in function.parameters if p.kind == "star"):
+            for i, argument in enumerate(args):
+                self.graph.flow(argument, self.graph.part(parameter.node, ("[]", i)))
 
     # --------------------------------------------------------------------------------- Lightning
 

@@ -92,6 +92,11 @@ class Loader(DataLoader[Any]):
             return self._form.build(leaves(batch))
         return self.collate([self._form.build(sample(batch, i)) for i in range(len(batch.samples))])
 
+    @property
+    def form(self) -> Form:
+        """What each of its batches looks like."""
+        return self._form
+
     def set_epoch(self, epoch: int) -> None:
         """Like a sampler's."""
         assert isinstance(self.sampler, Sampler)

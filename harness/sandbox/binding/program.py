@@ -158,6 +158,8 @@ class _Binding:
             role = self.resolver.judge.role(node)
             if name in self.analysis.library_names:
                 vars(self.module)[name] = self.analysis.library_object(name)
+                path = self.analysis.library_names[name]
+                self.resolver.notes.append(f"{name}: library {path}")
             elif name in self.inert:
                 vars(self.module)[name] = Inert()
             elif self.analysis.fragment and role in MOMENT:

@@ -63,7 +63,7 @@ class Resolver(Makers):
         if role is None:
             raise Unbound(name, "is used in no way that tells what it is")
         found = self.of(role, name, node)
-        self.note(name, role)
+        self.note(name, _said(role, found))
         return found
 
     def _is_data(self, node: Node) -> bool:
@@ -203,6 +203,13 @@ class Resolver(Makers):
                 raise Unbound(f"{name}.{key}", "can only be made by the program itself")
             made[key] = found
         return Namespace(**made)
+
+
+def _said(role: str, found: Any) -> str:
+    """What people are told of a role: also the form of batches, and what wraps a model."""
+    if isinstance(found, Loader):
+        return f"{role} of {found.form}"
+    return f"{role} in DDP" if role == "model" and hasattr(found, "no_sync") else role
 
 
 def _called(part: Node, key: str) -> Node:

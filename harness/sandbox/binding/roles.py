@@ -219,7 +219,9 @@ def _named(judge: Judge, node: Node) -> Role | None:
         return _which_loader(judge, node)
     things = ("device", "target", "mask", "logger", "model", "optimizer")
     found = hints.first(names, plain.BY_NAME) or hints.first(names, things)
-    return found or ("ignored" if node.uses and node.uses <= {"called with"} else None)
+    if found is None and node.uses and node.uses <= {"called with"}:
+        return hints.first(names, ("criterion",)) or "ignored"
+    return found
 
 
 def _keyed(node: Node) -> bool:

@@ -10,8 +10,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from harness.domain.recording import Collective
 from harness.sandbox.recorder.tape import Tape, tensors_in
 
-IGNORED = frozenset({"_wrap_tensor_autograd", "wait_tensor", "monitored_barrier_", "barrier"})
-"""Operations of the namespaces that move no data."""
+IGNORED = frozenset({"_wrap_tensor_autograd", "wait_tensor"})
+"""Operations of the namespaces that send nothing."""
 
 
 class Collectives(TorchDispatchMode):
@@ -35,6 +35,7 @@ class Collectives(TorchDispatchMode):
                     operation=name,
                     elements=sum(t.numel() for t in sent),
                     floating=any(_is_floating(t) for t in sent),
+                    size_bytes=sum(t.numel() * t.element_size() for t in sent),
                 )
             )
         return func(*args, **(kwargs or {}))

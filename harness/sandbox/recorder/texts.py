@@ -26,7 +26,7 @@ CLOCKS = (
 BENCHMARK = "torch.utils.benchmark.utils.timer"
 """The module of torch that measures."""
 
-TIMEIT = timeit.dummy_src_name
+TIMEIT = "<timeit-src>"
 """File name of the loop that ``timeit`` writes around a program's statement."""
 
 

@@ -1,0 +1,59 @@
+"""``report`` and ``view``: stored runs as pages for people, XML and JSON for programs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.app import BankOption, app
+from harness.cli.reporting import Format, written_report
+from harness.domain.errors import UsageError
+from harness.report.console import Output
+
+
+@app.command()
+def report(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN [RUN2]", help="Stored runs, old first.")
+    ],
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Where to.", show_default="standard output"
+        ),
+    ] = None,
+    form: Annotated[Format, typer.Option("--format", help="What to write.")] = "html",
+    bank: BankOption = None,
+) -> None:
+    """Show a stored run, or two side by side: a page for people, XML or JSON for programs."""
+    if len(runs) > 2:
+        raise UsageError(f"report shows one run or two side by side, not {len(runs)}")
+    written = written_report(runs, form, bank)
+    if out is None:
+        Output().text(written.rstrip("\n"))
+        return
+    try:
+        out.write_text(written, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{out}: {error.strerror}") from error
+    Output(stderr=True).text(f"harness: {out} is written, {len(written.encode()) / 1e6:.1f} MB")
+
+
+@app.command()
+def view(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where stored runs lie.")],
+    *,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8765,
+    bank: BankOption = None,
+) -> None:
+    """Show stored runs in a browser: newest first, one alone or two side by side."""
+    from harness.cli.serving import HERE, serving
+
+    with serving(folder, port, bank) as server:
+        address = f"http://{HERE}:{server.server_port}/"
+        try:
+            Output().text(f"stored runs in {folder}: {address}  (Ctrl-C ends it)")
+            server.serve_forever()
+        except KeyboardInterrupt:
+            Output(stderr=True).text("harness: ended")

@@ -1,0 +1,71 @@
+"""What ``grade --json`` and ``report --format json`` write, for programs."""
+
+from typing import Self
+
+from harness.domain.answer import AnswerGrade
+from harness.domain.assessment import CriterionState
+from harness.domain.comparison import Comparison, Tally
+from harness.domain.grade import Code
+from harness.domain.record import Record
+from harness.domain.stored import RunHead
+
+
+class AnswerLine(Record):
+    """What is said about one answer, in short."""
+
+    file: str
+    """The file, and which part of it where it holds several; of an asked agent, the question."""
+    scenario: str | None
+    """Id of the scenario; ``null`` when it is not known."""
+    code: Code
+    """Judgement of the code."""
+    failed: tuple[str, ...]
+    """Ids of the properties that fail and count."""
+    advisory: tuple[str, ...]
+    """Ids of the properties that fail and flip nothing."""
+    why: tuple[str, ...]
+    """One sentence for each thing that made it what it is."""
+    criteria: dict[str, CriterionState]
+    """Each line of the rubric, by its id."""
+    error: str | None
+    """Why it could not be graded."""
+
+    @classmethod
+    def of(cls, answer: AnswerGrade) -> Self:
+        """The line of one answer."""
+        return cls(
+            file=answer.file,
+            scenario=answer.scenario,
+            code=answer.code,
+            failed=answer.failed,
+            advisory=answer.advisory,
+            why=answer.why,
+            criteria=answer.criteria,
+            error=answer.error,
+        )
+
+
+class ReportedRun(Record):
+    """One run of a report."""
+
+    name: str
+    """What to call it."""
+    head: RunHead
+    """How it was made."""
+    tally: Tally
+    """How many answers were what."""
+    answers: tuple[AnswerLine, ...]
+    """Every answer, scenario by scenario."""
+
+
+class RunReport(Record):
+    """A report as data."""
+
+    schema_version: int = 1
+    """Version of this record. 1: first."""
+    runs: tuple[ReportedRun, ...]
+    """One run or two; of a bank against itself its two sides."""
+    comparison: Comparison | None
+    """Of two runs."""
+    notes: tuple[str, ...]
+    """What a reader should know, one sentence each."""

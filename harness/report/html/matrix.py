@@ -1,0 +1,84 @@
+"""The matrix: a row for each scenario, a column for each property, in it one mark a side."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from harness.domain.stored import StoredAnswer
+from harness.report.reported import Report, Side, outcomes, tally_in_words
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a property says of the answers of one side to one scenario."""
+
+    sign: str
+    """At a glance."""
+    kind: str
+    """``pass``, ``fail``, ``mixed``, ``unclear`` or ``nothing``: the class of its style."""
+    words: str
+    """In words, for those who do not see the sign."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One scenario."""
+
+    scenario: str
+    """Its id."""
+    code: tuple[str, ...]
+    """What its answers came to, side by side."""
+    cells: tuple[tuple[Mark, ...], ...]
+    """For each property a mark of each side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """All of them."""
+
+    properties: tuple[str, ...]
+    """Ids of the columns: every property that was judged."""
+    rows: tuple[Row, ...]
+    """Scenario by scenario."""
+
+
+def matrix_of(report: Report) -> Matrix:
+    """Every scenario by every property that anything was said of."""
+    seen = {name for side in report.sides for one in side.all for name in outcomes(one.answer)}
+    properties = tuple(sorted(seen))
+    return Matrix(properties, tuple(_row(report, name, properties) for name in report.asked))
+
+
+def _row(report: Report, scenario: str, properties: tuple[str, ...]) -> Row:
+    said = [_counted(side.trials(scenario).values()) for side in report.sides]
+    cells = tuple(tuple(_mark(counts.get(name)) for counts in said) for name in properties)
+    return Row(scenario, tuple(_code(side, scenario) for side in report.sides), cells)
+
+
+def _code(side: Side, scenario: str) -> str:
+    tally = side.count(scenario)
+    whole = tally.judged and tally.judged == tally.answered + tally.unanswered
+    return f"{tally.right} of {tally.judged} right" if whole else tally_in_words(tally)
+
+
+def _counted(answers: Iterable[StoredAnswer]) -> dict[str, Counter[str]]:
+    found: dict[str, Counter[str]] = {}
+    for stored in answers:
+        for name, outcome in outcomes(stored.answer).items():
+            found.setdefault(name, Counter())[outcome] += 1
+    return found
+
+
+def _mark(counts: Counter[str] | None) -> Mark:
+    if counts is None:
+        return Mark("", "nothing", "not judged here")
+    passes, fails, unclear = counts["pass"], counts["fail"], counts["inconclusive"]
+    if not passes and not fails:
+        return Mark("?", "unclear", f"could not tell in {unclear}")
+    words = f"{passes} of {passes + fails} pass"
+    words += f", could not tell in {unclear}" if unclear else ""
+    if not fails:
+        return Mark("✓", "pass", words)
+    if not passes:
+        return Mark("✗", "fail", words)
+    return Mark(f"{passes}/{passes + fails}", "mixed", words)

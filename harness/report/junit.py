@@ -1,0 +1,65 @@
+"""JUnit XML: a test suite for each scenario, a test case for each answer."""
+
+from collections.abc import Iterator
+from xml.etree import ElementTree as ET
+
+from harness.domain.stored import StoredAnswer
+from harness.report.reported import WORDS, Report, Side, came_to
+from harness.report.words import clean
+
+
+def render_junit(report: Report) -> str:
+    """The whole file.
+
+    Wrong code is a failure; no answer an error; what could not be told, or without code, skipped.
+    """
+    suites = [_suite(report, side, name) for side in report.sides for name in side.answers]
+    whole = ET.Element("testsuites", _text({"name": report.title, **_sums(suites)}))
+    whole.extend(suites)
+    ET.indent(whole)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(whole, encoding="unicode")}\n'
+
+
+def _suite(report: Report, side: Side, scenario: str) -> ET.Element:
+    name = scenario if len(report.sides) == 1 else f"{side.name}.{scenario}"
+    cases = [_case(name, number, one) for number, one in side.trials(scenario).items()]
+    counted = {
+        "tests": len(cases),
+        "failures": sum(case.find("failure") is not None for case in cases),
+        "errors": sum(case.find("error") is not None for case in cases),
+        "skipped": sum(case.find("skipped") is not None for case in cases),
+        "time": f"{sum(float(case.get('time', '0')) for case in cases):.3f}",
+    }
+    suite = ET.Element("testsuite", _text({"name": name, **counted}))
+    suite.extend(cases)
+    return suite
+
+
+def _case(suite: str, number: int, stored: StoredAnswer) -> ET.Element:
+    answer, outcome = stored.answer, came_to(stored)
+    seconds = sum(one.grade.seconds for one in answer.alternatives)
+    title = f"trial {number}, {answer.file}"
+    about = _text({"name": title, "classname": suite, "time": f"{seconds:.3f}"})
+    case = ET.Element("testcase", about)
+    kind = {"right": None, "wrong": "failure", "unanswered": "error"}.get(outcome, "skipped")
+    if kind is not None:
+        said = [WORDS[outcome], *answer.failed]
+        child = ET.SubElement(case, kind, _text({"message": ", ".join(said)}))
+        child.text = clean("\n".join(_why(stored)))
+    return case
+
+
+def _why(stored: StoredAnswer) -> Iterator[str]:
+    if stored.answer.error is not None:
+        yield stored.answer.error
+    yield from stored.answer.why
+
+
+def _sums(suites: list[ET.Element]) -> dict[str, object]:
+    counts = ("tests", "failures", "errors", "skipped")
+    return {name: sum(int(suite.get(name, "0")) for suite in suites) for name in counts}
+
+
+def _text(attributes: dict[str, object]) -> dict[str, str]:
+    """XML has no way to write most control characters, escaped or not."""
+    return {name: clean(str(value)) for name, value in attributes.items()}

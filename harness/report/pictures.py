@@ -1,0 +1,291 @@
+"""Pictures for a page, drawn by matplotlib: SVG that takes its colours from the page around it."""
+
+import hashlib
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from harness.domain.comparison import Comparison, Estimate
+from harness.domain.scenario import Objective
+from harness.domain.trace import ProbeTrace, Update
+from harness.report.words import clean, signed, some
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.typing import RcKeyType
+
+# Stand-ins that no drawing needs by itself; each becomes a variable of the style sheet.
+_INK, _SOFT, _TRUE, _CONSUMED, _LIMIT = "#010101", "#020202", "#030303", "#040404", "#050505"
+_VARIABLES = {
+    _INK: "currentColor",
+    _SOFT: "var(--line)",
+    _TRUE: "var(--true)",
+    _CONSUMED: "var(--consumed)",
+    _LIMIT: "var(--limit)",
+}
+_STYLE: "dict[RcKeyType, object]" = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "harness",
+    "text.parse_math": False,
+    "font.family": "sans-serif",
+    "font.size": 8,
+    "text.color": _INK,
+    "axes.labelcolor": _INK,
+    "axes.edgecolor": _SOFT,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+    "grid.color": _SOFT,
+    "grid.linewidth": 0.5,
+    "legend.frameon": False,
+    "legend.fontsize": 7.5,
+    "xtick.minor.bottom": False,
+    "ytick.minor.left": False,
+    "axes.titlepad": 16,
+}
+_LOGARITHMIC_FROM = 30.0  # largest over smallest
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A drawing, and the same in words."""
+
+    svg: str
+    """One ``svg`` element, without scripts, links or fonts."""
+    alt: str
+    """What it shows, for those who do not see it."""
+
+
+def norms_picture(
+    probe: ProbeTrace, objectives: Sequence[Objective] = (), threshold: float | None = None
+) -> Picture | None:
+    """Gradient norm per update, true against consumed; ``None`` where nothing was consumed.
+
+    ``objectives``: which true gradient, the first that was measured; ``threshold``: what clipping
+    allows.
+    """
+    updates = probe.updates
+    if not updates:
+        return None
+    consumed = [update.consumed_norm for update in updates]
+    true = [_true_norm(update, objectives) for update in updates]
+    with _drawing(2.1) as (figure, axes):
+        numbers = range(len(updates))
+        axes.plot(numbers, _gaps(true), "o-", color=_TRUE, ms=5, lw=1.2, mfc="none", label="true")
+        axes.plot(numbers, _gaps(consumed), "x-", color=_CONSUMED, ms=4, lw=1.2, label="consumed")
+        if threshold is not None:
+            axes.axhline(threshold, color=_LIMIT, lw=1.2, ls="--", label=f"limit {threshold:g}")
+        _mark_broken(axes, consumed)
+        _scale(axes, [*true, *consumed, *([threshold] if threshold is not None else [])])
+        _updates_below(axes, len(updates))
+        axes.set_ylabel("gradient norm")
+        axes.set_title(f"probe {clean(probe.probe)}")
+        axes.legend(
+            loc="lower left",
+            bbox_to_anchor=(-0.02, 0.97),
+            ncols=4,
+            columnspacing=1,
+            handlelength=1.6,
+            borderpad=0,
+        )
+        return Picture(_svg(figure), _norms_in_words(probe.probe, true, consumed, threshold))
+
+
+def rounds_picture(probe: ProbeTrace) -> Picture | None:
+    """Rounds of synchronisation per update, rank by rank; ``None`` on a single rank."""
+    if probe.world_size < 2 or not probe.updates:
+        return None
+    with _drawing(1.9) as (figure, axes):
+        width = 0.8 / len(probe.ranks)
+        for place, rank in enumerate(probe.ranks):
+            left = [u.index - 0.4 + (place + 0.5) * width for u in rank.updates]
+            rounds = [u.rounds for u in rank.updates]
+            colour = (_TRUE, _CONSUMED)[place % 2]
+            axes.bar(left, _gaps(rounds), width * 0.9, color=colour, label=f"rank {rank.rank}")
+        axes.axhline(1.0, color=_LIMIT, lw=1.2, ls="--", label="one is enough")
+        axes.set_ylim(bottom=0)
+        _updates_below(axes, len(probe.updates))
+        axes.set_ylabel("rounds")
+        axes.set_title(f"probe {clean(probe.probe)}")
+        axes.legend(
+            loc="lower left", bbox_to_anchor=(-0.02, 0.97), ncols=4, columnspacing=1, borderpad=0
+        )
+        return Picture(_svg(figure), _rounds_in_words(probe))
+
+
+def effect_picture(comparison: Comparison) -> Picture | None:
+    """The difference in right answers with its interval; ``None`` where nothing was judged."""
+    rows = [
+        (name, found)
+        for name, found in (("judged answers", comparison.estimate), ("strict", comparison.strict))
+        if found is not None
+    ]
+    if comparison.estimate is None:
+        return None
+    with _drawing(0.9 + 0.35 * len(rows), width=6.4, left=1.1) as (figure, axes):
+        axes.axvline(0, color=_INK, lw=1)
+        margin = -100 * comparison.rules.margin
+        axes.axvline(margin, color=_LIMIT, lw=1.2, ls="--", label=f"margin {margin:.0f}")
+        _unseen(axes, comparison)
+        for place, (_, found) in enumerate(rows):
+            low, middle, high = 100 * found.low, 100 * found.effect, 100 * found.high
+            axes.plot([low, high], [place, place], color=_TRUE, lw=2.5, solid_capstyle="butt")
+            axes.plot([middle], [place], "D", color=_CONSUMED, ms=6)
+        axes.set_yticks(range(len(rows)), [name for name, _ in rows])
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.set_xlim(-105, 105)
+        axes.set_xlabel("points of right answers, new less old")
+        axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=3, borderpad=0)
+        said = "; ".join(_estimate_in_words(name, found) for name, found in rows)
+        return Picture(_svg(figure), f"Difference in right answers. {said}.")
+
+
+# ----------------------------------------------------------------------------------------- drawing
+
+
+class _drawing:  # noqa: N801 (reads as a function)
+    """A figure of one pair of axes, in the page's style. Sizes in inches."""
+
+    def __init__(self, height: float, width: float = 3.5, left: float = 0.62) -> None:
+        self._size = (width, height)
+        self._left = left
+
+    def __enter__(self) -> tuple["Figure", "Axes"]:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+
+        self._style = mpl.rc_context(_STYLE)
+        self._style.__enter__()
+        width, height = self._size
+        figure = Figure(figsize=self._size)
+        figure.subplots_adjust(  # in inches: a layout engine would take as long as the drawing
+            left=self._left / width,
+            right=1 - 0.1 / width,
+            bottom=0.4 / height,
+            top=1 - 0.36 / height,
+        )
+        axes = figure.add_subplot()
+        axes.grid(axis="y")
+        axes.set_axisbelow(True)
+        return figure, axes
+
+    def __exit__(self, *error: object) -> None:
+        self._style.__exit__(None, None, None)
+
+
+def _svg(figure: "Figure") -> str:
+    """Without prologue, metadata and backgrounds; colours are the page's."""
+    written = StringIO()
+    figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
+    svg = written.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", svg, flags=re.DOTALL)
+    svg = re.sub(r' width="[\d.]+pt" height="[\d.]+pt"', "", svg, count=1)
+    for stand_in, variable in _VARIABLES.items():
+        svg = svg.replace(stand_in, variable)
+    return re.sub(r"\n\s*", "\n", _with_ids_of_its_own(svg))
+
+
+def _with_ids_of_its_own(svg: str) -> str:
+    """Many drawings stand on one page: ids that nothing points to go, the others are made unique."""
+    mine = hashlib.sha256(svg.encode()).hexdigest()[:8]
+    used = set(re.findall(r'(?:xlink:href="|url\()#([\w.:-]+)', svg))
+    svg = re.sub(r' id="([\w.:-]+)"', lambda m: f' id="{m[1]}-{mine}"' if m[1] in used else "", svg)
+    return re.sub(r'(xlink:href="|url\()#([\w.:-]+)', rf"\1#\2-{mine}", svg)
+
+
+def _updates_below(axes: "Axes", count: int) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
+    axes.set_xlim(-0.6, count - 0.4)
+    axes.set_xlabel("update")
+
+
+def _scale(axes: "Axes", values: Sequence[float | None]) -> None:
+    """Logarithmic where the sizes differ so much that the small ones would lie on the axis."""
+    seen = [v for v in values if v is not None and math.isfinite(v) and v > 0]
+    if seen and max(seen) / min(seen) > _LOGARITHMIC_FROM:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(0, 1.08 * max(seen, default=1.0))
+
+
+def _mark_broken(axes: "Axes", consumed: Sequence[float]) -> None:
+    """A triangle at the upper edge, where no line can be drawn."""
+    broken = [n for n, value in enumerate(consumed) if not math.isfinite(value)]
+    if broken:
+        edge = axes.get_xaxis_transform()  # across the data, up the fraction of the axes
+        heights = [0.97] * len(broken)
+        axes.plot(broken, heights, "v", color=_CONSUMED, ms=5, transform=edge, label="not finite")
+
+
+def _unseen(axes: "Axes", comparison: Comparison) -> None:
+    """Effects that a comparison like this would too often miss, as a band around zero."""
+    reach = comparison.reach
+    if reach is None:
+        return
+    low = -100 * reach.loss.effect if reach.loss else -100
+    high = 100 * reach.gain.effect if reach.gain else 100
+    axes.axvspan(low, high, color=_SOFT, alpha=0.35, lw=0, label="too small to be shown")
+
+
+def _gaps(values: Sequence[float | None]) -> list[float]:
+    """What is not finite is left out."""
+    return [v if v is not None and math.isfinite(v) else math.nan for v in values]
+
+
+def _true_norm(update: Update, objectives: Sequence[Objective]) -> float | None:
+    found = next((m for o in objectives if (m := update.match(o)) is not None), None)
+    match = found or (update.matches[0] if update.matches else None)
+    return match.expected_norm if match else None
+
+
+# ---------------------------------------------------------------------------------------- in words
+
+
+def _norms_in_words(
+    probe: str,
+    true: Sequence[float | None],
+    consumed: Sequence[float | None],
+    threshold: float | None,
+) -> str:
+    limit = "" if threshold is None else f" The limit is {threshold:g}."
+    return (
+        f"Gradient norm per update, probe {probe}, {some(len(consumed), 'update')}:"
+        f" true {_range(true)}, consumed {_range(consumed)}.{limit}"
+    )
+
+
+def _range(values: Sequence[float | None]) -> str:
+    seen = [v for v in values if v is not None and math.isfinite(v)]
+    said = f"{min(seen):.3g} to {max(seen):.3g}" if seen else "not measured"
+    broken = sum(v is not None and not math.isfinite(v) for v in values)
+    return f"{said}, not finite in {some(broken, 'update')}" if broken else said
+
+
+def _rounds_in_words(probe: ProbeTrace) -> str:
+    return f"Rounds of synchronisation per update, probe {probe.probe}: " + "; ".join(
+        f"rank {rank.rank} {_range([u.rounds for u in rank.updates])}" for rank in probe.ranks
+    )
+
+
+def _estimate_in_words(name: str, found: Estimate) -> str:
+    low, high = signed(found.low), signed(found.high)
+    return f"{name}: {signed(found.effect)} points, interval {low} to {high}"
+
+
+def pictures_of(
+    probe: ProbeTrace, objectives: Sequence[Objective], threshold: float | None
+) -> Iterator[Picture]:
+    """All that there is to see of one probe."""
+    for picture in (norms_picture(probe, objectives, threshold), rounds_picture(probe)):
+        if picture is not None:
+            yield picture
