@@ -1,7 +1,7 @@
 """An agent that is a language model: the natural question first, then the wish for runnable code."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from harness.agents.agent import Unanswered
@@ -36,6 +36,8 @@ class ModelAgent:
     """Where answers are kept; ``None`` for nowhere."""
     apart: tuple[str, ...] = ()
     """Answers are kept apart from those with other words here."""
+    close: Callable[[], None] = lambda: None
+    """Breaks off what is under way, and asks nothing more."""
 
     @property
     def name(self) -> str:

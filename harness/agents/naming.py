@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,7 +11,8 @@ from harness.agents.cache import Shelf
 from harness.agents.command import CommandAgent, command_agent
 from harness.agents.conversing import ModelAgent, Silent
 from harness.agents.delivery import Delivery, deliver
-from harness.agents.replay import Replay, replay
+from harness.agents.replay import Replay
+from harness.agents.replay_run import ReplayRun, is_run, replay_run
 from harness.agents.scripted import BUGGY, REFERENCE, Scripted
 from harness.agents.skill_text import SkillText
 from harness.domain.errors import UsageError
@@ -19,6 +20,10 @@ from harness.llm.client import Anthropic, Limits
 from harness.llm.meter import Meter
 
 KINDS = "buggy, reference, anthropic:MODEL, command:'...' or replay:DIR"
+
+
+Unconnected = Scripted | Replay | ReplayRun | CommandAgent | ModelAgent
+"""Any agent, before it is connected to anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +55,25 @@ def agent_named(spec: str, asking: Asking) -> Iterator[Agent]:
     Raises:
         UsageError: there is no such agent, or something that it needs is missing.
     """
-    agent = unconnected(spec, asking)
+    agent: Agent = unconnected(spec, asking)
     if isinstance(agent, ModelAgent):
-        with Anthropic(agent.model.name, asking.meter, asking.limits) as model:
-            yield replace(agent, model=model)
-    elif isinstance(agent, CommandAgent):
-        with closing(agent.processes):
-            yield agent
-    else:
+        model = Anthropic(agent.model.name, asking.meter, asking.limits)
+        agent = replace(agent, model=model, close=model.close)
+    try:
         yield agent
+    finally:
+        break_off(agent)
 
 
-def unconnected(spec: str, asking: Asking) -> Scripted | Replay | CommandAgent | ModelAgent:
+def break_off(agent: Agent) -> None:
+    """End what the agent is doing, from any thread; who waits for it gets ``Unanswered``."""
+    if isinstance(agent, ModelAgent):
+        agent.close()
+    elif isinstance(agent, CommandAgent):
+        agent.processes.close()
+
+
+def unconnected(spec: str, asking: Asking) -> Unconnected:
     """The same agent, but a model knows only what is kept: for plans, and it needs no key.
 
     Raises:
@@ -79,5 +91,11 @@ def unconnected(spec: str, asking: Asking) -> Scripted | Replay | CommandAgent |
         skill = asking.skill if asking.delivery != "none" else None
         return command_agent(rest, skill, asking.seconds, shelf, (asking.replicate,))
     if kind == "replay" and rest:
-        return replay(Path(rest))
+        return _replay(Path(rest))
     raise UsageError(f"--agent {spec}: no such agent; choose {KINDS}")
+
+
+def _replay(folder: Path) -> Replay | ReplayRun:
+    if not folder.is_dir():
+        raise UsageError(f"--agent replay:{folder}: no such folder")
+    return replay_run(folder) if is_run(folder) else Replay(folder)

@@ -5,6 +5,7 @@ from harness.agents.conversing import ModelAgent
 from harness.agents.naming import Asking, unconnected
 from harness.agents.prompting import runnable_form
 from harness.agents.replay import Replay
+from harness.agents.replay_run import ReplayRun
 from harness.domain.record import Record
 from harness.domain.scenario import Bank, Scenario
 from harness.domain.transcript import Usage
@@ -49,7 +50,7 @@ def plan(bank: Bank, spec: str, asking: Asking, trials: int) -> Plan:
         UsageError: there is no such agent, or answers to be replayed are missing.
     """
     agent = unconnected(spec, asking)
-    if isinstance(agent, Replay):
+    if isinstance(agent, Replay | ReplayRun):
         agent.check(bank.scenarios, trials)
     asked = bank.scenarios
     if isinstance(agent, ModelAgent | CommandAgent):
@@ -71,20 +72,24 @@ def plan(bank: Bank, spec: str, asking: Asking, trials: int) -> Plan:
 
 def render_plan(plan: Plan) -> str:
     """One or two lines, for people."""
-    questions = plan.scenarios * plan.trials
-    said = f"{plan.agent}: {plan.scenarios} scenarios x {plan.trials} = {questions} questions"
+    trials = _many(plan.trials, "trial")
+    said = f"{plan.agent}: {_many(plan.scenarios, 'scenario')} in {trials}"
     if plan.kept:
-        said += f", {plan.kept} of them answered before"
+        said += f", {_many(plan.kept, 'answer')} kept from before"
     if plan.calls == 0:
         return f"{said}; nothing is asked and nothing is paid"
     if plan.usage is None:
         return (
-            f"{said}; {plan.calls} runs of the command, each at most {plan.seconds:g} s; "
-            "what they cost is not known here"
+            f"{said}; {_many(plan.calls, 'run')} of the command, at most {plan.seconds:g} s each; "
+            "what that costs is not known here"
         )
     read = plan.usage.input + plan.usage.cache_read + plan.usage.cache_write
-    tokens = f"{plan.calls} calls, about {read:,} tokens in and {plan.usage.output:,} out"
+    tokens = f"{_many(plan.calls, 'call')}, about {read:,} tokens in and {plan.usage.output:,} out"
     return f"{said}; {tokens}\n{_money(plan)}"
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _money(plan: Plan) -> str:
@@ -92,11 +97,14 @@ def _money(plan: Plan) -> str:
     if plan.cost is None or plan.most is None:
         model = plan.agent.partition(":")[2]
         return f"cost: not known, {model} is not in the price table of {prices.date}"
-    limit = "" if plan.limit is None else f"; it stops before ${plan.limit:.2f}"
-    return (
+    said = (
         f"cost: about ${plan.cost:.2f}, at most ${plan.most:.2f} if every answer were as long as "
-        f"allowed (prices of {prices.date}){limit}"
+        f"allowed (prices of {prices.date})"
     )
+    if plan.limit is None:
+        return said
+    enough = "" if plan.cost <= plan.limit else ", probably before all is asked"
+    return f"{said}; it stops before ${plan.limit:.2f}{enough}"
 
 
 def _of_model(base: Plan, agent: ModelAgent, asked: tuple[Scenario, ...], asking: Asking) -> Plan:

@@ -1,4 +1,4 @@
-"""Answers from a folder: of an earlier run, or files that somebody named after scenarios."""
+"""Answers from files that are named after scenarios."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,11 +12,6 @@ from harness.domain.transcript import Message, Transcript, Unreadable
 from harness.transcripts import read
 
 _ENDINGS = (".json", ".jsonl", ".md", ".txt", ".py", ".ipynb")
-
-
-def stored_name(scenario: str, trial: int) -> str:
-    """How a run calls the file with one transcript, so that it can be replayed."""
-    return f"{scenario}.{trial}.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +51,7 @@ class Replay:
             UsageError: some are not; they are named.
         """
         wanted = [(s.id, trial) for s in scenarios for trial in range(1, trials + 1)]
-        missing = [one for one in wanted if self._file(*one) is None]
-        if missing:
+        if missing := [one for one in wanted if self._file(*one) is None]:
             raise UsageError(self._missing(missing))
 
     def _file(self, scenario: str, trial: int) -> Path | None:
@@ -72,18 +66,6 @@ class Replay:
             f"{self.folder}: no answer to {scenario} in trial {trial}: expected "
             f"{scenario}.{trial}.json or {scenario}.{trial}.md{more}"
         )
-
-
-def replay(folder: Path) -> Replay:
-    """The agent for a folder, or for a run, whose transcripts lie in ``transcripts/``.
-
-    Raises:
-        UsageError: there is no such folder.
-    """
-    if not folder.is_dir():
-        raise UsageError(f"--agent replay:{folder}: no such folder")
-    inside = folder / "transcripts"
-    return Replay(inside if inside.is_dir() else folder)
 
 
 def _stored(file: Path) -> Transcript | None:

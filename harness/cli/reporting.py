@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from pydantic import ValidationError
+
 from harness.cli.app import load
 from harness.domain.comparison import Comparison
-from harness.domain.errors import BankError
+from harness.domain.errors import BankError, UsageError
+from harness.domain.quality import QualityReport
 from harness.domain.scenario import Bank, Scenario
 from harness.domain.stored import StoredAnswer
 from harness.report.reported import Report, Side
@@ -17,15 +21,26 @@ from harness.store.arms import arm_of_answers, numbered
 Format = Literal["html", "junit", "markdown", "json"]
 
 
-def written_report(runs: Sequence[Path], form: Format, bank: Path | None = None) -> str:
-    """The whole text.
+def written_report(
+    runs: Sequence[Path], form: Format, bank: Path | None = None, quality: Path | None = None
+) -> str:
+    """The whole text. ``quality``: what ``harness quality --json`` wrote.
 
     Raises:
-        UsageError: there is no such run, or it cannot be read.
+        UsageError: there is no such run, or something cannot be read.
     """
     with ExitStack() as opened:
         folders = [opened.enter_context(RunFolder.load(run)) for run in runs]
-        return _rendered(_report(folders, bank), form)
+        found = replace(_report(folders, bank), quality=_quality(quality) if quality else None)
+        return _rendered(found, form)
+
+
+def _quality(path: Path) -> QualityReport:
+    try:
+        return QualityReport.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        why = str(error).partition("\n")[0]
+        raise UsageError(f"{path}: expected what harness quality --json writes: {why}") from error
 
 
 def _rendered(found: Report, form: Format) -> str:

@@ -24,12 +24,20 @@ def report(
         ),
     ] = None,
     form: Annotated[Format, typer.Option("--format", help="What to write.")] = "html",
+    quality: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Show the kill matrix that harness quality --json wrote, too.",
+            show_default=False,
+        ),
+    ] = None,
     bank: BankOption = None,
 ) -> None:
     """Show a stored run, or two side by side: a page for people, XML or JSON for programs."""
     if len(runs) > 2:
         raise UsageError(f"report shows one run or two side by side, not {len(runs)}")
-    written = written_report(runs, form, bank)
+    written = written_report(runs, form, bank, quality)
     if out is None:
         Output().text(written.rstrip("\n"))
         return

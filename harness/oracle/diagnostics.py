@@ -38,6 +38,21 @@ def cleared_before(window: list[Replayed]) -> int | None:
     return start
 
 
+def left_over(window: list[Replayed]) -> float | None:
+    """What was in the gradients before the window's first backward, relative to what that added."""
+    groups = _by_backward(window)
+    if not groups:
+        return None
+    _, group = groups[0]
+    if any(x.flow.calls > len(x.flow.gradients) for x in group):
+        return None  # the same graph went backward again: only the last call is on record
+    added = total(x.gradient for x in group).scaled(group[0].flow.loss_scale)
+    left = Gradient.of(group[0].flow.left).on(added.names)
+    if left.names != added.names or not added.norm:
+        return None
+    return left.minus(added).norm / added.norm
+
+
 def _by_backward(window: list[Replayed]) -> list[tuple[int, list[Replayed]]]:
     groups: list[tuple[int, list[Replayed]]] = []
     for place, x in enumerate(window):

@@ -37,12 +37,13 @@ def lost_batches(
 
 
 def _entered(batch: BatchYielded, run: RankRun, replay: Replay) -> bool:
-    """Whether a sample of this batch entered any forward that could carry gradient, then or later.
+    """Whether a sample of this batch entered any forward of its pass that could carry gradient.
 
     Batches may be collected first and used afterwards. Inputs that are in no data set could be it.
     """
     own = set(replay.batches[batch.index].samples)
-    for passed in run.forwards.values():
+    near = (None, batch.epoch, batch.epoch + 1)  # the next pass may begin before the last forward
+    for passed in (f for f in run.forwards.values() if f.in_pass in near):
         samples = replay.index.recognise(passed.inputs)
         if samples is None or not own.isdisjoint(samples):
             return True
@@ -56,6 +57,8 @@ def _consumed_forwards(rank: int, updates: tuple[Update, ...]) -> set[int]:
     """
     used: set[int] = set()
     for update in updates:
+        if update.consumed_norm == 0.0 and not update.matches and not update.skipped:
+            continue  # cleared between backward and step
         largest = max((abs(m.coefficient or 0.0) for m in update.micro_batches), default=0.0)
         for m in update.micro_batches:
             known = m.coefficient is not None

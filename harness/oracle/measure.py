@@ -9,6 +9,7 @@ from harness.domain.scenario import Expectations, Probe
 from harness.domain.trace import Learning, ProbeTrace
 from harness.domain.workload import WorkloadSpec
 from harness.oracle import learning, program
+from harness.oracle.books import contradiction
 from harness.oracle.facts import RankRun
 from harness.oracle.ranks import measure_ranks
 from harness.oracle.reading import read_rank
@@ -31,7 +32,8 @@ def measure(
     ends = [program.how_it_ended(recording, run) for run in runs] or [program.nothing(recording)]
     worst = min(ends, key=lambda end: program.ORDER.index(end.outcome))
     if runs and probe.name == expectations.poisoned_probe:
-        worst = worst.model_copy(update={"reported_before_backward": program.reported(runs[0])})
+        said = program.reported(runs[0], workload.parameters.poison_at)
+        worst = worst.model_copy(update={"reported_before_backward": said})
     return ProbeTrace(
         probe=probe.name,
         world_size=workload.world_size,
@@ -41,6 +43,7 @@ def measure(
         ranks_disagree=disagreement,
         segments=program.segments(runs[0]) if runs else (),
         learning=_learning(runs, replays, probe, expectations),
+        contradiction=contradiction(recording, runs),
         wall_seconds=recording.wall_seconds,
     )
 

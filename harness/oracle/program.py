@@ -6,8 +6,10 @@ import torch
 
 from harness.domain.recording import (
     Backward,
+    BatchYielded,
     Clip,
     ClockRead,
+    Event,
     Finished,
     Forward,
     OptimizerStep,
@@ -16,7 +18,7 @@ from harness.domain.recording import (
     Start,
 )
 from harness.domain.trace import Program, SegmentSeen
-from harness.oracle.facts import Passed, RankRun
+from harness.oracle.facts import RankRun
 
 ORDER = ("not-completed", "unbound", "raised", "exited", "returned")
 """Outcomes of ranks, the one that is told first."""
@@ -56,18 +58,19 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
     ).model_copy(update=ran)
 
 
-def reported(run: RankRun) -> bool | None:
+def reported(run: RankRun, poisoned: int | None = None) -> bool | None:
     """Whether the first forward with non-finite values was reported and not trained on.
 
     Whatever comes next decides: a backward means that it went on; the next forward or the end means
-    that it did not, and then something must have been said. ``None``: no such forward.
+    that it did not, and then something must have been said. ``None``: no such forward, and nothing
+    was said either when the batch number ``poisoned`` was handed out.
     """
-    poisoned = next((f for f in run.forwards.values() if not _finite(f.inputs + f.outputs)), None)
-    if poisoned is None:
-        return None
+    spoiled = next((f for f in run.forwards.values() if not _finite(f.inputs + f.outputs)), None)
+    if spoiled is None:
+        return True if _reported_unseen(run, poisoned) else None
     said = False
-    usual = _usual_lines(run, poisoned)
-    for event in run.events[poisoned.position + 1 :]:
+    usual = _usual_lines(run, spoiled.position)
+    for event in run.events[spoiled.position + 1 :]:
         match event:
             case Printed():
                 said = said or not _lines(event.text) <= usual
@@ -82,12 +85,36 @@ def reported(run: RankRun) -> bool | None:
     return said
 
 
+def _reported_unseen(run: RankRun, poisoned: int | None) -> bool:
+    """Whether the batch was reported as soon as it was handed out, before it entered the model."""
+    batches = [at for at, e in enumerate(run.events) if isinstance(e, BatchYielded)]
+    found = [at for at in batches if _batch(run.events[at]) == poisoned]
+    if not found:
+        return False
+    usual = _usual_lines(run, found[0])
+    for event in run.events[found[0] + 1 :]:
+        match event:
+            case Printed() if not _lines(event.text) <= usual:
+                return True
+            case Finished():
+                return event.outcome == "raised" and event.during is None
+            case Forward() | Backward() | OptimizerStep() | BatchYielded():
+                return False
+            case _:
+                pass
+    return False
+
+
+def _batch(event: Event) -> int | None:
+    return event.index if isinstance(event, BatchYielded) else None
+
+
 NUMBERS = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
 
 
-def _usual_lines(run: RankRun, poisoned: Passed) -> frozenset[str]:
+def _usual_lines(run: RankRun, position: int) -> frozenset[str]:
     """Lines that are printed for sound batches too, so that they report nothing."""
-    before = (e for e in run.events[: poisoned.position] if isinstance(e, Printed))
+    before = (e for e in run.events[:position] if isinstance(e, Printed))
     return frozenset(line for event in before for line in _lines(event.text))
 
 

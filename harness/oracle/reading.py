@@ -148,7 +148,8 @@ class _Walk:
             if name not in self.parameters or not _same_bits(value, self.parameters[name])
         }
         if really:
-            self.implicit += any(name in self.parameters for name in really)
+            trained = bool(self._last_gradients)  # before a backward it is initialisation
+            self.implicit += trained and any(name in self.parameters for name in really)
             self.parameters = {**self.parameters, **really}
 
     def _flow(self, event: OutputGradient, item: Recorded) -> None:

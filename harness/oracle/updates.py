@@ -8,10 +8,10 @@ import torch
 
 from harness.domain.recording import BatchYielded
 from harness.domain.trace import Match, MicroBatch, Update
-from harness.oracle.diagnostics import cleared_before
+from harness.oracle.diagnostics import cleared_before, left_over
 from harness.oracle.facts import Consumed, RankRun
-from harness.oracle.gradient import Gradient, total
 from harness.oracle.following import Follower, overwritten
+from harness.oracle.gradient import Gradient, total
 from harness.oracle.matching import (
     BROKEN_DOWN,
     Coefficients,
@@ -47,7 +47,9 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
     update = view.run.updates[index]
     own = view.windows[view.rank][index]
     stepped = _stepped(update)
-    known = own or [x for _, _, x in _listed(index, view.windows)]  # stepped again: the same gradient
+    known = own or [
+        x for _, _, x in _listed(index, view.windows)
+    ]  # stepped again: the same gradient
     names = {n for x in known for n in x.gradient.names if stepped is None or n in stepped}
     together = [x for of_rank in view.windows if index < len(of_rank) for x in of_rank[index]]
     compared = _compare(index, view, names, together)
@@ -66,6 +68,7 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         parameters_followed=None if view.run.sampled else follower.follows(update),
         overwritten=overwritten(index, view.run),
         parameters_finite=all(bool(torch.isfinite(p).all()) for p in update.after.values()),
+        left_over=left_over(own) if len(view.windows) == 1 else None,  # ranks leave their mean
         rounds=update.reduced / max(1, sum(p.numel() for p in update.before.values())),
         timed=update.timed,
         scheduler_steps=update.scheduler_steps,

@@ -11,7 +11,7 @@ Bug::
 Signature: below the clipping threshold, consumed over true is a constant other than 1 (N: not
 divided, 1/N: divided twice, the number of ranks: summed over ranks), or the direction is off
 although everything that backward computed arrived: the loss weighs the micro-batches otherwise
-than any accepted objective.
+than any accepted objective, or what was gathered was scaled again after each backward.
 
 Masked by: active clipping and Adam, which hide every factor; micro-batches of equal size, which
 hide weights.
@@ -20,7 +20,7 @@ hide weights.
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.coefficients import even
+from harness.properties.coefficients import even, shares, wiped
 from harness.properties.consumption import Account, Reading, account, factor_of
 from harness.properties.figures import close, count, middle, number, show, show_all, spread
 from harness.properties.property import Property
@@ -41,6 +41,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     return (
         wrong_size(gathered, expectations)
         or wrong_weights(gathered)
+        or scaled_on_the_way(gathered, expectations)
         or in_order(trace, seen, gathered)
     )
 
@@ -113,6 +114,27 @@ def wrong_weights(gathered: list[Reading]) -> Verdict | None:
             "by the window's total) or every micro-batch the same.",
             number("cosine", reading.match.cosine, reading.where),
             number("direction error", reading.match.direction_error, reading.where),
+        )
+    return None
+
+
+def scaled_on_the_way(gathered: list[Reading], expectations: Expectations) -> Verdict | None:
+    """A fail when gradients were scaled between the backwards, and no clip can be why."""
+    bounds = bounds_of(expectations)
+    for reading in gathered:
+        found = shares(reading.window)
+        calm = bounds is None or bounds.quiet(reading.true)
+        if not calm or reading.state != "turned" or even(reading.window) or not found:
+            continue
+        if wiped(reading.window):
+            continue
+        return failed(
+            ID,
+            f"In {reading.where} the micro-batches arrived with the shares {show_all(found)}: what "
+            "had been gathered was scaled again after each backward. Divide each loss, or all "
+            "gradients once, after the window's last backward.",
+            number("smallest share", min(found), reading.where),
+            number("cosine", reading.match.cosine, reading.where),
         )
     return None
 

@@ -9,7 +9,8 @@ Bug::
             clip_grad_norm_(model.parameters(), 1.0)   # the norm looks right: exactly 1
             optimizer.step()                           # one micro-batch of four
 
-Signature: inside a full window the coefficient of a micro-batch is about 0 beside the others.
+Signature: inside a full window the coefficient of a micro-batch is about 0 beside the others, or the
+optimizer has no gradient at all.
 
 Masked by: active clipping, after which the norm is exactly the threshold.
 """
@@ -34,6 +35,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         return inconclusive(
             ID, "No update gathered more than one micro-batch, so there was nothing to wipe."
         )
+    empty = next((w for w in windows if emptied(w)), None)
+    if empty is not None:
+        return lost(empty, empty.update.window_size)
     account = transported(trace, expectations)
     right = {r.where for r in account.readings if r.right} if account else set()
     wrong = [w for w in windows if w.where not in right]
@@ -50,6 +54,11 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     return passed(
         ID, f"Every micro-batch arrived in {count(whole, 'full window')}.", number("windows", whole)
     )
+
+
+def emptied(window: Window) -> bool:
+    """Whether the optimizer had no gradient at all, though the window's backwards made one."""
+    return window.update.consumed_norm == 0.0 and not window.update.matches
 
 
 def calm(wrong: list[Window], expectations: Expectations) -> list[Window]:

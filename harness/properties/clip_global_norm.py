@@ -158,11 +158,11 @@ def other_norm(seen: Regimes) -> Verdict | None:
     if not shrunk or not acts_alone(shrunk, seen):
         return None
     first = shrunk[0]
-    side = "above" if first.consumed > seen.bounds.high else "below"
+    side = "above" if first.consumed > seen.accepted.high else "below"
     return failed(
         ID,
         f"In {first.where} clipping left norm {show(first.consumed)} of {show(first.true)}, {side} "
-        f"the threshold {seen.bounds}. Multiply once by threshold over norm, with the norm of the "
+        f"the threshold {seen.accepted}. Multiply once by threshold over norm, with the norm of the "
         "whole gradient, computed just before.",
         number("norm of the consumed gradient", first.consumed, first.where),
         number("norm of the true gradient", first.true, first.where),
@@ -171,7 +171,7 @@ def other_norm(seen: Regimes) -> Verdict | None:
 
 def bounded(reading: Reading, seen: Regimes) -> bool:
     """Whether the norm that is left is one that the scenario accepts."""
-    return reading.aligned and seen.bounds.accept(reading.consumed)
+    return reading.aligned and seen.accepted.accept(reading.consumed)
 
 
 def acts_alone(shrunk: Sequence[Reading], seen: Regimes) -> bool:

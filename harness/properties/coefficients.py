@@ -1,7 +1,11 @@
 """How much of each micro-batch reached the optimizer, relative to the one that reached it most."""
 
 from harness.domain.trace import MicroBatch
+from harness.properties.figures import close
 from harness.properties.windows import Window
+
+SAME_NORM = 1e-6
+"""Relative difference of the norms of one gradient, taken twice."""
 
 
 def largest(window: Window) -> float:
@@ -53,6 +57,18 @@ def stale(window: Window) -> float | None:
     if not found or not window.separable:
         return None
     return max(found) / top if top else float("inf")
+
+
+def consumed_again(window: Window) -> bool:
+    """Whether it has no micro-batch of its own, and the gradient of the update before."""
+    update = window.update
+    if update.window_size or not update.consumed_norm > 0:
+        return False
+    share = stale(window)
+    updates = next(r for r in window.probe.ranks if r.rank == window.rank).updates
+    last = next((u for u in updates if u.index == update.index - 1), None)
+    same = last is not None and close(update.consumed_norm, last.consumed_norm, SAME_NORM)
+    return same or (share is not None and share > window.negligible)
 
 
 def by_rank(window: Window) -> dict[int, float]:

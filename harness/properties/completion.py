@@ -51,7 +51,14 @@ def verdict(judged: Property, trace: Trace, expectations: Expectations) -> Verdi
 
 
 def contradicts_itself(probe: ProbeTrace) -> str | None:
-    """Parameters that do not follow from the gradients said to be consumed: nothing rests on those."""
+    """Why the record cannot be what was trained: nothing rests on it then."""
+    if probe.contradiction is not None:
+        return f"In {probe.probe}, {probe.contradiction}"
+    return does_not_follow(probe) or is_overwritten(probe)
+
+
+def does_not_follow(probe: ProbeTrace) -> str | None:
+    """Parameters that do not follow from the gradients said to be consumed."""
     for rank in probe.ranks:
         for update in rank.updates:
             if update.recomputed and update.parameters_followed is False:
@@ -59,6 +66,12 @@ def contradicts_itself(probe: ProbeTrace) -> str | None:
                     f"In {probe.probe}, update {update.index}, the recorded parameters do not follow "
                     "from the recorded gradient, so the record proves nothing."
                 )
+    return None
+
+
+def is_overwritten(probe: ProbeTrace) -> str | None:
+    """Updates, more than half of them, behind which the parameters were changed once more."""
+    for rank in probe.ranks:
         undone = [u for u in rank.updates if u.overwritten > OVERWRITTEN]
         if 2 * len(undone) > sum(not u.skipped for u in rank.updates):
             return (

@@ -52,10 +52,10 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 def never_stepped(probe: ProbeTrace) -> Verdict | None:
     """A fail on a pass over the data with backward and without any update."""
-    ended = probe.program.outcome in ("returned", "exited")
-    for rank in probe.ranks if ended else ():
+    seen = probe.program.outcome in ("returned", "exited") and probe.learning is not None
+    for rank in probe.ranks if seen else ():
         tried = min(len(rank.backwards), rank.batches_yielded)
-        if rank.updates or rank.implicit_updates or tried < A_PASS or moved(probe):
+        if rank.updates or rank.implicit_updates or tried < A_PASS:
             continue
         return failed(
             ID,
@@ -66,11 +66,6 @@ def never_stepped(probe: ProbeTrace) -> Verdict | None:
             number("updates", 0, probe.probe),
         )
     return None
-
-
-def moved(probe: ProbeTrace) -> bool:
-    """Whether any parameter is another at the end."""
-    return probe.learning is None or any(m != 0.0 for m in probe.learning.moved.values())
 
 
 def fed(windows: tuple[Window, ...]) -> tuple[set[str], set[str]]:
@@ -118,7 +113,8 @@ def never_moved(probe: ProbeTrace) -> Verdict | None:
     if learning is None or probe.program.outcome not in ("returned", "exited"):
         return None
     if not any(r > 0 for r in rates):
-        return at_rate_zero(probe) if len(rates) > 1 and not moved(probe) else None
+        by_hand = any(rank.implicit_updates for rank in probe.ranks)
+        return at_rate_zero(probe) if len(rates) > 1 and not by_hand else None
     still = sorted(n for n, moved in learning.moved.items() if moved == 0.0)
     held = {p.name for w in full_of(probe) for m in w.update.matches for p in m.parameters}
     due, _ = fed(full_of(probe))

@@ -15,12 +15,10 @@ Masked by: a probe of one update, which is perfect; active clipping, which hides
 not the direction.
 """
 
-from collections.abc import Iterator
-
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.coefficients import stale
+from harness.properties.coefficients import consumed_again, stale
 from harness.properties.consumption import transported
 from harness.properties.figures import count, number, show
 from harness.properties.property import Property
@@ -36,21 +34,19 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """Look for earlier windows inside later updates, wherever the gradient is not simply right."""
     seen = transported(trace, expectations)
     right = {r.where for r in seen.readings if r.right} if seen else set()
-    again = next((w for w in again_consumed(trace)), None)
+    everywhere = (w for p in trace.probes for w in of_probe(p))
+    again = next(filter(consumed_again, everywhere), None)
     if again is not None:
         return consumed_twice(again)
     later = [w for w in full(trace) if follows_another(w)]
-    measured = [(w, s) for w in later if w.where not in right and (s := stale(w)) is not None]
+    odd = [w for w in later if w.where not in right]
+    measured = [(w, s) for w in odd if (s := stale(w)) is not None]
     worst = max(measured, key=lambda pair: pair[1], default=None)
     if worst is not None and worst[1] > floor(worst[0]):
-        window, share = worst
-        return failed(
-            ID,
-            f"In {window.where} the optimizer consumed gradients of an earlier window again, at "
-            f"{show(min(share, 1e9))} of the weight of the new ones. Clear the gradients "
-            "(optimizer.zero_grad()) between the step and the next window's first backward.",
-            number("share of an earlier window", share, window.where),
-        )
+        return not_cleared(*worst)
+    kept = next((w for w in odd if (w.update.left_over or 0.0) > w.negligible), None)
+    if kept is not None:
+        return not_cleared(kept, kept.update.left_over or 0.0)
     clean = len(right & {w.where for w in later}) + len(measured)
     if not clean:
         return inconclusive(
@@ -66,14 +62,6 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     )
 
 
-def again_consumed(trace: Trace) -> Iterator[Window]:
-    """Updates without a micro-batch of their own that consumed an earlier one's gradient."""
-    for window in (w for p in trace.probes for w in of_probe(p)):
-        share = stale(window)
-        if not window.update.window_size and share is not None and share > window.negligible:
-            yield window
-
-
 def consumed_twice(window: Window) -> Verdict:
     """The fail for a step that follows a step."""
     norm = window.update.consumed_norm
@@ -83,6 +71,20 @@ def consumed_twice(window: Window) -> Verdict:
         f"gradient (norm {show(norm)}) again. Step once a window, and clear the gradients after it.",
         number("micro-batches in the window", 0, window.where),
         number("norm of the consumed gradient", norm, window.where),
+    )
+
+
+def not_cleared(window: Window, share: float) -> Verdict:
+    """The fail for gradients of an earlier window, in the consumed one or before the first backward.
+
+    What is clipped unit by unit is no sum of micro-batches any more; what it started from was.
+    """
+    return failed(
+        ID,
+        f"In {window.where} the optimizer consumed gradients of an earlier window again, at "
+        f"{show(min(share, 1e9))} of the weight of the new ones. Clear the gradients "
+        "(optimizer.zero_grad()) between the step and the next window's first backward.",
+        number("share of an earlier window", share, window.where),
     )
 
 

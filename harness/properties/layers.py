@@ -8,7 +8,6 @@ from harness.domain.trace import Learning, ProbeTrace
 from harness.properties.figures import middle
 from harness.properties.printed import matching, printed, rounded_away
 
-
 MANY = 250
 """Different numbers among which a true norm may be found by chance."""
 
@@ -94,11 +93,8 @@ def ratios(
         for a, b in zip(one, other, strict=True)
         if a > 0 and b > 0
     ]
-    straight = [n.value for n in numbers if any(n.shows(t) for t in true)]
-    inverse = [
-        1.0 / n.value for n in numbers if n.value > 0 and any(n.shows(1.0 / t) for t in true)
-    ]
-    return tuple(straight + inverse)
+    inverse = matching([n for n in numbers if n.value > 0], (1.0 / t for t in true))
+    return (*matching(numbers, true), *(1.0 / value for value in inverse))
 
 
 def whole_norms(learning: Learning) -> tuple[float, ...]:

@@ -18,7 +18,7 @@ Masked by: one update; a loss curve, which falls all the same.
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.coefficients import stale
+from harness.properties.coefficients import consumed_again
 from harness.properties.figures import count, number
 from harness.properties.property import Property
 from harness.properties.windows import Window, crosses_passes, of_probe, ordinary, usual_size
@@ -55,9 +55,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 def repeated(probe: ProbeTrace) -> Verdict | None:
     """A fail on an update that consumed the gradient of the one before."""
     for window in of_probe(probe):
-        share = stale(window)
-        again = window.update.window_size == 0 and share is not None and share > window.negligible
-        if again and window.update.consumed_norm > 0:
+        if consumed_again(window):
             return failed(
                 ID,
                 f"In {window.where} the optimizer stepped without a new micro-batch and consumed "

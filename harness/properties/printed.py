@@ -62,7 +62,9 @@ def matching(numbers: Sequence[Printed], truths: Iterable[float]) -> tuple[float
 def near(number: Printed, known: Sequence[float]) -> Sequence[float]:
     """Those among sorted values that it may show; a few more at the edges."""
     reach = number.half * 1.01 + 2 * SINGLE * number.value
-    return known[bisect_left(known, number.value - reach) : bisect_right(known, number.value + reach)]
+    return known[
+        bisect_left(known, number.value - reach) : bisect_right(known, number.value + reach)
+    ]
 
 
 def rounded_away(numbers: Sequence[Printed], truths: Iterable[float]) -> bool:

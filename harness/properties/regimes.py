@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.properties.consumption import Account, Reading, transported
-from harness.properties.thresholds import Bounds
+from harness.properties.thresholds import Bounds, bounds_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,9 @@ class Regimes:
     account: Account
     """All of them."""
     bounds: Bounds
-    """The threshold."""
+    """The threshold: the one that was realised, if the scenario accepts it."""
+    accepted: Bounds
+    """All thresholds that the scenario accepts."""
     loud: tuple[Reading, ...]
     """Far above it."""
     quiet: tuple[Reading, ...]
@@ -27,12 +29,13 @@ def regimes(trace: Trace, expectations: Expectations) -> Regimes | str:
     account = transported(trace, expectations)
     if account is None:
         return "No full window could be compared with its true gradient."
-    bounds = account.bounds(expectations)
-    if bounds is None:
+    bounds, accepted = account.bounds(expectations), bounds_of(expectations)
+    if bounds is None or accepted is None:
         return "The scenario asks for no clipping."
     return Regimes(
         account,
         bounds,
+        accepted,
         tuple(r for r in account.readings if bounds.loud(r.true)),
         tuple(r for r in account.readings if bounds.quiet(r.true)),
     )

@@ -30,7 +30,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     names = {p.probe for p in ordinary(trace, expectations)}
     windows = [w for w in full(trace) if w.probe.probe in names]
     moved = [w for p in trace.probes for w in of_probe(p) if w.update.scheduler_steps]
-    if not moved:
+    if not moved or not windows:
         return inconclusive(ID, f"No scheduler stepped in {count(len(windows), 'full window')}.")
     for probe in (p for p in trace.probes if p.probe in names):
         wrong = too_often(probe, [w for w in windows if w.probe is probe])

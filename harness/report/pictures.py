@@ -110,7 +110,8 @@ def rounds_picture(probe: ProbeTrace) -> Picture | None:
             colour = (_TRUE, _CONSUMED)[place % 2]
             axes.bar(left, _gaps(rounds), width * 0.9, color=colour, label=f"rank {rank.rank}")
         axes.axhline(1.0, color=_LIMIT, lw=1.2, ls="--", label="one is enough")
-        axes.set_ylim(bottom=0)
+        most = max((u.rounds for rank in probe.ranks for u in rank.updates), default=1.0)
+        axes.set_ylim(0, 1.15 * max(most, 1.0))
         _updates_below(axes, len(probe.updates))
         axes.set_ylabel("rounds")
         axes.set_title(f"probe {clean(probe.probe)}")

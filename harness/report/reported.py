@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from harness.domain.answer import AnswerGrade
 from harness.domain.comparison import Comparison, Tally
 from harness.domain.grade import Code
+from harness.domain.quality import QualityReport
 from harness.domain.scenario import Scenario
 from harness.domain.stored import RunHead, StoredAnswer
 from harness.domain.trace import Trace
@@ -68,6 +69,8 @@ class Report:
     """Of two runs."""
     notes: tuple[str, ...] = ()
     """What a reader should know, one sentence each."""
+    quality: QualityReport | None = None
+    """How well the judge judges, where that is to be shown."""
 
     @property
     def asked(self) -> tuple[str, ...]:

@@ -69,9 +69,10 @@ class RunFolder:
         """
         if not is_run(folder):
             raise UsageError(f"{folder}: expected a stored run, a folder with {HEAD} in it")
-        head = _read_head(folder)
-        (folder / LINES).touch()
-        return cls(folder, head, (folder / LINES).open("rb", buffering=0))
+        head, lines = _read_head(folder), folder / LINES
+        if not lines.exists():
+            lines.touch()
+        return cls(folder, head, lines.open("rb", buffering=0))
 
     def __contains__(self, key: str) -> bool:
         return key in self._places

@@ -7,13 +7,12 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from harness.agents.agent import Unanswered
-from harness.agents.naming import Asking, agent_named
+from harness.agents.naming import Asking, agent_named, break_off
 from harness.agents.skill_text import SkillFile, SkillText
 from harness.domain.errors import UsageError
 from harness.extraction import extract
@@ -179,15 +178,14 @@ def test_nothing_stays_behind_a_command_that_has_answered(scenario, tmp_path):
     assert gone(int(file.read_text()))
 
 
-def test_leaving_ends_what_is_under_way(scenario, tmp_path):
+def test_breaking_off_ends_what_is_under_way(scenario, tmp_path):
     pipe = tmp_path / "started"
     os.mkfifo(pipe)
     program = f"import time; open({str(pipe)!r}, 'w').write('x'); time.sleep(600)"
-    with ThreadPoolExecutor(1) as pool, ExitStack() as stack:
-        agent = stack.enter_context(agent_named(spec(program), Asking()))
+    with ThreadPoolExecutor(1) as pool, agent_named(spec(program), Asking()) as agent:
         waiting = pool.submit(agent.ask, scenario)
         pipe.read_text()
-        stack.close()
+        break_off(agent)
         with pytest.raises(Unanswered) as caught:
             waiting.result(20)
 

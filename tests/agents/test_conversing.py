@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from harness.agents.agent import Unanswered
-from harness.agents.naming import Asking, agent_named
+from harness.agents.naming import Asking, agent_named, break_off
 from harness.agents.skill_text import SkillFile, SkillText
 from harness.agents.turns import natural_part
 from harness.domain.candidate import NoCandidate
@@ -15,7 +15,7 @@ from harness.extraction import extract
 from harness.llm import Limits, Meter
 from harness.scenarios import load_bank
 from tests.fakes.bank import FakeBank
-from tests.fakes.messages_server import MessagesServer, calls, cut_off, fails, refuses, says
+from tests.fakes.messages_server import MessagesServer, calls, cut_off, fails, hangs, refuses, says
 
 SPEC = "anthropic:claude-haiku-4-5"
 QUICK = Limits(attempts=2, first_pause=0.001)
@@ -303,3 +303,15 @@ def test_several_threads_may_ask_at_once(monkeypatch, scenario):
 
     assert [facts(transcript)["trial"] for transcript in found] == ["1", "2", "3"]
     assert len(server.requests) == 6
+
+
+def test_breaking_off_ends_a_question_that_is_under_way(server, scenario):
+    server.replies.append(hangs())
+    with agent_named(SPEC, Asking()) as agent, ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(agent.ask, scenario)
+        assert server.arrived.wait(10)
+        break_off(agent)
+        with pytest.raises(Unanswered) as caught:
+            waiting.result(10)
+
+    assert caught.value.why.kind == "interrupted"

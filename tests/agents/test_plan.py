@@ -37,8 +37,14 @@ def test_a_plan_counts_calls_tokens_and_dollars(bank):
     assert found.usage.output == 12 * 2500
     assert found.cost < found.most
     assert found.most > 12 * 16_000 * 5 / 1e6
-    assert "2 scenarios x 3 = 6 questions; 12 calls" in said
+    assert "2 scenarios in 3 trials; 12 calls" in said
     assert "it stops before $5.00" in said
+
+
+def test_a_limit_below_the_estimate_is_told(bank):
+    said = render_plan(plan(bank, HAIKU, Asking(meter=Meter(limit=0.01)), trials=3))
+
+    assert said.endswith("it stops before $0.01, probably before all is asked")
 
 
 def test_a_skill_that_is_read_every_time_comes_from_the_cache(bank):
@@ -66,13 +72,13 @@ def test_answers_that_are_kept_are_not_planned_again(bank, tmp_path, monkeypatch
         found = plan(bank, HAIKU, asking, trials=1)
 
     assert (found.kept, found.calls) == (1, 2)
-    assert "1 of them answered before" in render_plan(found)
+    assert "1 answer kept from before" in render_plan(found)
 
 
 def test_a_command_is_planned_by_its_runs(bank):
     said = render_plan(plan(bank, "command:cat", Asking(seconds=60), trials=2))
 
-    assert "4 runs of the command, each at most 60 s" in said
+    assert "4 runs of the command, at most 60 s each" in said
 
 
 def test_scripted_answers_cost_nothing(bank):

@@ -3,7 +3,7 @@
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -35,6 +35,20 @@ def server(monkeypatch, tmp_path):
     with MessagesServer().running() as running:
         running.pose_as_api(monkeypatch)
         yield running
+
+
+class MeterThatTells(Meter):
+    """Says when the first attempt is over."""
+
+    def __init__(self):
+        super().__init__()
+        self.left = threading.Event()
+
+    @contextmanager
+    def room_for(self, worst):
+        with super().room_for(worst) as room:
+            yield room
+        self.left.set()
 
 
 def ask(model: Anthropic, system: str = "", **more: object) -> Completion:
@@ -287,9 +301,9 @@ def test_no_more_requests_at_once_than_allowed(monkeypatch):
 def test_closing_ends_a_pause(server):
     server.replies.append(fails(429, "rate_limit_error", retry_after="100"))
     with ThreadPoolExecutor(1) as pool:
-        model = Anthropic(MODEL, Meter())
+        model = Anthropic(MODEL, meter := MeterThatTells())
         waiting = pool.submit(ask, model)
-        assert server.arrived.wait(10)
+        assert meter.left.wait(10)
         model.close()
         with pytest.raises(Unavailable) as caught:
             waiting.result(10)

@@ -97,3 +97,33 @@ def test_a_short_last_window_is_told_and_flips_nothing():
 def test_windows_of_one_are_inconclusive():
     """There is no large batch to compare with."""
     assert on(ID, trace(probe("quiet", update(0, coefficients=(1.0,))))).outcome == "inconclusive"
+
+
+def test_gradients_divided_after_each_backward_fail():
+    """Early micro-batches are divided four times, the last one once."""
+    again = update(0, turned=0.6, coefficients=(1 / 256, 1 / 64, 1 / 16, 1 / 4))
+    verdict = on(ID, trace(probe("quiet", again)), max_norm=None)
+    assert verdict.outcome == "fail"
+    assert "scaled again after each backward" in verdict.sentence
+
+
+def uneven(**fields):
+    """Divided by a count that is another one in each window."""
+    return [
+        update(i, true=0.1, matches=[match(true=0.1, consumed=0.01 / (i + 1))], **fields)
+        for i in range(3)
+    ]
+
+
+def test_a_divisor_that_changes_fails_where_nothing_clips():
+    """No clip was called, so no threshold can be the reason."""
+    verdict = on(ID, trace(probe("quiet", *uneven())), max_norm=None)
+    assert verdict.outcome == "fail"
+    assert "consumed 0.1 times" in verdict.sentence
+
+
+def test_a_size_that_changes_may_be_the_clips():
+    """A threshold that adapts leaves other norms in each window."""
+    calls = ("clip_grad_norm_(4 gradients) returned 0.1",)
+    seen = trace(probe("quiet", *uneven(clip_calls=calls)))
+    assert on(ID, seen, max_norm=None).outcome == "inconclusive"

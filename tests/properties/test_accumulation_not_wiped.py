@@ -59,3 +59,11 @@ def test_windows_that_cannot_be_taken_apart_are_inconclusive():
     """Coefficients are missing and the gradient is not right."""
     unknown = update(0, coefficients=(None,) * 4, matches=[match(turned=0.4)])
     assert on(ID, trace(probe("plain", unknown))).outcome == "inconclusive"
+
+
+def test_a_window_whose_gradients_were_all_cleared_before_the_step_fails():
+    """The others are whole, and so is the loss curve."""
+    empty = update(1, consumed=0.0, matches=(), coefficients=(None,) * 4)
+    verdict = on(ID, trace(probe("plain", update(0), empty, update(2))))
+    assert verdict.outcome == "fail"
+    assert "4 of 4 micro-batches did not reach" in verdict.sentence

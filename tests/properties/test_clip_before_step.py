@@ -51,3 +51,12 @@ def test_without_loud_windows_or_a_threshold_it_is_inconclusive():
     quiet = trace(probe("quiet", update(0, true=0.1)))
     assert on(ID, quiet).outcome == "inconclusive"
     assert on(ID, loud(), max_norm=None).outcome == "inconclusive"
+
+
+def test_a_clip_after_the_step_fails_though_an_exploded_window_looks_clipped():
+    """Once unclipped training explodes, a gradient in single precision can fall short of the true one."""
+    late = [update(i, true=n, changed_after_step=0.9) for i, n in enumerate(norms(10))]
+    exploded = update(4, true=1e30, consumed=1e22)
+    verdict = on(ID, trace(probe("loud", *late, exploded)))
+    assert verdict.outcome == "fail"
+    assert "Clip after the last backward" in verdict.sentence

@@ -77,3 +77,42 @@ def test_where_parts_are_judged_or_nothing_is_loud_it_is_inconclusive():
     groups = {"head": {"prefix": "net.2", "bounded_by": 1.0}}
     assert on(ID, quiet_and_loud(), groups=groups).outcome == "inconclusive"
     assert on(ID, trace(QUIET)).outcome == "inconclusive"
+
+
+TWICE = [update(i, true=n, consumed=1.0 / n) for i, n in enumerate(norms(9))]
+"""Threshold over norm, applied twice."""
+
+
+def test_a_factor_applied_twice_fails_where_quiet_gradients_are_exact():
+    """What is left lies below the threshold, at another norm each time."""
+    verdict = on(ID, loud(*TWICE))
+    assert verdict.outcome == "fail"
+    assert "below the threshold" in verdict.sentence
+
+
+def test_a_factor_applied_twice_fails_without_quiet_windows_too():
+    """Neither the factor nor the norm is constant, so it is no divisor and no threshold."""
+    chosen = {"max_norm": None, "max_norm_between": (0.5, 5.0)}
+    assert on(ID, trace(probe("loud", *TWICE)), **chosen).outcome == "fail"
+
+
+def test_a_constant_divisor_is_not_taken_for_a_clip():
+    """Without quiet windows the factor alone tells them apart."""
+    divided = [update(i, true=n, consumed=n / 400) for i, n in enumerate(norms(9))]
+    assert on(ID, trace(probe("loud", *divided))).outcome == "inconclusive"
+
+
+def test_norms_that_differ_within_what_may_be_chosen_pass():
+    """A threshold may follow the norms that were seen."""
+    adaptive = [update(i, true=n, consumed=1.0 + 0.3 * i) for i, n in enumerate(norms(20))]
+    chosen = {"max_norm": None, "max_norm_between": (0.5, 5.0)}
+    assert on(ID, loud(*adaptive), **chosen).outcome == "pass"
+
+
+def test_a_clip_by_value_fails_without_quiet_windows_when_it_was_called():
+    """The call explains a direction that no factor does."""
+    fields = {"turned": 0.5, "unexplained": 0.4, "unexplained_by_parameter": 0.4}
+    cut = update(0, true=10, consumed=3.0, **fields)
+    called = cut.model_copy(update={"clip_calls": ("clip_grad_value_(4 gradients) returned None",)})
+    assert on(ID, trace(probe("loud", called))).outcome == "fail"
+    assert on(ID, trace(probe("loud", cut))).outcome == "inconclusive"

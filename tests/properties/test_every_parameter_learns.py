@@ -1,4 +1,4 @@
-from tests.fakes.traces import learning, match, parameter, probe, trace, update
+from tests.fakes.traces import backward, learning, match, parameter, probe, rank, trace, update
 from tests.properties.verdicts import on
 
 ID = "every-parameter-learns"
@@ -48,3 +48,33 @@ def test_where_gradients_truly_vanish_nothing_is_asked():
     """Rounding may leave early layers where they are."""
     seen = trace(probe("vanishing", with_head(None)))
     assert on(ID, seen, unhealthy_probe="vanishing").outcome == "inconclusive"
+
+
+def idle(backwards, implicit=0):
+    seen = tuple(backward() for _ in range(backwards))
+    fields = {"batches_yielded": backwards, "implicit_updates": implicit}
+    return trace(probe("plain", ranks=[rank((), backwards=seen, **fields)]))
+
+
+def test_a_pass_with_backward_and_without_a_step_fails():
+    """Nothing was ever updated."""
+    verdict = on(ID, idle(14))
+    assert verdict.outcome == "fail"
+    assert "nothing was ever updated" in verdict.sentence
+
+
+def test_a_trial_of_a_few_backwards_and_an_update_by_hand_are_no_fault():
+    """Somebody compares gradients, or writes p -= lr * p.grad."""
+    assert on(ID, idle(4)).outcome == "inconclusive"
+    assert on(ID, idle(14, implicit=14)).outcome == "inconclusive"
+
+
+def test_a_learning_rate_of_zero_throughout_fails():
+    """A warm-up starts there and goes on."""
+    still = learning(moved={"net.0.weight": 0.0, "net.2.weight": 0.0})
+    resting = [update(i, learning_rates=(0.0,)) for i in range(3)]
+    verdict = on(ID, trace(probe("plain", *resting, learning=still)))
+    assert verdict.outcome == "fail"
+    assert "the learning rate was 0" in verdict.sentence
+    warm = [update(i, learning_rates=(0.1 * i,)) for i in range(3)]
+    assert on(ID, trace(probe("plain", *warm))).outcome == "pass"

@@ -36,6 +36,31 @@ def test_coefficients_of_a_gradient_that_is_no_sum_are_not_believed():
     assert on(ID, trace(probe("plain", update(0), clamped))).outcome != "fail"
 
 
+def test_what_stood_there_before_the_first_backward_fails_where_nothing_can_be_separated():
+    """Clipped unit by unit, a gradient is no sum of micro-batches any more."""
+    turned = {"turned": 0.4, "stale": (0.3,) * 4, "unexplained": 0.5}
+    assert (
+        on(ID, trace(probe("plain", update(0), update(1, **turned, left_over=0.7)))).outcome
+        == "fail"
+    )
+    fresh = trace(probe("plain", update(0), update(1, **turned, left_over=1e-7)))
+    assert on(ID, fresh).outcome != "fail"
+
+
+def test_the_same_norm_again_without_a_micro_batch_fails_where_nothing_can_be_separated():
+    """Noise or centralisation leave no coefficients, but a second step has the first one's norm."""
+    again = update(1, consumed=3.0, coefficients=(), matches=(), unexplained=None)
+    assert on(ID, trace(probe("plain", update(0), again))).outcome == "fail"
+
+
 def test_one_update_alone_is_inconclusive():
     """The first update is perfect in every such loop."""
     assert on(ID, trace(probe("plain", update(0)))).outcome == "inconclusive"
+
+
+def test_a_second_step_on_the_same_gradient_fails():
+    """It has no micro-batch of its own, and the old ones in full."""
+    again = update(1, coefficients=(), stale=(1.0,) * 4, matches=())
+    verdict = on(ID, trace(probe("plain", update(0), again, update(2))))
+    assert verdict.outcome == "fail"
+    assert "without a new micro-batch" in verdict.sentence

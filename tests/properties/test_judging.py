@@ -137,6 +137,22 @@ def test_verdicts_do_not_depend_on_units(size):
     assert {v.outcome for v in judge(trace(*probes), judged)} == {"pass"}
 
 
+def test_updates_that_do_not_last_prove_nothing():
+    """Once is a checkpoint that is loaded; mostly, something else than the optimizer trains."""
+    often = trace(probe("plain", *(update(i, overwritten=2.0) for i in range(3))))
+    once = trace(probe("plain", update(0), update(1), update(2, overwritten=2.0)))
+
+    assert on("params-stay-finite", often).outcome == "inconclusive"
+    assert on("params-stay-finite", once).outcome == "pass"
+
+
+def test_a_record_that_cannot_be_true_proves_nothing():
+    """Whatever it says."""
+    seen = probe("plain", update(0)).model_copy(update={"contradiction": "it cannot be."})
+
+    assert on("params-stay-finite", trace(seen)).outcome == "inconclusive"
+
+
 def test_a_record_that_contradicts_itself_proves_nothing():
     """Gradients look right, but the parameters moved otherwise: a forged event earns no pass."""
     honest = trace(probe("plain", update(0), update(1)))

@@ -53,3 +53,12 @@ def test_a_tail_carried_over_is_not_its_business():
 def test_one_window_is_inconclusive():
     """One beat is no rhythm."""
     assert on(ID, trace(probe("plain", sized(0, 4)))).outcome == "inconclusive"
+
+
+def test_a_step_after_each_step_fails_although_it_is_as_frequent_as_the_windows():
+    """An update without a micro-batch is never the usual window."""
+    again = {"coefficients": (), "stale": (1.0,) * 4, "matches": ()}
+    seen = [u for i in (0, 2) for u in (sized(i, 4), update(i + 1, **again))]
+    verdict = on(ID, trace(probe("plain", *seen, update(4, **again))))
+    assert verdict.outcome == "fail"
+    assert "a second time" in verdict.sentence

@@ -20,6 +20,12 @@ def test_once_an_epoch_and_both_together_pass():
     assert on(ID, moving(1, 1, 2, 1, 1, 2)).outcome == "pass"
 
 
+def test_a_schedule_without_a_full_window_is_inconclusive():
+    """No gradient was finite, so no window can be compared."""
+    never = moving(1, 1, consumed_finite=False, matches=())
+    assert on(ID, never).outcome == "inconclusive"
+
+
 def test_once_a_micro_batch_fails():
     """Four times an update."""
     verdict = on(ID, moving(4, 4, 4))

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from harness import __version__
 from harness.report.html.answers import Drawing, scenario_views
+from harness.report.html.kills import kill_matrix_of
 from harness.report.html.matrix import matrix_of
 from harness.report.pictures import effect_picture
 from harness.report.power import in_reach
@@ -41,6 +42,7 @@ def render_page(report: Report, *, most_pictures: int = 60) -> str:
             undrawn=drawing.left_out,
             effect=effect_picture(report.comparison) if report.comparison else None,
             reach=_reach(report),
+            kills=kill_matrix_of(report.quality) if report.quality else None,
             **style(),
             script=_script(),
             script_hash=_hash(_script()),

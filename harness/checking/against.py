@@ -1,0 +1,190 @@
+"""Two versions of a skill: which blocks, sections and claims changed, and what came of it. Pure."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from harness.domain.check import BlockResult, Change, Comparison
+from harness.domain.scenario import Bank, Scenario
+from harness.domain.skill import Example, Section, Skill
+
+
+def compare(
+    new: Skill,
+    new_blocks: Sequence[BlockResult],
+    old: Skill,
+    old_blocks: Sequence[BlockResult],
+    name: str,
+    bank: Bank | None,
+) -> Comparison:
+    """What differs, in the new version's order; ``name`` is what the old one is called."""
+    sections = tuple(_sections(new, old))
+    pairs = list(_pairs(new.examples, old.examples))
+    changes = (
+        *_frontmatter(new, old),
+        *sections,
+        *_blocks(pairs),
+        *_statuses(pairs, new_blocks, old_blocks),
+    )
+    return Comparison(old=name, changes=changes, scenarios=_exercised(sections, bank))
+
+
+_Pair = tuple[Example | None, Example | None]
+
+
+def _frontmatter(new: Skill, old: Skill) -> Iterator[Change]:
+    for key in dict.fromkeys([*new.frontmatter.keys, *old.frontmatter.keys]):
+        now, then = new.frontmatter.texts.get(key, ""), old.frontmatter.texts.get(key, "")
+        if now != then or (key in new.frontmatter.keys) != (key in old.frontmatter.keys):
+            yield Change(
+                what="frontmatter",
+                how="changed" if now and then else "added" if now else "removed",
+                file=new.main,
+                line=new.frontmatter.lines.get(key, 1),
+                name=key,
+                before=then[:200],
+                after=now[:200],
+            )
+
+
+def _sections(new: Skill, old: Skill) -> Iterator[Change]:
+    before = {(s.file, s.headings): s for s in old.sections}
+    after = {(s.file, s.headings): s for s in new.sections}
+    for key, section in after.items():
+        if key not in before:
+            yield _section_change("added", section)
+        elif before[key].text != section.text:
+            yield _section_change("changed", section)
+    for key, section in before.items():
+        if key not in after:
+            yield _section_change("removed", section)
+
+
+def _section_change(how: str, section: Section) -> Change:
+    return Change.model_validate(
+        {
+            "what": "section",
+            "how": how,
+            "file": section.file,
+            "line": section.line,
+            "name": section.name,
+        }
+    )
+
+
+def _pairs(new: Sequence[Example], old: Sequence[Example]) -> Iterator[_Pair]:
+    """Blocks that correspond: the same code first, then the same place under the same headings."""
+    left = list(old)
+    matched: dict[int, Example] = {}
+    for n, example in enumerate(new):
+        same = next((o for o in left if o.digest == example.digest), None)
+        if same is not None:
+            matched[n] = same
+            left.remove(same)
+    for n, example in enumerate(new):
+        if n not in matched:
+            near = next(
+                (o for o in left if (o.file, o.headings) == (example.file, example.headings)), None
+            )
+            if near is not None:
+                matched[n] = near
+                left.remove(near)
+    yield from ((example, matched.get(n)) for n, example in enumerate(new))
+    yield from ((None, gone) for gone in left)
+
+
+def _blocks(pairs: Sequence[_Pair]) -> Iterator[Change]:
+    for now, then in pairs:
+        if now is None and then is not None:
+            yield _block_change("removed", then)
+        elif now is not None and then is None:
+            yield _block_change("added", now)
+        elif now is not None and then is not None:
+            if now.digest != then.digest:
+                yield _block_change("changed", now)
+            if _claims(now) != _claims(then):
+                change = _block_change("changed", now)
+                yield change.model_copy(
+                    update={"what": "claim", "before": _claims(then), "after": _claims(now)}
+                )
+
+
+def _block_change(how: str, example: Example) -> Change:
+    return Change.model_validate(
+        {
+            "what": "block", "how": how, "file": example.file, "line": example.line,
+            "name": f"block {example.position}, {' > '.join(example.headings) or '(top)'}",
+        }
+    )  # fmt: skip
+
+
+def _claims(example: Example) -> str:
+    return ", ".join(p.mark.polarity if p.mark else "none" for p in example.parts)
+
+
+def _statuses(
+    pairs: Sequence[_Pair], new: Sequence[BlockResult], old: Sequence[BlockResult]
+) -> Iterator[Change]:
+    after = {(b.file, b.position): b for b in new}
+    before = {(b.file, b.position): b for b in old}
+    for now, then in pairs:
+        if now is None or then is None:
+            continue
+        here, there = after.get((now.file, now.position)), before.get((then.file, then.position))
+        if here and there and here.status != there.status:
+            yield _block_change("changed", now).model_copy(
+                update={"what": "status", "before": there.status, "after": here.status}
+            )
+
+
+def _exercised(sections: Sequence[Change], bank: Bank | None) -> dict[str, tuple[str, ...]]:
+    """Scenarios whose source names a changed section, by its words."""
+    found: dict[str, tuple[str, ...]] = {}
+    for scenario in bank.scenarios if bank else ():
+        names = tuple(c.name for c in sections if _speaks_of(scenario, c.name))
+        if names:
+            found[scenario.id] = names
+    return found
+
+
+_COMMON = frozenset(
+    [
+        "and",
+        "the",
+        "with",
+        "for",
+        "gradient",
+        "gradients",
+        "management",
+        "when",
+        "use",
+        "what",
+        "why",
+        "how",
+        "one",
+        "all",
+        "not",
+        "from",
+        "into",
+        "training",
+        "loop",
+    ]
+)
+
+
+def _speaks_of(scenario: Scenario, section: str) -> bool:
+    """The last heading's own words, all of them, in the source or the title of a scenario."""
+    words = _words(section.rsplit(" > ", 1)[-1])
+    return bool(words) and words <= _words(f"{scenario.source} {scenario.title}")
+
+
+def _words(text: str) -> set[str]:
+    found = re.findall(r"[a-z]{3,}", text.lower())
+    return {_stem(word) for word in found} - _COMMON
+
+
+def _stem(word: str) -> str:
+    """``clipping`` and ``clip``, ``accumulated`` and ``accumulation``."""
+    for ending in ("ulation", "ulating", "ulated", "ping", "ing", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word.removesuffix(ending)
+    return word

@@ -1,0 +1,105 @@
+"""Runs an example that is no loop: a driver goes into the jail with it and reports what it saw.
+
+A driver is text here and program there. Both it and the example go in as strings, so that the
+sandbox's binding has nothing to bind or replace, and it prints one line of JSON. That line is data
+from an untrusted process: it is validated, and a skill that forges it deceives its own author only.
+"""
+
+import ast
+import json
+import secrets
+from functools import cache
+from importlib.resources import files
+
+from pydantic import TypeAdapter, ValidationError
+
+from harness.checking.facts import Report
+from harness.domain.candidate import Candidate
+from harness.domain.errors import HarnessFault
+from harness.domain.instruments import Instruments
+from harness.domain.recording import Finished, Printed, Recording
+from harness.domain.scenario import Probe
+from harness.domain.skill import Kind
+from harness.domain.workload import WorkloadSpec
+from harness.extraction.names import free_names, statements
+
+_READER: TypeAdapter[Report] = TypeAdapter(Report)
+_DRIVERS: dict[Kind, str] = {
+    "gradient-function": "gradient-function",
+    "inspection": "inspection",
+    "loss": "loss",
+    "module": "module",
+    "initialisation": "initialisation",
+    "scheduler": "scheduler",
+    "update-function": "update-function",
+    "configuration": "configuration",
+    "fragment": "configuration",
+    "helper": "configuration",
+}
+
+
+class NoReport(Exception):
+    """The driver did not come to its end; the message says why."""
+
+
+def run_driver(code: str, kind: Kind, origin: str, tools: Instruments) -> Report:
+    """Execute an example with the driver of its kind.
+
+    Raises:
+        NoReport: the process ended, or printed something that no driver prints.
+        HarnessFault: the sandbox itself failed.
+    """
+    marker = f"harness-check {secrets.token_hex(8)}: "
+    program = _program(code, _DRIVERS[kind], marker)
+    ranks = 2 if {"dist", "no_sync", "all_reduce"} & _names(code) else 1
+    workload = WorkloadSpec.model_validate(
+        {"name": "mlp", "parameters": {"batches": 1}, "world_size": ranks}
+    )
+    probe = Probe(name="example", lifts="")
+    recording = tools.executor.execute(Candidate(program=program, origin=origin), workload, probe)
+    if recording.ours and not recording.timed_out:
+        raise HarnessFault(recording.problem or "the sandbox failed")
+    return _report(recording, marker)
+
+
+def _program(code: str, driver: str, marker: str) -> str:
+    tree = ast.parse(code)
+    loose = not any(isinstance(n, ast.FunctionDef | ast.ClassDef) for n in tree.body)
+    layers = sorted(n for n in free_names(statements(tree)) if n[:1].isupper() and n not in _KNOWN)
+    head = f"BLOCK = {code!r}\nMARKER = {marker!r}\nLOOSE = {loose}\nLAYERS = {layers!r}\n"
+    whole = head + _text("common") + "\n\n" + _text(driver)
+    return f"exec(compile({whole!r}, '<driver>', 'exec'), {{'__name__': '__main__'}})\n"
+
+
+_KNOWN = frozenset({"F", "DataLoader", "GradScaler", "SGD", "Adam", "AdamW", "RMSprop"})
+
+
+@cache
+def _text(name: str) -> str:
+    return files("harness.checking").joinpath("drivers", f"{name}.txt").read_text("utf-8")
+
+
+def _names(code: str) -> set[str]:
+    tree = ast.parse(code)
+    found = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+    return found | {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+
+
+def _report(recording: Recording, marker: str) -> Report:
+    if recording.problem:
+        raise NoReport(recording.problem)
+    rank = recording.ranks[0]
+    for recorded in rank.events:
+        event = recorded.event
+        if isinstance(event, Printed) and (start := event.text.find(marker)) >= 0:
+            return _read(event.text[start + len(marker) :])
+        if isinstance(event, Finished) and event.outcome != "returned":
+            raise NoReport(f"{event.exception or event.outcome}: {event.message}")
+    raise NoReport("the program ended without a word")
+
+
+def _read(line: str) -> Report:
+    try:
+        return _READER.validate_python(json.loads(line.splitlines()[0]))
+    except (ValueError, ValidationError) as error:
+        raise NoReport(f"the program printed something else than its report: {error}") from error

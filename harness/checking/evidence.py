@@ -1,0 +1,112 @@
+"""What speaks against an example and what speaks for it; and what that does to its claim. Pure."""
+
+from dataclasses import dataclass, field
+
+from harness.domain.check import Observation, Status
+from harness.domain.skill import Mark
+from harness.domain.verdict import Number
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was seen, with its figures."""
+
+    sentence: str
+    """What."""
+    numbers: tuple[Number, ...] = ()
+    """The figures behind it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that executing an example has shown."""
+
+    faults: tuple[Finding, ...] = ()
+    """Faults that make code wrong, whatever it was meant for."""
+    costs: tuple[Finding, ...] = ()
+    """What a purpose may justify: they bear out a mark that says wrong, and refute none that says
+    right.
+    """
+    merits: tuple[Finding, ...] = ()
+    """What was checked and found right."""
+    remarks: tuple[Observation, ...] = ()
+    """What else was seen."""
+    acquittal: Finding | None = None
+    """That the very fault which the author names is not there; only where a figure shows it."""
+    not_run: str | None = None
+    """Why there is no evidence."""
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it neither accuses nor acquits."""
+        return not (self.faults or self.costs or self.merits)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What came of a claim."""
+
+    status: Status
+    """The status."""
+    sentence: str
+    """Why."""
+    numbers: tuple[Number, ...] = ()
+    """The figures behind it."""
+    observations: tuple[Observation, ...] = field(default=())
+    """What is worth saying beside it."""
+
+
+def decide(mark: Mark | None, seen: Evidence) -> Decision:
+    """A right example may be called failing only by a fault; a wrong one is borne out by any."""
+    if seen.not_run is not None:
+        return Decision("cannot-be-run", seen.not_run)
+    if mark is None:
+        return _unmarked(seen)
+    if mark.polarity in ("right", "better"):
+        return _meant_right(seen)
+    return _meant_wrong(seen)
+
+
+def _meant_right(seen: Evidence) -> Decision:
+    remarks = (*map(_remark, seen.costs), *seen.remarks)
+    if seen.faults:
+        first = seen.faults[0]
+        rest = tuple(map(_remark, seen.faults[1:]))
+        return Decision("fails", first.sentence, first.numbers, (*rest, *remarks))
+    if not seen.merits:
+        return Decision(
+            "could-not-tell", "It runs; nothing was seen that bears it out.", (), remarks
+        )
+    return Decision("holds", _joined(seen.merits), _figures(seen.merits), remarks)
+
+
+def _meant_wrong(seen: Evidence) -> Decision:
+    found = (*seen.faults, *seen.costs)
+    if found:
+        first = found[0]
+        return Decision(
+            "holds", first.sentence, first.numbers, (*map(_remark, found[1:]), *seen.remarks)
+        )
+    if seen.acquittal is not None:
+        return Decision("fails", seen.acquittal.sentence, seen.acquittal.numbers, seen.remarks)
+    sentence = "No fault was seen under the conditions that were tried."
+    return Decision("could-not-tell", sentence, _figures(seen.merits), seen.remarks)
+
+
+def _unmarked(seen: Evidence) -> Decision:
+    faults = tuple(_remark(f).model_copy(update={"fault": True}) for f in seen.faults)
+    found = (*faults, *map(_remark, seen.costs), *seen.remarks)
+    sentence = "It runs." if not seen.merits else _joined(seen.merits)
+    return Decision("runs", sentence, _figures(seen.merits), found)
+
+
+def _remark(finding: Finding) -> Observation:
+    return Observation(sentence=finding.sentence, numbers=finding.numbers)
+
+
+def _joined(findings: tuple[Finding, ...]) -> str:
+    return " ".join(finding.sentence for finding in findings[:3])
+
+
+def _figures(findings: tuple[Finding, ...]) -> tuple[Number, ...]:
+    return tuple(number for finding in findings[:3] for number in finding.numbers)

@@ -1,0 +1,53 @@
+"""A skill's folder on disk, read within bounds."""
+
+from pathlib import Path
+
+from harness.domain.errors import UsageError
+from harness.domain.skill import Skill
+from harness.skills import read_skill
+
+MOST_FILES = 2000
+LONGEST_PAGE = 2_000_000
+_SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv"})
+
+
+def load_skill(folder: Path) -> Skill:
+    """Read a folder, or one Markdown file as a skill of one page.
+
+    Raises:
+        UsageError: there is nothing to read, too much, or it is no text.
+    """
+    if folder.is_file():
+        return read_skill(
+            folder.resolve().parent.name, {folder.name: _text(folder)}, frozenset({folder.name})
+        )
+    if not folder.is_dir():
+        raise UsageError(f"{folder} does not exist: give the folder that holds SKILL.md")
+    files = _files(folder)
+    pages = {name: _text(folder / name) for name in files if name.lower().endswith(".md")}
+    if not pages:
+        raise UsageError(f"{folder} holds no Markdown file: expected SKILL.md")
+    return read_skill(folder.resolve().name, pages, frozenset(files))
+
+
+def _files(folder: Path) -> list[str]:
+    found: list[str] = []
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        if _SKIPPED & set(inside.parts) or not path.is_file():
+            continue
+        found.append(inside.as_posix())
+        if len(found) > MOST_FILES:
+            raise UsageError(f"{folder} holds more than {MOST_FILES} files: is it a skill?")
+    return found
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > LONGEST_PAGE:
+            raise UsageError(f"{path} is longer than {LONGEST_PAGE} bytes: is it a skill?")
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is no UTF-8 text (byte {error.start})") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error

@@ -1,0 +1,134 @@
+"""What functions over gradients have shown: those that change them, look at them, or step. Pure."""
+
+from collections.abc import Iterator
+from math import isfinite
+
+from harness.checking import facts
+from harness.checking.evidence import Evidence, Finding
+from harness.domain.check import Observation
+from harness.domain.verdict import Number
+
+
+def gradient_functions(
+    measured: tuple[facts.GradientFunctionSeen, ...],
+) -> Iterator[list[Evidence]]:
+    """By function: a fault that shows at one size of the gradient is not told for each."""
+    for name in dict.fromkeys(seen.name for seen in measured):
+        found = [_gradient_function(seen) for seen in measured if seen.name == name]
+        worst = next((e for e in found if e.faults), None)
+        yield [worst] if worst is not None else found
+
+
+def inspection(seen: facts.InspectionSeen) -> Evidence:
+    """It may clip, if that is its task; otherwise it has to leave everything as it is."""
+    called = f"`{seen.name}`" if seen.name else "It"
+    if seen.raised:
+        return Evidence(not_run=f"{called} raised {seen.raised}")
+    clipped = seen.gradients_changed and seen.norm_after <= seen.norm_before
+    if seen.values_changed or (seen.gradients_changed and not clipped):
+        return Evidence(
+            faults=(Finding(f"{called} was only to look, and changes what it looks at."),)
+        )
+    merits = []
+    if seen.verified is not None and seen.verified_value is not None:
+        sentence = f"{called} finds {seen.verified}, {seen.verified_value:.3g}, as recomputed."
+        merits.append(Finding(sentence, (_n(seen.verified, seen.verified_value),)))
+    if seen.said_when_broken:
+        merits.append(Finding(f"{called} tells a model with a NaN from a sound one."))
+    if not merits and seen.returned and all(isfinite(n) for n in seen.returned):
+        merits.append(Finding(f"{called} returns {seen.returned[0]:.3g} and changes nothing."))
+    return Evidence(merits=tuple(merits))
+
+
+def update_function(seen: facts.UpdateFunctionSeen) -> Evidence:
+    """Each optimizer has to take the gradient of its own last backward, clipped or not."""
+    if seen.raised:
+        return Evidence(not_run=f"`{seen.name}` raised {seen.raised}")
+    if seen.large_batch is not None:
+        return _against_large_batch(seen, seen.large_batch)
+    if not seen.steps or seen.backwards != len(seen.steps):
+        return Evidence()  # several backwards for one step are no fault: they may be a window
+    worst = min(seen.steps, key=lambda taken: taken.cosine)
+    numbers = (
+        _n("norm consumed", worst.consumed),
+        _n("norm that the last backward made", worst.fresh),
+        _n("cosine", worst.cosine),
+    )
+    if worst.cosine < 0.999 or worst.consumed > 1.001 * worst.fresh:
+        sentence = (
+            f"In `{seen.name}` an optimizer took a gradient of norm {worst.consumed:.3g} where the last "
+            f"backward made one of {worst.fresh:.3g} (cosine {worst.cosine:.2g}): another's was left."
+        )
+        return Evidence(faults=(Finding(sentence, numbers),))
+    sentence = (
+        f"In all {len(seen.steps)} steps of `{seen.name}` each optimizer took the gradient of its own "
+        "last backward."
+    )
+    return Evidence(merits=(Finding(sentence, numbers),))
+
+
+def _gradient_function(seen: facts.GradientFunctionSeen) -> Evidence:
+    if seen.raised:
+        return Evidence(not_run=f"`{seen.name}` raised {seen.raised}")
+    faults = tuple(_spoilt(seen))
+    if faults:
+        return Evidence(faults=faults, remarks=tuple(_bends(seen)))
+    if all(abs(ratio - 1) < 1e-6 for ratio in seen.ratios.values()):
+        sentence = f"`{seen.name}` leaves gradients of norm {seen.norm_before:.3g} as they are."
+    else:
+        sentence = (
+            f"`{seen.name}` takes a gradient of norm {seen.norm_before:.3g} to {seen.norm_after:.3g}; "
+            "every parameter keeps a finite gradient."
+        )
+    norms = (_n("norm before", seen.norm_before), _n("norm after", seen.norm_after))
+    return Evidence(merits=(Finding(sentence, norms),), remarks=tuple(_bends(seen)))
+
+
+def _spoilt(seen: facts.GradientFunctionSeen) -> Iterator[Finding]:
+    if seen.wiped:
+        yield Finding(
+            f"`{seen.name}` leaves no gradient at all for {_names(seen.wiped)}: a parameter that "
+            "starts at zero, or has one element, never learns.",
+            (_n("norm of all gradients before", seen.norm_before),),
+        )
+    apart = seen.differs_from_torch
+    if apart is not None and not apart <= 1e-4:
+        yield Finding(
+            f"`{seen.name}` leaves other gradients than torch's function of that name "
+            f"(relative distance {apart:.2g}).",
+            (_n("relative distance", apart),),
+        )
+    if seen.graph:
+        yield Finding(
+            f"After `{seen.name}` the gradient of {_names(seen.graph)} carries a graph: "
+            "use torch.no_grad()."
+        )
+    if not seen.finite:
+        yield Finding(f"`{seen.name}` leaves gradients that are not finite.")
+
+
+def _bends(seen: facts.GradientFunctionSeen) -> Iterator[Observation]:
+    lowest = min(seen.cosines.values(), default=1.0)
+    if lowest < 0.99:
+        yield Observation(
+            sentence=f"At norm {seen.norm_before:.3g} it bends the gradient of a parameter "
+            f"(cosine {lowest:.2g}).",
+            numbers=(_n("smallest cosine of a parameter", lowest),),
+        )
+
+
+def _against_large_batch(seen: facts.UpdateFunctionSeen, off: float) -> Evidence:
+    numbers = (_n("relative distance from the mean over all real tokens", off),)
+    what = "the mean over all real tokens of all ranks"
+    if off < 1e-3:
+        sentence = f"`{seen.name}` leaves the gradient of {what} (off by {off:.1g})."
+        return Evidence(merits=(Finding(sentence, numbers),))
+    return Evidence(costs=(Finding(f"`{seen.name}` is off {what} by {off:.2g}.", numbers),))
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _n(name: str, value: float) -> Number:
+    return Number(name=name, value=value)

@@ -1,0 +1,42 @@
+"""Which fault an author names where an example is marked wrong, and whether it is there. Pure.
+
+Without this, an edit that repairs an example which is meant to be wrong would pass unnoticed.
+"""
+
+import re
+from collections.abc import Iterator
+
+from harness.checking.evidence import Finding
+from harness.checking.loops import LoopSeen
+from harness.domain.skill import Part
+
+_NAMED = {
+    "clip-before-step": r"clip\w* (?:comes |is )?(?:after|before backward)|too late|step has consumed",
+    "clip-once-per-update": r"clip\w*.*(?:each|every) (?:micro-batch|accum)|clips the running sum",
+    "unscaled-norm": r"not unscal|still scaled|scaled gradients|clips? before unscal",
+    "scaler-protocol": r"bypass|optimizer\.step ignores|unscal\w* (?:twice|multiple|two)|second unscale",
+    "accumulation-equals-large-batch": r"not (?:scal|divid)(?:ed|ing)|times (?:too|that of the) large",
+    "accumulation-not-wiped": r"(?:zeroing|zero_grad|clears?) (?:\w+ )*(?:inside|previous|before accum)",
+    "gradients-start-fresh": r"never zeroed|forget\w* (?:to )?zero_grad|missing .*zero_grad|keep accum",
+    "single-allreduce": r"sync\w* (?:on |at |after )?(?:each|every)|still synchronised",
+    "ranks-agree": r"never synchronised|ranks part",
+}
+"""Words of a mark by the property that answers for the fault."""
+
+
+def acquittal(part: Part, seen: LoopSeen) -> Finding | None:
+    """A finding if every fault that the mark names was looked for and is not there."""
+    if part.mark is None or part.mark.polarity not in ("wrong", "suboptimal"):
+        return None
+    named = tuple(dict.fromkeys(_named(part)))
+    verdicts = [seen.verdict(name) for name in named]
+    passed = [v for v in verdicts if v is not None and v.outcome == "pass"]
+    if not passed or len(passed) < len(named):
+        return None
+    sentence = f"It is marked wrong, and the fault that it names is not there: {passed[0].sentence}"
+    return Finding(sentence, passed[0].numbers)
+
+
+def _named(part: Part) -> Iterator[str]:
+    said = part.mark.text if part.mark else ""
+    return (name for name, pattern in _NAMED.items() if re.search(pattern, said, re.IGNORECASE))

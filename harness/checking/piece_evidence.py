@@ -1,0 +1,117 @@
+"""What losses, modules, initialisations and schedules have shown. Pure."""
+
+from collections.abc import Iterator
+from math import inf, isfinite, log
+
+from harness.checking import facts
+from harness.checking.evidence import Evidence, Finding
+from harness.checking.pairs import RATIO
+from harness.domain.check import Observation
+from harness.domain.verdict import Number
+
+EXPLODES = 1e6
+"""Gradient norm of fifty blocks over that of one from which a stack counts as exploding."""
+KEEPS = 50.0
+"""Factor within which a signal has to stay through twenty layers."""
+
+
+def loss(seen: facts.LossSeen) -> Evidence:
+    """Finite in value and gradient wherever a prediction may land."""
+    called = f"`{seen.name}`" if seen.name else "the loss"
+    if seen.raised or not seen.tried:
+        return Evidence(not_run=f"{called} raised {seen.raised}")
+    if not seen.bad:
+        sentence = f"{called} is finite in value and gradient at all {seen.tried} edges."
+        numbers = (_n("edges tried", seen.tried), _n("largest gradient", seen.largest_gradient))
+        return Evidence(merits=(Finding(sentence[0].upper() + sentence[1:], numbers),))
+    first = seen.bad[0]
+    finite = isfinite(first.loss)
+    what = "is finite, its gradient is not" if finite else f"is {first.loss:g}"
+    edges = ", ".join(b.what.removeprefix("prediction ") for b in seen.bad[:5])
+    numbers = (
+        Number(name="loss", value=first.loss, where=first.what),
+        _n("edges where it is not finite", len(seen.bad)),
+    )
+    sentence = f"At {first.what} {called} {what} (not finite at: {edges})."
+    return Evidence(faults=(Finding(sentence, numbers),))
+
+
+def module(seen: facts.ModuleSeen) -> Evidence:
+    """Forward, backward, a gradient for every parameter, and a stack that does not explode."""
+    if seen.raised:
+        return Evidence(not_run=f"`{seen.name}` raised {seen.raised}")
+    sentence = f"`{seen.name}` defines no forward; its layers were called in order."
+    remarks = () if seen.own_forward else (Observation(sentence=sentence),)
+    faults = tuple(_broken(seen))
+    if faults:
+        return Evidence(faults=faults, remarks=remarks)
+    merit = Finding(
+        f"Forward and backward of `{seen.name}` are finite, and a gradient reaches all "
+        f"{seen.parameters} parameters.",
+        (_n("parameters reached", seen.parameters), *_depth(seen)),
+    )
+    return Evidence(merits=(merit,), remarks=remarks)
+
+
+def initialisation(seen: facts.InitialisationSeen) -> Evidence:
+    """A signal has to come through twenty layers of the activation that suits it best."""
+    if seen.raised:
+        return Evidence(not_run=f"`{seen.name}` raised {seen.raised}")
+    remarks: tuple[Observation, ...] = ()
+    if seen.raised_without_bias:
+        sentence = f"On layers without a bias `{seen.name}` raises {seen.raised_without_bias}"
+        remarks = (Observation(sentence=sentence, fault=True),)
+    if not seen.signal:
+        return Evidence(remarks=remarks)
+    name, kept = min(seen.signal.items(), key=lambda item: _distance(item[1]))
+    numbers = (_n(f"spread of the output over that of the input, 20 {name} layers", kept),)
+    sentence = (
+        f"Under `{seen.name}` a signal keeps {kept:.2g} of its spread through 20 {name} layers."
+    )
+    if _distance(kept) <= log(KEEPS):
+        return Evidence(merits=(Finding(sentence, numbers),), remarks=remarks)
+    return Evidence(costs=(Finding(sentence, numbers),), remarks=remarks)
+
+
+def scheduler(seen: facts.SchedulerSeen) -> Evidence:
+    """The first update has to change something."""
+    if seen.raised or not seen.rates:
+        return Evidence(not_run=f"`{seen.name}` raised {seen.raised}")
+    first = (_n("learning rate of the first update", seen.rates[0]),)
+    if seen.rates[0] == 0:
+        sentence = f"Under `{seen.name}` the first update has learning rate 0: it changes nothing."
+        return Evidence(faults=(Finding(sentence, first),))
+    sentence = (
+        f"Under `{seen.name}` the first update has learning rate {seen.rates[0]:.3g}, "
+        f"update {len(seen.rates)} has {seen.rates[-1]:.3g}."
+    )
+    return Evidence(merits=(Finding(sentence, first),))
+
+
+def _broken(seen: facts.ModuleSeen) -> Iterator[Finding]:
+    if seen.unreached:
+        names = ", ".join(seen.unreached[:3])
+        yield Finding(f"No gradient reaches {names} of `{seen.name}`.")
+    if not (seen.finite and seen.gradient_finite):
+        yield Finding(f"Output or gradient of `{seen.name}` is not finite.")
+    stacked, single = seen.stacked_gradient, seen.single_gradient
+    if stacked is not None and single and not stacked < EXPLODES * single:
+        yield Finding(
+            f"Fifty `{seen.name}` after one another explode: gradient norm {stacked:.2g}, one has "
+            f"{single:.2g}.",
+            (_n("gradient norm of fifty", stacked), _n("of one", single)),
+        )
+
+
+def _depth(seen: facts.ModuleSeen) -> Iterator[Number]:
+    if seen.first_over_last is not None:
+        yield _n(RATIO, seen.first_over_last)
+
+
+def _distance(kept: float) -> float:
+    """How far from 1, as a factor either way."""
+    return abs(log(kept)) if 0 < kept < inf else inf
+
+
+def _n(name: str, value: float) -> Number:
+    return Number(name=name, value=value)

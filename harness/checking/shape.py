@@ -1,0 +1,152 @@
+"""Where things are in a program: its loop, its loss, the names that it reads and binds. Pure."""
+
+import ast
+
+from harness.skills.kinds import uses
+
+_LOADERS = frozenset({"train_loader", "dataloader", "loader", "data_loader", "train_dataloader"})
+_MAKERS = frozenset({"GradScaler", "DDP", "DistributedDataParallel"})
+
+Loop = ast.For | ast.While
+
+
+def loose(tree: ast.Module) -> ast.Module:
+    """What stands outside of functions and classes."""
+    kept = [n for n in tree.body if not isinstance(n, ast.FunctionDef | ast.ClassDef)]
+    return ast.Module(body=kept, type_ignores=[])
+
+
+def training_loop(tree: ast.Module) -> Loop | None:
+    """The innermost loop at module level that holds every turn."""
+    for node in ast.walk(loose(tree)):
+        if isinstance(node, Loop):
+            used = uses(node)
+            over_loader = any(isinstance(n, ast.Name) and n.id in _LOADERS for n in ast.walk(node))
+            if used.goes_back or (over_loader and (used.steps or used.clips)):
+                return _innermost(node)
+    return None
+
+
+def works_on_gradients(tree: ast.AST) -> bool:
+    """Whether it makes, changes, reads or consumes gradients itself, and not in a function."""
+    used = uses(tree)
+    reads = any(isinstance(n, ast.Attribute) and n.attr == "grad" for n in ast.walk(tree))
+    return used.goes_back or used.steps or used.clips or reads
+
+
+def over_batches(loop: ast.For) -> bool:
+    """Whether it goes back in its body, and not over numbers."""
+    numbers = isinstance(loop.iter, ast.Call) and called(loop.iter) == "range"
+    return not numbers and any(uses(s).goes_back for s in loop.body)
+
+
+def apart(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt]]:
+    """What is done once before, and what is done for each batch."""
+    for n, node in enumerate(body):
+        if not isinstance(
+            node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef
+        ) and not _prepares(node):
+            return body[:n], body[n:]
+    return body, []
+
+
+def missing_loss(tree: ast.AST, known: set[str]) -> str | None:
+    """The name that backward starts from, or ``loss`` where none is; ``None`` if it is known."""
+    backwards = [*calls_of(tree, "backward"), *calls_of(tree, "manual_backward")]
+    if not backwards:
+        return None if "loss" in known else "loss"
+    names = [n.id for call in backwards for n in ast.walk(call) if isinstance(n, ast.Name)]
+    return next((n for n in names if "loss" in n.lower() and n not in known), None)
+
+
+def model_name(tree: ast.AST) -> str:
+    """What the example calls the model that it trains: the wrapped one, where it wraps it."""
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and isinstance(node.value, ast.Call)
+            and called(node.value) in ("DDP", "DistributedDataParallel")
+        ):
+            return node.targets[0].id
+    for method in ("no_sync", "parameters", "named_parameters"):
+        for call in calls_of(tree, method):
+            if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
+                return call.func.value.id
+    return "model"
+
+
+def assigned(tree: ast.AST) -> set[str]:
+    """Names that are bound anywhere, imports included."""
+    found = {
+        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {(a.asname or a.name).partition(".")[0] for a in node.names}
+    return found
+
+
+def read(tree: ast.AST) -> set[str]:
+    """Names that are read anywhere."""
+    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+
+
+def called(call: ast.Call) -> str:
+    """The last part of the name of what is called."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def calls_of(tree: ast.AST, name: str) -> list[ast.Call]:
+    """Every call of something of that name."""
+    return [n for n in ast.walk(tree) if isinstance(n, ast.Call) and called(n) == name]
+
+
+def steps_optimizer(tree: ast.AST) -> bool:
+    """Whether a method called ``step`` is called on something that is no scheduler."""
+    return any(
+        isinstance(c.func, ast.Attribute) and "sched" not in ast.unparse(c.func.value)
+        for c in calls_of(tree, "step")
+    )
+
+
+def subscripts(tree: ast.AST, name: str) -> bool:
+    """Whether ``name[...]`` is read."""
+    return any(
+        isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name) and n.value.id == name
+        for n in ast.walk(tree)
+    )
+
+
+def suite_of_backward(loop: Loop) -> tuple[list[ast.stmt], int]:
+    """The suite that holds the backward, and where in it: a ``no_sync`` around it is entered."""
+    suite = loop.body
+    while True:
+        position = next((n for n, s in enumerate(suite) if uses(s).goes_back), 0)
+        inner = suite[position]
+        if not isinstance(inner, ast.With | ast.If | ast.For):
+            return suite, position
+        if not any(uses(s).goes_back for s in inner.body):
+            return suite, position
+        suite = inner.body
+
+
+def _innermost(loop: Loop) -> Loop:
+    for node in ast.walk(loop):
+        if node is not loop and isinstance(node, Loop) and uses(node).goes_back:
+            return _innermost(node)
+    return loop
+
+
+def _prepares(node: ast.stmt) -> bool:
+    """``x = 4``, ``scaler = GradScaler()``, ``optimizer = Adam(...)``."""
+    if not isinstance(node, ast.Assign):
+        return False
+    if isinstance(node.value, ast.Constant):
+        return True
+    if not isinstance(node.value, ast.Call):
+        return False
+    name = called(node.value)
+    return name in _MAKERS or name[:1].isupper()

@@ -1,0 +1,143 @@
+"""Statements in an example's comments that its numbers can refute or bear out. Pure.
+
+Few forms are read, and each is answered by one figure. What is not read is not judged.
+"""
+
+import re
+from collections.abc import Iterator
+from math import isnan
+
+from harness.checking.facts import LossReport, Report
+from harness.checking.loops import LoopSeen
+from harness.checking.trace_reading import short_window, true_norms
+from harness.domain.check import Observation
+from harness.domain.skill import Part
+from harness.domain.verdict import Number
+
+_IDLE_CLIP = re.compile(
+    r"clip\w*\s+(?:does|do|did)\s+nothing|clip\w*\s+(?:doesn'?t|does not)\s+work"
+    r"|effective clip\w* threshold is \d+",
+    re.IGNORECASE,
+)
+_SHRUNK = re.compile(r"gradients?\s+(?:\w+\s+){0,3}too small", re.IGNORECASE)
+_TIMES_TOO_LARGE = re.compile(
+    r"(?P<n>\d+|accumulation_steps)\s*(?:x|\u00d7|times)\s+(?:too\s+)?(?:large|larger|big|bigger)",
+    re.IGNORECASE,
+)
+_LEFTOVER = re.compile(r"remaining|left ?over|not divisible|end of epoch", re.IGNORECASE)
+_ONLY_LAST = re.compile(r"only (?:the )?last (?:micro-)?batch", re.IGNORECASE)
+_NEGATIVE_ROOT = re.compile(
+    r"(?:sqrt|roots?) of (?:a )?negative|negative from rounding", re.IGNORECASE
+)
+_LARGE_BATCH = re.compile(
+    r"equivalent to (?:a )?(?:single )?large batch|average grad", re.IGNORECASE
+)
+
+
+def statements_about(part: Part, seen: LoopSeen) -> tuple[Observation, ...]:
+    """Every statement that was read, with what was seen."""
+    found = [
+        observation
+        for comment in part.comments
+        for test in (_idle_clip, _shrunk, _times_too_large, _leftover, _only_last, _large_batch)
+        for observation in test(comment, seen)
+    ]
+    return tuple({one.sentence: one for one in found}.values())
+
+
+def statements_about_losses(part: Part, report: Report) -> tuple[Observation, ...]:
+    """That something under a root becomes negative: then some value is NaN."""
+    said = next((c for c in part.comments if _NEGATIVE_ROOT.search(c)), None)
+    if said is None or not isinstance(report, LossReport) or "sqrt" not in part.code:
+        return ()
+    losses = [loss for loss in report.facts.measured if loss.tried]
+    holds = any(isnan(bad.loss) for loss in losses for bad in loss.bad)
+    if not losses or holds:
+        return ()
+    tried = sum(loss.tried for loss in losses)
+    return (
+        Observation(
+            statement=said,
+            holds=False,
+            sentence=f"Nothing negative comes under the root: at all {tried} edges the value is a "
+            "number. What breaks is the gradient, where the root is 0.",
+            numbers=(Number(name="edges tried", value=tried),),
+        ),
+    )
+
+
+def _idle_clip(comment: str, seen: LoopSeen) -> Iterator[Observation]:
+    """That clipping does nothing: then what is consumed is the whole gradient."""
+    verdict = seen.verdict("unscaled-norm")
+    if not _IDLE_CLIP.search(comment) or verdict is None or verdict.outcome != "fail":
+        return
+    for update, true in true_norms(seen, "loud"):
+        yield Observation(
+            statement=comment,
+            holds=update.consumed_norm > 0.9 * true,
+            sentence="Clipping acts in every update, and far too much: the optimizer consumes norm "
+            f"{update.consumed_norm:.3g} where the true gradient has {true:.3g}.",
+            numbers=(
+                Number(name="norm consumed", value=update.consumed_norm),
+                Number(name="true norm", value=true),
+            ),
+        )
+        return
+
+
+def _shrunk(comment: str, seen: LoopSeen) -> Iterator[Observation]:
+    """That gradients become too small: a call that raises makes none."""
+    raised = [c.raised for p in seen.trace.probes for r in p.ranks for c in r.scaler if c.raised]
+    if _SHRUNK.search(comment) and raised:
+        yield Observation(
+            statement=comment,
+            holds=False,
+            sentence=f"No gradient becomes small: torch refuses the call ({raised[0]})",
+        )
+
+
+def _times_too_large(comment: str, seen: LoopSeen) -> Iterator[Observation]:
+    said = _TIMES_TOO_LARGE.search(comment)
+    verdict = seen.verdict("accumulation-equals-large-batch")
+    if said is None or verdict is None or verdict.outcome != "fail":
+        return
+    for update in seen.trace.probes[0].updates:
+        match = update.match("micro-batch-mean")
+        if update.short or match is None:
+            continue
+        times = update.window_size if said["n"] == "accumulation_steps" else int(said["n"])
+        yield Observation(
+            statement=comment,
+            holds=abs(match.ratio / times - 1) < 0.05,
+            sentence=f"The consumed gradient is {match.ratio:.3g} times that of the large batch.",
+            numbers=(Number(name="consumed over true", value=match.ratio),),
+        )
+        return
+
+
+def _leftover(comment: str, seen: LoopSeen) -> Iterator[Observation]:
+    """A block that takes care of what is left over claims to do it right."""
+    window = short_window(seen)
+    if _LEFTOVER.search(comment) and window is not None:
+        yield Observation(
+            statement=comment,
+            holds=window.right,
+            sentence=window.sentence,
+            numbers=(Number(name="consumed over true in the short window", value=window.share),),
+        )
+
+
+def _only_last(comment: str, seen: LoopSeen) -> Iterator[Observation]:
+    verdict = seen.verdict("accumulation-not-wiped")
+    if _ONLY_LAST.search(comment) and verdict is not None and verdict.outcome == "fail":
+        yield Observation(
+            statement=comment, holds=True, sentence=verdict.sentence, numbers=verdict.numbers
+        )
+
+
+def _large_batch(comment: str, seen: LoopSeen) -> Iterator[Observation]:
+    verdict = seen.verdict("accumulation-equals-large-batch")
+    if _LARGE_BATCH.search(comment) and verdict is not None and verdict.outcome == "pass":
+        yield Observation(
+            statement=comment, holds=True, sentence=verdict.sentence, numbers=verdict.numbers
+        )

@@ -1,0 +1,57 @@
+"""Whether a record can be true: its numbering, and what the ranks really sent to each other.
+
+Recorder and candidate share a process, so a candidate can leave events out or write some of its own.
+What left the process by another way tells: the loopback counts every byte that ranks exchange, and
+nobody inside can take one back.
+"""
+
+from collections.abc import Sequence
+
+from harness.domain.recording import Collective, Forward, Recording
+from harness.oracle.facts import RankRun
+
+OVERHEAD = 1.3
+"""What headers and acknowledgements add to the elements of a large message."""
+
+EACH = 5_000
+"""Bytes that a collective operation may take beyond its elements, for each pair of ranks."""
+
+ASIDE = 32_000
+"""Bytes for meeting, and for groups that the program forms itself, for each pair of ranks."""
+
+
+def contradiction(recording: Recording, runs: Sequence[RankRun]) -> str | None:
+    """Why the record cannot be true; ``None`` where nothing speaks against it."""
+    return out_of_turn(runs) or unaccounted(recording, runs)
+
+
+def out_of_turn(runs: Sequence[RankRun]) -> str | None:
+    """Forwards that are not numbered from 0 without a gap, as the recorder does."""
+    for run in runs:
+        ids = [e.id for e in run.events if isinstance(e, Forward)]
+        if ids != list(range(len(ids))):
+            return "forwards are recorded twice or out of turn, so the record proves nothing."
+    return None
+
+
+def unaccounted(recording: Recording, runs: Sequence[RankRun]) -> str | None:
+    """More bytes between the ranks than the recorded collectives can have sent."""
+    if recording.traffic_bytes is None or len(runs) < 2:
+        return None
+    allowed = most_traffic(runs)
+    if recording.traffic_bytes <= allowed:
+        return None
+    return (
+        f"the ranks sent each other {recording.traffic_bytes} bytes and the recorded collectives "
+        f"account for {allowed:.0f} at most, so the record of synchronisation proves nothing."
+    )
+
+
+def most_traffic(runs: Sequence[RankRun]) -> float:
+    """The most that the recorded collectives can have sent, in bytes: every element to and fro once
+    between neighbours on a ring.
+    """
+    pairs = len(runs) - 1
+    calls = [[e for e in run.events if isinstance(e, Collective)] for run in runs]
+    claimed = max(sum(c.size_bytes for c in of_rank) for of_rank in calls)
+    return pairs * (2 * OVERHEAD * claimed + EACH * max(map(len, calls)) + ASIDE)

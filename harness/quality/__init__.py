@@ -1,0 +1,1 @@
+"""The judge is judged: wrong loops must be called wrong, right ones right, and cheats nothing."""

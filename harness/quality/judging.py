@@ -1,0 +1,229 @@
+"""The judge, judged: every mutant, every alternative and every cheat of a bank."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from time import perf_counter
+from typing import TypeVar
+
+from harness import __version__
+from harness.domain.errors import HarnessFault, UserError
+from harness.domain.grade import Grade
+from harness.domain.instruments import Instruments, OpenInstruments
+from harness.domain.progress import Progress
+from harness.domain.quality import MutantResult, OperatorSeen, ProgramResult, QualityReport
+from harness.domain.scenario import Bank, Scenario
+from harness.quality.equivalence import Comparison
+from harness.quality.idle import idle_properties
+from harness.quality.mutants import Mutant, derive
+from harness.quality.operator import Operator
+from harness.quality.operators import OPERATORS
+from harness.quality.probing import said
+from harness.quality.sources import Source, read_sources
+from harness.quality.trial import Judged, try_program
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is tried, and how."""
+
+    folder: Path
+    """Folder of the bank: alternatives and cheats lie beside their scenarios."""
+    jobs: int = 2
+    """Executions at the same time."""
+    depth: int | None = 1
+    """On how many alternatives of a scenario each operator is tried; ``None`` for all."""
+    operators: Sequence[Operator] = OPERATORS
+    """Ways to go wrong."""
+    watch: Callable[[Progress], None] = lambda _: None
+    """Told about every start and end, from any thread, one call at a time."""
+
+
+def judge_the_judge(bank: Bank, plan: Plan, open_instruments: OpenInstruments) -> QualityReport:
+    """Try every wrong loop, every right one and every cheat.
+
+    Raises:
+        UserError: this machine cannot run candidates, or a file beside a scenario is no program.
+    """
+    started = perf_counter()
+    work = _work(bank, plan)
+    desk = _Desk(plan, total=len(work.mutants) + len(work.alternatives) + len(work.cheats))
+    desk.run(work, open_instruments)
+    mutants = tuple(desk.mutants[i] for i in sorted(desk.mutants))
+    return QualityReport(
+        harness_version=__version__,
+        bank_digest=bank.digest,
+        scenarios=tuple(s.id for s in bank.scenarios),
+        operators=tuple(
+            OperatorSeen(id=o.id, fault=o.fault, named_by=o.named_by) for o in plan.operators
+        ),
+        mutants=mutants,
+        alternatives=tuple(desk.alternatives[i] for i in sorted(desk.alternatives)),
+        cheats=tuple(desk.cheats[i] for i in sorted(desk.cheats)),
+        idle=idle_properties(bank, mutants),
+        faults=tuple(desk.faults),
+        interrupted=desk.interrupted,
+        seconds=perf_counter() - started,
+    )
+
+
+_Programs = list[tuple[Scenario, Source]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    mutants: list[Mutant] = field(default_factory=list)
+    alternatives: _Programs = field(default_factory=list)
+    cheats: _Programs = field(default_factory=list)
+
+
+def _work(bank: Bank, plan: Plan) -> _Work:
+    work = _Work()
+    for scenario in bank.scenarios:
+        right = read_sources(plan.folder, scenario.id, "alternatives")
+        cheats = read_sources(plan.folder, scenario.id, "cheats")
+        work.mutants.extend(derive(scenario, right, plan.operators, plan.depth))
+        work.alternatives.extend((scenario, source) for source in right)
+        work.cheats.extend((scenario, source) for source in cheats)
+    return work
+
+
+class _Desk:
+    """Keeps as many programs going as there are jobs, and stops them all at Ctrl-C."""
+
+    tools: Instruments
+    comparison: Comparison
+
+    def __init__(self, plan: Plan, total: int) -> None:
+        self.plan = plan
+        self.mutants: dict[int, MutantResult] = {}
+        self.alternatives: dict[int, ProgramResult] = {}
+        self.cheats: dict[int, ProgramResult] = {}
+        self.faults: list[str] = []
+        self.interrupted = False
+        self._total = total
+        self._done = 0
+        self._running: list[str] = []
+        self._lock = Lock()
+
+    def run(self, work: _Work, open_instruments: OpenInstruments) -> None:
+        """Everything, or what was finished when Ctrl-C came."""
+        with ExitStack() as stack:  # threads end once the instruments are closed
+            # one more than jobs: while some wait for the oracle, the jail is not idle
+            pool = stack.enter_context(ThreadPoolExecutor(self.plan.jobs + 2, "quality"))
+            try:
+                with open_instruments(self.plan.jobs) as self.tools:
+                    self.comparison = Comparison(self.tools)
+                    try:
+                        self._wait(self._submit(pool, work))
+                    finally:
+                        pool.shutdown(wait=False, cancel_futures=True)
+            except KeyboardInterrupt:
+                self.interrupted = True
+
+    def _submit(self, pool: ThreadPoolExecutor, work: _Work) -> list[Future[None]]:
+        futures = [
+            pool.submit(self._one, mutant.scenario, i, self.mutants, self._mutant, mutant)
+            for i, mutant in enumerate(work.mutants)
+        ]
+        for programs, results in (
+            (work.alternatives, self.alternatives),
+            (work.cheats, self.cheats),
+        ):
+            futures += [
+                pool.submit(self._one, scenario, i, results, self._program, (scenario, source))
+                for i, (scenario, source) in enumerate(programs)
+            ]
+        return futures
+
+    @staticmethod
+    def _wait(futures: list[Future[None]]) -> None:
+        done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+        for future in done:
+            future.result()  # raises what is no fault of one program: the machine, or a bug
+
+    def _one(
+        self,
+        scenario: Scenario,
+        index: int,
+        results: dict[int, Result],
+        judged: Callable[..., Result],
+        asked: object,
+    ) -> None:
+        self._tell(scenario.id, begins=True)
+        try:
+            results[index] = judged(asked)
+        except UserError:
+            raise
+        except HarnessFault as fault:
+            self.faults.append(f"{scenario.id}: {fault}")
+        finally:
+            self._tell(scenario.id, begins=False)
+
+    def _mutant(self, mutant: Mutant) -> MutantResult:
+        naming = {*mutant.operator.named_by, *mutant.operator.also}
+
+        def enough(grade: Grade) -> bool:
+            return grade.code == "wrong" and not naming.isdisjoint(grade.failed)
+
+        judged = try_program(mutant.scenario, mutant.text, self.tools, enough)
+        return _described(mutant, judged, naming, self._excuse)
+
+    def _excuse(self, mutant: Mutant) -> str | None:
+        """How it differs from its original in the second probe; ``None`` when it does not."""
+        return self.comparison.difference(mutant.scenario, mutant.source.text, mutant.text)
+
+    def _program(self, asked: tuple[Scenario, Source]) -> ProgramResult:
+        scenario, source = asked
+        grade = try_program(scenario, source.text, self.tools).grade
+        ignored = {*grade.advisory, *(grade.guards if grade.code != "wrong" else ())}
+        return ProgramResult(
+            scenario=scenario.id,
+            file=f"{source.name}.py",
+            code=grade.code,
+            sentences=tuple(
+                f"{v.property} {v.outcome}: {v.sentence}"
+                for v in grade.verdicts
+                if v.outcome != "pass" and v.property not in ignored and v.explained_by is None
+            ),
+        )
+
+    def _tell(self, scenario: str, *, begins: bool) -> None:
+        with self._lock:
+            if begins:
+                self._running.append(scenario)
+            else:
+                self._running.remove(scenario)
+                self._done += 1
+            running = tuple(dict.fromkeys(self._running))
+            self.plan.watch(Progress(self._done, self._total, running))
+
+
+def _described(
+    mutant: Mutant, judged: Judged, naming: set[str], excuse: Callable[[Mutant], str | None]
+) -> MutantResult:
+    result = MutantResult(
+        scenario=mutant.scenario.id,
+        program=mutant.source.name,
+        operator=mutant.operator.id,
+        site=mutant.site,
+        line=mutant.line,
+        fate="killed",
+        killed_by=judged.failed,
+        named=not naming.isdisjoint(judged.failed),
+    )
+    if judged.grade.code == "wrong" or result.named:
+        return result
+    if (raised := judged.only_raised) is not None:
+        return result.model_copy(update={"fate": "not runnable", "reason": raised})
+    differs = "what it says differs" if mutant.operator.observes else excuse(mutant)
+    if differs is None:
+        why = f"every update is the same with {said(mutant.scenario, mutant.source.text)}"
+        return result.model_copy(update={"fate": "equivalent", "reason": why})
+    why = f"the code is {judged.grade.code}, but {differs}"
+    return result.model_copy(update={"fate": "survived", "reason": why, "text": mutant.text})

@@ -1,0 +1,236 @@
+"""Checks, diagnoses and measurements that no longer tell the truth, and a Trainer's settings."""
+
+from collections.abc import Iterator
+from typing import cast
+
+import libcst as cst
+
+from harness.quality.operator import Derive, Operator
+from harness.quality.program import (
+    Change,
+    Changes,
+    Program,
+    after,
+    before,
+    code,
+    gone,
+    instead,
+    receiver,
+)
+
+
+def _checks(program: Program) -> list[cst.If]:
+    """The branch taken on a loss that is not finite; none where something else looks as well."""
+    asked = [c for c in program.calls("isfinite", "isnan") if program.backwards()]
+    first = min((program.line(b) for b in program.backwards()), default=0)
+    branches = [
+        b
+        for b in cast("list[cst.If]", program.all(cst.If))
+        if code(b.test).startswith("not ") and "finite" in code(b.test) and "loss" in code(b.test)
+    ]
+    elsewhere = [
+        c
+        for c in asked
+        if program.line(c) < first and not any(b in program.above(c) for b in branches)
+    ]
+    return [] if elsewhere else branches
+
+
+def _check_dropped(program: Program) -> Iterator[Changes]:
+    for check in _checks(program):
+        yield {check: gone}
+
+
+def _check_after_backward(program: Program) -> Iterator[Changes]:
+    for check in _checks(program):
+        for backward in program.backwards():
+            yield {check: gone, program.statement(backward): _followed_by(check)}
+
+
+def _followed_by(statement: cst.BaseStatement) -> Change:
+    return lambda node: cst.FlattenSentinel([cast("cst.BaseStatement", node), statement])
+
+
+def _clamp(text: str) -> Derive:
+    """Another guard in the place of each clamp: ``{}`` stands for what is clamped."""
+
+    def derive(program: Program) -> Iterator[Changes]:
+        for call in program.calls("clamp", "clamp_min"):
+            if receiver(call):
+                yield {call: instead(text.format(receiver(call)))}
+
+    return derive
+
+
+def _rounded(program: Program) -> Iterator[Changes]:
+    changes: Changes = {
+        node: lambda updated: updated.with_deep_changes(
+            updated, format_spec=[cst.FormattedStringText(".3f")]
+        )
+        for node in cast(
+            "list[cst.FormattedStringExpression]", program.all(cst.FormattedStringExpression)
+        )
+        if node.format_spec and "e" in "".join(code(p) for p in node.format_spec)
+    }
+    if changes:
+        yield changes
+
+
+def _observation_acts(program: Program) -> Iterator[Changes]:
+    for backward in program.backwards():
+        act = "for p in model.parameters():\n    torch.nn.utils.clip_grad_norm_(p, 1e-8)"
+        yield {program.statement(backward): after(act)}
+
+
+def _not_warmed_up(program: Program) -> Iterator[Changes]:
+    once: dict[cst.CSTNode, Change] = {
+        loop.iter: instead("range(1)")
+        for loop in cast("list[cst.For]", program.all(cst.For))
+        if code(loop.iter).startswith("range(") and loop in program.module.body
+    }
+    for call in program.calls("train"):
+        own = isinstance(call.func, cst.Name)
+        if own and program.statement(call) in program.module.body:
+            yield {**program.without(call), **once}
+
+
+def _less_work(program: Program) -> Iterator[Changes]:
+    for branch in cast("list[cst.If]", program.all(cst.If)):
+        if code(branch.test) in ("clip", "not clip"):
+            skip = f"if not ({code(branch.test)}):\n    continue"
+            yield {branch: before(skip)}
+
+
+def _one_graph(program: Program) -> Iterator[Changes]:
+    for backward in program.backwards():
+        twice = "(lambda loss: [loss.backward() for _ in range(2)])"
+        yield {backward: instead(f"{twice}({receiver(backward)})")}
+
+
+def _setting(name: str, value: str | None) -> Derive:
+    """An argument of a Trainer with another value, or left out."""
+
+    def derive(program: Program) -> Iterator[Changes]:
+        for call in program.calls("Trainer"):
+            for arg in call.args:
+                if arg.keyword is not None and arg.keyword.value == name:
+                    text = value.format(code(arg.value)) if value is not None else None
+                    yield {arg: gone} if text is None else {arg.value: instead(text)}
+
+    return derive
+
+
+def _clipped_in_training_step(program: Program) -> Iterator[Changes]:
+    for function in cast("list[cst.FunctionDef]", program.all(cst.FunctionDef)):
+        if function.name.value == "training_step" and isinstance(function.body, cst.IndentedBlock):
+            clip = "torch.nn.utils.clip_grad_norm_(self.parameters(), 1.0)"
+            for off in _setting("gradient_clip_val", None)(program):
+                yield {**off, function.body.body[0]: before(clip)}
+
+
+def _returned_detached(program: Program) -> Iterator[Changes]:
+    for node in cast("list[cst.Return]", program.all(cst.Return)):
+        functions = [n for n in program.above(node) if isinstance(n, cst.FunctionDef)]
+        if node.value is not None and functions and functions[0].name.value == "training_step":
+            yield {node.value: instead(f"({code(node.value)}).detach().requires_grad_()")}
+
+
+FAIR = ("measurement-is-fair",)
+ADVERSE = ("loss-finite-on-adverse-inputs",)
+REPORTED = ("nan-reported-before-backward",)
+
+OPERATORS = (
+    Operator(
+        "nan-check-dropped",
+        "A loss that is not finite is not looked at.",
+        REPORTED,
+        _check_dropped,
+        observes=True,
+    ),
+    Operator(
+        "nan-check-after-backward",
+        "The loss is looked at when its gradient is already there.",
+        REPORTED,
+        _check_after_backward,
+        observes=True,
+    ),
+    Operator("clamp-dropped", "The prediction leaves the loss's domain.", ADVERSE, _clamp("{}")),
+    Operator(
+        "epsilon-instead-of-clamp",
+        "An epsilon moves the edge of the loss's domain and does not guard it.",
+        ADVERSE,
+        _clamp("{} + 1e-8"),
+    ),
+    Operator(
+        "norms-rounded-away",
+        "Norms are printed with so few decimals that they are 0.",
+        ("diagnosis-is-right",),
+        _rounded,
+        observes=True,
+    ),
+    Operator(
+        "observation-acts",
+        "What was to be observed is clipped, parameter by parameter.",
+        ("training-unchanged",),
+        _observation_acts,
+        also=("clip-inactive-when-small", "every-parameter-learns"),
+    ),
+    Operator(
+        "not-warmed-up",
+        "The first timed part is the first that runs.",
+        FAIR,
+        _not_warmed_up,
+        observes=True,
+    ),
+    Operator(
+        "less-work-without-clip",
+        "The part without clipping does not step either.",
+        FAIR,
+        _less_work,
+        observes=True,
+    ),
+    Operator(
+        "backward-twice-through-one-graph",
+        "Backward is repeated on a graph that is gone.",
+        FAIR,
+        _one_graph,
+        observes=True,
+    ),
+    Operator(
+        "trainer-does-not-clip",
+        "The Trainer is not told to clip.",
+        ("clip-before-step",),
+        _setting("gradient_clip_val", None),
+    ),
+    Operator(
+        "trainer-clips-by-value",
+        "The Trainer clips element by element.",
+        ("clip-global-norm",),
+        _setting("gradient_clip_algorithm", '"value"'),
+    ),
+    Operator(
+        "trainer-threshold-too-low",
+        "The Trainer's threshold is a hundredth.",
+        ("clip-inactive-when-small", "clip-global-norm"),
+        _setting("gradient_clip_val", "{} * 0.01"),
+    ),
+    Operator(
+        "trainer-threshold-too-high",
+        "The Trainer's threshold is a thousand times too high.",
+        ("clip-before-step", "clip-global-norm"),
+        _setting("gradient_clip_val", "{} * 1000"),
+    ),
+    Operator(
+        "clip-in-training-step",
+        "The clip stands in training_step, before backward.",
+        ("clip-before-step",),
+        _clipped_in_training_step,
+    ),
+    Operator(
+        "training-step-detached",
+        "training_step returns a loss that is cut off from the model.",
+        ("every-parameter-learns", "no-batch-lost"),
+        _returned_detached,
+    ),
+)
+"""The operators on what a program says, and on Lightning's Trainer."""

@@ -1,0 +1,169 @@
+"""Updates from the wrong gradient, of the wrong parameters, or none at all."""
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from harness.quality.operator import Derive, Operator
+from harness.quality.program import Changes, Program, after, before, code, instead, receiver
+
+
+def _ahead(*texts: str) -> Derive:
+    """Statements before the first loop over the data."""
+
+    def derive(program: Program) -> Iterator[Changes]:
+        for loop in program.loaders()[:1]:
+            yield {program.outermost(loop): before(*texts)}
+
+    return derive
+
+
+def _loss(text: str) -> Derive:
+    """Another loss at each backward: ``{}`` stands for its own."""
+
+    def derive(program: Program) -> Iterator[Changes]:
+        for backward in program.backwards():
+            loss = receiver(backward)
+            if loss and not backward.args:
+                yield {backward: instead(f"({text.replace('{}', loss)}).backward()")}
+
+    return derive
+
+
+def _backward_twice(program: Program) -> Iterator[Changes]:
+    for backward in program.backwards():
+        loss = receiver(backward)
+        if loss and not backward.args:
+            first = f"_loss = {loss}"
+            yield {
+                program.statement(backward): before(first, "_loss.backward(retain_graph=True)"),
+                backward: instead("_loss.backward()"),
+            }
+
+
+def _step_twice(program: Program) -> Iterator[Changes]:
+    for step in program.steps():
+        yield {program.statement(step): after(code(step))}
+
+
+def _step_dropped(program: Program) -> Iterator[Changes]:
+    for step in program.steps():
+        if changes := program.without(step):
+            yield changes
+
+
+def _step_before_backward(program: Program) -> Iterator[Changes]:
+    for step in program.steps():
+        for backward in program.backwards():
+            drop = program.without(step)
+            if drop and program.together(step, backward):
+                yield {**drop, program.statement(backward): before(code(step))}
+
+
+def _batch_skipped(program: Program) -> Iterator[Changes]:
+    for loop in program.loaders():
+        if isinstance(loop.body, cst.IndentedBlock) and program.trains(loop):
+            yield {
+                loop: before("_seen = []"),
+                loop.body.body[0]: before(
+                    "_seen.append(None)", "if len(_seen) == 2:\n    continue"
+                ),
+            }
+
+
+GONE = (
+    "every-parameter-learns",
+    "still-learns",
+    "training-unchanged",
+    "no-batch-lost",
+)
+ADVERSE = ("loss-finite-on-adverse-inputs", "inf-steps-skipped")
+SAYS_SO = ("scaler-protocol",)
+"""A scaler complains itself: no gradient, nothing to check."""
+
+OPERATORS = (
+    Operator(
+        "loss-detached",
+        "The loss is cut off from the model.",
+        GONE,
+        _loss("({}).detach().requires_grad_()"),
+        also=SAYS_SO,
+    ),
+    Operator(
+        "backward-twice",
+        "Each gradient is added twice.",
+        (
+            "accumulation-equals-large-batch",
+            "training-unchanged",
+        ),
+        _backward_twice,
+        also=("clip-inactive-when-small", "ranks-agree"),  # DDP synchronises the first one only
+        where="known-loss",
+    ),
+    Operator(
+        "step-twice",
+        "Each gradient is consumed twice.",
+        ("one-update-per-window", "scaler-protocol", "gradients-start-fresh", "training-unchanged"),
+        _step_twice,
+    ),
+    Operator(
+        "step-dropped",
+        "The optimizer never steps.",
+        ("every-parameter-learns",),
+        _step_dropped,
+        where="training",
+        also=SAYS_SO,
+    ),
+    Operator(
+        "step-before-backward",
+        "The optimizer steps before the gradient is there.",
+        (*GONE, "gradients-start-fresh"),
+        _step_before_backward,
+        also=SAYS_SO,
+        where="no-accumulation",
+    ),
+    Operator(
+        "batch-skipped",
+        "The second batch of each pass is left out.",
+        ("no-batch-lost", "training-unchanged"),
+        _batch_skipped,
+        also=("one-update-per-window", "accumulation-equals-large-batch"),
+    ),
+    Operator(
+        "parameter-frozen",
+        "The first layer is frozen and learns nothing.",
+        ("every-parameter-learns",),
+        _ahead("next(iter(model.parameters())).requires_grad_(False)"),
+    ),
+    Operator(
+        "optimizer-of-copies",
+        "The optimizer holds copies of the parameters.",
+        GONE,
+        _ahead(
+            "optimizer = torch.optim.SGD([p.detach().clone().requires_grad_() "
+            "for p in model.parameters()], lr=0.05)"
+        ),
+        also=SAYS_SO,
+    ),
+    Operator(
+        "loss-not-finite",
+        "The loss is divided by zero.",
+        ("finite-loss",),
+        _loss("({}) / (({}).detach() * 0.0)"),
+        also=(*ADVERSE, *SAYS_SO, "training-unchanged"),
+    ),
+    Operator(
+        "learning-rate-runs-away",
+        "The learning rate is infinite.",
+        ("params-stay-finite",),
+        _ahead("for group in optimizer.param_groups:\n    group['lr'] = float('inf')"),
+        also=("finite-loss", "still-learns", "training-unchanged"),
+    ),
+    Operator(
+        "learning-rate-zero",
+        "The learning rate is zero.",
+        ("every-parameter-learns", "still-learns", "training-unchanged"),
+        _ahead("for group in optimizer.param_groups:\n    group['lr'] = 0.0"),
+    ),
+)
+"""The operators on updates."""

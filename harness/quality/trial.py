@@ -1,0 +1,61 @@
+"""A program executed and judged, probe by probe, as a run does."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from harness.domain.candidate import Candidate
+from harness.domain.errors import HarnessFault
+from harness.domain.grade import Grade, write_grade
+from harness.domain.instruments import Instruments
+from harness.domain.scenario import Scenario
+from harness.domain.trace import ProbeTrace, Trace
+from harness.properties import judge
+
+Enough = Callable[[Grade], bool]
+"""Whether the probes so far say enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What came of one program."""
+
+    grade: Grade
+    """Its grade on the probes that were run."""
+    trace: Trace
+    """What was seen in them."""
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Every property that fails, advisory ones included."""
+        return tuple(v.property for v in self.grade.verdicts if v.outcome == "fail")
+
+    @property
+    def only_raised(self) -> str | None:
+        """The exception that ended every probe, where one did."""
+        programs = [probe.program for probe in self.trace.probes]
+        if all(p.outcome in ("raised", "unbound") for p in programs):
+            return f"{programs[0].exception or programs[0].outcome}: {programs[0].message}"
+        return None
+
+
+def try_program(
+    scenario: Scenario, text: str, tools: Instruments, enough: Enough = lambda _: False
+) -> Judged:
+    """Run the scenario's probes in order until they say enough.
+
+    Raises:
+        HarnessFault: the oracle failed, or the machine did not let the program end.
+    """
+    candidate = Candidate(program=text, origin="quality")
+    seen: list[ProbeTrace] = []
+    for probe in scenario.probes:
+        workload = scenario.workload_of(probe)
+        recording = tools.executor.execute(candidate, workload, probe)
+        if recording.ours:
+            raise HarnessFault(f"probe {probe.name} did not complete: {recording.problem}")
+        seen.append(tools.meter.measure(recording, workload, probe, scenario.expectations))
+        trace = Trace(probes=tuple(seen))
+        judged = Judged(write_grade(scenario, "quality", judge(trace, scenario)), trace)
+        if enough(judged.grade):
+            break
+    return judged

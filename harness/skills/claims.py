@@ -1,0 +1,98 @@
+"""The marks by which authors of skills judge their code, and nothing else that looks like one."""
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from harness.domain.skill import Mark, Polarity
+
+Place = Literal["comment", "sentence", "heading"]
+
+_SIGNS: dict[str, Polarity] = {
+    "❌": "wrong", "✗": "wrong", "✘": "wrong", "🚫": "wrong", "⛔": "wrong", "🚨": "wrong",
+    "✅": "right", "✔": "right", "✓": "right",
+}  # fmt: skip
+
+_WORDS: dict[str, Polarity] = {
+    "wrong": "wrong", "bad": "wrong", "incorrect": "wrong", "broken": "wrong", "buggy": "wrong",
+    "avoid": "wrong", "don't": "wrong", "do not": "wrong", "unstable": "wrong", "never": "wrong",
+    "common mistake": "wrong", "common mistakes": "wrong", "red flag": "wrong", "pitfall": "wrong",
+    "anti-pattern": "wrong", "antipattern": "wrong",
+    "right": "right", "good": "right", "correct": "right", "do": "right", "stable": "right",
+    "correct order": "right", "correct implementation": "right", "best practice": "right",
+    "best practices": "right", "recommended": "right", "fixed": "right", "fix": "right",
+    "prefer": "better", "preferred": "better", "better": "better", "improved": "better",
+    "suboptimal": "suboptimal", "inefficient": "suboptimal", "wasteful": "suboptimal",
+    "slow": "suboptimal", "worse": "suboptimal",
+}  # fmt: skip
+
+# A mark opens what it judges: "# WRONG: ...", "**RIGHT:**", "BAD - ...". "Better weights" does not.
+_OPENING = re.compile(
+    r"^\W*(?P<word>"
+    + "|".join(sorted(map(re.escape, _WORDS), key=len, reverse=True))
+    + r")(?=\s*(?:[:(\u2013\u2014]|-\s|--|$|\*\*))",
+    re.IGNORECASE,
+)
+# In capitals the word may stand alone before more of the sentence: "WRONG order of calls".
+_CAPITALS = re.compile(
+    r"^\W*(?P<word>WRONG|RIGHT|BAD|GOOD|CORRECT|INCORRECT|AVOID|PREFER|BETTER|SUBOPTIMAL)\b"
+)
+# Inside headings and sentences the judged thing comes first: "Correct implementation", "(Best
+# practices)", "mistakes - WRONG ORDER".
+_WITHIN = {
+    "wrong": re.compile(r"\bWRONG\b|\bcommon\b.*\bmistakes?\b", re.IGNORECASE),
+    "right": re.compile(
+        r"^\W*(?:the )?correct\b|\(best practices?\)|\bbest practices?\b|^\W*RIGHT\b", re.IGNORECASE
+    ),
+}
+
+
+def comment_mark(text: str, line: int) -> Mark | None:
+    """What a comment that stands by itself says, ``text`` without the leading ``#``."""
+    return _opening(text, "comment", line)
+
+
+def trailing_mark(text: str, line: int) -> Mark | None:
+    """What a comment behind code says: only signs count, words there speak of the line."""
+    for sign, polarity in _SIGNS.items():
+        if text.strip().startswith(sign):
+            return Mark(polarity=polarity, word=sign, place="comment", text=text.strip(), line=line)
+    return None
+
+
+def sentence_mark(text: str, line: int) -> Mark | None:
+    """What the sentence before a block says about it."""
+    return _opening(text, "sentence", line) or _within(text, "sentence", line)
+
+
+def heading_mark(text: str, line: int) -> Mark | None:
+    """What a heading says about the blocks below it."""
+    return _opening(text, "heading", line) or _within(text, "heading", line)
+
+
+def marks_in(text: str) -> Iterator[str]:
+    """Every sign and capital word in a text; to tell whether a change touched a claim."""
+    yield from (sign for sign in _SIGNS if sign in text)
+    yield from re.findall(r"\b(?:WRONG|RIGHT|BAD|GOOD|CORRECT|INCORRECT|AVOID|PREFER)\b", text)
+
+
+def _opening(text: str, place: Place, line: int) -> Mark | None:
+    stripped = text.strip().lstrip("*_# ").strip()
+    for sign, polarity in _SIGNS.items():
+        if stripped.startswith(sign):
+            return Mark(polarity=polarity, word=sign, place=place, text=text.strip(), line=line)
+    found = _CAPITALS.match(stripped) or _OPENING.match(stripped)
+    if found is None:
+        return None
+    word = found["word"]
+    return Mark(polarity=_WORDS[word.lower()], word=word, place=place, text=text.strip(), line=line)
+
+
+def _within(text: str, place: Place, line: int) -> Mark | None:
+    for polarity, pattern in _WITHIN.items():
+        if found := pattern.search(text):
+            return Mark(
+                polarity="wrong" if polarity == "wrong" else "right",
+                word=found.group(0).strip(), place=place, text=text.strip(), line=line,
+            )  # fmt: skip
+    return None

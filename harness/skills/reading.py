@@ -1,0 +1,158 @@
+"""Markdown of a skill as pages: sections, examples, references."""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from harness.domain.skill import Example, Mark, Page, Reference, Section, Skill
+from harness.markdown import Fence, fenced_blocks
+from harness.skills.claims import heading_mark, sentence_mark
+from harness.skills.frontmatter import read_frontmatter, without_frontmatter
+from harness.skills.splitting import parts_of
+
+_PYTHON = frozenset({"python", "py", "python3"})
+_WEB = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
+
+
+def read_skill(folder: str, texts: Mapping[str, str], files: frozenset[str]) -> Skill:
+    """A skill from the texts of its Markdown files, by path within the folder."""
+    main = next((n for n in ("SKILL.md", "skill.md") if n in texts), min(texts))
+    order = sorted(texts, key=lambda name: (name != main, name))
+    return Skill(
+        folder=folder,
+        main=main,
+        frontmatter=read_frontmatter(texts[main]),
+        pages=tuple(read_page(name, texts[name]) for name in order),
+        files=files,
+    )
+
+
+def read_page(file: str, text: str) -> Page:
+    """One Markdown file. The head between ``---`` lines is no text of it."""
+    body = without_frontmatter(text)
+    outline = _outline(body)
+    fences = [fence for fence in fenced_blocks(body) if fence.language in _PYTHON]
+    return Page(
+        file=file,
+        text=text,
+        sections=tuple(_sections(file, body, outline)),
+        examples=tuple(_example(file, n, f, outline) for n, f in enumerate(fences, start=1)),
+        references=tuple(_references(file, outline)),
+        anchors=frozenset(_anchors(outline)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A heading or a paragraph."""
+
+    line: int
+    end: int
+    text: str
+    level: int
+    """1 to 6 for a heading, 0 for a paragraph, -1 for a fence."""
+    links: tuple[tuple[int, str], ...] = ()
+
+
+def _outline(text: str) -> list[_Line]:
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    return [found for n, token in enumerate(tokens) if (found := _line(tokens, n, token))]
+
+
+def _line(tokens: list[Token], n: int, token: Token) -> _Line | None:
+    begin, end = (token.map[0] + 1, token.map[1]) if token.map else (0, 0)
+    if token.type == "fence":
+        return _Line(begin, end, "", -1)
+    if token.type != "inline" or not begin:
+        return None
+    opening = tokens[n - 1]
+    level = int(opening.tag[1]) if opening.type == "heading_open" else 0
+    links = tuple(
+        (begin, str(child.attrs["href"]))
+        for child in token.children or []
+        if child.type == "link_open" and "href" in child.attrs
+    )
+    return _Line(begin, end, _plain(token), level, links)
+
+
+def _plain(token: Token) -> str:
+    said = (
+        child.content
+        if child.type in ("text", "code_inline")
+        else " " * (child.type == "softbreak")
+        for child in token.children or []
+    )
+    return "".join(said).strip()
+
+
+def _example(file: str, position: int, fence: Fence, outline: list[_Line]) -> Example:
+    above = [line for line in outline if line.line < fence.line]
+    headings = _headings(above)
+    sentence = above[-1] if above and above[-1].level == 0 else None
+    code = fence.content
+    return Example(
+        file=file,
+        position=position,
+        line=fence.line,
+        end=fence.line + code.count("\n") + 1,
+        digest=hashlib.sha256(code.encode()).hexdigest()[:12],
+        code=code,
+        headings=tuple(line.text for line in headings),
+        before=sentence.text if sentence else "",
+        parts=parts_of(code, fence.line + 1, _outside(headings, sentence)),
+    )
+
+
+def _outside(headings: list[_Line], sentence: _Line | None) -> Mark | None:
+    """What stands above a block: the sentence, then the nearest heading that says anything."""
+    if sentence and (mark := sentence_mark(sentence.text, sentence.line)):
+        return mark
+    for heading in reversed(headings):
+        if mark := heading_mark(heading.text, heading.line):
+            return mark
+    return None
+
+
+def _headings(above: list[_Line]) -> list[_Line]:
+    stack: list[_Line] = []
+    for line in above:
+        if line.level > 0:
+            stack = [h for h in stack if h.level < line.level] + [line]
+    return stack
+
+
+def _sections(file: str, text: str, outline: list[_Line]) -> Iterator[Section]:
+    lines = text.splitlines()
+    heads = [line for line in outline if line.level > 0]
+    ends = [*(h.line - 1 for h in heads[1:]), len(lines)][: len(heads)]
+    first = heads[0].line - 1 if heads else len(lines)
+    if any(one.strip() for one in lines[:first]):
+        yield Section(file=file, headings=(), line=1, text="\n".join(lines[:first]).strip())
+    for head, end in zip(heads, ends, strict=True):
+        path = _headings([h for h in heads if h.line <= head.line])
+        yield Section(
+            file=file,
+            headings=tuple(h.text for h in path),
+            line=head.line,
+            text="\n".join(lines[head.end : end]).strip(),
+        )
+
+
+def _references(file: str, outline: list[_Line]) -> Iterator[Reference]:
+    for line in outline:
+        for number, target in line.links:
+            if not _WEB.match(target):
+                yield Reference(file=file, line=number, target=target)
+
+
+def _anchors(outline: list[_Line]) -> Iterator[str]:
+    seen: dict[str, int] = {}
+    for line in outline:
+        if line.level > 0:
+            name = re.sub(r"[^\w\- ]", "", line.text.lower()).replace(" ", "-")
+            seen[name] = seen.get(name, -1) + 1
+            yield name if not seen[name] else f"{name}-{seen[name]}"

@@ -1,0 +1,111 @@
+"""One block, or the alternatives that it holds: a marked comment begins each."""
+
+import ast
+import io
+import re
+import textwrap
+import tokenize
+from collections.abc import Iterator
+
+from harness.domain.skill import Mark, Part
+from harness.skills.claims import comment_mark, trailing_mark
+from harness.skills.kinds import kind_of
+from harness.skills.python import flaw_of, parsed
+
+_RULE = re.compile(r"^\s*-{3,}\s*$")
+# "# WITHOUT unscaling:" and "# With unscaling:" are alternatives that nobody judges by this word.
+_CONTRAST = re.compile(r"^with(out)?\b.{0,60}:$", re.IGNORECASE)
+
+
+def parts_of(code: str, line: int, outside: Mark | None) -> tuple[Part, ...]:
+    """The parts of a block whose code begins on ``line``; ``outside``: what stands above it."""
+    lines = [("" if _RULE.match(one) else one) for one in textwrap.dedent(code).splitlines()]
+    comments = comments_of("\n".join(lines))
+    starts = [n for n, text, alone in comments if alone and lines[n][0] == "#" and _begins(text)]
+    pieces = list(_pieces(lines, starts))
+    if len(pieces) < 2:
+        return (_part(lines, 0, line, _sole_mark(lines, line, outside)),)
+    shared = _shared(lines[: starts[0]])
+    return tuple(
+        _part(lines[a:b], a, line, _sole_mark(lines[a:b], line + a, None), shared)
+        for a, b in pieces
+    )
+
+
+def comments_of(code: str) -> tuple[tuple[int, str, bool], ...]:
+    """``(line from 0, text, alone on its line)`` of every comment; strings that look like one do not
+    count where the code can be tokenised.
+    """
+    found: list[tuple[int, str, bool]] = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(code).readline):
+            if token.type == tokenize.COMMENT:
+                alone = not token.line[: token.start[1]].strip()
+                found.append((token.start[0] - 1, token.string.lstrip("#").strip(), alone))
+    except (tokenize.TokenError, SyntaxError):
+        found = [
+            (n, one.partition("#")[2].strip(), one.lstrip().startswith("#"))
+            for n, one in enumerate(code.splitlines())
+            if "#" in one
+        ]
+    return tuple(found)
+
+
+def _begins(comment: str) -> bool:
+    """Whether a comment at the left margin may open an alternative."""
+    return comment_mark(comment, 0) is not None or _CONTRAST.match(comment) is not None
+
+
+def _pieces(lines: list[str], starts: list[int]) -> Iterator[tuple[int, int]]:
+    """Stretches that begin with a mark and hold code; marks without code join what follows."""
+    begin = None
+    for n, start in enumerate(starts):
+        begin = start if begin is None else begin
+        end = starts[n + 1] if n + 1 < len(starts) else len(lines)
+        if _has_code(lines[begin:end]):
+            rest_has_code = _has_code(lines[end:])
+            yield begin, end if rest_has_code else len(lines)
+            begin = None
+            if not rest_has_code:
+                return
+
+
+def _has_code(lines: list[str]) -> bool:
+    return any(one.strip() and not one.lstrip().startswith("#") for one in lines)
+
+
+def _shared(lines: list[str]) -> str:
+    """Imports, constants and definitions before the first alternative: each of them needs these."""
+    tree = parsed("\n".join(lines))
+    kept = (ast.Import, ast.ImportFrom, ast.Assign, ast.FunctionDef, ast.ClassDef)
+    body = tree.body if tree else []
+    return "\n".join(ast.unparse(node) for node in body if isinstance(node, kept))
+
+
+def _part(lines: list[str], offset: int, line: int, mark: Mark | None, shared: str = "") -> Part:
+    own = "\n".join(lines).strip("\n")
+    code = f"{shared}\n\n{own}" if shared else own
+    flaw = flaw_of(code)
+    return Part(
+        code=code,
+        line=line + offset,
+        mark=mark,
+        comments=tuple(text for _, text, _ in comments_of(own)),
+        kind=kind_of(code),
+        flaw=flaw,
+    )
+
+
+def _sole_mark(lines: list[str], line: int, outside: Mark | None) -> Mark | None:
+    """A comment at the margin before code counts first, then signs within, then what stands above."""
+    signs: list[Mark] = []
+    for n, text, alone in comments_of("\n".join(lines)):
+        at_margin = alone and lines[n].startswith("#")
+        if at_margin and _has_code(lines[n:]) and (mark := comment_mark(text, line + n)):
+            return mark
+        if not at_margin and (mark := trailing_mark(text, line + n)):
+            signs.append(mark)
+    wrong = [mark for mark in signs if mark.polarity == "wrong"]
+    if wrong:
+        return wrong[0]
+    return outside or (signs[0] if signs else None)

@@ -1,0 +1,10 @@
+import torch
+
+for step, (x, y) in enumerate(train_loader):
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward()
+    # Gradients exist from here on. The norm returned is the one before clipping.
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
+    optimizer.step()
+    print(f"step {step}: loss {loss.item():.3f}, grad norm {norm:.3f}")

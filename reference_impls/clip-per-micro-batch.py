@@ -1,0 +1,18 @@
+import torch
+
+accumulation_steps = 4
+
+optimizer.zero_grad()
+for i, (x, y) in enumerate(train_loader):
+    # The last window of an epoch can be shorter: divide by what it really holds.
+    first = i - i % accumulation_steps
+    window = min(accumulation_steps, len(train_loader) - first)
+
+    loss = criterion(model(x), y) / window
+    loss.backward()
+
+    if i + 1 == first + window:
+        # Once, on the gradient of the whole window.
+        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
+        optimizer.step()
+        optimizer.zero_grad()

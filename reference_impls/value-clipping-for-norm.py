@@ -1,0 +1,9 @@
+import torch
+
+for x, y in train_loader:
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward()
+    # One factor for the whole gradient: shorter, and pointing the same way.
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
+    optimizer.step()

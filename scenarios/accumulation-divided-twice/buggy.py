@@ -1,0 +1,11 @@
+accumulation_steps = 4
+
+for i, (x, y) in enumerate(train_loader):
+    loss = criterion(model(x), y) / accumulation_steps
+    loss.backward()
+
+    if (i + 1) % accumulation_steps == 0:
+        for p in model.parameters():
+            p.grad.div_(accumulation_steps)  # mean over the micro-batches
+        optimizer.step()
+        optimizer.zero_grad()

@@ -1,0 +1,15 @@
+accumulation_steps = 4
+
+optimizer.zero_grad()
+for i, (x, y) in enumerate(train_loader):
+    loss = criterion(model(x), y)
+    loss.backward()
+
+    # average the gradients over the micro-batches
+    for p in model.parameters():
+        if p.grad is not None:
+            p.grad /= accumulation_steps
+
+    if (i + 1) % accumulation_steps == 0:
+        optimizer.step()
+        optimizer.zero_grad()

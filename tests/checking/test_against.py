@@ -1,0 +1,70 @@
+"""Two versions of a skill: what changed, and which scenarios exercise it."""
+
+from harness.checking.against import compare
+from harness.domain.check import BlockResult, PartResult, Status
+from harness.domain.scenario import Bank
+from harness.domain.skill import Skill
+from harness.scenarios import default_bank, load_bank
+from harness.skills import read_skill
+
+OLD = "# S\n\n## Clipping\n\nText.\n\n```python\n# RIGHT: a\nx = 1\n```\n\n## Gone\n\nBye.\n"
+
+
+def skill(text: str) -> Skill:
+    return read_skill("s", {"SKILL.md": text}, frozenset({"SKILL.md"}))
+
+
+def results(of: Skill, status: Status) -> list[BlockResult]:
+    part = PartResult(line=1, kind="configuration", mark=None, status=status, sentence="")
+    return [
+        BlockResult(
+            file=e.file, position=e.position, line=e.line, end=e.end, digest=e.digest,
+            headings=e.headings, parts=(part,),
+        )
+        for e in of.examples
+    ]  # fmt: skip
+
+
+def changes(
+    new: str, old: str = OLD, after: Status = "holds", before: Status = "holds"
+) -> set[tuple[str, str, str]]:
+    now, then = skill(new), skill(old)
+    found = compare(now, results(now, after), then, results(then, before), "old", None)
+    return {(c.what, c.how, c.name) for c in found.changes}
+
+
+def test_the_same_skill_differs_in_nothing():
+    assert changes(OLD) == set()
+
+
+def test_an_edited_block_and_its_section_are_changed():
+    assert changes(OLD.replace("x = 1", "x = 2")) == {
+        ("section", "changed", "S > Clipping"),
+        ("block", "changed", "block 1, S > Clipping"),
+    }
+
+
+def test_a_mark_that_turns_round_is_a_changed_claim():
+    assert ("claim", "changed", "block 1, S > Clipping") in changes(OLD.replace("RIGHT", "WRONG"))
+
+
+def test_a_block_that_fails_now_changed_its_status_even_if_nobody_touched_it():
+    assert changes(OLD, after="fails") == {("status", "changed", "block 1, S > Clipping")}
+
+
+def test_a_block_that_only_moved_did_not_change():
+    moved = OLD.replace("## Gone", "## Other").replace("Text.", "Text.\n\nMore text before it.")
+    assert not {c for c in changes(moved) if c[0] == "block"}
+
+
+def test_sections_come_and_go():
+    found = changes(OLD.replace("## Gone\n\nBye.", "## Come\n\nHello."))
+    assert {("section", "removed", "S > Gone"), ("section", "added", "S > Come")} <= found
+
+
+def test_scenarios_that_exercise_a_changed_section_are_named():
+    bank: Bank = load_bank(default_bank())
+    old = skill("# S\n\n## Conflicting advice\n\nOld.\n\n## Weather\n\nOld.\n")
+    new = skill("# S\n\n## Conflicting advice\n\nNew.\n\n## Weather\n\nNew.\n")
+    found = compare(new, [], old, [], "old", bank)
+    assert found.scenarios == {"conflicting-advice": ("S > Conflicting advice",)}

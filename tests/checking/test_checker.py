@@ -1,0 +1,80 @@
+"""The story of a check, with a jail and an oracle that only pretend."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.checking import check_skill
+from harness.domain.errors import CannotExecuteHere, HarnessFault, UsageError
+from tests.fakes.executor import FakeExecutor
+from tests.fakes.oracle import opens
+
+HEAD = "---\nname: tiny\ndescription: Use it when a test of the checker needs a skill that is tiny.\n---\n"
+TWO = HEAD + "\n# A\n\n```python\nx = 1\n```\n\n# B\n\n```python\nbroken = 2\n```\n"
+
+
+def folder(tmp_path: Path, text: str, name: str = "tiny") -> Path:
+    path = tmp_path / name
+    path.mkdir(parents=True)
+    (path / "SKILL.md").write_text(text)
+    return path
+
+
+def test_a_fault_of_ours_in_one_block_leaves_the_others_checked(tmp_path):
+    def before(candidate, *_):
+        if "broken" in candidate.program:
+            raise HarnessFault("the sandbox died")
+
+    report = check_skill(folder(tmp_path, TWO), opens(FakeExecutor(before)))
+    assert [fault.place for fault in report.faults] == ["SKILL.md:14"]
+    assert len(report.blocks) == 1
+    assert report.exit_code == 3
+
+
+def test_a_machine_that_cannot_run_anything_is_no_fault_of_ours(tmp_path):
+    def before(*_):
+        raise CannotExecuteHere("needs Linux")
+
+    with pytest.raises(CannotExecuteHere):
+        check_skill(folder(tmp_path, TWO), opens(FakeExecutor(before)))
+
+
+def test_a_block_that_did_not_change_is_not_run_twice(tmp_path):
+    ran = []
+    executor = FakeExecutor(lambda candidate, *_: ran.append(candidate.program))
+    new = folder(tmp_path, TWO.replace("broken = 2", "broken = 3"))
+    old = folder(tmp_path / "old", TWO)
+    report = check_skill(new, opens(executor), against=old)
+    assert len(ran) == 3
+    assert {(c.what, c.name) for c in report.comparison.changes} == {
+        ("section", "B"),
+        ("block", "block 2, B"),
+    }
+
+
+def test_a_skill_without_python_needs_no_jail(tmp_path):
+    def never(_jobs):
+        raise AssertionError
+
+    report = check_skill(folder(tmp_path, HEAD + "\nWords.\n"), never)
+    assert (report.blocks, report.exit_code) == ((), 0)
+
+
+def test_notes_about_the_machine_reach_the_report(tmp_path):
+    report = check_skill(folder(tmp_path, TWO), opens(FakeExecutor(), "landlock: missing"))
+    assert report.machine_notes == ("landlock: missing",)
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00"])
+def test_what_cannot_be_read_gets_one_sentence(tmp_path, content):
+    path = tmp_path / "tiny"
+    path.mkdir()
+    if content is not None:
+        (path / "SKILL.md").write_bytes(content)
+    with pytest.raises(UsageError, match=r"SKILL\.md"):
+        check_skill(path, opens(FakeExecutor()))
+
+
+def test_a_folder_that_does_not_exist_is_named(tmp_path):
+    with pytest.raises(UsageError, match="nowhere"):
+        check_skill(tmp_path / "nowhere", opens(FakeExecutor()))

@@ -1,0 +1,44 @@
+"""What evidence does to a claim."""
+
+import pytest
+
+from harness.checking.evidence import Evidence, Finding, decide
+from harness.domain.skill import Mark, Polarity
+
+FAULT = Evidence(faults=(Finding("It is broken."),), merits=(Finding("It runs far."),))
+COST = Evidence(costs=(Finding("It bends."),), merits=(Finding("It runs far."),))
+MERIT = Evidence(merits=(Finding("It runs far."),))
+
+
+def mark(polarity: Polarity) -> Mark:
+    return Mark(polarity=polarity, word="X", place="comment", text="X", line=1)
+
+
+@pytest.mark.parametrize(
+    ("polarity", "seen", "status"),
+    [
+        ("right", FAULT, "fails"),
+        ("right", COST, "holds"),
+        ("right", MERIT, "holds"),
+        ("better", Evidence(), "could-not-tell"),
+        ("wrong", FAULT, "holds"),
+        ("wrong", COST, "holds"),
+        ("suboptimal", COST, "holds"),
+        ("wrong", MERIT, "could-not-tell"),
+    ],
+)
+def test_only_a_fault_refutes_a_right_example_and_anything_bears_out_a_wrong_one(
+    polarity, seen, status
+):
+    assert decide(mark(polarity), seen).status == status
+
+
+def test_an_example_without_a_mark_runs_and_its_faults_are_told():
+    decision = decide(None, FAULT)
+    assert decision.status == "runs"
+    assert [(o.sentence, o.fault) for o in decision.observations] == [("It is broken.", True)]
+
+
+def test_what_was_not_run_is_never_a_failing_claim():
+    decision = decide(mark("right"), Evidence(not_run="no such name"))
+    assert (decision.status, decision.sentence) == ("cannot-be-run", "no such name")

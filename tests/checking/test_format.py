@@ -1,0 +1,79 @@
+"""The rules of the format, and who refuses what."""
+
+import pytest
+
+from harness.checking.format import check_format
+from harness.domain.check import FormatFinding
+from harness.skills import read_skill
+
+GOOD = 'name: tiny\ndescription: "Clips gradients. Use it when a loss spikes or turns NaN while training."'
+
+
+def found(
+    head: str = GOOD, body: str = "", folder: str = "tiny", **more: str
+) -> tuple[FormatFinding, ...]:
+    texts = {"SKILL.md": f"---\n{head}\n---\n{body}", **more}
+    return check_format(read_skill(folder, texts, frozenset(texts)))
+
+
+def test_a_skill_in_order_gets_no_finding():
+    assert found() == ()
+
+
+@pytest.mark.parametrize(
+    ("head", "rule", "level"),
+    [
+        (GOOD.replace("tiny", "Tiny"), "name", "error"),
+        (GOOD.replace("tiny", "tiny--two"), "name", "error"),
+        (GOOD.replace("tiny", "x" * 65), "name", "error"),
+        (
+            'name: ""\ndescription: "Use it when a loss spikes or turns NaN while a network trains."',
+            "name",
+            "error",
+        ),
+        ("name: tiny", "description", "error"),
+        ("name: tiny\ndescription: ''", "description", "error"),
+        (f"name: tiny\ndescription: Use when {'x' * 1024}", "description", "error"),
+        (GOOD + "\nversion: 1", "key", "error"),
+        (GOOD + "\nwhen_to_use: always", "key", "warning"),
+        (GOOD + "\nmetadata:\n  version: 1", "metadata", "warning"),
+        (GOOD + f"\ncompatibility: {'x' * 501}", "compatibility", "error"),
+        (GOOD + "\nallowed-tools: [Read]", "allowed-tools", "warning"),
+        (GOOD.replace("spikes", "<spikes>"), "description", "warning"),
+        ("name: tiny\ndescription: Short.", "description", "advice"),
+        ("name: [", "frontmatter", "error"),
+    ],
+)
+def test_a_broken_rule_is_named(head, rule, level):
+    assert (rule, level) in [(f.rule, f.level) for f in found(head)]
+
+
+def test_the_name_is_that_of_the_folder():
+    (finding,) = found(folder="other")
+    assert (finding.rule, finding.line) == ("name", 2)
+    assert "tiny" in finding.sentence
+    assert "other" in finding.sentence
+
+
+def test_keys_of_one_client_name_those_that_refuse_them():
+    (finding,) = found(GOOD + "\nwhen_to_use: always")
+    assert finding.refused_by == ("skills-ref", "skill-creator quick_validate")
+
+
+def test_a_link_to_a_missing_file_or_heading_is_an_error_at_its_line():
+    body = "\n[a](references/a.md)\n\n[b](references/b.md#part)\n\n[c](#nowhere)\n"
+    findings = found(body=body, **{"references/b.md": "# Other part\n"})
+    assert [(f.line, f.rule) for f in findings] == [
+        (6, "reference"),
+        (8, "reference"),
+        (10, "reference"),
+    ]
+
+
+def test_a_link_that_leads_somewhere_is_fine():
+    body = "[b](references/b.md#part-one) [c](#top)\n\n# Top\n"
+    assert found(body=body, **{"references/b.md": "# Part one\n"}) == ()
+
+
+def test_a_long_main_file_is_advised_against():
+    assert [(f.rule, f.level) for f in found(body="word\n" * 600)] == [("size", "advice")]

@@ -1,0 +1,69 @@
+"""What people, programs and GitHub are told."""
+
+import json
+
+from harness.domain.check import BlockResult, CheckReport, FormatFinding, Observation, PartResult
+from harness.domain.skill import Mark
+from harness.domain.verdict import Number
+from harness.report.check import render_annotations, render_check, render_check_json
+from harness.report.console import plain_text
+
+
+def report(**part: object) -> CheckReport:
+    mark = Mark(polarity="right", word="RIGHT", place="comment", text="RIGHT: safe", line=8)
+    given = {
+        "line": 8,
+        "kind": "loss",
+        "mark": mark,
+        "status": "fails",
+        "sentence": "It is nan at -1, 100%.",
+        **part,
+    }
+    block = BlockResult(
+        file="references/a.md", position=1, line=7, end=11, digest="0" * 12, headings=("A", "B"),
+        parts=(PartResult.model_validate(given),),
+    )  # fmt: skip
+    finding = FormatFinding(
+        level="error", file="SKILL.md", line=2, rule="name", sentence="Too long.", refused_by=("X",)
+    )
+    return CheckReport(skill="skills/tiny", format=(finding,), blocks=(block,), seconds=1.0)
+
+
+def test_a_failing_block_is_told_with_place_claim_and_sentence():
+    lines = plain_text(render_check(report())).splitlines()
+    assert lines[0] == "SKILL.md:2  error  name: Too long. Refused by: X."
+    assert lines[1] == "references/a.md:8  claim fails  loss  B"
+    assert lines[2] == '    says "RIGHT: safe". It is nan at -1, 100%.'
+    assert lines[-1] == "1 block: 1 claim fails; format: 1 error, in 1.0 s"
+
+
+def test_blocks_in_order_are_silent_unless_asked_for():
+    quiet = report(status="holds")
+    assert "references/a.md" not in plain_text(render_check(quiet))
+    assert "references/a.md:8  claim holds" in plain_text(render_check(quiet, verbose=True))
+
+
+def test_an_annotation_marks_the_line_and_can_be_ended_by_nothing_in_it():
+    evil = report(sentence="a\n::error::b,c:d 50%")
+    *_, line = render_annotations(evil)
+    assert line == (
+        "::error file=skills/tiny/references/a.md,line=8,endLine=11,title=claim fails"
+        '::says "RIGHT: safe". a%0A::error::b,c:d 50%25'
+    )
+    assert (
+        next(iter(render_annotations(evil)))
+        == "::error file=skills/tiny/SKILL.md,line=2,title=format%3A name::Too long."
+    )
+
+
+def test_data_keep_not_a_number_apart_from_nothing():
+    seen = Observation(sentence="x", numbers=(Number(name="loss", value=float("nan")),))
+    data = json.loads(render_check_json(report(observations=(seen,))))
+    part = data["blocks"][0]["parts"][0]
+    assert part["observations"][0]["numbers"][0]["value"] == "NaN"
+    assert data["blocks"][0]["status"] == "fails"
+    assert data["exit_code"] == 1
+
+
+def test_text_of_a_skill_is_shown_as_it_is_and_never_as_markup():
+    assert "[bold]x[/bold]" in plain_text(render_check(report(sentence="[bold]x[/bold]")))

@@ -1,0 +1,161 @@
+"""What becomes of mutants: killed, equivalent, survived; and what a report makes of that."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.domain.quality import IdleProperty, MutantResult, ProgramResult, QualityReport
+from harness.domain.scenario import Bank
+from harness.quality.equivalence import Comparison
+from harness.quality.judging import Plan, judge_the_judge
+from harness.quality.operator import Operator
+from harness.quality.program import before
+from harness.report.console import plain_text
+from harness.report.quality import quality_line, render_kill_matrix, render_quality
+from harness.scenarios import load_bank
+from tests.fakes.bank import FakeBank
+from tests.fakes.executor import FakeExecutor
+from tests.fakes.oracle import opens
+from tests.quality.judging import SCENARIOS, Court
+
+
+def putting(text: str, named_by: str = "finite-loss", *, observes: bool = True) -> Operator:
+    """An operator that puts one statement in front."""
+
+    def derive(program):
+        yield {program.first: before(text)}
+
+    return Operator("put", "Something stands in front.", (named_by,), derive, observes=observes)
+
+
+@pytest.fixture
+def fake_bank(tmp_path: Path) -> FakeBank:
+    return FakeBank(tmp_path).add()
+
+
+def report_on(bank: FakeBank, *operators: Operator) -> QualityReport:
+    plan = Plan(bank.folder, operators=operators)
+    return judge_the_judge(load_bank(bank.folder), plan, opens(FakeExecutor()))
+
+
+def test_a_mutant_that_is_judged_wrong_is_killed_and_named(fake_bank):
+    report = report_on(fake_bank, putting("nan = 0"))
+    (mutant,) = report.mutants
+    assert (mutant.fate, mutant.killed_by, mutant.named) == ("killed", ("finite-loss",), True)
+    assert mutant.id == "toy-loss/reference/put/1"
+    assert report.exit_code == 0
+
+
+def test_a_mutant_killed_for_another_fault_is_a_complaint(fake_bank):
+    report = report_on(fake_bank, putting("nan = 0", "still-learns"))
+    assert report.misnamed == report.mutants
+    assert "but for another fault (finite-loss)" in report.complaints[0]
+    assert report.exit_code == 1
+
+
+def test_a_mutant_that_is_judged_right_survived(fake_bank):
+    report = report_on(fake_bank, putting("other = 0"))
+    (mutant,) = report.mutants
+    assert mutant.fate == "survived"
+    assert mutant.text.startswith("other = 0")
+    assert report.exit_code == 1
+
+
+def test_alternatives_have_to_be_right_and_cheats_not(fake_bank):
+    for name, text in (("alternatives/fine", "x = 1\n"), ("cheats/forged", "y = 1\n")):
+        path = fake_bank.folder / "toy-loss" / f"{name}.py"
+        path.parent.mkdir()
+        path.write_text(text)
+    report = report_on(fake_bank)
+    assert [p.code for p in report.alternatives] == ["right"]
+    assert report.complaints == ("toy-loss: the cheat forged.py is judged right",)
+
+
+def test_a_property_that_no_mutant_needs_is_idle(fake_bank):
+    report = report_on(fake_bank, putting("nan = 0"))
+    assert report.idle == (
+        IdleProperty(scenario="toy-loss", property="still-learns", level="advisory"),
+    )
+
+
+def test_an_alternative_that_is_no_python_is_named_with_its_line(fake_bank):
+    path = fake_bank.folder / "toy-loss" / "alternatives" / "broken.py"
+    path.parent.mkdir()
+    path.write_text("x = 1\nfor\n")
+    with pytest.raises(Exception, match=r"broken\.py:2: this is not Python"):
+        report_on(fake_bank)
+
+
+def test_the_rendered_report_counts_by_scenario(fake_bank):
+    report = report_on(fake_bank, putting("nan = 0"), putting("other = 0"))
+    shown = plain_text(render_quality(report, plain=True))
+    assert "toy-loss" in shown
+    assert "survived: the code is right" in shown
+    assert "1 of 2 mutants killed" in quality_line(report).plain
+
+
+def test_the_page_lists_operators_killers_and_what_was_not_killed(fake_bank):
+    page = render_kill_matrix(report_on(fake_bank, putting("nan = 0"), putting("other = 0")))
+    assert "| `put` | Something stands in front. |" in page
+    assert "| finite-loss | put |" in page
+    assert "| `toy-loss/reference/put/1` | survived |" in page
+
+
+def test_too_many_equivalent_mutants_are_a_complaint():
+    """They would say that operators change too little."""
+    same = MutantResult(
+        scenario="s", program="reference", operator="o", site=1, line=1, fate="equivalent"
+    )
+    report = QualityReport(
+        harness_version="0",
+        bank_digest="",
+        scenarios=("s",),
+        operators=(),
+        mutants=(same,),
+        alternatives=(ProgramResult(scenario="s", file="a.py", code="right"),),
+        cheats=(),
+        idle=(),
+        seconds=0.0,
+    )
+    assert report.complaints == ("1 of 1 mutants are equivalent: too many",)
+
+
+REFERENCE = SCENARIOS["conflicting-advice"].reference
+
+
+@pytest.mark.parametrize(
+    ("change", "differs"),
+    [
+        (("optimizer.step()", "optimizer.step()  # once"), None),
+        (("optimizer.step()", "optimizer.step()\n    optimizer.step()"), "has other gradients"),
+        (("optimizer.step()", "pass"), "it makes 0 updates instead of 42"),
+        (("loss.backward()", "(loss * 1.01).backward()"), "has other gradients"),
+        (
+            ("for batch, labels", 'optimizer.param_groups[0]["lr"] *= 2\nfor batch, labels'),
+            "has other learning rates",
+        ),
+    ],
+)
+def test_equivalent_is_what_every_update_of_the_second_probe_agrees_on(
+    court: Court, change: tuple[str, str], differs: str | None
+) -> None:
+    """Gradients, learning rates and the number of updates each tell two programs apart."""
+
+    class Tools:
+        executor = court.executor
+
+    found = Comparison(Tools()).difference(
+        SCENARIOS["conflicting-advice"], REFERENCE, REFERENCE.replace(*change)
+    )
+    assert found is None if differs is None else differs in (found or "")
+
+
+def test_an_empty_bank_of_operators_finds_nothing(fake_bank):
+    bank = load_bank(fake_bank.folder)
+    report = judge_the_judge(
+        Bank(scenarios=bank.scenarios, digest=bank.digest),
+        Plan(fake_bank.folder, operators=()),
+        opens(FakeExecutor()),
+    )
+    assert report.mutants == ()
+    assert report.idle == ()

@@ -1,0 +1,95 @@
+"""What authors say about their code, and what only looks like it."""
+
+import pytest
+
+from harness.domain.skill import Part
+from harness.skills import read_page
+
+
+def parts(code: str, above: str = "") -> tuple[Part, ...]:
+    return read_page("SKILL.md", f"{above}\n\n```python\n{code}\n```\n").examples[0].parts
+
+
+def polarities(code: str, above: str = "") -> list[str | None]:
+    return [part.mark.polarity if part.mark else None for part in parts(code, above)]
+
+
+@pytest.mark.parametrize(
+    ("code", "polarity"),
+    [
+        ("# WRONG: too late\noptimizer.step()", "wrong"),
+        ("# ❌ too late\noptimizer.step()", "wrong"),
+        ("# BAD\noptimizer.step()", "wrong"),
+        ("# ✅ in time\noptimizer.step()", "right"),
+        ("# GOOD: in time\noptimizer.step()", "right"),
+        ("# Better: in time\noptimizer.step()", "better"),
+        ("# suboptimal: by value\noptimizer.step()", "suboptimal"),
+        ("optimizer.step()  # ❌ too late", "wrong"),
+        ("for x in y:\n    # ❌ each time\n    optimizer.step()", "wrong"),
+    ],
+)
+def test_a_comment_in_the_block_marks_it(code, polarity):
+    assert polarities(code) == [polarity]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "# Better weights help\nx = 1",
+        "# Use the right order\nx = 1",
+        "x = 1  # right here",
+        'print("❌ NaN")',
+        "# This is a bad day\nx = 1",
+        "optimizer.step()\n\n# ✅ a list of merits\n# ❌ and of others",
+    ],
+)
+def test_words_and_signs_that_judge_something_else_are_no_marks(code):
+    assert polarities(code) == [None]
+
+
+@pytest.mark.parametrize(
+    ("above", "polarity"),
+    [
+        ("**WRONG: not divided**", "wrong"),
+        ("**RIGHT:**", "right"),
+        ("**SUBOPTIMAL:**", "suboptimal"),
+        ("**BETTER:**", "better"),
+        ("## Correct order", "right"),
+        ("## A whole setup (best practices)", "right"),
+        ("**Common mistakes - WRONG ORDER:**", "wrong"),
+        ("## Better weight initialisation", None),
+        ("## The right size", None),
+    ],
+)
+def test_what_stands_above_a_block_marks_it(above, polarity):
+    assert polarities("optimizer.step()", above) == [polarity]
+
+
+def test_the_block_itself_outweighs_what_stands_above_it():
+    assert polarities("# RIGHT: now\nx = 1", "## Common mistakes") == ["right"]
+
+
+def test_a_block_that_holds_alternatives_is_split_at_their_marks():
+    code = "import torch\n\n# WRONG: last\nstep()\nclip()\n\n# RIGHT: between\nclip()\nstep()"
+    wrong, right = parts(code)
+    assert [wrong.mark.polarity, right.mark.polarity] == ["wrong", "right"]
+    assert "import torch" in wrong.code
+    assert "import torch" in right.code
+    assert (wrong.line, right.line) == (6, 10)
+
+
+def test_alternatives_with_and_without_something_are_split_and_marked_by_their_signs():
+    code = "# WITHOUT unscaling:\nclip()  # ❌ scaled\n\n# WITH unscaling:\nunscale()\nclip()  # ✅ true"
+    assert polarities(code) == ["wrong", "right"]
+
+
+def test_a_rule_between_alternatives_does_not_make_them_unreadable():
+    found = parts("# BAD: one\nx = 1\n\n---\n\n# GOOD: two\nx = 2")
+    assert [part.flaw for part in found] == [None, None]
+
+
+def test_marks_in_a_row_open_one_alternative():
+    assert polarities("# AVOID: all of these\n# ❌ a pole\nx = 1\n# ✅ none\nx = 2") == [
+        "wrong",
+        "right",
+    ]
