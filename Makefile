@@ -48,6 +48,7 @@ bench: $(INSTALLED) ## the numbers, beside what a user would do instead
 docs: $(INSTALLED) ## write the pages that are generated from the code
 	@$(BIN)/python -m harness.report.properties_page > docs/properties.md
 	@$(BIN)/python -m harness.report.schemas docs/schema
+	@$(BIN)/python -m harness.report.tree_page README.md
 
 clean: ## remove caches and build output (rm -r .venv as well to start from nothing)
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -2,7 +2,6 @@ import torch
 from torch.utils.checkpoint import checkpoint
 
 
-
 class Checkpointed(torch.nn.Module):
     def __init__(self, layers):
         super().__init__()

@@ -12,4 +12,6 @@ for x, y in train_loader:
     norms.append(norm.item())
 
 clipped = sum(norm > max_norm for norm in norms)
-print(f"median norm {sorted(norms)[len(norms) // 2]:.3f}, clipped {clipped} of {len(norms)} updates")
+print(
+    f"median norm {sorted(norms)[len(norms) // 2]:.3f}, clipped {clipped} of {len(norms)} updates"
+)

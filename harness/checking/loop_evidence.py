@@ -26,7 +26,7 @@ def loop_evidence(seen: LoopSeen) -> Evidence:
         return Evidence(not_run=reason)
     failed = [v for v in seen.verdicts if v.outcome == "fail"]
     costs = [v for v in failed if _is_cost(v, seen)]
-    faults = [v for v in failed if v not in costs and v.property != "no-batch-lost"]
+    faults = [v for v in failed if v not in costs and not _too_little_seen(v, seen)]
     return Evidence(
         faults=(*map(_finding, faults), *_idle_start(seen)),
         costs=(*map(_finding, costs), *_bent(seen), *_fires_always(seen)),
@@ -53,6 +53,14 @@ def _is_cost(verdict: Verdict, seen: LoopSeen) -> bool:
     if verdict.property == "no-batch-lost":
         return _AT_THE_END not in verdict.sentence
     return verdict.property in _OF_THE_WHOLE and seen.techniques.other_clip
+
+
+def _too_little_seen(verdict: Verdict, seen: LoopSeen) -> bool:
+    """Batches left at the end of a pass are a remark; after an overflow the scale needs windows."""
+    if verdict.property == "inf-steps-skipped":
+        overflow = seen.trace.probe("overflow")
+        return overflow is None or len(overflow.updates) < 6
+    return verdict.property == "no-batch-lost"
 
 
 def _finding(verdict: Verdict) -> Finding:

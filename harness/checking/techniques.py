@@ -16,7 +16,7 @@ from harness.skills.kinds import uses
 _QUIET = {"loss_scale": 0.15, "learning_rate": 0.5}
 _LOUD = {"loss_scale": 3.0, "learning_rate": 0.2}
 _OVERFLOW = {**_LOUD, "poison": "inf-loss", "poison_at": 5}
-_POISONED = {**_LOUD, "poison": "nan-input", "poison_at": 5}
+_POISONED = {"target_scale": 8.0, "poison": "nan-input", "poison_at": 5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Techniques:
     masks: bool
     """Some targets do not count."""
     times: bool
-    """A clock is read: the subject is a measurement."""
+    """It is a measurement: a clock is read, and clipping is switched on and off."""
     parts: bool
     """The model is made of a backbone and a head."""
     window: int
@@ -66,7 +66,7 @@ def techniques(program: str) -> Techniques:
         other_clip=clips > whole or "clip_grad_value_" in calls,
         checks_loss=bool(calls & {"isnan", "isfinite", "isinf"}) and "custom_loss" in names,
         masks=_masks(tree),
-        times=bool(calls & {"perf_counter", "monotonic", "elapsed_time"}),
+        times=_times(tree, calls),
         parts={"backbone", "head"} <= names,
         window=_window(tree),
     )
@@ -144,12 +144,13 @@ def _probes(found: Techniques, threshold: float | None) -> tuple[Probe, ...]:
             Probe(
                 name="overflow",
                 lifts="Without an overflow no step is skipped.",
-                parameters=_OVERFLOW,
+                parameters={**_OVERFLOW, "batches": 32 if found.accumulates else 12},
             )
         )
     if found.checks_loss:
+        lifts = "A sound loss need not be reported."
         probes.append(
-            Probe(name="poisoned", lifts="A sound loss need not be reported.", parameters=_POISONED)
+            Probe(name="poisoned", lifts=lifts, workload="positive-loss", parameters=_POISONED)
         )
     return tuple(probes)
 
@@ -213,6 +214,19 @@ def _whole_model_clips(tree: ast.Module) -> int:
                 "params",
             )
     return found
+
+
+def _times(tree: ast.Module, calls: frozenset[str]) -> bool:
+    """A loop that logs how long it took measures nothing; a clip under a switch is compared."""
+    if calls & {"Timer", "timeit", "blocked_autorange"}:
+        return True
+    if not calls & {"perf_counter", "monotonic", "elapsed_time", "process_time"}:
+        return False
+    switches = [n for n in ast.walk(tree) if isinstance(n, ast.If)]
+    return any(
+        uses(n).clips and not any(isinstance(op, ast.Mod) for op in ast.walk(n.test))
+        for n in switches
+    )
 
 
 def _window(tree: ast.Module) -> int:

@@ -10,13 +10,14 @@ from io import TextIOWrapper
 
 import typer
 
-from harness.cli import bank, comparing, grading, judging, machine, seeing
+from harness.cli import bank, comparing, examining, grading, judging, machine, seeing
 from harness.cli.app import app
 
 __all__ = [
     "app",
     "bank",
     "comparing",
+    "examining",
     "grading",
     "judging",
     "machine",

@@ -8,12 +8,15 @@ whole pass over the data, or another forward of the window carries the same samp
 
 from collections.abc import Sequence
 
-from harness.oracle.facts import RankRun
+from harness.oracle.facts import Parameters, RankRun
 from harness.oracle.gradient import Gradient, total
 from harness.oracle.replay import Replayed
 
 SAME = 1e-3
 """Relative difference up to which what a backward left is its own contribution and nothing else."""
+
+ALIKE = 0.05
+"""Relative difference up to which two gradients count as the same one."""
 
 WIPED = 1e-2
 """A coefficient below this part of the window's largest means that the gradient was cleared."""
@@ -38,8 +41,12 @@ def cleared_before(window: list[Replayed]) -> int | None:
     return start
 
 
-def left_over(window: list[Replayed]) -> float | None:
-    """What was in the gradients before the window's first backward, relative to what that added."""
+def left_over(window: list[Replayed], before: Parameters) -> float | None:
+    """How much of ``before``, what the last update consumed, the window's first backward came upon.
+
+    Relative to what that backward added. 0 unless what is there beside its own contribution is that
+    very gradient: single precision and a copied ``.grad`` leave a difference too.
+    """
     groups = _by_backward(window)
     if not groups:
         return None
@@ -47,10 +54,11 @@ def left_over(window: list[Replayed]) -> float | None:
     if any(x.flow.calls > len(x.flow.gradients) for x in group):
         return None  # the same graph went backward again: only the last call is on record
     added = total(x.gradient for x in group).scaled(group[0].flow.loss_scale)
-    left = Gradient.of(group[0].flow.left).on(added.names)
-    if left.names != added.names or not added.norm:
+    left, old = (Gradient.of(g).on(added.names) for g in (group[0].flow.left, before))
+    if not (left.names == old.names == added.names) or not added.norm or not old.norm:
         return None
-    return left.minus(added).norm / added.norm
+    rest = left.minus(added)
+    return rest.norm / added.norm if rest.minus(old).norm <= ALIKE * old.norm else 0.0
 
 
 def _by_backward(window: list[Replayed]) -> list[tuple[int, list[Replayed]]]:

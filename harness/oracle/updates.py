@@ -68,7 +68,7 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         parameters_followed=None if view.run.sampled else follower.follows(update),
         overwritten=overwritten(index, view.run),
         parameters_finite=all(bool(torch.isfinite(p).all()) for p in update.after.values()),
-        left_over=left_over(own) if len(view.windows) == 1 else None,  # ranks leave their mean
+        left_over=_left_over(index, view, own),
         rounds=update.reduced / max(1, sum(p.numel() for p in update.before.values())),
         timed=update.timed,
         scheduler_steps=update.scheduler_steps,
@@ -78,6 +78,12 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         story=story_of(view.run, index),
         **compared._asdict(),
     )
+
+
+def _left_over(index: int, view: RankView, own: list[Replayed]) -> float | None:
+    if index == 0 or len(view.windows) > 1:  # of several ranks a backward leaves the mean
+        return None
+    return left_over(own, view.run.updates[index - 1].gradients)
 
 
 class _Compared(NamedTuple):

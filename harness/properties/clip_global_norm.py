@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.clip_once_per_update import clipped_twice
 from harness.properties.clips import after_the_step, by_value, on_nothing
 from harness.properties.coefficients import by_rank
 from harness.properties.consumption import Reading, factor_of
@@ -155,6 +156,9 @@ def other_norm(seen: Regimes) -> Verdict | None:
             number("norm of the true gradient", clipped_ones[0].true, clipped_ones[0].where),
         )
     shrunk = [r for r in seen.loud if r.state == "shrunk" and not bounded(r, seen)]
+    twice = [r for r in seen.loud if clipped_twice(r, seen)]
+    if len(twice) > 1:
+        return shrunk_twice(twice[0])
     if not shrunk or not acts_alone(shrunk, seen):
         return None
     first = shrunk[0]
@@ -166,6 +170,17 @@ def other_norm(seen: Regimes) -> Verdict | None:
         "whole gradient, computed just before.",
         number("norm of the consumed gradient", first.consumed, first.where),
         number("norm of the true gradient", first.true, first.where),
+    )
+
+
+def shrunk_twice(reading: Reading) -> Verdict:
+    """The fail for threshold squared over norm, which may lie within what is accepted."""
+    return failed(
+        ID,
+        f"In {reading.where} clipping left norm {show(reading.consumed)} of {show(reading.true)}, and "
+        "the louder the gradient the less: the factor threshold over norm was applied twice.",
+        number("norm of the consumed gradient", reading.consumed, reading.where),
+        number("norm of the true gradient", reading.true, reading.where),
     )
 
 

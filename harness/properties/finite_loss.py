@@ -17,7 +17,7 @@ value (the gradients show it).
 import math
 
 from harness.domain.scenario import Expectations
-from harness.domain.trace import BackwardSeen, RankTrace, Trace
+from harness.domain.trace import BackwardSeen, ProbeTrace, RankTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.figures import count, number
 from harness.properties.property import Property
@@ -35,20 +35,33 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
                 if backward.loss is None or skipped(backward, rank):
                     continue
                 if not math.isfinite(backward.loss):
-                    return failed(
-                        ID,
-                        f"In {probe.probe}, after {count(backward.after_update, 'update')}, "
-                        f"backward ran on a loss of {backward.loss}: every gradient after it is "
-                        "worthless. Find where the loss stops being finite (its own arithmetic, "
-                        "or parameters that earlier updates drove away) and stop before backward.",
-                        number("loss", backward.loss, f"{probe.probe}, rank {rank.rank}"),
-                        number("updates before it", backward.after_update, probe.probe),
-                    )
+                    return broken(probe, rank, backward, backward.loss)
                 seen += 1
     if not seen:
         return inconclusive(ID, "No backward pass with a scalar loss was seen.")
     return passed(
         ID, f"All {seen} losses that backward started from were finite.", number("losses", seen)
+    )
+
+
+def broken(probe: ProbeTrace, rank: RankTrace, backward: BackwardSeen, loss: float) -> Verdict:
+    """A fail, unless a finite gradient had driven the parameters away before: that came first."""
+    figures = (
+        number("loss", loss, f"{probe.probe}, rank {rank.rank}"),
+        number("updates before it", backward.after_update, probe.probe),
+    )
+    before = f"In {probe.probe}, after {count(backward.after_update, 'update')}, "
+    if any(
+        not u.parameters_finite and u.consumed_finite for u in rank.updates[: backward.after_update]
+    ):
+        text = f"{before}the loss was {loss}, but the parameters were no longer finite by then."
+        return inconclusive(ID, text, *figures)
+    return failed(
+        ID,
+        f"{before}backward ran on a loss of {loss}: every gradient after it is worthless. Find where "
+        "the loss stops being finite (its own arithmetic, or parameters that earlier updates drove "
+        "away) and stop before backward.",
+        *figures,
     )
 
 

@@ -84,8 +84,16 @@ TWICE = [update(i, true=n, consumed=1.0 / n) for i, n in enumerate(norms(9))]
 
 
 def test_a_factor_applied_twice_fails_where_quiet_gradients_are_exact():
-    """What is left lies below the threshold, at another norm each time."""
+    """What is left lies below the threshold, the lower the louder the gradient was."""
     verdict = on(ID, loud(*TWICE))
+    assert verdict.outcome == "fail"
+    assert "applied twice" in verdict.sentence
+
+
+def test_norms_below_the_threshold_that_follow_no_rule_fail_where_quiet_gradients_are_exact():
+    """Only the clip can have shrunk them."""
+    low = [update(i, true=n, consumed=0.1 + 0.2 * i) for i, n in enumerate(norms(9))]
+    verdict = on(ID, loud(*low))
     assert verdict.outcome == "fail"
     assert "below the threshold" in verdict.sentence
 

@@ -251,6 +251,7 @@ OPERATORS = (
         "Gradients are cleared between backward and step.",
         ("accumulation-not-wiped", "every-parameter-learns", "still-learns", "training-unchanged"),
         _cleared_before_step,
+        also=("no-batch-lost", "scaler-protocol"),
     ),
     Operator(
         "schedule-each-micro-batch",

@@ -208,13 +208,14 @@ OPERATORS = (
     Operator(
         "clip-by-value",
         "Elements are cut off one by one, which turns the gradient.",
-        ("clip-global-norm", "clip-inactive-when-small", "groups-bounded"),
+        ("clip-global-norm", "clip-inactive-when-small"),
         _with(
             lambda clip: (
                 f"(torch.nn.utils.clip_grad_value_({_parameters(clip)}, ({_threshold(clip)}) * 0.1),"
                 f" {_called(clip, _parameters(clip), NEVER)})[1]"
             )
         ),
+        also=("groups-bounded",),
     ),
     Operator(
         "clip-by-largest-element",

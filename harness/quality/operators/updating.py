@@ -150,7 +150,7 @@ OPERATORS = (
         "The loss is divided by zero.",
         ("finite-loss",),
         _loss("({}) / (({}).detach() * 0.0)"),
-        also=(*ADVERSE, *SAYS_SO, "training-unchanged"),
+        also=(*ADVERSE, *SAYS_SO, "training-unchanged", "still-learns"),
     ),
     Operator(
         "learning-rate-runs-away",

@@ -1,0 +1,113 @@
+"""``check`` and ``quality``: a skill by its own examples, and the judge itself."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.app import (
+    BankOption,
+    JobsOption,
+    JsonOption,
+    PlainOption,
+    SuiteOption,
+    VerboseOption,
+    app,
+    cores,
+    load,
+)
+from harness.domain.errors import UsageError
+from harness.report.console import Output, progress_bar
+
+
+@app.command()
+def check(
+    context: typer.Context,
+    skill: Annotated[Path, typer.Argument(metavar="SKILL_DIR", help="The skill, or one page.")],
+    *,
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="OLD", help="Say what differs from this one.", show_default=False),
+    ] = None,
+    bank: BankOption = None,
+    jobs: JobsOption = None,
+    as_json: JsonOption = False,
+    annotate: Annotated[
+        bool, typer.Option("--annotate", help="Mark lines in a pull request of GitHub.")
+    ] = False,
+    plain: PlainOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Execute every example of a skill and hold it against what it claims. Asks no agent."""
+    from harness.checking import check_skill
+    from harness.report.check import render_annotations, render_check, render_check_json
+    from harness.runner import jail_and_oracle
+
+    if as_json and annotate:
+        raise UsageError("--json and --annotate both take standard output: give one")
+    with progress_bar(Output(stderr=True)) as watch:
+        report = check_skill(
+            skill,
+            context.obj or jail_and_oracle,
+            against=against,
+            bank=load(bank) if against is not None else None,
+            jobs=cores(jobs),
+            watch=watch,
+        )
+    output = Output(plain=plain)
+    if as_json:
+        output.text(render_check_json(report))
+    elif annotate:
+        for line in render_annotations(report):
+            output.text(line)
+    else:
+        output.show(render_check(report, verbose=verbose))
+    raise typer.Exit(report.exit_code)
+
+
+@app.command()
+def quality(
+    context: typer.Context,
+    *,
+    scenario: Annotated[
+        str, typer.Option("--scenario", metavar="ID[,ID]|all", help="Which scenarios.")
+    ] = "all",
+    suite: SuiteOption = None,
+    bank: BankOption = None,
+    jobs: JobsOption = None,
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="Every operator on every alternative.")
+    ] = False,
+    matrix: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the kill matrix here.", show_default=False),
+    ] = None,
+    as_json: JsonOption = False,
+    plain: PlainOption = False,
+) -> None:
+    """Judge the judge: wrong loops must be called wrong, right ones right, and cheats nothing."""
+    from harness.quality.judging import Plan, judge_the_judge
+    from harness.report.quality import (
+        quality_line,
+        render_kill_matrix,
+        render_quality,
+        render_quality_json,
+    )
+    from harness.runner import jail_and_oracle
+    from harness.scenarios import default_bank
+    from harness.scenarios.selection import select
+
+    chosen = select(load(bank), scenario, suite)
+    folder = bank if bank is not None else default_bank()
+    with progress_bar(Output(stderr=True)) as watch:
+        plan = Plan(folder, cores(jobs), depth=None if thorough else 1, watch=watch)
+        report = judge_the_judge(chosen, plan, context.obj or jail_and_oracle)
+    if matrix is not None:
+        matrix.write_text(render_kill_matrix(report), encoding="utf-8")
+    output = Output(plain=plain)
+    if as_json:
+        output.text(render_quality_json(report))
+    else:
+        output.show(render_quality(report, plain=output.plain))
+        output.show(quality_line(report))
+    raise typer.Exit(report.exit_code)

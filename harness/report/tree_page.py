@@ -1,0 +1,95 @@
+"""The tree of the README, written from the first sentence of every module."""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ORDER = (
+    "__init__.py",
+    "__main__.py",
+    "cli",
+    "runner.py",
+    "regrading.py",
+    "workbench.py",
+    "checking",
+    "quality",
+    "agents",
+    "rubric",
+    "sandbox",
+    "oracle",
+    "report",
+    "store",
+    "llm",
+    "workloads",
+    "comparison",
+    "extraction",
+    "skills",
+    "scenarios",
+    "transcripts",
+    "markdown.py",
+    "properties",
+    "domain",
+)
+"""Who imports comes before what is imported."""
+
+PACKAGE = Path(__file__).resolve().parents[1]
+OPEN, CLOSE = "<!-- tree -->", "<!-- /tree -->"
+_WIDTH = 40
+
+BESIDE = {
+    "scenarios/": "the bank: a folder a scenario, with its alternatives, cheats and sample answers",
+    "reference_impls/": "the fixes; techniques/ holds each technique once, importable",
+    "skill/": "the skill under test",
+    "tests/": "mirrors harness/; tests/README.md is the map",
+    "docs/": "design notes, sources, generated pages, a log with failures included",
+    "benchmarks/": "what things cost, beside what a user would do instead",
+}
+"""What lies beside the package."""
+
+
+def render_tree(package: Path) -> str:
+    """The package and all its modules, two levels deep, one line each."""
+    rest = [f"{name:<{_WIDTH}} {phrase}" for name, phrase in BESIDE.items()]
+    return "\n".join([f"{package.name}/", *_lines(package, 1), *rest])
+
+
+def _lines(folder: Path, depth: int) -> Iterator[str]:
+    for path in sorted(_inside(folder), key=lambda path: (_rank(path), path.name)):
+        name = f"{'  ' * depth}{path.name}{'/' if path.is_dir() else ''}"
+        yield f"{name:<{_WIDTH}} {_phrase(path)}"
+        if path.is_dir() and depth < 2:
+            yield from _lines(path, depth + 1)
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    for path in folder.iterdir():
+        is_package = path.is_dir() and (path / "__init__.py").exists()
+        is_module = path.suffix == ".py" and "__init__" not in path.name
+        if is_package or is_module or path == PACKAGE / "__init__.py":
+            yield path
+
+
+def _rank(path: Path) -> int:
+    return ORDER.index(path.name) if path.name in ORDER else len(ORDER)
+
+
+def _phrase(path: Path) -> str:
+    source = path / "__init__.py" if path.is_dir() else path
+    text = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
+    sentence = re.split(r"(?<=[.?])\s", " ".join(text.split("\n\n")[0].split()))[0]
+    return sentence.rstrip(".").replace("``", "")
+
+
+def main() -> None:
+    """Put the tree into a page, between its markers: ``python -m harness.report.tree_page FILE``."""
+    page = Path(sys.argv[1])
+    before, _, rest = page.read_text(encoding="utf-8").partition(OPEN)
+    _, _, after = rest.partition(CLOSE)
+    tree = render_tree(PACKAGE)
+    page.write_text(f"{before}{OPEN}\n```\n{tree}\n```\n{CLOSE}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
