@@ -15,6 +15,7 @@ from harness.agents.scripted import BUGGY, REFERENCE
 from harness.agents.turns import has_second_turn, natural_part
 from harness.domain.answer import Alternative, AnswerGrade, Batch, Tally, Turn, code_of_alternatives
 from harness.domain.candidate import Candidate, NoCandidate
+from harness.domain.errors import UserError
 from harness.domain.grade import Code, write_grade
 from harness.domain.instruments import Instruments, OpenInstruments
 from harness.domain.outcome import Fault, Outcome
@@ -151,6 +152,8 @@ class _Line:
         try:
             transcript = task.agent.ask(task.scenario, task.trial)
         except Unanswered as unanswered:
+            if unanswered.why.in_vain and unanswered.why.kind != "interrupted":
+                raise UserError(f"{task.agent.name}: {unanswered.why.sentence}") from unanswered
             return _unanswered(task, unanswered)
         tried = self._tries(natural_part(transcript), task, turn="first")
         if has_second_turn(transcript) and tried.code != "right":

@@ -81,6 +81,8 @@ class Settings:
     """Told about every start and end, from any thread, one call at a time."""
     judge: TextJudge = field(default_factory=NoJudge)
     """Who reads the text of an answer."""
+    stop: Callable[[], None] = lambda: None
+    """Called at Ctrl-C, to break off what agents and judges are still being asked."""
     keep: Callable[[Told], None] = lambda _: None
     """Takes each answer as it is told, in order, to print it."""
     run: RunFolder | None = None
@@ -139,33 +141,45 @@ class Workbench:
         """
         waiting: deque[_Waiting[R]] = deque()
         interrupted = False
-        with ExitStack() as pools:  # left last: their threads end once the instruments are closed
-            pools.enter_context(self._stories)
-            pools.enter_context(self._probes)
-            try:
-                with ExitStack() as instruments:
-                    try:
-                        for item in tasks:
-                            if isinstance(item, Task) and not hasattr(self, "tools"):
-                                self._open(instruments, open_instruments)
-                            waiting.append(self._start(item, story))
-                            while waiting and (len(waiting) >= AHEAD or waiting[0].future.done()):
-                                _tell_first(waiting, story)
-                        while waiting:
-                            _tell_first(waiting, story)
-                    finally:
-                        self._drop_what_waits()
-            except KeyboardInterrupt:
-                interrupted = True
-        for one in waiting:
-            if one.future.done() and not one.future.cancelled() and not one.future.exception():
-                story.tell(one.future.result())
+        try:
+            with ExitStack() as pools:  # left last: their threads end once instruments are closed
+                pools.enter_context(self._stories)
+                pools.enter_context(self._probes)
+                try:
+                    self._work_through(tasks, story, waiting, open_instruments)
+                except KeyboardInterrupt:
+                    interrupted = True
+                    self.settings.stop()
+        finally:
+            for one in waiting:
+                if one.is_finished:
+                    story.tell(one.future.result())
         return Ending(interrupted, self._notes)
 
     def side_by_side(self, observe: Callable[[P], R], parts: Sequence[P]) -> tuple[R, ...]:
         """All parts of one story, at the same time where there is room."""
         futures = [self._probes.submit(observe, part) for part in parts]
         return tuple(future.result() for future in futures)
+
+    def _work_through(
+        self,
+        tasks: Tasks[R],
+        story: Story[R],
+        waiting: "deque[_Waiting[R]]",
+        open_instruments: OpenInstruments,
+    ) -> None:
+        with ExitStack() as instruments:
+            try:
+                for item in tasks:
+                    if isinstance(item, Task) and not hasattr(self, "tools"):
+                        self._open(instruments, open_instruments)
+                    waiting.append(self._start(item, story))
+                    while waiting and (len(waiting) >= AHEAD or waiting[0].future.done()):
+                        _tell_first(waiting, story)
+                while waiting:
+                    _tell_first(waiting, story)
+            finally:
+                self._drop_what_waits()
 
     def _open(self, instruments: ExitStack, open_instruments: OpenInstruments) -> None:
         self.tools = instruments.enter_context(open_instruments(self.settings.jobs))
@@ -212,6 +226,11 @@ class _Waiting(Generic[R]):
 
     task: Task | None
     future: Future[R]
+
+    @property
+    def is_finished(self) -> bool:
+        future = self.future
+        return future.done() and not future.cancelled() and future.exception() is None
 
 
 def _tell_first(waiting: "deque[_Waiting[R]]", story: Story[R]) -> None:

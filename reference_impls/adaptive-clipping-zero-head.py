@@ -8,8 +8,7 @@ for p in head:
 def unit_norms(tensor):
     """L2 norm of each unit. (out, ...) -> (out, 1, ...); a vector or scalar is one unit: -> ()"""
     axes = tuple(range(1, tensor.ndim)) or None
-    norms = torch.linalg.vector_norm(tensor, dim=axes, keepdim=axes is not None)
-    return norms
+    return torch.linalg.vector_norm(tensor, dim=axes, keepdim=axes is not None)
 
 
 @torch.no_grad()

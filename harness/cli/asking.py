@@ -15,6 +15,7 @@ from harness.report.console import Output, progress_bar
 
 if TYPE_CHECKING:
     from harness.agents.naming import Asking
+    from harness.llm.meter import Meter
 
 ASKED_AT_ONCE = 8
 
@@ -77,7 +78,7 @@ def ask_and_store(
     ask: Ask, bank: Bank, out: Path | None, keep: Callable[[Told], None], open_: OpenInstruments
 ) -> Batch:
     """Say what it will take, ask and grade; at the end what it took."""
-    from harness.agents.naming import agent_named
+    from harness.agents.naming import agent_named, break_off
     from harness.rubric import Judging, judge_named
     from harness.runner import Settings, ask_agent
 
@@ -103,15 +104,22 @@ def ask_and_store(
             asking=ASKED_AT_ONCE,
             watch=watch,
             judge=reader,
+            stop=lambda: break_off(agent),
             keep=keep,
             run=run,
         )
         batch = ask_agent(bank, agent, ask.trials, settings, open_)
-    usage = asking.meter.usage
-    if usage.output:
-        spent = f"${asking.meter.spent:.2f} spent"
-        errors.text(f"harness: {usage.input:,} tokens read, {usage.output:,} written, {spent}")
+    if asking.meter.usage.output:
+        errors.text(_spent(asking.meter))
     return batch
+
+
+def _spent(meter: "Meter") -> str:
+    usage, unpriced = meter.usage, meter.unpriced
+    dollars = f"${meter.spent:.2f} spent"
+    if unpriced:
+        dollars += f", and {unpriced} calls whose price is not known"
+    return f"harness: {usage.input:,} tokens read, {usage.output:,} written, {dollars}"
 
 
 def _announce(ask: Ask, bank: Bank) -> "Asking":

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TypeVar
 
 from harness import __version__
-from harness.domain.errors import HarnessFault, UserError
+from harness.domain.errors import UserError
 from harness.domain.grade import Grade
 from harness.domain.instruments import Instruments, OpenInstruments
 from harness.domain.progress import Progress
@@ -114,7 +114,7 @@ class _Desk:
     def run(self, work: _Work, open_instruments: OpenInstruments) -> None:
         """Everything, or what was finished when Ctrl-C came."""
         with ExitStack() as stack:  # threads end once the instruments are closed
-            # one more than jobs: while some wait for the oracle, the jail is not idle
+            # more than jobs: while some wait for the oracle, the jail is not idle
             pool = stack.enter_context(ThreadPoolExecutor(self.plan.jobs + 2, "quality"))
             try:
                 with open_instruments(self.plan.jobs) as self.tools:
@@ -145,7 +145,7 @@ class _Desk:
     def _wait(futures: list[Future[None]]) -> None:
         done, _ = wait(futures, return_when=FIRST_EXCEPTION)
         for future in done:
-            future.result()  # raises what is no fault of one program: the machine, or a bug
+            future.result()  # raises what the machine lacks
 
     def _one(
         self,
@@ -159,9 +159,9 @@ class _Desk:
         try:
             results[index] = judged(asked)
         except UserError:
-            raise
-        except HarnessFault as fault:
-            self.faults.append(f"{scenario.id}: {fault}")
+            raise  # the machine, not one program: nothing else would run either
+        except Exception as error:  # noqa: BLE001 - ours whatever it is; the others are done first
+            self.faults.append(f"{scenario.id}: {type(error).__name__}: {error}")
         finally:
             self._tell(scenario.id, begins=False)
 

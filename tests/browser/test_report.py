@@ -140,7 +140,7 @@ def test_without_scripts_everything_can_be_read(opened):
     page.locator(".answer > summary").nth(1).click()
     assert page.get_by_text("In loud, update 0 the optimizer consumed norm 17.1").is_visible()
     page.locator(".transcript > summary").nth(1).click()
-    assert page.locator("mark", has_text="optimizer.step()").nth(1).is_visible()
+    assert page.locator(".proposed", has_text="optimizer.step()").nth(1).is_visible()
 
 
 @pytest.mark.parametrize("width", [360, 1400])

@@ -100,13 +100,27 @@ def test_an_answer_shows_verdicts_with_numbers_its_story_rubric_and_pictures():
     ]
 
 
-def test_the_proposed_code_is_marked_where_it_was_said():
+def test_the_proposed_block_is_marked_where_it_was_said():
     """The other block of the answer is not."""
     page = render_page(report(side("run", answer())))
 
-    assert len(Read(page).having("proposed")) == 1
-    assert "<mark>    optimizer.step()</mark>" in page
-    assert "<mark>print" not in page
+    (block,) = (part.partition("</figure>")[0] for part in page.split('class="code proposed"')[1:])
+    assert "optimizer.step()" in block
+    assert "print(" not in block
+    assert "<mark>" not in page
+
+
+def test_of_a_block_that_was_taken_in_part_the_lines_are_marked():
+    """The loop without its last line."""
+    whole = answer()
+    (one,) = whole.answer.alternatives
+    part = one.model_copy(update={"program": one.program.replace("    optimizer.step()\n", "")})
+    graded = whole.answer.model_copy(update={"alternatives": (part,)})
+
+    page = render_page(report(side("run", whole.model_copy(update={"answer": graded}))))
+
+    assert "<mark>    criterion(model(x), y).backward()</mark>" in page
+    assert "<mark>    optimizer.step()</mark>" not in page
 
 
 def test_an_answer_that_never_came_says_why():

@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.domain.answer import Alternative
@@ -21,7 +21,7 @@ class Line:
     text: str
     """As it stands there."""
     proposed: bool
-    """Whether it is part of a program that was judged."""
+    """Whether it is part of a program that was judged, where others of its block are not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,8 @@ class _Marker:
         """The next block of the answer."""
         proposed = False
         if self._blocks and self._blocks[0].code == without_wrong_parts(textwrap.dedent(code)):
-            proposed = self._blocks.pop(0).index + 1 in self._numbers
-        return _code(code, info, self._lines if proposed else frozenset(), proposed=proposed)
+            proposed = self._blocks.pop(0).index >= 0
+        return _code(code, info, self._lines if proposed else (), proposed=proposed)
 
 
 def _numbers(origin: str) -> Iterator[int]:
@@ -93,7 +93,7 @@ def _parts(message: Message, marker: _Marker) -> Iterator[Part]:
         if message.role == "assistant":
             yield marker.part(fence.content, fence.info)
         else:
-            yield _code(fence.content, fence.info, frozenset(), proposed=False)
+            yield _code(fence.content, fence.info, (), proposed=False)
         done = fence.line + fence.content.count("\n") + 1
     if prose := "\n".join(lines[done:]).strip("\n"):
         yield Part(text=prose)
@@ -101,10 +101,11 @@ def _parts(message: Message, marker: _Marker) -> Iterator[Part]:
         yield Part(text=_more(message.text))
 
 
-def _code(code: str, info: str, marked: set[str] | frozenset[str], *, proposed: bool) -> Part:
+def _code(code: str, info: str, taken: Collection[str], *, proposed: bool) -> Part:
     lines = code.rstrip("\n").split("\n")
+    whole = all(line.strip() in taken for line in lines if line.strip())
     return Part(
-        lines=tuple(Line(line, line.strip() in marked) for line in lines),
+        lines=tuple(Line(line, not whole and line.strip() in taken) for line in lines),
         info=info,
         proposed=proposed,
     )

@@ -5,10 +5,12 @@ import ast
 from torch import Tensor
 
 from harness.sandbox.binding import library
-from harness.sandbox.binding.graph import Node
+from harness.sandbox.binding.graph import Call, Node
 from harness.sandbox.binding.librarycalls import LibraryCalls
 
 ADDING = ("append", "appendleft", "add", "extend")
+PUTTING = frozenset({"append", "appendleft", "add", "put", "put_nowait", "insert"})
+TAKING = frozenset({"pop", "popleft", "get", "get_nowait"})
 VIEWS = ("items", "values", "keys")
 BACKWARD = ("backward", "manual_backward")
 NUMBERS = frozenset({"item", "numel", "size", "sum", "count_nonzero"})
@@ -36,6 +38,7 @@ class Calls(LibraryCalls):
             self.library_calls.append((callee.library, call))
         if receiver is not None:
             self._of_a_tensor(receiver, tree, call.result)
+            self._of_a_container(receiver, getattr(tree.func, "attr", ""), call)
         if not self.in_module_class:
             self.built.append((tree, call.result))
         return call.result
@@ -47,17 +50,29 @@ class Calls(LibraryCalls):
             if name in NUMBERS and not (name == "sum" and (tree.args or tree.keywords)):
                 self.graph.tag(result, "number")
 
+    def _of_a_container(self, receiver: Node, name: str, call: Call) -> None:
+        """What was put in comes out: of a list, a queue, or a dict by its key."""
+        if name in PUTTING and call.args:
+            self._put(receiver, call.args[-1])
+        elif name in TAKING:
+            self.graph.flow(self.graph.part(receiver, ("for", 0)), call.result)
+            if call.args:
+                self.graph.flow(self.graph.part(receiver, ("[]", "*")), call.result)
+
+    def _put(self, receiver: Node, added: Node) -> None:
+        self.graph.flow(added, self.graph.part(receiver, ("for", 0)))
+        self.grown.append(receiver)
+
     def _method(self, receiver: Node, name: str, tree: ast.Call) -> Node | None:
         """Methods that mean the same whatever they are called on; ``None`` for others."""
         if name in library.TRANSPARENT and name not in self.own_methods:
             return self._transparent(receiver, name, tree)
         if name in VIEWS and not tree.args:
             return self._view(receiver, name)
-        if name in ADDING and len(tree.args) == 1:
+        if name in ADDING and len(tree.args) == 1 and name not in self.own_methods:
             self.graph.use(receiver, f".{name}")
             given = self.value(tree.args[0])
-            added = self.iterate(given) if name == "extend" else given
-            self.graph.flow(added, self.graph.part(receiver, ("for", 0)))
+            self._put(receiver, self.iterate(given) if name == "extend" else given)
             return Node()
         if name.startswith("setup") and receiver.library.endswith("Fabric()"):
             return self._setup(tree)

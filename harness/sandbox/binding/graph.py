@@ -7,7 +7,7 @@ what ``a`` is, ``b`` is (tags travel forward). Components (attributes, items, el
 
 import ast
 from collections import deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 
 SHARED = frozenset({"data", "no_grad", "output", "made"})
@@ -64,19 +64,27 @@ class Node:
 
     def downstream(self) -> Iterator["Node"]:
         """This node and every node it flows into."""
-        seen, waiting = {id(self)}, [self]
-        while waiting:
-            node = waiting.pop()
-            yield node
-            for other in node.after:
-                if id(other) not in seen:
-                    seen.add(id(other))
-                    waiting.append(other)
+        return _reached(self, lambda node: node.after)
+
+    def upstream(self) -> Iterator["Node"]:
+        """This node and every node that flows into it."""
+        return _reached(self, lambda node: node.before)
 
     def all_names(self) -> list[str]:
         """Names it goes by, its own first."""
         own = sorted(self.names)
         return own + sorted({n for node in self.downstream() for n in node.names} - set(own))
+
+
+def _reached(start: Node, following: Callable[[Node], list[Node]]) -> Iterator[Node]:
+    seen, waiting = {id(start)}, [start]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for other in following(node):
+            if id(other) not in seen:
+                seen.add(id(other))
+                waiting.append(other)
 
 
 @dataclass(eq=False, slots=True)

@@ -96,6 +96,17 @@ class Inference(Linking):
             keys = list(whole.element.downstream()) if whole.element is not None else []
             if "data" in whole.tags and "data" in place.tags and place not in keys:
                 self.graph.flow(whole, part)  # rows of a batch, picked by a mask
+        for container in self.reader.grown:
+            self._grown(container)
+
+    def _grown(self, container: Node) -> None:
+        """What is put into a container is in it under whatever name, and is any item of it."""
+        for whole in container.upstream():
+            element = self.graph.part(whole, ("for", 0))
+            self.graph.flow(self.graph.part(container, ("for", 0)), element)
+            for key, item in whole.items().items():
+                if isinstance(key, int) or key == "*":
+                    self.graph.flow(element, item)
 
     def _batches(self, loader: Node) -> None:
         """What a loader yields; so is an item of it, once it has become a list."""

@@ -135,7 +135,7 @@ WRAPPERS = frozenset({
     "DistributedDataParallel", "DataParallel", "compile", "iter", "list", "tuple", "tqdm",
     "deepcopy",
     "copy", "reversed", "cycle", "islice", "sorted", "tee", "SyncBatchNorm.convert_sync_batchnorm",
-    "convert_sync_batchnorm", "script", "as_tensor", "tensor", "auto", "cast",
+    "convert_sync_batchnorm", "script", "as_tensor", "tensor", "auto", "cast", "deque",
 })  # fmt: skip
 """Library callables that return their first argument, as far as roles go."""
 

@@ -8,7 +8,7 @@ from harness.sandbox.binding.definitions import Function
 from harness.sandbox.binding.graph import Call, Node
 from harness.sandbox.binding.reading import Reading
 
-ITERATING = ("tqdm", "islice", "cycle", "list", "tuple")
+ITERATING = ("tqdm", "islice", "cycle", "list", "tuple", "deque")
 
 PLAIN = frozenset({
     "len", "range", "sum", "min", "max", "int", "float", "bool", "str", "round", "abs",
@@ -60,6 +60,15 @@ class LibraryCalls(Reading):
             self._optim(call, schedules="lr_scheduler" in path)
         elif last in library.LOSSES:
             self.losses(call)
+        elif path.startswith("heapq.heap") and call.args:
+            self._heap(call)
+
+    def _heap(self, call: Call) -> None:
+        """``heappush(heap, item)`` and ``heappop(heap)``."""
+        element = self.graph.part(call.args[0], ("for", 0))
+        self.graph.flow(element, call.result)
+        for item in call.args[1:]:
+            self.graph.flow(item, element)
 
     def _optim(self, call: Call, *, schedules: bool) -> None:
         uses = ("optimizer", "total_steps") if schedules else ("parameters", "lr")

@@ -25,11 +25,10 @@ class Linking:
 
     def link(self) -> None:
         """Join whatever is known by now."""
-        own = any(function.name == "fit" for function in self.reader.functions)
         for call in list(self.graph.calls):
             self._call(call)
-            if "fit" in call.callee.names and not own:
-                self._fit(call)
+        for call in self._fits():
+            self._fit(call)
         for cls in self.reader.classes:
             self._loaders(cls)
             for name in STEPS if cls.lightning else ():
@@ -84,6 +83,14 @@ class Linking:
                 self.graph.flow(argument, self.graph.part(parameter.node, ("[]", i)))
 
     # --------------------------------------------------------------------------------- Lightning
+
+    def _fits(self) -> list[Call]:
+        """Calls of a Trainer's ``fit``; only those of a known Trainer where the program has a fit of its own."""
+        if not any(function.name == "fit" for function in self.reader.functions):
+            return [call for call in self.graph.calls if "fit" in call.callee.names]
+        trainers = [c.result for path, c in self.reader.library_calls if path.endswith("Trainer")]
+        named = [n.parts[".", "fit"] for n in trainers if (".", "fit") in n.parts]
+        return [call for node in named for call in node.calls]
 
     def _fit(self, call: Call) -> None:
         """``fit(model, train_loader, val_loader)``, by position or by name."""

@@ -27,6 +27,8 @@ class Reading:
         """Values that are compared with one another."""
         self.dicts: list[Node] = []
         """Literal dicts."""
+        self.grown: list[Node] = []
+        """Containers that something is put into."""
         self.indexed: list[tuple[Node, Node, Node]] = []
         """What is indexed by a value, that value, and what comes out."""
         self.library_calls: list[tuple[str, Call]] = []

@@ -21,7 +21,8 @@ NOT covered:
 
 - forging. Recorder and candidate share a process: a candidate that finds the channel can send
   frames of its own. Frames keep their numbers and the books their count; whatever can be recomputed
-  is recomputed outside; event counts and rounds of synchronisation cannot
+  is recomputed outside, and where ranks have a loopback of their own the leader counts its bytes;
+  counts of other events cannot be checked (``docs/cheats.md`` lists what that leaves)
 - native code, through ctypes or a corrupted tensor, that calls into the recorder or rewrites memory
 - names, sizes and times of files, which ``stat`` shows to anybody who guesses a path
 - what a read file says about the machine: ``/proc/cpuinfo``, ``/proc/meminfo``, library versions
