@@ -1,6 +1,6 @@
 """``make bench``: every benchmark, one after the other."""
 
-from benchmarks import bank, candidate, overhead
+from benchmarks import bank, candidate, comparison, overhead, throughput
 
 
 def main() -> None:
@@ -8,7 +8,9 @@ def main() -> None:
     for title, benchmark in (
         ("The whole bank, cold", bank.main),
         ("One candidate, warm", candidate.main),
+        ("A batch of answers", throughput.main),
         ("Recorder overhead on a realistic step", overhead.main),
+        ("Comparisons of equal agents", comparison.main),
     ):
         print(f"\n{title}\n{'-' * len(title)}", flush=True)
         benchmark()

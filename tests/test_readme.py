@@ -1,6 +1,9 @@
 """The README tells the truth: its tree is the folder, and its example is a scenario that works."""
 
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -72,6 +75,39 @@ def write_example(root: Path) -> Bank:
 def test_the_example_is_a_sound_scenario(tmp_path):
     """Copying the four blocks gives a bank without a complaint."""
     assert [s.id for s in write_example(tmp_path).scenarios] == ["forgotten-zero-grad"]
+
+
+def uses() -> list[tuple[str, list[str]]]:
+    """Every command of the README's uses, with the lines that it is said to print."""
+    blocks = re.findall(r"<!-- use -->\n```console\n(.*?)```", README, re.DOTALL)
+    parts = [part for block in blocks for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
+    return [(part.split("\n")[0], part.rstrip("\n").split("\n")[1:]) for part in parts]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("command", "lines"), uses(), ids=lambda value: str(value)[:40])
+def test_a_command_of_the_readme_prints_what_the_readme_shows(command, lines):
+    """Each line that is shown begins or ends one that is printed, in order; no traceback."""
+    done = subprocess.run(
+        [sys.executable, *shlex.split(command)[1:]],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    printed = done.stdout
+    for line in lines:
+        assert line.strip() in printed, done.stdout + done.stderr
+        printed = printed.partition(line.strip())[2]
+    assert done.returncode in (0, 1)
+    assert "Traceback" not in done.stderr
+
+
+def test_the_readme_shows_four_uses():
+    """A use without a command that runs is a promise."""
+    assert len(re.findall("<!-- use -->", README)) == 4
+    assert all(command.startswith("python -m harness ") and lines for command, lines in uses())
 
 
 @pytest.mark.slow

@@ -19,7 +19,6 @@ from harness.checking.shape import (
     read,
     steps_optimizer,
     subscripts,
-    suite_of_backward,
     training_loop,
     works_on_gradients,
 )
@@ -142,9 +141,8 @@ def _fill(tree: ast.Module, loop: Loop) -> list[str]:
     if name is None or not isinstance(loop, ast.For) or not over_batches(loop):
         return added
     inputs, targets = _unpacked(loop)
-    suite, position = suite_of_backward(loop)
     text = f"criterion({model_name(tree)}({inputs}), {targets})"
-    suite.insert(position, _forward(name, text, scaled="scale" in uses(loop).calls))
+    loop.body.insert(0, _forward(name, text, scaled="scale" in uses(loop).calls))
     added.append("the forward pass")
     windowed = any(isinstance(n, ast.Mod) for n in ast.walk(loop))
     if "zero_grad" not in uses(tree).calls and not windowed:

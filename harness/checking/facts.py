@@ -64,6 +64,8 @@ class InspectionSeen(_Seen):
     """After."""
     printed: int = 0
     """Characters that it printed."""
+    told: str = ""
+    """What statements without a function print of a model with a NaN."""
     returned: tuple[float, ...] = ()
     """Numbers that it returned."""
 
@@ -162,6 +164,8 @@ class ConfigurationSeen(_Seen):
 
     made: tuple[str, ...] = ()
     """Names that exist afterwards."""
+    missing: tuple[str, ...] = ()
+    """Methods that it calls on a model and that torch's modules do not have."""
 
 
 class Facts(Record, Generic[S]):

@@ -1,5 +1,6 @@
 """What functions over gradients have shown: those that change them, look at them, or step. Pure."""
 
+import re
 from collections.abc import Iterator
 from math import isfinite
 
@@ -7,6 +8,8 @@ from harness.checking import facts
 from harness.checking.evidence import Evidence, Finding
 from harness.domain.check import Observation
 from harness.domain.verdict import Number
+
+_SAYS_CLIP = re.compile(r"\b(?:using|adding|applying) (?:gradient )?clipping", re.IGNORECASE)
 
 
 def gradient_functions(
@@ -29,6 +32,9 @@ def inspection(seen: facts.InspectionSeen) -> Evidence:
         return Evidence(
             faults=(Finding(f"{called} was only to look, and changes what it looks at."),)
         )
+    if not seen.gradients_changed and _SAYS_CLIP.search(seen.told):
+        said = " ".join(seen.told.split())[:80]
+        return Evidence(faults=(Finding(f'It prints "{said}", and no gradient changes.'),))
     merits = []
     if seen.verified is not None and seen.verified_value is not None:
         sentence = f"{called} finds {seen.verified}, {seen.verified_value:.3g}, as recomputed."

@@ -88,6 +88,14 @@ def scheduler(seen: facts.SchedulerSeen) -> Evidence:
     return Evidence(merits=(Finding(sentence, first),))
 
 
+def configuration(seen: facts.ConfigurationSeen) -> Evidence:
+    """It runs, or calls something that belongs to one library's models only."""
+    if not seen.missing:
+        return Evidence()
+    sentence = f"Modules of torch have no method {', '.join(seen.missing)}: AttributeError."
+    return Evidence(faults=(Finding(sentence),))
+
+
 def _broken(seen: facts.ModuleSeen) -> Iterator[Finding]:
     if seen.unreached:
         names = ", ".join(seen.unreached[:3])

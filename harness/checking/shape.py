@@ -120,19 +120,6 @@ def subscripts(tree: ast.AST, name: str) -> bool:
     )
 
 
-def suite_of_backward(loop: Loop) -> tuple[list[ast.stmt], int]:
-    """The suite that holds the backward, and where in it: a ``no_sync`` around it is entered."""
-    suite = loop.body
-    while True:
-        position = next((n for n, s in enumerate(suite) if uses(s).goes_back), 0)
-        inner = suite[position]
-        if not isinstance(inner, ast.With | ast.If | ast.For):
-            return suite, position
-        if not any(uses(s).goes_back for s in inner.body):
-            return suite, position
-        suite = inner.body
-
-
 def _innermost(loop: Loop) -> Loop:
     for node in ast.walk(loop):
         if node is not loop and isinstance(node, Loop) and uses(node).goes_back:

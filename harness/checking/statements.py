@@ -29,6 +29,7 @@ _ONLY_LAST = re.compile(r"only (?:the )?last (?:micro-)?batch", re.IGNORECASE)
 _NEGATIVE_ROOT = re.compile(
     r"(?:sqrt|roots?) of (?:a )?negative|negative from rounding", re.IGNORECASE
 )
+_BLAMES_LOSS = re.compile(r"(?:problem|fault|error|bug) is in (?:the |your )?loss", re.IGNORECASE)
 _LARGE_BATCH = re.compile(
     r"equivalent to (?:a )?(?:single )?large batch|average grad", re.IGNORECASE
 )
@@ -42,6 +43,7 @@ def statements_about(part: Part, seen: LoopSeen) -> tuple[Observation, ...]:
         for test in (_idle_clip, _shrunk, _times_too_large, _leftover, _only_last, _large_batch)
         for observation in test(comment, seen)
     ]
+    found += _blame(seen)
     return tuple({one.sentence: one for one in found}.values())
 
 
@@ -64,6 +66,20 @@ def statements_about_losses(part: Part, report: Report) -> tuple[Observation, ..
             numbers=(Number(name="edges tried", value=tried),),
         ),
     )
+
+
+def _blame(seen: LoopSeen) -> Iterator[Observation]:
+    """What it prints of a NaN: the probe's loss function is sound, its data are not."""
+    poisoned = seen.trace.probe("poisoned")
+    texts = poisoned.program.texts if poisoned else ()
+    said = next((text for text in texts if _BLAMES_LOSS.search(text)), None)
+    if said is not None:
+        yield Observation(
+            statement=said.strip()[:120],
+            holds=False,
+            sentence="A batch with a NaN among its inputs makes it blame the loss function, which is "
+            "sound: look at inputs, parameters and outputs first.",
+        )
 
 
 def _idle_clip(comment: str, seen: LoopSeen) -> Iterator[Observation]:

@@ -39,13 +39,15 @@ def lost_batches(
 def _entered(batch: BatchYielded, run: RankRun, replay: Replay) -> bool:
     """Whether a sample of this batch entered any forward of its pass that could carry gradient.
 
-    Batches may be collected first and used afterwards. Inputs that are in no data set could be it.
+    Batches may be collected first and used afterwards. Inputs that are in no data set could be it,
+    where more than one forward follows some batch.
     """
     own = set(replay.batches[batch.index].samples)
     near = (None, batch.epoch, batch.epoch + 1)  # the next pass may begin before the last forward
+    gathered = any(len(forwards) > 1 for b, forwards in _by_batch(run) if b.epoch in near)
     for passed in (f for f in run.forwards.values() if f.in_pass in near):
         samples = replay.index.recognise(passed.inputs)
-        if samples is None or not own.isdisjoint(samples):
+        if gathered if samples is None else not own.isdisjoint(samples):
             return True
     return False
 

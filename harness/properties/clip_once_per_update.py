@@ -87,7 +87,7 @@ def each_micro_batch(reading: Reading, seen: Regimes) -> Verdict:
 
 def clipped_twice(reading: Reading, seen: Regimes) -> bool:
     """Whether the factor threshold over norm was applied a second time."""
-    low, high = seen.bounds.low * (1.0 - NAMED), seen.bounds.high * (1.0 + NAMED)
+    low, high = seen.accepted.low * (1.0 - NAMED), seen.accepted.high * (1.0 + NAMED)
     if reading.state != "shrunk" or not low**2 <= reading.consumed * reading.true <= high**2:
         return False
     alike = [r for r in seen.loud if r.state == "shrunk"]

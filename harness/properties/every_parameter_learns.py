@@ -115,6 +115,9 @@ def never_moved(probe: ProbeTrace) -> Verdict | None:
     if not any(r > 0 for r in rates):
         by_hand = any(rank.implicit_updates for rank in probe.ranks)
         return at_rate_zero(probe) if len(rates) > 1 and not by_hand else None
+    own = any(not w.update.recomputed for w in of_probe(probe))
+    if own and all(moved == 0.0 for moved in learning.moved.values()):
+        return None  # the program trains a model of its own, and leaves the given one alone
     still = sorted(n for n, moved in learning.moved.items() if moved == 0.0)
     held = {p.name for w in full_of(probe) for m in w.update.matches for p in m.parameters}
     due, _ = fed(full_of(probe))

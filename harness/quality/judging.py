@@ -172,7 +172,11 @@ class _Desk:
             return grade.code == "wrong" and not naming.isdisjoint(grade.failed)
 
         judged = try_program(mutant.scenario, mutant.text, self.tools, enough)
-        return _described(mutant, judged, naming, self._excuse)
+        new = judged.failed
+        if judged.grade.code != "wrong" and new:  # only advisory ones: does the original fail them?
+            original = try_program(mutant.scenario, mutant.source.text, self.tools)
+            new = tuple(name for name in new if name not in original.failed)
+        return _described(mutant, judged, new, self._excuse)
 
     def _excuse(self, mutant: Mutant) -> str | None:
         """How it differs from its original in the second probe; ``None`` when it does not."""
@@ -205,8 +209,12 @@ class _Desk:
 
 
 def _described(
-    mutant: Mutant, judged: Judged, naming: set[str], excuse: Callable[[Mutant], str | None]
+    mutant: Mutant,
+    judged: Judged,
+    killed_by: tuple[str, ...],
+    excuse: Callable[[Mutant], str | None],
 ) -> MutantResult:
+    naming = {*mutant.operator.named_by, *mutant.operator.also}
     result = MutantResult(
         scenario=mutant.scenario.id,
         program=mutant.source.name,
@@ -214,8 +222,8 @@ def _described(
         site=mutant.site,
         line=mutant.line,
         fate="killed",
-        killed_by=judged.failed,
-        named=not naming.isdisjoint(judged.failed),
+        killed_by=killed_by,
+        named=not naming.isdisjoint(killed_by),
     )
     if judged.grade.code == "wrong" or result.named:
         return result

@@ -89,6 +89,15 @@ class Program:
         found = [(c, threshold_of(c)) for c in self.calls("clip_grad_norm_")]
         return [c for c, t in found if t is not None and "inf" not in code(t.value)]
 
+    def optimizer(self) -> str:
+        """What the optimizer is called, where it is a plain name."""
+        for step in self.steps():
+            scaled = step in self.scaler_steps()
+            name = code(step.args[0].value) if scaled else receiver(step)
+            if name.isidentifier():
+                return name
+        return "optimizer"
+
     def clearings(self) -> list[cst.Call]:
         """Calls of ``zero_grad``."""
         return self.calls("zero_grad")

@@ -42,7 +42,9 @@ _CAPITALS = re.compile(
 _WITHIN = {
     "wrong": re.compile(r"\bWRONG\b|\bcommon\b.*\bmistakes?\b", re.IGNORECASE),
     "right": re.compile(
-        r"^\W*(?:the )?correct\b|\(best practices?\)|\bbest practices?\b|^\W*RIGHT\b", re.IGNORECASE
+        r"^\W*(?:the )?(?:correct|complete|essential)\b|\bbest practices?\b|^\W*RIGHT\b"
+        r"|\bsolutions?\b(?: \d+)?\W*(?::|$)|^\W*solution \d",
+        re.IGNORECASE,
     ),
 }
 

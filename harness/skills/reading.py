@@ -103,7 +103,9 @@ def _example(file: str, position: int, fence: Fence, outline: list[_Line]) -> Ex
         code=code,
         headings=tuple(line.text for line in headings),
         before=sentence.text if sentence else "",
-        parts=parts_of(code, fence.line + 1, _outside(headings, sentence)),
+        parts=parts_of(
+            code, fence.line + 1, _outside(headings, sentence), sentence.text if sentence else ""
+        ),
     )
 
 

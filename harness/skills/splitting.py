@@ -14,20 +14,32 @@ from harness.skills.python import flaw_of, parsed
 
 _RULE = re.compile(r"^\s*-{3,}\s*$")
 # "# WITHOUT unscaling:" and "# With unscaling:" are alternatives that nobody judges by this word.
+_ANNOUNCES = re.compile(r"\b(?:solutions|remedies|alternatives|options|fixes)\b", re.IGNORECASE)
+_NUMBER = re.compile(r"^\d+[.)]\s")
 _CONTRAST = re.compile(r"^with(out)?\b.{0,60}:$", re.IGNORECASE)
 
 
-def parts_of(code: str, line: int, outside: Mark | None) -> tuple[Part, ...]:
-    """The parts of a block whose code begins on ``line``; ``outside``: what stands above it."""
+def parts_of(code: str, line: int, outside: Mark | None, before: str = "") -> tuple[Part, ...]:
+    """The parts of a block whose code begins on ``line``.
+
+    ``outside``: the mark that stands above it; ``before``: the sentence before it. Numbers separate
+    alternatives only where that sentence announces some: elsewhere they are steps.
+    """
+    numbered = _ANNOUNCES.search(before) is not None
     lines = [("" if _RULE.match(one) else one) for one in textwrap.dedent(code).splitlines()]
     comments = comments_of("\n".join(lines))
-    starts = [n for n, text, alone in comments if alone and lines[n][0] == "#" and _begins(text)]
+    starts = [
+        n
+        for n, text, alone in comments
+        if alone and lines[n][0] == "#" and (_begins(text) or (numbered and _NUMBER.match(text)))
+    ]
     pieces = list(_pieces(lines, starts))
     if len(pieces) < 2:
         return (_part(lines, 0, line, _sole_mark(lines, line, outside)),)
     shared = _shared(lines[: starts[0]])
+    above = outside if numbered else None
     return tuple(
-        _part(lines[a:b], a, line, _sole_mark(lines[a:b], line + a, None), shared)
+        _part(lines[a:b], a, line, _sole_mark(lines[a:b], line + a, above), shared)
         for a, b in pieces
     )
 

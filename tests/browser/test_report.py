@@ -9,7 +9,7 @@ import pytest
 
 from harness.report.html import render_page
 from harness.report.reported import Report
-from tests.report.sides import answer, head, hostile, report, side, unanswered
+from tests.report.sides import answer, head, hostile, quality, report, side, unanswered
 
 pytestmark = pytest.mark.full
 
@@ -72,7 +72,12 @@ def two_runs() -> Report:
 
     sides = side("old", answer("wrong")), side("new", answer("right"), answer("wrong"))
     arms = [arm_of_answers(s.name, s.head, s.answers) for s in sides]
-    return report(*sides, comparison=compare(*arms, allow=True), notes=("The bank has changed.",))
+    return report(
+        *sides,
+        comparison=compare(*arms, allow=True),
+        notes=("The bank has changed.",),
+        quality=quality(),
+    )
 
 
 def test_it_opens_in_silence_and_loads_nothing_but_itself(opened):

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ KINDS = {
     "training-loop", "function", "loss", "module", "measurement", "configuration", "scheduler",
     "fragment", "pseudo",
 }  # fmt: skip
+PLACES = {None, "mark", "sentence", "heading"}
 TRUTHS = ("wrong", "harmless-imprecise", "not-executable", "right")
 """Worst first."""
 
@@ -33,6 +35,7 @@ def name(block: dict) -> str:
     return f"{block['file']}-{block['block']}"
 
 
+@cache
 def python_blocks(document: Path) -> list[Fence]:
     return [b for b in fenced_blocks(document.read_text()) if b.language == "python"]
 
@@ -43,21 +46,25 @@ def reasons() -> Iterator[str]:
         yield from (labelled["why"] for labelled in (block, *block.get("parts", ())))
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=name)
-def test_every_label_gives_its_reason_and_uses_known_words(block):
-    assert block["claim"] in CLAIMS
-    assert block["kind"] in KINDS
-    assert block.get("read_from") in {None, "mark", "sentence", "heading"}
-    assert (block["claim"] == "none") or block["read_from"]
-    for labelled in (block, *block.get("parts", ())):
-        assert labelled["truth"] in TRUTHS
-        assert labelled["claim"] in CLAIMS | {"statement"}
-        assert re.fullmatch(r"\S.{15,}\.", labelled["why"])
+def test_every_label_gives_a_reason():
+    """A sentence, for the block and for each of its parts."""
+    assert [why for why in reasons() if not re.fullmatch(r"\S.{10,}\.", why)] == []
 
 
-@pytest.mark.parametrize("block", WITH_PARTS, ids=name)
-def test_a_block_is_as_true_as_its_worst_part(block):
-    assert block["truth"] == min((part["truth"] for part in block["parts"]), key=TRUTHS.index)
+def test_labels_use_known_words():
+    for block in BLOCKS:
+        known = block["claim"] in CLAIMS and block["kind"] in KINDS and block["truth"] in TRUTHS
+        assert known, name(block)
+        assert block.get("read_from") in PLACES, name(block)
+        assert block["claim"] == "none" or "read_from" in block, name(block)
+        for part in block.get("parts", ()):
+            assert part["claim"] in CLAIMS | {"statement"}, name(block)
+
+
+def test_a_block_is_as_true_as_its_worst_part():
+    for block in WITH_PARTS:
+        worst = min((part["truth"] for part in block["parts"]), key=TRUTHS.index)
+        assert block["truth"] == worst, name(block)
 
 
 @beside_the_documents
@@ -72,19 +79,18 @@ def test_labels_cover_exactly_the_python_blocks(document):
 
 
 @beside_the_documents
-@pytest.mark.parametrize("block", WITH_PARTS, ids=name)
-def test_parts_lie_within_their_block(block):
-    fence = python_blocks(SEEDS / block["file"])[block["block"]]
-    inside = range(fence.line + 1, fence.line + 1 + fence.content.count("\n"))
-    for first, last in (part["lines"] for part in block["parts"]):
-        assert first in inside
-        assert last in inside
-        assert first <= last
+def test_parts_lie_within_their_block():
+    for block in WITH_PARTS:
+        fence = python_blocks(SEEDS / block["file"])[block["block"]]
+        inside = range(fence.line + 1, fence.line + 1 + fence.content.count("\n"))
+        for first, last in (part["lines"] for part in block["parts"]):
+            assert first in inside, name(block)
+            assert last in inside[first - inside.start :], name(block)
 
 
 @beside_the_documents
 def test_labels_repeat_no_line_of_the_documents():
-    """Seven words in a row are a quotation."""
+    """Seven words in a row would be a quotation."""
     texts = [" ".join(words((SEEDS / document).read_text())) for document in DOCUMENTS]
     runs = [
         " ".join(spoken[start : start + 7])

@@ -30,11 +30,12 @@ def test_a_loop_whose_missing_zero_grad_is_the_point_gets_none():
     assert not any("zero_grad" in line for line in completed(code))
 
 
-def test_the_forward_pass_goes_where_the_backward_is_so_that_no_sync_holds_for_both():
+def test_the_forward_pass_stands_before_what_is_shown_so_that_a_no_sync_is_left_as_it_is():
     code = "for i, b in enumerate(loader):\n    with ddp.no_sync():\n        loss.backward()\n    optimizer.step()"
     lines = completed(code)
     inside = lines.index("    with ddp.no_sync():")
-    assert lines[inside + 1] == "        loss = criterion(ddp(_inputs), _targets)"
+    assert "    loss = criterion(ddp(_inputs), _targets)" in lines[:inside]
+    assert lines[inside + 1] == "        loss.backward()"
 
 
 def test_the_wrapped_model_is_the_one_that_is_called():

@@ -36,6 +36,22 @@ def test_a_constant_factor_fails_and_is_named(factor, says):
     assert f"consumed {factor:.3g} times" in verdict.sentence
 
 
+def test_a_loss_that_is_too_large_fails_though_a_clip_took_some_of_it():
+    """Each window is left at the threshold, at another multiple of its true gradient."""
+    clip = ("clip_grad_norm_(6 gradients) returned 2.8",)
+    grown = [
+        update(
+            i,
+            true=n,
+            matches=[match("micro-batch-mean", true=n, consumed=1.0),
+                     match("as-computed", true=12.0 * n, consumed=1.0)],
+            clip_calls=clip,
+        )
+        for i, n in enumerate((0.21, 0.24, 0.3))
+    ]  # fmt: skip
+    assert on(ID, trace(probe("quiet", *grown))).outcome == "fail"
+
+
 def test_the_number_of_ranks_as_a_factor_is_named():
     """A sum over ranks instead of a mean."""
     seen = trace(probe("quiet", ranks=[rank(off(2.0), 0), rank(off(2.0), 1)]))

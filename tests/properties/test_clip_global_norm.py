@@ -104,6 +104,13 @@ def test_a_factor_applied_twice_fails_without_quiet_windows_too():
     assert on(ID, trace(probe("loud", *TWICE)), **chosen).outcome == "fail"
 
 
+def test_a_factor_applied_twice_fails_although_what_is_left_may_be_chosen():
+    """Threshold 5, and what is left lies between 0.5 and 5: the product with the true norm tells."""
+    twice = [update(i, true=n, consumed=25.0 / n) for i, n in enumerate(norms(9))]
+    chosen = {"max_norm": None, "max_norm_between": (0.5, 5.0)}
+    assert on(ID, trace(probe("loud", *twice)), **chosen).outcome == "fail"
+
+
 def test_a_constant_divisor_is_not_taken_for_a_clip():
     """Without quiet windows the factor alone tells them apart."""
     divided = [update(i, true=n, consumed=n / 400) for i, n in enumerate(norms(9))]

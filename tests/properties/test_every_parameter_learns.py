@@ -78,3 +78,10 @@ def test_a_learning_rate_of_zero_throughout_fails():
     assert "the learning rate was 0" in verdict.sentence
     warm = [update(i, learning_rates=(0.1 * i,)) for i in range(3)]
     assert on(ID, trace(probe("plain", *warm))).outcome == "pass"
+
+
+def test_a_given_model_that_the_program_does_not_train_may_rest():
+    """It brings a model of its own, whose parameters were fed."""
+    still = learning(moved={"given.weight": 0.0})
+    seen = trace(probe("plain", update(0, recomputed=False), learning=still))
+    assert on(ID, seen).outcome == "pass"

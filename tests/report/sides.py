@@ -6,6 +6,7 @@ from harness.domain.answer import Alternative, AnswerGrade
 from harness.domain.assessment import CriterionState, Rationalized
 from harness.domain.grade import Code, Grade
 from harness.domain.model import NoAnswer
+from harness.domain.quality import MutantResult, OperatorSeen, QualityReport
 from harness.domain.stored import RunHead, SkillUsed, StoredAnswer
 from harness.domain.trace import Trace
 from harness.domain.transcript import Message, ToolCall, Transcript
@@ -162,3 +163,28 @@ def seen() -> Trace:
 def report(*sides: Side, **changed: object) -> Report:
     """What is shown of them, with a scenario that clips at 1."""
     return Report(sides, {"toy": scenario(["clip-before-step"])}, **changed)
+
+
+def quality() -> QualityReport:
+    """One fault in two places: two properties notice it in the one, none in the other."""
+    noticed = MutantResult(
+        scenario="toy",
+        program="reference",
+        operator="drop-clip",
+        site=1,
+        line=1,
+        fate="killed",
+        killed_by=("clip-before-step", "still-learns"),
+    )
+    other = noticed.model_copy(update={"site": 2, "fate": "survived", "killed_by": ()})
+    return QualityReport(
+        harness_version="0",
+        bank_digest="0",
+        scenarios=("toy",),
+        operators=(OperatorSeen(id="drop-clip", fault="no clip", named_by=("clip-before-step",)),),
+        mutants=(noticed, other),
+        alternatives=(),
+        cheats=(),
+        idle=(),
+        seconds=1.0,
+    )

@@ -5,9 +5,8 @@ from html.parser import HTMLParser
 import pytest
 
 from harness.comparison import compare
-from harness.domain.quality import MutantResult, OperatorSeen, QualityReport
 from harness.report.html import Entry, render_index, render_page
-from tests.report.sides import HOSTILE, answer, head, hostile, report, side, unanswered
+from tests.report.sides import HOSTILE, answer, head, hostile, quality, report, side, unanswered
 
 
 class Read(HTMLParser):
@@ -139,6 +138,8 @@ def test_two_runs_stand_side_by_side_under_what_the_difference_is():
     read = Read(render_page(report(old, new, comparison=compare(*arms, allow=True))))
 
     assert "new against old: no difference shown" in read.words
+    assert "old: 0 of 1 pass" in read.words
+    assert "new: 1 of 1 pass" in read.words
     assert read.having("drawing")[0]["aria-label"].startswith("Difference in right answers.")
     assert len(read.having("two")) == 1
 
@@ -171,33 +172,7 @@ def test_the_list_of_runs_escapes_their_names():
 
 def test_the_kill_matrix_says_which_property_noticed_which_fault():
     """Those that name the fault are marked; what nobody noticed is counted."""
-    mutants = [
-        MutantResult(
-            scenario="toy",
-            program="reference",
-            operator="drop-clip",
-            site=site,
-            line=1,
-            fate=fate,
-            killed_by=by,
-        )
-        for site, (fate, by) in enumerate(
-            [("killed", ("clip-before-step", "still-learns")), ("survived", ())], start=1
-        )
-    ]
-    seen = QualityReport(
-        harness_version="0",
-        bank_digest="0",
-        scenarios=("toy",),
-        mutants=tuple(mutants),
-        operators=(OperatorSeen(id="drop-clip", fault="no clip", named_by=("clip-before-step",)),),
-        alternatives=(),
-        cheats=(),
-        idle=(),
-        seconds=1.0,
-    )
-
-    page = render_page(report(side("run", answer()), quality=seen))
+    page = render_page(report(side("run", answer()), quality=quality()))
 
     assert '<span class="sign fail">1</span>' in page
     assert '<span class="sign pass">1</span>' in page

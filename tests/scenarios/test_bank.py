@@ -42,6 +42,21 @@ def test_a_reference_may_lie_in_the_scenarios_own_folder(tmp_path):
     assert load_bank(bank.folder).scenarios[0].reference == REFERENCE
 
 
+def test_other_programs_go_by_the_names_of_their_files(tmp_path):
+    """Alternatives and cheats need not be there; one that is no Python is a complaint."""
+    bank = FakeBank(tmp_path).add()
+    for path in ("alternatives/two.py", "alternatives/one.py", "cheats/exit.py"):
+        (bank.folder / "toy-loss" / path).parent.mkdir(exist_ok=True)
+        (bank.folder / "toy-loss" / path).write_text(f"name = {path!r}\n")
+    (scenario,) = load_bank(bank.folder).scenarios
+
+    assert [each.name for each in scenario.alternatives] == ["one", "two"]
+    assert [each.program for each in scenario.cheats] == ["name = 'cheats/exit.py'\n"]
+
+    (bank.folder / "toy-loss/cheats/exit.py").write_text("exit(\n")
+    assert complaints(bank.folder)[0].startswith("scenarios/toy-loss/cheats/exit.py")
+
+
 def test_scenarios_are_in_the_order_of_their_ids_within_a_suite(tmp_path):
     """The order does not depend on the file system."""
     bank = FakeBank(tmp_path).add("zebra").add("apple").add("mango")

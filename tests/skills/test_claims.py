@@ -59,6 +59,9 @@ def test_words_and_signs_that_judge_something_else_are_no_marks(code):
         ("**Common mistakes - WRONG ORDER:**", "wrong"),
         ("## Better weight initialisation", None),
         ("## The right size", None),
+        ("**Complete loop:**", "right"),
+        ("**Solution 2: smaller steps**", "right"),
+        ("Two solutions come to mind.", None),
     ],
 )
 def test_what_stands_above_a_block_marks_it(above, polarity):
@@ -86,6 +89,12 @@ def test_alternatives_with_and_without_something_are_split_and_marked_by_their_s
 def test_a_rule_between_alternatives_does_not_make_them_unreadable():
     found = parts("# BAD: one\nx = 1\n\n---\n\n# GOOD: two\nx = 2")
     assert [part.flaw for part in found] == [None, None]
+
+
+def test_numbers_part_alternatives_only_where_some_are_announced():
+    code = "# 1. smaller\nx = 1\n\n# 2. larger\nx = 2"
+    assert polarities(code, "**Solutions:**") == ["right", "right"]
+    assert polarities(code, "Do this:") == [None]
 
 
 def test_marks_in_a_row_open_one_alternative():

@@ -9,11 +9,12 @@ from harness.quality.program import Changes, Program, after, before, code, inste
 
 
 def _ahead(*texts: str) -> Derive:
-    """Statements before the first loop over the data."""
+    """Statements before the first loop over the data: ``{o}`` stands for the optimizer."""
 
     def derive(program: Program) -> Iterator[Changes]:
         for loop in program.loaders()[:1]:
-            yield {program.outermost(loop): before(*texts)}
+            called = (text.replace("{o}", program.optimizer()) for text in texts)
+            yield {program.outermost(loop): before(*called)}
 
     return derive
 
@@ -43,7 +44,8 @@ def _backward_twice(program: Program) -> Iterator[Changes]:
 
 def _step_twice(program: Program) -> Iterator[Changes]:
     for step in program.steps():
-        yield {program.statement(step): after(code(step))}
+        if not step.args or step in program.scaler_steps():  # a closure makes a new gradient
+            yield {program.statement(step): after(code(step))}
 
 
 def _step_dropped(program: Program) -> Iterator[Changes]:
@@ -140,7 +142,7 @@ OPERATORS = (
         "The optimizer holds copies of the parameters.",
         GONE,
         _ahead(
-            "optimizer = torch.optim.SGD([p.detach().clone().requires_grad_() "
+            "{o} = torch.optim.SGD([p.detach().clone().requires_grad_() "
             "for p in model.parameters()], lr=0.05)"
         ),
         also=SAYS_SO,
@@ -156,14 +158,14 @@ OPERATORS = (
         "learning-rate-runs-away",
         "The learning rate is infinite.",
         ("params-stay-finite",),
-        _ahead("for group in optimizer.param_groups:\n    group['lr'] = float('inf')"),
+        _ahead("for group in {o}.param_groups:\n    group['lr'] = float('inf')"),
         also=("finite-loss", "still-learns", "training-unchanged"),
     ),
     Operator(
         "learning-rate-zero",
         "The learning rate is zero.",
         ("every-parameter-learns", "still-learns", "training-unchanged"),
-        _ahead("for group in optimizer.param_groups:\n    group['lr'] = 0.0"),
+        _ahead("for group in {o}.param_groups:\n    group['lr'] = 0.0"),
     ),
 )
 """The operators on updates."""

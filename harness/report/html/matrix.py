@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.domain.stored import StoredAnswer
 from harness.report.reported import Report, Side, outcomes, tally_in_words
@@ -29,7 +29,7 @@ class Row:
     code: tuple[str, ...]
     """What its answers came to, side by side."""
     cells: tuple[tuple[Mark, ...], ...]
-    """For each property a mark of each side."""
+    """For each property a mark of each side; none where no side was judged by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def matrix_of(report: Report) -> Matrix:
 
 def _row(report: Report, scenario: str, properties: tuple[str, ...]) -> Row:
     said = [_counted(side.trials(scenario).values()) for side in report.sides]
-    cells = tuple(tuple(_mark(counts.get(name)) for counts in said) for name in properties)
+    cells = tuple(_cell(report, [counts.get(name) for counts in said]) for name in properties)
     return Row(scenario, tuple(_code(side, scenario) for side in report.sides), cells)
 
 
@@ -69,9 +69,22 @@ def _counted(answers: Iterable[StoredAnswer]) -> dict[str, Counter[str]]:
     return found
 
 
+def _cell(report: Report, counts: list[Counter[str] | None]) -> tuple[Mark, ...]:
+    """With two sides each mark says whose it is."""
+    if not any(counts):
+        return ()
+    marks = [_mark(one) for one in counts]
+    if len(marks) == 1:
+        return tuple(marks)
+    return tuple(
+        replace(mark, words=f"{side.name}: {mark.words}")
+        for side, mark in zip(report.sides, marks, strict=True)
+    )
+
+
 def _mark(counts: Counter[str] | None) -> Mark:
     if counts is None:
-        return Mark("", "nothing", "not judged here")
+        return Mark("–", "nothing", "not judged here")
     passes, fails, unclear = counts["pass"], counts["fail"], counts["inconclusive"]
     if not passes and not fails:
         return Mark("?", "unclear", f"could not tell in {unclear}")

@@ -75,7 +75,7 @@ class _Marker:
         """The next block of the answer."""
         proposed = False
         if self._blocks and self._blocks[0].code == without_wrong_parts(textwrap.dedent(code)):
-            proposed = self._blocks.pop(0).index >= 0
+            proposed = self._blocks.pop(0).index + 1 in self._numbers
         return _code(code, info, self._lines if proposed else (), proposed=proposed)
 
 

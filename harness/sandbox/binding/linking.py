@@ -99,6 +99,8 @@ class Linking:
         for loader in (*call.args[1:2], *_named(call, TRAINING)):
             self.graph.use(loader, "iter", "iter_backward")
             self.graph.flow(loader, self.fitted)
+            if not any("training_step" in cls.methods for cls in self.reader.classes):
+                self.graph.use(self.graph.part(loader, ("for", 0)), "unpack:2")  # what ours takes
         for loader in (*call.args[2:3], *_named(call, VALIDATION)):
             self.graph.use(loader, "iter", "iter_no_grad")
             self.graph.flow(loader, self.validated)

@@ -150,7 +150,46 @@ def test_code_for_one_batch_gets_the_rest(run):
 
 def test_notes_say_what_a_name_was_taken_for(run):
     """Whoever disputes a verdict can see what was bound."""
-    assert "train_loader: loader" in run(LOOP).notes
+    assert "train_loader: loader of [input, target]" in run(LOOP).notes
+
+
+GROWN = """
+for batch in train_loader:
+    {put}
+    if len(held) == 4:
+        while held:
+            x, y = {take}
+            (criterion(model(x), y) / 4).backward()
+            {drop}
+        optimizer.step(); optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("make", "put", "take", "drop"),
+    [
+        ("import collections\nheld = collections.deque()", "held.append(batch)", "held.popleft()", ""),
+        ("held = []", "held.append(batch)", "held.pop(0)", ""),
+        ("held = []", "held.insert(0, batch)", "held.pop()", ""),
+        ("held = []", "held += [batch]", "held[0]", "del held[0]"),
+        ("held = []", "held.append(batch)", "held[-1]", "held.pop()"),
+        ("held = {}", "held[len(held)] = batch", "held.pop(len(held) - 1)", ""),
+    ],
+)
+def test_a_batch_that_was_put_into_a_container_is_one_when_it_comes_out(run, make, put, take, drop):
+    ran = run(make + GROWN.format(put=put, take=take, drop=drop))
+
+    assert (ran.outcome, ran.steps) == ("ran", 3)
+
+
+def test_a_fit_of_its_own_is_no_trainers_and_the_trainers_inside_it_still_is(run):
+    """The model is a plain one in the first, and goes into a Trainer in the second."""
+    own = "def fit(net, data):\n    for x, y in data:\n        criterion(net(x), y).backward(); optimizer.step()\n"
+    around = "import lightning as L\ndef fit(net, data):\n    trainer = L.Trainer(max_epochs=1)\n    trainer.fit(net, data)\n"
+
+    for program in (own, around):
+        ran = run(program + "fit(model, train_loader)\n")
+        assert (ran.outcome, ran.steps) == ("ran", 14)
 
 
 def test_reports_are_the_programs_own(run):

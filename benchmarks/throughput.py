@@ -1,0 +1,53 @@
+"""How many answers a second a batch is graded at, and whether memory stays flat."""
+
+import os
+import tempfile
+import time
+from pathlib import Path
+
+from harness.agents.given import given_answers
+from harness.extraction.assignment import Choice
+from harness.runner import Settings, grade_answers
+from harness.scenarios import default_bank, load_bank
+
+SCENARIO = "padding-and-accumulation"
+ANSWERS = int(os.environ.get("ANSWERS", "300"))
+
+ANSWER = """I would write it like this (answer {number}):
+
+```python
+{program}
+```
+"""
+
+
+def main() -> None:
+    """One scenario, one process an answer, every answer another file."""
+    bank = load_bank(default_bank())
+    scenario = next(s for s in bank.scenarios if s.id == SCENARIO)
+    told: list[tuple[float, int]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        files = []
+        for number in range(ANSWERS):
+            file = Path(folder) / f"{number}.md"
+            file.write_text(ANSWER.format(number=number, program=scenario.reference))
+            files.append(str(file))
+        answers = given_answers(files, None, bank, Choice(scenario=SCENARIO))
+        settings = Settings(keep=lambda _: told.append((time.perf_counter(), memory())))
+        grade_answers(bank, answers, len(files), settings)
+    first, last = told[len(told) // 10], told[-1]
+    rate = (len(told) * 9 // 10) / (last[0] - first[0])
+    probes = len(scenario.probes)
+    print(f"{len(told)} answers, {probes} executions each: {rate:.1f} answers a second")
+    print(f"the same in executions: {rate * probes:.1f} a second on {os.cpu_count()} cores")
+    print(f"memory: {first[1]} MiB after a tenth, {last[1]} MiB at the end")
+
+
+def memory() -> int:
+    """Resident memory of this process, MiB."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return int(status.partition("VmRSS:")[2].split()[0]) // 1024
+
+
+if __name__ == "__main__":
+    main()
