@@ -12,7 +12,11 @@ from harness.checking.listings import about_listing, listing_of
 from harness.checking.loop_evidence import loop_evidence
 from harness.checking.loops import run_loop, vanishing_norms
 from harness.checking.named_faults import acquittal
-from harness.checking.statements import statements_about, statements_about_losses
+from harness.checking.statements import (
+    statements_about,
+    statements_about_losses,
+    statements_about_modules,
+)
 from harness.domain.check import BlockResult, Observation, PartResult
 from harness.domain.instruments import Instruments
 from harness.domain.skill import Example, Part
@@ -92,7 +96,8 @@ def _driven(
         report = run_driver(part.code, part.kind, origin, tools)
     except NoReport as reason:
         return Evidence(not_run=str(reason)), ()
-    return evidence_of(report), statements_about_losses(part, report)
+    tested = (*statements_about_losses(part, report), *statements_about_modules(part, report))
+    return evidence_of(report), tested
 
 
 def _with_statements(decision: Decision, tested: tuple[Observation, ...]) -> Decision:

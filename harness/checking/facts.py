@@ -115,6 +115,8 @@ class ModuleSeen(_Seen):
     """Largest gradient norm of a weight of one."""
     stacked_gradient: float | None = None
     """Gradient norm of fifty, one after the other."""
+    he_gradient: float | None = None
+    """The same under He initialisation."""
     stacked_output: float | None = None
     """Norm of their output over that of the input."""
 
@@ -133,6 +135,12 @@ class SchedulerSeen(_Seen):
 
     rates: tuple[float, ...]
     """From the first update on."""
+    left_at: float | None = None
+    """Rate after statements that set it by hand; ``None`` where they set none."""
+    base: float = 0.0
+    """Rate before them."""
+    updates: int = 0
+    """Updates that they made."""
 
 
 class Taken(Record):

@@ -75,6 +75,13 @@ def initialisation(seen: facts.InitialisationSeen) -> Evidence:
 
 def scheduler(seen: facts.SchedulerSeen) -> Evidence:
     """The first update has to change something."""
+    if seen.left_at is not None and not seen.updates:
+        numbers = (_n("rate before", seen.base), _n("rate afterwards", seen.left_at))
+        sentence = (
+            f"It sets the learning rate from {seen.base:.3g} to {seen.left_at:.3g} and makes no update "
+            "on the way: training begins at the last of them."
+        )
+        return Evidence(costs=(Finding(sentence, numbers),))
     if seen.raised or not seen.rates:
         return Evidence(not_run=f"`{seen.name}` raised {seen.raised}")
     first = (_n("learning rate of the first update", seen.rates[0]),)

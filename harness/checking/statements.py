@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 from math import isnan
 
-from harness.checking.facts import LossReport, Report
+from harness.checking.facts import LossReport, ModuleReport, Report
 from harness.checking.loops import LoopSeen
+from harness.checking.piece_evidence import EXPLODES
 from harness.checking.trace_reading import short_window, true_norms
 from harness.domain.check import Observation
 from harness.domain.skill import Part
@@ -30,6 +31,7 @@ _NEGATIVE_ROOT = re.compile(
     r"(?:sqrt|roots?) of (?:a )?negative|negative from rounding", re.IGNORECASE
 )
 _BLAMES_LOSS = re.compile(r"(?:problem|fault|error|bug) is in (?:the |your )?loss", re.IGNORECASE)
+_NO_EXPLOSION = re.compile(r"(?:prevents?|keeps?) gradients from exploding", re.IGNORECASE)
 _LARGE_BATCH = re.compile(
     r"equivalent to (?:a )?(?:single )?large batch|average grad", re.IGNORECASE
 )
@@ -65,6 +67,24 @@ def statements_about_losses(part: Part, report: Report) -> tuple[Observation, ..
             "number. What breaks is the gradient, where the root is 0.",
             numbers=(Number(name="edges tried", value=tried),),
         ),
+    )
+
+
+def statements_about_modules(part: Part, report: Report) -> tuple[Observation, ...]:
+    """That a module keeps gradients from exploding: then fifty of them do, under He too."""
+    said = next((c for c in part.comments if _NO_EXPLOSION.search(c)), None)
+    if said is None or not isinstance(report, ModuleReport):
+        return ()
+    exploding = [m for m in report.facts.measured if (m.he_gradient or 0.0) > EXPLODES]
+    return tuple(
+        Observation(
+            statement=said,
+            holds=False,
+            sentence=f"Fifty `{m.name}` under He initialisation have a gradient of norm "
+            f"{m.he_gradient or 0.0:.2g}.",
+            numbers=(Number(name="gradient norm of fifty under He", value=m.he_gradient or 0.0),),
+        )
+        for m in exploding[:1]
     )
 
 

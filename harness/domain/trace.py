@@ -115,6 +115,8 @@ class Update(Record):
     """Relative change of the gradients between the step and the next event; a clip after the step
     shows here.
     """
+    late_threshold: float | None = None
+    """Smallest threshold of a clip between the step and the next event; ``None`` without one."""
     tolerance: float
     """Relative error that rounding can cause here (element type, number of terms)."""
     loss_scale: float

@@ -60,6 +60,7 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         short=_is_short(view.run, index, len(own), view.usual),
         consumed_norm=Gradient.of(update.gradients).norm,
         changed_after_step=_changed_late(update),
+        late_threshold=min((c.threshold for c in update.late_clips if c.threshold), default=None),
         tolerance=tolerance(together, total(x.gradient for x in own).only(names)),
         loss_scale=update.loss_scale,
         learning_rates=tuple(g.numbers.get("lr", math.nan) for s in update.steps for g in s.groups),

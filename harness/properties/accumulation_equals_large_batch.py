@@ -29,6 +29,9 @@ from harness.properties.windows import Window, of_probe
 
 ID = "accumulation-equals-large-batch"
 
+OWN_LOSS = 0.05
+"""Misfit from which a loss is no weighting of the workload's own, half precision included."""
+
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """One objective on all full windows: sizes first, then directions."""
@@ -106,7 +109,7 @@ def why(factor: float, window: Window) -> str:
 def wrong_weights(gathered: list[Reading]) -> Verdict | None:
     """A fail when all that was computed arrived and still is not an accepted gradient."""
     for reading in gathered:
-        if reading.state != "turned" or not arrived_whole(reading):
+        if reading.state != "turned" or not arrived_whole(reading) or brings_its_loss(reading):
             continue
         weights = [m.weight for m in reading.window.own if m.weight is not None]
         given = f" (weights in order: {show_all(weights)})" if weights else ""
@@ -120,6 +123,15 @@ def wrong_weights(gathered: list[Reading]) -> Verdict | None:
             number("direction error", reading.match.direction_error, reading.where),
         )
     return None
+
+
+def brings_its_loss(reading: Reading) -> bool:
+    """Whether the program trains on another loss than the workload's, whose large batch nobody can
+    know: cross-entropy where a squared error was meant was called badly weighed.
+    """
+    return any(
+        m.objective_error is not None and m.objective_error > OWN_LOSS for m in reading.window.own
+    )
 
 
 def scaled_on_the_way(gathered: list[Reading], expectations: Expectations) -> Verdict | None:
@@ -156,6 +168,12 @@ def in_order(trace: Trace, seen: Account, gathered: list[Reading]) -> Verdict:
     wrong = [r for r in gathered if not r.right]
     unknown = [text for p in trace.probes for r in p.ranks for text in r.unrecognised]
     exact = [r for r in gathered if r.state == "exact"]
+    if wrong and all(brings_its_loss(r) for r in wrong):
+        return inconclusive(
+            ID,
+            f"In {wrong[0].where} the loss is another than the one to train on: its large batch "
+            "is not known.",
+        )
     if wrong:
         first = wrong[0]
         return inconclusive(

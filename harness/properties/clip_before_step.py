@@ -14,6 +14,7 @@ before backward).
 Masked by: norms below the threshold, where clipping does nothing; Adam, which hides the size.
 """
 
+import math
 from collections.abc import Sequence
 
 from harness.domain.scenario import Expectations
@@ -21,7 +22,7 @@ from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.clips import after_the_step, on_nothing
 from harness.properties.coefficients import shares
-from harness.properties.consumption import Reading
+from harness.properties.consumption import Reading, transported
 from harness.properties.figures import count, number, show, show_all
 from harness.properties.property import Property
 from harness.properties.regimes import Regimes, regimes
@@ -33,7 +34,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """Look at what was consumed where clipping has to act."""
     seen = regimes(trace, expectations)
     if isinstance(seen, str):
-        return inconclusive(ID, seen)
+        return without_threshold(trace, expectations) or inconclusive(ID, seen)
     if not seen.loud:
         return inconclusive(
             ID, f"No window's true norm was far above the threshold ({seen.bounds})."
@@ -60,6 +61,25 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         f"{show(most.true)}.",
         number("norm of the true gradient", most.true, most.where),
         number("norm of the consumed gradient", most.consumed, most.where),
+    )
+
+
+def without_threshold(trace: Trace, expectations: Expectations) -> Verdict | None:
+    """A fail where most windows arrived whole, and were clipped below that after the step."""
+    account = transported(trace, expectations)
+    readings = account.readings if account is not None else ()
+    late = [r for r in readings if r.raw and r.consumed > (r.update.late_threshold or math.inf)]
+    if 2 * len(late) <= len(readings):
+        return None
+    one = max(late, key=lambda r: r.consumed)
+    threshold = one.update.late_threshold or 0.0
+    return failed(
+        ID,
+        f"In {one.where} the optimizer consumed the gradient whole (norm {show(one.consumed)}); "
+        f"the clip with threshold {show(threshold)} came afterwards. Clip after the last "
+        "backward and before optimizer.step().",
+        number("norm of the consumed gradient", one.consumed, one.where),
+        number("threshold of the late clip", threshold, one.where),
     )
 
 

@@ -80,10 +80,19 @@ def compare(probe: ProbeTrace) -> Verdict | None:
     alone = [s for s in clipping if work(s) == (0, 0, 0) and s.clipped_gradients]
     if alone:
         return directly(probe, alone, working)
-    plain = [s for s in working if not s.clips]
+    plain = [s for s in working if not s.clips] or halved(clipping, parts)
     if not plain:
         return None
     return alike(probe, clipping, plain)
+
+
+def halved(clipping: Sequence[SegmentSeen], parts: Sequence[SegmentSeen]) -> list[SegmentSeen]:
+    """Parts that repeat the loop of a clipping part without its backward, and so without its work."""
+    loops = {n for s in clipping for n in (("forwards", s.forwards), ("steps", s.steps)) if n[1] > 1}
+    return [
+        s for s in parts
+        if not s.clips and {("forwards", s.forwards), ("steps", s.steps)} & loops
+    ]  # fmt: skip
 
 
 def work(segment: SegmentSeen) -> Work:

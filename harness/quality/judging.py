@@ -106,6 +106,7 @@ class _Desk:
         self.cheats: dict[int, ProgramResult] = {}
         self.faults: list[str] = []
         self.interrupted = False
+        self._originals: dict[tuple[str, str], tuple[str, ...]] = {}
         self._total = total
         self._done = 0
         self._running: list[str] = []
@@ -174,9 +175,17 @@ class _Desk:
         judged = try_program(mutant.scenario, mutant.text, self.tools, enough)
         new = judged.failed
         if judged.grade.code != "wrong" and new:  # only advisory ones: does the original fail them?
-            original = try_program(mutant.scenario, mutant.source.text, self.tools)
-            new = tuple(name for name in new if name not in original.failed)
+            before = self._failed_before(mutant)
+            new = tuple(name for name in new if name not in before)
         return _described(mutant, judged, new, self._excuse)
+
+    def _failed_before(self, mutant: Mutant) -> tuple[str, ...]:
+        """What the program fails without the mutation."""
+        key = mutant.scenario.id, mutant.source.name
+        if key not in self._originals:
+            judged = try_program(mutant.scenario, mutant.source.text, self.tools)
+            self._originals[key] = judged.failed
+        return self._originals[key]
 
     def _excuse(self, mutant: Mutant) -> str | None:
         """How it differs from its original in the second probe; ``None`` when it does not."""

@@ -9,7 +9,12 @@ from types import MappingProxyType
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import FloatSchema
 
+from harness.domain.calibration import Calibration
+from harness.domain.check import CheckReport
 from harness.domain.comparison import Comparison
+from harness.domain.machine import Machine
+from harness.domain.plan import FalseAlarms, Plan
+from harness.domain.quality import QualityReport
 from harness.domain.record import Record
 from harness.domain.reported import AnswerLine, RunReport
 from harness.domain.run import Run
@@ -20,6 +25,12 @@ SCHEMAS: Mapping[str, type[Record]] = MappingProxyType(
         "run": Run,
         "grade-line": AnswerLine,
         "comparison": Comparison,
+        "comparison-plan": Plan,
+        "false-alarms": FalseAlarms,
+        "calibration": Calibration,
+        "check": CheckReport,
+        "quality": QualityReport,
+        "doctor": Machine,
         "report": RunReport,
         "stored-run": RunHead,
         "stored-answer": StoredAnswer,

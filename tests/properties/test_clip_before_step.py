@@ -29,6 +29,15 @@ def test_a_clip_after_the_step_fails_as_such():
     assert "90%" in verdict.sentence
 
 
+def test_a_clip_after_the_step_fails_whatever_its_threshold():
+    """The scenario names none; a gradient that arrived whole was meant to be clipped. Logs are not."""
+    verdict = on(ID, loud(late_threshold=1.0), max_norm=None)
+
+    assert verdict.outcome == "fail"
+    assert "threshold 1 came afterwards" in verdict.sentence
+    assert on(ID, loud(late_threshold=1e9), max_norm=None).outcome == "inconclusive"
+
+
 def test_a_clip_before_the_last_backward_fails():
     """All but the last micro-batch were scaled down."""
     early = [

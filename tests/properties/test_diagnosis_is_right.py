@@ -55,6 +55,25 @@ def test_one_number_for_the_whole_model_fails():
     assert "Only the norm of the whole gradient" in verdict.sentence
 
 
+def test_a_norm_of_the_whole_that_looks_like_a_layers_is_still_the_wholes():
+    """With two digits a layer that dominates cannot be told from all of them."""
+    seen = [
+        probe(
+            name,
+            update(0),
+            program=program(texts=(f"grad norm {whole(norms):.1e}",)),
+            learning=learning(printed_norms=norms),
+        )
+        for name, norms in {"healthy": alike(1e-7), "vanishing": VANISHING}.items()
+    ]
+
+    verdict = on(ID, trace(*seen), **WHERE)
+
+    assert f"{whole(VANISHING):.1e}" == f"{VANISHING['net.4.weight'][0]:.1e}"
+    assert verdict.outcome == "fail"
+    assert "Only the norm of the whole gradient" in verdict.sentence
+
+
 def alike(size):
     return {f"net.{i}.weight": (size * (3.1 + i),) for i in range(3)}
 

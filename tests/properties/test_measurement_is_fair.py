@@ -43,6 +43,15 @@ def test_different_work_fails():
     assert "0 forwards, 20 backwards" in verdict.sentence
 
 
+def test_a_part_that_leaves_out_backward_with_the_clip_fails():
+    """As many forwards, and nothing else; a validation of another length is no such part."""
+    verdict = on(ID, timed(WITH, segment(20, 0, 0, 0)))
+
+    assert verdict.outcome == "fail"
+    assert "20 forwards, 0 backwards and 0 steps" in verdict.sentence
+    assert on(ID, timed(WITH, segment(7, 0, 0, 0))).outcome == "inconclusive"
+
+
 def test_a_clip_of_nothing_fails():
     """The gradients were cleared before."""
     empty = segment(20, 20, 20, 20, gradients=0)

@@ -84,7 +84,7 @@ def _cell(report: Report, counts: list[Counter[str] | None]) -> tuple[Mark, ...]
 
 def _mark(counts: Counter[str] | None) -> Mark:
     if counts is None:
-        return Mark("–", "nothing", "not judged here")
+        return Mark("-", "nothing", "not judged here")
     passes, fails, unclear = counts["pass"], counts["fail"], counts["inconclusive"]
     if not passes and not fails:
         return Mark("?", "unclear", f"could not tell in {unclear}")
