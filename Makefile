@@ -47,6 +47,7 @@ bench: $(INSTALLED) ## the numbers, beside what a user would do instead
 
 docs: $(INSTALLED) ## write the pages that are generated from the code
 	@$(BIN)/python -m harness.report.properties_page > docs/properties.md
+	@$(BIN)/python -m harness.report.coverage_page > docs/coverage.md
 	@$(BIN)/python -m harness.report.schemas docs/schema
 	@$(BIN)/python -m harness.report.tree_page README.md
 

@@ -14,6 +14,7 @@ from harness.cli.app import (
     OutOption,
     PlainOption,
     StrictOption,
+    SuiteOption,
     VerboseOption,
     app,
     cores,
@@ -45,6 +46,7 @@ def grade(
     form: Annotated[
         str | None, typer.Option("--format", metavar="F", help="Read every file as this format.")
     ] = None,
+    suite: SuiteOption = None,
     bank: BankOption = None,
     jobs: JobsOption = None,
     out: OutOption = None,
@@ -61,8 +63,9 @@ def grade(
     from harness.agents.given import given_answers
     from harness.rubric import judge_named
     from harness.runner import Settings, grade_answers, jail_and_oracle
+    from harness.scenarios.selection import select
 
-    chosen = load(bank)
+    chosen = select(load(bank), suite=suite)
     answers = given_answers(files, form, chosen, _choice(chosen, scenario, map_file))
     told = printing(as_json=as_json, plain=plain, verbose=verbose, show_program=show_program)
     instruments = context.obj or jail_and_oracle

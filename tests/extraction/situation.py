@@ -4,9 +4,10 @@ from pathlib import Path
 
 from harness.domain.scenario import Scenario
 from harness.scenarios import load_bank
+from harness.scenarios.selection import select
 
 ROOT = Path(__file__).resolve().parents[2]
-BANK = load_bank(ROOT / "scenarios")
+BANK = select(load_bank(ROOT / "scenarios"), suite="refactor")
 
 
 def scenario(*, measures: bool = False) -> Scenario:
