@@ -65,14 +65,15 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def without_threshold(trace: Trace, expectations: Expectations) -> Verdict | None:
-    """A fail where most windows arrived whole, and were clipped below that after the step."""
+    """A fail where most windows above the threshold of a clip after the step had arrived whole."""
     account = transported(trace, expectations)
     readings = account.readings if account is not None else ()
-    late = [r for r in readings if r.raw and r.consumed > (r.update.late_threshold or math.inf)]
-    if 2 * len(late) <= len(readings):
+    threshold = min((r.update.late_threshold or math.inf for r in readings), default=math.inf)
+    loud = [r for r in readings if r.true > threshold]
+    late = [r for r in loud if r.raw and r.update.late_threshold is not None]
+    if 2 * len(late) <= len(loud):
         return None
     one = max(late, key=lambda r: r.consumed)
-    threshold = one.update.late_threshold or 0.0
     return failed(
         ID,
         f"In {one.where} the optimizer consumed the gradient whole (norm {show(one.consumed)}); "

@@ -244,6 +244,7 @@ OPERATORS = (
         "Gradients are cleared in the middle of a window.",
         WIPED,
         _cleared_inside,
+        also=("scaler-protocol",),  # a scaler says so itself: no gradient, nothing to check
         where="accumulation",
     ),
     Operator(
