@@ -120,7 +120,8 @@ def test_every_make_target_is_explained_by_make_help() -> None:
 def test_pages_name_only_make_targets_that_exist(page: str) -> None:
     """A command on a page is a promise."""
     code = re.findall(r"```.*?```|`[^`\n]+`", (ROOT / page).read_text(), re.DOTALL)
-    named = {target for piece in code for target in re.findall(r"\bmake ([a-z][a-z-]*)", piece)}
+    commands = re.compile(r"^`*\$? ?make ([a-z][a-z-]*)", re.MULTILINE)
+    named = {target for piece in code for target in commands.findall(piece)}
 
     assert named
     assert named <= targets()

@@ -180,14 +180,17 @@ def _arm(folder: Path) -> Arm:
 
 def _answers(folders: tuple[Path, Path]) -> dict[tuple[Literal["old", "new"], str, int], str]:
     """What was said, for those answers that are shown side by side."""
+    from harness.store.arms import numbered
+
     found: dict[tuple[Literal["old", "new"], str, int], str] = {}
     sides: tuple[Literal["old", "new"], ...] = ("old", "new")
     for side, folder in zip(sides, folders, strict=True):
         with RunFolder.load(folder) as run:
-            for stored in run:
-                if stored.transcript is not None and stored.answer.scenario is not None:
-                    key = (side, stored.answer.scenario, stored.trial)
-                    found[key] = natural_part(stored.transcript).answer
+            for scenario, answers in numbered(run).items():
+                for trial, stored in answers.items():
+                    if stored.transcript is not None:
+                        text = natural_part(stored.transcript).answer
+                        found[side, scenario, trial] = text
     return found
 
 

@@ -37,7 +37,7 @@ def _cautions(old: Arm, new: Arm) -> tuple[str, ...]:
             f"the skill was delivered in two ways ({old.delivery}, {new.delivery}):"
             " a difference may come from that"
         )
-    if old.skill_digest == new.skill_digest and old.delivery == new.delivery:
+    if both_have_one and (old.skill_digest, old.delivery) == (new.skill_digest, new.delivery):
         said.append("both runs used the same skill: any difference is chance")
     if old.seed != new.seed:
         said.append(f"the workloads' seeds differ: {old.seed} and {new.seed}")

@@ -180,7 +180,14 @@ def _told(value: object) -> str:
 def _write_whole(path: Path, data: bytes) -> None:
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
         file.write(data)
+    Path(file.name).chmod(0o666 & ~_umask())  # a run may be read by whoever may read the folder
     Path(file.name).replace(path)
+
+
+def _umask() -> int:
+    found = os.umask(0o022)
+    os.umask(found)
+    return found
 
 
 def _cut_torn_end(lines: BinaryIO) -> None:

@@ -36,12 +36,7 @@ EXTREMES = {path: path.parent.parent.name for path in sorted(ROOT.glob("scenario
 
 # Where the verdict is not the label, and why. The label is what a careful reader says.
 OFF = {
-    "s05.md": "a timed part that has no backward is not compared with one that has",
-    "s07.md": "a function of its own that is called fit is taken for the fit of a Trainer",
     "s31.md": "a snippet for one place of the user's loop is run without that loop",
-    "u39.md": "clipping after the step leaves the head unbounded, which is advisory in this scenario",
-    "u40.md": "a total norm that is printed with two digits is not recognised as one",
-    "u57.md": "a batch that is taken out of a container by popleft or pop is not known as a batch",
 }
 
 

@@ -94,7 +94,7 @@ def test_a_program_without_the_place_has_no_mutant():
 
 def test_a_scenario_that_does_not_judge_a_fault_is_left_out():
     groups = SCENARIOS["parameter-groups"]
-    assert not BY_ID["clip-dropped"].applies_to(groups)
+    assert not BY_ID["clip-dropped"].applies_to(SCENARIOS["padding-and-accumulation"])
     assert BY_ID["clip-all-groups-as-one"].applies_to(groups)
 
 
