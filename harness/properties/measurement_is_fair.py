@@ -88,7 +88,9 @@ def compare(probe: ProbeTrace) -> Verdict | None:
 
 def halved(clipping: Sequence[SegmentSeen], parts: Sequence[SegmentSeen]) -> list[SegmentSeen]:
     """Parts that repeat the loop of a clipping part without its backward, and so without its work."""
-    loops = {n for s in clipping for n in (("forwards", s.forwards), ("steps", s.steps)) if n[1] > 1}
+    loops = {
+        n for s in clipping for n in (("forwards", s.forwards), ("steps", s.steps)) if n[1] > 1
+    }
     return [
         s for s in parts
         if not s.clips and {("forwards", s.forwards), ("steps", s.steps)} & loops

@@ -85,7 +85,7 @@ class Linking:
     # --------------------------------------------------------------------------------- Lightning
 
     def _fits(self) -> list[Call]:
-        """Calls of a Trainer's ``fit``; only those of a known Trainer where the program has a fit of its own."""
+        """Calls of a Trainer's ``fit``; of a known one where the program has a fit of its own."""
         if not any(function.name == "fit" for function in self.reader.functions):
             return [call for call in self.graph.calls if "fit" in call.callee.names]
         trainers = [c.result for path, c in self.reader.library_calls if path.endswith("Trainer")]

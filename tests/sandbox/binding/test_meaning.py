@@ -168,7 +168,12 @@ for batch in train_loader:
 @pytest.mark.parametrize(
     ("make", "put", "take", "drop"),
     [
-        ("import collections\nheld = collections.deque()", "held.append(batch)", "held.popleft()", ""),
+        (
+            "import collections\nheld = collections.deque()",
+            "held.append(batch)",
+            "held.popleft()",
+            "",
+        ),
         ("held = []", "held.append(batch)", "held.pop(0)", ""),
         ("held = []", "held.insert(0, batch)", "held.pop()", ""),
         ("held = []", "held += [batch]", "held[0]", "del held[0]"),
