@@ -11,10 +11,10 @@ INSTALLED := $(VENV)/.installed
 PIP       := $(BIN)/python -m pip --quiet --quiet --no-input --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full check lint format bench docs clean
+.PHONY: help run test test-full check lint format bench quality kill-matrix docs clean
 
 help: ## list the targets
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # `exec`: no shell stays between make and the program, so Ctrl-C reaches it and make's closing line
 # ("Error 1") carries the program's own exit code. make itself then exits 2, whatever the number was.
@@ -44,6 +44,12 @@ format: $(INSTALLED) ## rewrite the code in its one format, with ruff's safe fix
 
 bench: $(INSTALLED) ## the numbers, beside what a user would do instead
 	@exec $(BIN)/python -m benchmarks $(ARGS)
+
+quality: $(INSTALLED) ## judge the judge: wrong loops, right loops, cheats (minutes)
+	@exec $(BIN)/python -m harness quality $(ARGS)
+
+kill-matrix: $(INSTALLED) ## the same, and write docs/kill-matrix.md
+	@exec $(BIN)/python -m harness quality --matrix docs/kill-matrix.md $(ARGS)
 
 docs: $(INSTALLED) ## write the pages that are generated from the code
 	@$(BIN)/python -m harness.report.properties_page > docs/properties.md

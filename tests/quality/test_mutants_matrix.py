@@ -6,20 +6,27 @@ from pathlib import Path
 import pytest
 
 from harness.quality.judging import Plan, judge_the_judge
-from harness.report.quality import render_kill_matrix
+from harness.quality.operators import OPERATORS
 from harness.runner import jail_and_oracle
 from harness.scenarios import default_bank, load_bank
 
 PAGE = Path(__file__).parents[2] / "docs" / "kill-matrix.md"
 
 
+def test_the_committed_matrix_speaks_of_every_scenario_and_operator() -> None:
+    """After a change of either: `make kill-matrix`."""
+    page = PAGE.read_text()
+
+    assert [s.id for s in load_bank(default_bank()).scenarios if s.id not in page] == []
+    assert [operator.id for operator in OPERATORS if operator.id not in page] == []
+
+
 @pytest.mark.full
 @pytest.mark.slow
-def test_the_judge_has_no_complaint_and_the_committed_matrix_is_what_a_run_gives() -> None:
-    """No mutant survives, every alternative is right, no cheat is; after a change, `make kill-matrix`."""
+def test_the_judge_has_no_complaint() -> None:
+    """No mutant survives, every alternative is right, no cheat is."""
     folder = default_bank()
     plan = Plan(folder, jobs=os.cpu_count() or 1)
     report = judge_the_judge(load_bank(folder), plan, jail_and_oracle)
     assert report.faults == ()
     assert report.complaints == ()
-    assert PAGE.read_text() == render_kill_matrix(report)
