@@ -96,6 +96,13 @@ def load_coverage(path: Path, known: Known) -> Coverage:
     return coverage
 
 
+def anchors(text: str) -> Iterator[str]:
+    """Each heading of a Markdown text, as GitHub writes it in a link."""
+    without_code = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    for heading in re.findall(r"^#+ (.+)$", without_code, flags=re.MULTILINE):
+        yield re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
 def _repeated(coverage: Coverage, tree: Tree) -> Iterator[Complaint]:
     first: dict[tuple[str, str], int] = {}
     for i, row in enumerate(coverage.rows):
@@ -124,10 +131,4 @@ def _pages(skill: Path) -> Iterator[str]:
     for path in skill.rglob("*.md"):
         name = path.relative_to(skill).as_posix()
         yield name
-        yield from (f"{name}#{anchor}" for anchor in _anchors(path.read_text(encoding="utf-8")))
-
-
-def _anchors(text: str) -> Iterator[str]:
-    without_code = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
-    for heading in re.findall(r"^#+ (.+)$", without_code, flags=re.MULTILINE):
-        yield re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+        yield from (f"{name}#{anchor}" for anchor in anchors(path.read_text(encoding="utf-8")))

@@ -13,6 +13,7 @@ from harness.sandbox.binding.entry import Call, Start
 from harness.sandbox.binding.forms import Form, Leaf, Row
 from harness.sandbox.binding.loaders import Loader
 from harness.sandbox.binding.resolver import Resolver
+from harness.sandbox.binding.unbound import Unbound
 
 
 class Fitting:
@@ -69,7 +70,8 @@ class Fitting:
 
     def model(self) -> nn.Module:
         """An instance that the program never makes: of its own class, or around the workload's model."""
-        assert self._completion is not None
+        if self._completion is None:
+            raise Unbound("fit", "is called on a trainer that the program does not show")
         if self._class is not None:
             return self._completion.instance(self._class, self._made())
         make: Callable[[], nn.Module] = lightning.plain_module(

@@ -1,5 +1,6 @@
 """Functions and classes that nobody wrote down: what they return, by what is done with it."""
 
+from collections.abc import Callable
 from typing import Any
 
 from torch import nn
@@ -27,6 +28,8 @@ class Makers:
     judge: Judge
     values: Values
     wrap: bool
+    lightning_module: Callable[[], nn.Module]
+    """What a Trainer fits where the program leaves it out; given once Lightning is there."""
 
     def free(self, name: str, node: Node) -> Any:
         """The object for a free name. Written in ``Resolver``."""
@@ -77,6 +80,8 @@ class Makers:
             return Source(self.loader(self.form(result)))
         if role == "loss":
             raise Unbound(name, "computes the loss in a way that is not shown")
+        if role == "lightning_model":
+            return lambda *_, **__: self.lightning_module()
         found = self.of(role, name, result)
         return lambda *_, **__: self.values.simple(role) if found is LATE else found
 

@@ -117,6 +117,7 @@ class _Binding:
             if self.analysis.constructors else None
         )  # fmt: skip
         self.fitting = Fitting(self.analysis, self.resolver, self.module)
+        self.resolver.lightning_module = lambda: self._built(self.fitting.model(), "model")
 
     def bound(self) -> Bound:
         self._environment()

@@ -197,6 +197,16 @@ def test_a_fit_of_its_own_is_no_trainers_and_the_trainers_inside_it_still_is(run
         assert (ran.outcome, ran.steps) == ("ran", 14)
 
 
+def test_a_lightning_module_of_somebody_elses_is_the_workloads(run):
+    """It is made by a class that nobody shows; a trainer that nobody shows gets one sentence."""
+    fit = "trainer = L.Trainer(max_epochs=1)\ntrainer.fit(LitModel(), train_loader)\n"
+    ran = run("import lightning as L\n" + fit)
+    unseen = run("trainer.fit(model, train_loader)\n")
+
+    assert (ran.outcome, ran.steps) == ("ran", 14)
+    assert unseen.outcome == "Unbound: `fit` is called on a trainer that the program does not show"
+
+
 def test_reports_are_the_programs_own(run):
     """What the program prints is untouched; progress bars say nothing."""
     ran = run("from tqdm import tqdm\nfor x, y in tqdm(train_loader):\n" + STEP + "print('done')\n")
