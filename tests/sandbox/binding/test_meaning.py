@@ -201,9 +201,10 @@ def test_a_lightning_module_of_somebody_elses_is_the_workloads(run):
     """It is made by a class that nobody shows; a trainer that nobody shows gets one sentence."""
     fit = "trainer = L.Trainer(max_epochs=1)\ntrainer.fit(LitModel(), train_loader)\n"
     ran = run("import lightning as L\n" + fit)
+    data = run("import lightning as L\nL.Trainer(max_epochs=1).fit(LitModel(), datamodule=dm)\n")
     unseen = run("trainer.fit(model, train_loader)\n")
 
-    assert (ran.outcome, ran.steps) == ("ran", 14)
+    assert [(r.outcome, r.steps) for r in (ran, data)] == [("ran", 14)] * 2
     assert unseen.outcome == "Unbound: `fit` is called on a trainer that the program does not show"
 
 
