@@ -1,0 +1,37 @@
+"""The pages of ``docs/`` can be found, and what they link to is there."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.report.coverage import anchors
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = [*sorted(DOCS.glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+
+
+def test_the_index_lists_every_page() -> None:
+    """One line each in ``docs/index.md``."""
+    row = re.compile(r"^\| \[[\w-]+\]\(([\w-]+\.md)\)", re.MULTILINE)
+    listed = row.findall((DOCS / "index.md").read_text())
+
+    assert sorted([*listed, "index.md"]) == sorted(page.name for page in DOCS.glob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    """To a file of this project and, where it names one, to a heading in it."""
+    assert list(broken_links(page)) == []
+
+
+def broken_links(page: Path) -> Iterator[str]:
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        name, _, heading = link.partition("#")
+        target = page.parent / name if name else page
+        if link.startswith("https://"):
+            continue
+        if not target.exists() or (heading and heading not in anchors(target.read_text())):
+            yield link
