@@ -1,0 +1,163 @@
+"""One update of a trace: its window, and what the optimizer consumed beside the true gradient.
+
+The terms are those of ``harness.domain.trace``.
+"""
+
+from harness.domain.record import Record
+from harness.domain.scenario import Objective
+
+
+class ParameterMatch(Record):
+    """One parameter's part in an update."""
+
+    name: str
+    """Name of the parameter in the workload's model."""
+    expected_norm: float
+    """Norm of its true gradient."""
+    consumed_norm: float | None
+    """Norm of what the optimizer consumed; ``None`` when it had no gradient for it (absent is not
+    zero).
+    """
+    dot: float
+    """Inner product of the two; 0 when absent."""
+
+
+class Match(Record):
+    """What the optimizer consumed, beside the true gradient under one objective."""
+
+    objective: Objective
+    """Which true gradient."""
+    expected_norm: float
+    """Its norm."""
+    consumed_norm: float
+    """Norm of the consumed gradient."""
+    cosine: float
+    """Cosine between the two; 0 where one of them is zero."""
+    relative_error: float
+    """``|consumed - true| / |true|``."""
+    direction_error: float
+    """``|consumed/|consumed| - true/|true||``: 0 when they point the same way, whatever their
+    sizes.
+    """
+    parameters: tuple[ParameterMatch, ...]
+    """The same by parameter."""
+
+    @property
+    def ratio(self) -> float:
+        """Norm of the consumed gradient over that of the true one; infinite when the true one is 0."""
+        return self.consumed_norm / self.expected_norm if self.expected_norm else float("inf")
+
+
+class MicroBatch(Record):
+    """One forward whose gradient flowed back, seen from an update."""
+
+    forward: int
+    """Id of the forward on its rank."""
+    rank: int
+    """Rank it ran on."""
+    samples: tuple[int, ...] | None
+    """Samples that entered, as indices into the rank's data; ``None`` when a row was not
+    recognised.
+    """
+    real_samples: int
+    """How many of them carry weight (padding does not)."""
+    in_window: bool
+    """Whether it belongs to this update's window; the others are of earlier windows."""
+    coefficient: float | None
+    """How much of its gradient reached the optimizer: 1 in full, 0 wiped, <1 clipped. ``None`` if
+    not separable.
+    """
+    weight: float | None
+    """Total weight that the loss gave to its samples, loss scale taken out: 1/N when the loss was
+    divided by N. ``None`` if the loss is another.
+    """
+    objective_error: float | None
+    """Relative distance of its output-gradient from a multiple of the workload's own loss; ``None``
+    if not computed.
+    """
+    loss_scale: float
+    """Loss scale in force at its backward; 1 without a scaler."""
+    autocast: str | None
+    """Element type of autocast in its forward."""
+
+
+class Update(Record):
+    """One update on one rank."""
+
+    index: int
+    """Position among the rank's updates, from 0."""
+    skipped: bool
+    """Whether a GradScaler (or a fused kernel) left the parameters alone."""
+    micro_batches: tuple[MicroBatch, ...]
+    """Its window, then those of up to two windows before; on several ranks, of all ranks."""
+    window_size: int
+    """Micro-batches of this rank in its window."""
+    short: bool
+    """Whether the window is shorter than usual because the data ended."""
+    matches: tuple[Match, ...]
+    """Consumed against true, one for each objective that could be computed; empty when the gradient
+    is not finite.
+    """
+    consumed_norm: float
+    """Norm of the consumed gradient; NaN or infinite as it was."""
+    consumed_finite: bool
+    """Whether every element was finite."""
+    unexplained: float | None
+    """Part of the consumed gradient, relative to it, that no combination of micro-batches gives."""
+    unexplained_by_parameter: float | None
+    """The same when each parameter may have a factor of its own (clipping per layer or group)."""
+    changed_after_step: float | None
+    """Relative change of the gradients between the step and the next event; a clip after the step
+    shows here.
+    """
+    late_threshold: float | None = None
+    """Smallest threshold of a clip between the step and the next event; ``None`` without one."""
+    tolerance: float
+    """Relative error that rounding can cause here (element type, number of terms)."""
+    loss_scale: float
+    """Loss scale in force when the gradients were consumed; 1 without a scaler."""
+    learning_rates: tuple[float, ...]
+    """Learning rate of every group."""
+    optimizer: str
+    """Class name."""
+    recomputed: bool = True
+    """Whether the oracle recomputed the true gradient; ``False`` where the program trains a model
+    of its own.
+    """
+    parameters_followed: bool | None
+    """Whether the new parameters follow from the old ones and the consumed gradient; ``None`` where
+    the optimizer is unknown.
+    """
+    overwritten: float = 0.0
+    """How far something else than an optimizer moved the parameters between this update and the
+    next, over how far the update did; infinite where the update did nothing.
+    """
+    parameters_finite: bool
+    """Whether all parameters were finite afterwards."""
+    rounds: float
+    """Rounds of synchronisation per parameter since the update before: reduced floating elements
+    over parameters.
+    """
+    timed: bool = False
+    """Whether the program had read a clock before it."""
+    scheduler_steps: int
+    """Scheduler steps between this update and the next (or the end)."""
+    left_over: float | None = None
+    """Norm of what was in the gradients before the window's first backward, over what that added;
+    ``None`` where it cannot be told.
+    """
+    clip_calls: tuple[str, ...]
+    """Clipping functions called in its window, with how many gradients and what they returned; they
+    explain, values decide.
+    """
+    story: tuple[str, ...] = ()
+    """What happened since the update before, in order, one line an event; for people alone."""
+
+    def match(self, objective: Objective) -> Match | None:
+        """The match under one objective, if it was computed."""
+        return next((m for m in self.matches if m.objective == objective), None)
+
+    @property
+    def window(self) -> tuple[MicroBatch, ...]:
+        """The micro-batches of this update alone."""
+        return tuple(m for m in self.micro_batches if m.in_window)
