@@ -12,6 +12,7 @@ from harness.cli import app
 from tests.fakes.bank import FakeBank
 from tests.fakes.executor import FakeExecutor
 from tests.fakes.oracle import opens
+from tests.transcripts.material import FORMAT_OF
 
 ROOT = Path(__file__).resolve().parents[1]
 ANSWERS = ROOT / "tests/material/answers"
@@ -161,6 +162,24 @@ def test_a_command_line_that_cannot_be_meant_is_exit_code_2(bank, tmp_path, opti
 
     assert (result.exit_code, result.stdout) == (2, "")
     assert sentence in result.stderr
+
+
+@pytest.mark.parametrize("name", sorted(FORMAT_OF))
+def test_every_format_goes_from_its_file_to_a_grade(bank, name):
+    """Its program is executed where it holds one; where it holds none, the reason is told."""
+    executed = []
+    file = ROOT / "tests/material/transcripts" / name
+    before = lambda candidate, *_: executed.append(candidate.program)  # noqa: E731
+
+    result = grade(bank, file, "--scenario", "alpha", "--json", before=before)
+
+    lines = objects(result)
+    codes = {line["code"] for line in lines}
+    assert codes <= {"right", "none"}
+    assert [line["error"] for line in lines if line["error"]] == []
+    assert all(line["why"] for line in lines if line["code"] == "none")
+    assert ("right" in codes) == bool(executed)
+    assert executed or name in ("anthropic-request.json", "python-broken.py")
 
 
 def test_a_stored_run_is_shown_and_judged_anew_without_executing(bank, tmp_path):
