@@ -1,5 +1,6 @@
 """Recording -> ProbeTrace: the one function that the warm oracle process serves."""
 
+import threading
 from functools import lru_cache
 
 import torch
@@ -25,7 +26,8 @@ def measure(
     """
     torch.set_num_threads(1)
     runs = [read_rank(rank.events) for rank in recording.ranks]
-    replays = [_replay(workload.model_dump_json(), rank) for rank in range(len(runs))]
+    thread = threading.get_ident()  # what is kept is written to while it is used
+    replays = [_replay(workload.model_dump_json(), rank, thread) for rank in range(len(runs))]
     traces, disagreement = measure_ranks(runs, replays)
     if expectations.measures:
         traces = tuple(map(without_rehearsals, traces, runs, replays))
@@ -49,7 +51,7 @@ def measure(
 
 
 @lru_cache(maxsize=64)
-def _replay(workload: str, rank: int) -> Replay:
+def _replay(workload: str, rank: int, thread: int) -> Replay:  # noqa: ARG001 - a key of the cache
     """Many programs are measured on one workload, and replaying changes none of what it holds."""
     return Replay(WorkloadSpec.model_validate_json(workload), rank)
 

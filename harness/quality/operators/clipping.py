@@ -134,6 +134,7 @@ OPERATORS = (
         "Nothing is clipped; the norm is only read.",
         ("clip-before-step", "clip-global-norm"),
         _with(lambda clip: _called(clip, _parameters(clip), NEVER)),
+        also=("groups-bounded",),  # where learning rates alone are a lawful answer
     ),
     Operator(
         "clip-after-step",
@@ -176,6 +177,7 @@ OPERATORS = (
         "The threshold is a thousand times too high: nothing is ever clipped.",
         ("clip-before-step", "clip-global-norm"),
         _resized("* 1000.0"),
+        also=("groups-bounded",),
     ),
     Operator(
         "clip-threshold-times-window",
