@@ -1,5 +1,8 @@
 """Batches that were handed out and whose gradient never reached an optimizer."""
 
+from collections.abc import Callable
+from functools import cache
+
 from harness.domain.recording import BatchYielded, Forward
 from harness.domain.trace import Update
 from harness.oracle.facts import RankRun
@@ -23,20 +26,26 @@ def lost_batches(
     used = _consumed_forwards(rank, updates)
     lost = at_end = handed_out = 0
     sizes = _pass_sizes(run)
+    samples_of = cache(lambda passed: replay.index.recognise(run.forwards[passed].inputs))
     for batch, forwards in _by_batch(run):
         handed_out += 1
         flowed = [f for f in forwards if f in run.forwards]
         if batch.epoch not in trained or any(f in used for f in flowed):
             continue
         size = sizes[batch.epoch]
-        if not flowed and (size < len(replay.batches) or _entered(batch, run, replay)):
+        if not flowed and (size < len(replay.batches) or _entered(batch, run, replay, samples_of)):
             continue
         lost += 1
         at_end += usual > 0 and batch.index >= size - size % usual
     return lost, at_end, handed_out
 
 
-def _entered(batch: BatchYielded, run: RankRun, replay: Replay) -> bool:
+def _entered(
+    batch: BatchYielded,
+    run: RankRun,
+    replay: Replay,
+    samples_of: Callable[[int], tuple[int, ...] | None],
+) -> bool:
     """Whether a sample of this batch entered any forward of its pass that could carry gradient.
 
     Batches may be collected first and used afterwards. Inputs that are in no data set could be it,
@@ -46,7 +55,7 @@ def _entered(batch: BatchYielded, run: RankRun, replay: Replay) -> bool:
     near = (None, batch.epoch, batch.epoch + 1)  # the next pass may begin before the last forward
     gathered = any(len(forwards) > 1 for b, forwards in _by_batch(run) if b.epoch in near)
     for passed in (f for f in run.forwards.values() if f.in_pass in near):
-        samples = replay.index.recognise(passed.inputs)
+        samples = samples_of(passed.id)
         if gathered if samples is None else not own.isdisjoint(samples):
             return True
     return False
