@@ -7,7 +7,7 @@ optimizer = torch.optim.SGD(
         {"params": list(model.head.parameters()), "lr": 2e-3, "name": "head"},
     ]
 )
-threshold = dict(backbone=1.0, head=10.0)
+threshold = dict(backbone=1.0, head=7.0)
 
 
 @optimizer.register_step_pre_hook

@@ -4,7 +4,7 @@ from torch.nn.utils import clip_grad_norm_
 
 parts = {
     "backbone": (model.backbone, torch.optim.SGD(model.backbone.parameters(), lr=1e-3), 0.2),
-    "head": (model.head, torch.optim.SGD(model.head.parameters(), lr=1e-3, momentum=0.9), 10.0),
+    "head": (model.head, torch.optim.SGD(model.head.parameters(), lr=1e-3, momentum=0.9), 7.0),
 }
 
 for x, y in train_loader:
