@@ -39,6 +39,10 @@ _SET = {
     "NUMEXPR_NUM_THREADS": "1",
     "GLOO_SOCKET_IFNAME": "lo",
     "TOKENIZERS_PARALLELISM": "false",
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "TRANSFORMERS_VERBOSITY": "error",
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",  # large pages: a fork copies 512 times fewer entries
 }
 # Only a checkout: the zygote takes the folder off its path again, and site-packages must stay
 if _ROOT.name not in ("site-packages", "dist-packages"):

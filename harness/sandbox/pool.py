@@ -106,7 +106,9 @@ class Sandbox:
     def _attempt(self, job: Job, limits: Limits, policy: JailPolicy) -> RawRecording:
         for _ in range(2):
             with contextlib.suppress(ZygoteGone):
-                return run_once(self._warm(), job, limits, policy)
+                run = run_once(self._warm(), job, limits, policy)
+                if run.began or run.timed_out:
+                    return run
         raise HarnessFault("The sandbox process died twice while running one job.")
 
     def _warm(self) -> ZygoteHandle:

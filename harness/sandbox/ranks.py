@@ -16,9 +16,9 @@ _MEETING = dt.timedelta(seconds=60)
 
 @dataclass(slots=True)
 class Barrier:
-    """Two pipes: ranks write to one, and are released when the other closes.
+    """Pipes on which ranks wait for each other, before the program runs and after it.
 
-    A candidate can find both. All it gains is that its ranks do not wait for each other.
+    A candidate can find them. All it gains is that its ranks do not wait for each other.
     """
 
     arrivals: int
@@ -29,11 +29,15 @@ class Barrier:
     """Read end, for ranks."""
     hold: int
     """Write end, for the leader; closed means released."""
+    met: int
+    """Read end, for ranks: at its end once every rank has closed the other one."""
+    meeting: int
+    """Write end, for ranks."""
 
     @classmethod
     def open(cls) -> "Barrier":
         """Make the pipes, before the ranks are forked."""
-        return cls(*os.pipe(), *os.pipe())
+        return cls(*os.pipe(), *os.pipe(), *os.pipe())
 
     def keep_rank_ends(self) -> None:
         """Close the leader's ends, in a rank."""
@@ -42,8 +46,18 @@ class Barrier:
 
     def keep_leader_ends(self) -> None:
         """Close the ranks' ends, in the leader."""
-        os.close(self.arrive)
-        os.close(self.released)
+        for end in (self.arrive, self.released, self.met, self.meeting):
+            os.close(end)
+
+    def meet(self) -> None:
+        """Wait, in a rank, until every other one is here or gone.
+
+        A program that ends at once in one rank would otherwise break a connection that another rank
+        is still making, and that would look like a fault of ours.
+        """
+        os.close(self.meeting)
+        select.select([self.met], [], [], _MEETING.total_seconds())
+        os.close(self.met)
 
     def release(self) -> None:
         """Let the ranks go."""
@@ -52,11 +66,8 @@ class Barrier:
             self.hold = -1
 
 
-def furnish(scratch: str, rank: int, size: int, seed: int) -> None:
-    """Give a rank its folder, the variables that a launcher would set, and its seeds."""
-    import numpy as np
-    import torch
-
+def furnish(scratch: str, rank: int, size: int) -> None:
+    """Give a rank its folder and the variables that a launcher would set."""
     os.chdir(scratch)
     os.environ.update(dict.fromkeys(_HOMES, scratch))
     os.environ.update(USER="user", LOGNAME="user", MASTER_ADDR="127.0.0.1", MASTER_PORT="29500")
@@ -64,6 +75,13 @@ def furnish(scratch: str, rank: int, size: int, seed: int) -> None:
     os.environ.update(WORLD_SIZE=str(size), LOCAL_WORLD_SIZE=str(size))
     sys.argv[:] = ["program.py"]
     tempfile.tempdir = None  # the zygote's answer is remembered otherwise
+
+
+def sow(seed: int) -> None:
+    """Seed every generator that a program may draw from."""
+    import numpy as np
+    import torch
+
     random.seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002 - candidates use the global generator
     torch.default_generator.manual_seed(seed)  # torch.manual_seed looks for devices: 3 ms

@@ -57,6 +57,11 @@ class RawRecording:
         return all(rank.complete for rank in self.ranks)
 
     @property
+    def began(self) -> bool:
+        """Whether every rank got as far as its jail, or said why not: before that it is our loss."""
+        return all(rank.jail is not None or rank.fault for rank in self.ranks)
+
+    @property
     def cpu_was_spent(self) -> bool:
         """Whether one processor was busy for most of the time that was granted."""
         return self.cpu_seconds >= _SPENT * min(self.wall_limit_seconds, self.cpu_limit_seconds)

@@ -1,5 +1,6 @@
-"""What runs inside the jail: bind the program, attach the probes, run it, say how it ended."""
+"""What runs inside the jail: attach the probes, bind the program, run it, say how it ended."""
 
+import functools
 import traceback
 from types import TracebackType
 
@@ -8,6 +9,7 @@ from harness.domain.workload import WorkloadSpec
 from harness.sandbox import binding
 from harness.sandbox.channel import Channel
 from harness.sandbox.job import Job
+from harness.sandbox.leader import Work
 from harness.sandbox.order import WorkOrder
 from harness.sandbox.recorder import Recorder
 from harness.workloads import build
@@ -38,12 +40,17 @@ def warm_up() -> None:
     )
 
 
-def work(job: Job, rank: int, world_size: int, channel: Channel) -> None:
-    """Run one candidate on one rank and send what happened. Returns whatever the candidate does."""
-    order = WorkOrder.model_validate_json(job.payload_json)
+def begin(channel: Channel) -> Work:
+    """Attach the probes, which needs no job; the rest is done with one."""
     recorder = Recorder(channel)
     binding.install_spellings()
     recorder.install()
+    return functools.partial(_work, recorder)
+
+
+def _work(recorder: Recorder, job: Job, rank: int, world_size: int) -> None:
+    """Run one candidate on one rank and send what happened. Returns whatever the candidate does."""
+    order = WorkOrder.model_validate_json(job.payload_json)
     try:
         bound = binding.bind(
             job.program,

@@ -1,7 +1,8 @@
 """The warm process that forks a child for each job: ``python -m harness.sandbox.zygote FD ...``.
 
-A fresh exec that never loads scenarios, references or the oracle, and never runs candidate code. It
-serves one parent over a socket and dies with it, taking every child along.
+It keeps one fork ready for the next job, which is then in the jail before the job arrives. A fresh
+exec that never loads scenarios, references or the oracle, and never runs candidate code. It serves one
+parent over a socket and dies with it, taking every child along.
 """
 
 import argparse
@@ -33,7 +34,8 @@ from harness.sandbox.control import (
 from harness.sandbox.jail import JailPlan, JailPolicy, calls
 from harness.sandbox.jail.probe import probe_machine
 from harness.sandbox.jail.readable import Readable, find_readable
-from harness.sandbox.leader import Descriptors, Work, lead
+from harness.sandbox.leader import Begin, Descriptors, lead
+from harness.sandbox.spare import Spare
 
 _DESCRIPTORS = 250  # the kernel passes 253 at once
 _HEARTBEAT = 1.0
@@ -43,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Warm up, say so, serve until the parent is gone."""
     parser = argparse.ArgumentParser(prog="harness.sandbox.zygote")
     parser.add_argument("fd", type=int, help="socket to the parent")
-    parser.add_argument("--worker", default="harness.sandbox.worker", help="module with work()")
+    parser.add_argument("--worker", default="harness.sandbox.worker", help="module with begin()")
     parser.add_argument("--folder", required=True, help="folder for scratch folders")
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
@@ -73,10 +75,11 @@ class _Run:
 class Zygote:
     """The serving loop."""
 
-    def __init__(self, parent: socket.socket, work: Work, folder: str) -> None:
+    def __init__(self, parent: socket.socket, begin: Begin, folder: str) -> None:
         self._parent = parent
         self._parent_pid = os.getppid()
-        self._work = work
+        self._begin = begin
+        self._spare: Spare | None = None
         self._folder = folder
         self._runs: dict[int, _Run] = {}
         self._readable: Readable = find_readable()
@@ -109,24 +112,42 @@ class Zygote:
 
     def _start(self, start: Start, fds: list[int]) -> None:
         given = Descriptors(job=fds[0], ledger=fds[1], ranks=tuple(fds[2:]))
-        scratch = tempfile.mkdtemp(dir=self._folder)
-        plan = JailPlan(
-            scratch=scratch,
+        run = (self._spared if start.world_size == 1 else self._forked)(start, given)
+        for fd in fds:
+            os.close(fd)
+        self._runs[start.job] = run
+        self._selector.register(run.pidfd, selectors.EVENT_READ, run)
+        self._tell(Started(start.job, run.pid))
+        if self._spare is None and start.world_size == 1:
+            self._spare = Spare.fork(self._plan(start), self._begin)
+
+    def _spared(self, start: Start, given: Descriptors) -> _Run:
+        spare, self._spare = self._spare, None
+        if spare is None:
+            return self._forked(start, given)
+        if spare.fits(start) and spare.give(given):
+            return _Run(start.job, spare.pid, os.pidfd_open(spare.pid), spare.plan.scratch)
+        _kill_group(spare.pid)
+        os.waitpid(spare.pid, 0)
+        shutil.rmtree(spare.plan.scratch, ignore_errors=True)
+        return self._forked(start, given)
+
+    def _forked(self, start: Start, given: Descriptors) -> _Run:
+        plan = self._plan(start)
+        pid = os.fork()
+        if pid == 0:
+            lead(plan, given, self._begin)
+        return _Run(start.job, pid, os.pidfd_open(pid), plan.scratch)
+
+    def _plan(self, start: Start) -> JailPlan:
+        return JailPlan(
+            scratch=tempfile.mkdtemp(dir=self._folder),
             readable=self._readable,
             limits=start.limits,
             ranks=start.world_size > 1,
             loopback=self._machine.on("loopback"),
             policy=JailPolicy(disabled=frozenset(start.disabled)),
         )
-        pid = os.fork()
-        if pid == 0:
-            lead(plan, given, self._work)
-        for fd in fds:
-            os.close(fd)
-        run = _Run(start.job, pid, os.pidfd_open(pid), scratch)
-        self._runs[start.job] = run
-        self._selector.register(run.pidfd, selectors.EVENT_READ, run)
-        self._tell(Started(start.job, pid))
 
     def _reap(self, run: _Run) -> None:
         self._selector.unregister(run.pidfd)
@@ -142,6 +163,7 @@ class Zygote:
     def _sweep(self) -> None:
         """Kill orphans that left their group: children of ours that lead no run."""
         leaders = {run.pid for run in self._runs.values()}
+        leaders |= {self._spare.pid} if self._spare else set()
         while strays := _children() - leaders:
             for pid in strays:
                 with contextlib.suppress(ProcessLookupError):
@@ -158,20 +180,21 @@ class Zygote:
         for run in self._runs.values():
             _kill_group(run.pid)
         self._runs.clear()
+        self._spare = None
         self._sweep()
         shutil.rmtree(self._folder, ignore_errors=True)
         os._exit(0)
 
 
-def _load(worker: str) -> Work:
+def _load(worker: str) -> Begin:
     warm_up.warm_up_torch()
     module = importlib.import_module(worker)
     if hasattr(module, "warm_up"):
         module.warm_up()
     warm_up.forget_path(os.environ.pop("PYTHONPATH", ""))
     warm_up.settle()
-    work: Work = module.work
-    return work
+    begin: Begin = module.begin
+    return begin
 
 
 def _kill_group(pid: int) -> None:

@@ -5,14 +5,21 @@ The program finds ``job``, ``rank``, ``world_size``, ``channel``, ``wait(seconds
 reported as ``raised`` and ``message``, and what it leaves in ``escape`` is raised out of here.
 """
 
+import functools
 import json
 import threading
 
 from harness.sandbox.channel import Channel
 from harness.sandbox.job import Job
+from harness.sandbox.leader import Work
 
 
-def work(job: Job, rank: int, world_size: int, channel: Channel) -> None:
+def begin(channel: Channel) -> Work:
+    """Nothing to prepare."""
+    return functools.partial(_work, channel)
+
+
+def _work(channel: Channel, job: Job, rank: int, world_size: int) -> None:
     """Run the program once."""
 
     def report(**facts: object) -> None:

@@ -5,5 +5,5 @@ import threading
 threading.Thread(target=threading.Event().wait, name="left-behind", daemon=True).start()
 
 
-def work(*_: object) -> None:
+def begin(*_: object) -> None:
     """Never reached."""
