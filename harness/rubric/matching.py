@@ -39,10 +39,9 @@ def shows(signal: Signal, text: str, terms: Terms, *, fault: bool) -> bool:
 def _signal(signal: Signal, reading: Reading, terms: Terms, *, fault: bool) -> Finding | None:
     own = signal.asserted if signal.asserted is not None else fault and signal.within != "code"
     for place in reading.places(signal.within):
-        if not _matches(signal.none, place, terms):
-            first = _first(signal, place, terms, own=own)
-            if first is not None:
-                return Finding(place.quote(first.start()))
+        first = _first(signal, place, terms, own=own)
+        if first is not None and not _matches(signal.none, place, terms):
+            return Finding(place.quote(first.start()))
     return None
 
 

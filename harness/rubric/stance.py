@@ -6,6 +6,7 @@ _REACH = 70  # characters before or after a match in which a negation still spea
 
 _NEGATED = re.compile(
     r"\b(?:not|never|no|none|nobody|nothing|without|avoid\w*|\w{2,6}n't|cannot|"
+    r"(?:do|does|did|is|are|was|wo|ca|would|should|could|have|has|need)nt|"
     r"instead of|rather than|resist\w*|refrain\w*|hardly|rarely|against|stop|"
     r"refus\w+|unless|far from|nor|neither)\b",
     re.IGNORECASE,
@@ -22,13 +23,18 @@ _TAKEN_BACK = re.compile(
     r"wouldn't|changes nothing|no (?:effect|difference|help|good|use)|pointless|useless|futile|"
     r"(?:is|are|be|'s) (?:the )?(?:wrong|worse|unnecessary|needless|harmful)|"
     r"mistake|misses|defeats|over-?engineer\w*|overkill|superfluous|not worth|isn't worth|"
-    r"does nothing|only hides?|hides the)\b",
+    r"(?:does|solves?|fixes|cures?|repairs?|gains?) (?:you )?nothing|hides the|"
+    r"(?:only|merely|just) (?:hides?|masks?|postpones?|delays?|treats?|papers?)|"
+    r"leaves? you (?:exposed|unprotected)|bad (?:deal|bargain)|"
+    r"(?:buys|wins|saves) you (?:almost |next to )?(?:nothing|little))\b",
     re.IGNORECASE,
 )
 _ASCRIBED = re.compile(
     r"\b(?:you (?:might|may|could) (?:think|believe|say|argue|be tempted|feel|expect|assume|"
     r"conclude)|tempt(?:ed|ing|ation)|people (?:say|think|claim)|"
     r"some(?:one|body|times)? (?:say|claim|think|suggest|argue)\w*|"
+    r"(?:some|someone|somebody|people|others|many|they) (?:will|would|might|may|could) (?:\w+ )?"
+    r"(?:say|claim|tell|reply|argue|object|advise|suggest|insist|think)|understandable|"
     r"(?:often|sometimes) (?:said|claimed)|the (?:claim|argument|belief|myth|notion|worry|"
     r"temptation|excuse|intuition|objection)\b|sounds? (?:like|reasonable|plausible|thorough|safe)|"
     r"if you (?:insist|really|must)|myth|misconception|what if|"

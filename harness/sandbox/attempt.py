@@ -51,20 +51,20 @@ def run_once(zygote: ZygoteHandle, job: Job, limits: Limits, policy: JailPolicy)
     with contextlib.ExitStack() as stack:
         streams, run = _hand_over(stack, zygote, job, limits, policy)
         in_time = _drain(streams, began + limits.wall_seconds)
-        corrupt = any(stream.reader.corrupt for stream in streams)
-        exited = None if corrupt else run.wait(began + limits.wall_seconds - time.monotonic())
-        timed_out = not in_time or (exited is None and not corrupt)
-        if exited is None:
-            exited = _end(zygote, run, streams)
+        endings = [stream.reader.finish() for stream in streams]
+        exited, late = None, not in_time
+        # Books that are closed leave nothing to wait for: taking apart a process takes longer.
+        if not all(ending.complete for ending in endings[-job.world_size :]):
+            exited, late = _await_end(zygote, run, streams, began + limits.wall_seconds, late=late)
     wall = time.monotonic() - began
     ranks = _ranks(streams, exited)
     return RawRecording(
         ranks=ranks,
         wall_seconds=wall,
-        cpu_seconds=exited.cpu_seconds,
+        cpu_seconds=exited.cpu_seconds if exited is not None else None,
         wall_limit_seconds=limits.wall_seconds,
         cpu_limit_seconds=limits.cpu_seconds,
-        timed_out=timed_out or any(rank.signal == signal.SIGXCPU for rank in ranks),
+        timed_out=late or any(rank.signal == signal.SIGXCPU for rank in ranks),
         traffic_bytes=_traffic(streams[0].frames),
         attempts=1,
     )
@@ -106,6 +106,16 @@ def _drain(streams: list[_Stream], deadline: float) -> bool:
     return True
 
 
+def _await_end(
+    zygote: ZygoteHandle, run: RunHandle, streams: list[_Stream], deadline: float, *, late: bool
+) -> tuple[Exited, bool]:
+    """How the leader ended, and whether the clock ended it."""
+    corrupt = any(stream.reader.corrupt for stream in streams)
+    exited = None if corrupt else run.wait(deadline - time.monotonic())
+    late = late or (exited is None and not corrupt)
+    return exited or _end(zygote, run, streams), late
+
+
 def _end(zygote: ZygoteHandle, run: RunHandle, streams: list[_Stream]) -> Exited:
     run.kill()
     exited = run.wait(_GRACE)
@@ -116,9 +126,10 @@ def _end(zygote: ZygoteHandle, run: RunHandle, streams: list[_Stream]) -> Exited
     return exited
 
 
-def _ranks(streams: list[_Stream], exited: Exited) -> tuple[RawRank, ...]:
+def _ranks(streams: list[_Stream], exited: Exited | None) -> tuple[RawRank, ...]:
     ledger, *channels = streams
-    statuses = {0: exited.status} if len(channels) == 1 else _statuses(ledger.frames)
+    alone = {0: exited.status} if exited is not None else {}
+    statuses = alone if len(channels) == 1 else _statuses(ledger.frames)
     return tuple(_rank(rank, stream, statuses.get(rank)) for rank, stream in enumerate(channels))
 
 

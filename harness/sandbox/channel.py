@@ -5,6 +5,7 @@ of a pipe: whoever holds the write end of a pipe can open it for reading through
 and so unsay what was already sent.
 """
 
+import contextlib
 import json
 import math
 import os
@@ -58,6 +59,12 @@ class Channel:
         with self._lock:
             self.send(CLOSED, {"count": self._count})
             self._closed = True  # a thread that the program left behind may still print
+
+    def close(self) -> None:
+        """Close the books and hang up, so that whoever listens need not wait for the process's end."""
+        self.close_books()
+        with contextlib.suppress(OSError):  # the program found it and closed it
+            os.close(self._fd)
 
     def _drain(self) -> None:
         self._writing = True

@@ -102,7 +102,6 @@ def _recording(probe: str, found: raw.RawRecording) -> Recording:
         timed_out=found.timed_out,
         ours=ours,
         wall_seconds=found.wall_seconds,
-        cpu_seconds=found.cpu_seconds,
         traffic_bytes=found.traffic_bytes,
     )
 

@@ -102,7 +102,7 @@ class ZygoteHandle:
         self._folder = tempfile.mkdtemp(prefix="run-")
         self._numbers = itertools.count(1)
         self._runs: dict[int, RunHandle] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._gone = False
         self._socket, child = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with child, tempfile.TemporaryFile() as log:
@@ -141,6 +141,11 @@ class ZygoteHandle:
         except OSError as error:
             raise ZygoteGone from error
         return run
+
+    def settle(self, seconds: float) -> bool:
+        """Wait until no process of any run is left; ``False`` when that takes longer."""
+        with self._lock:
+            return self._lock.wait_for(lambda: not self._runs, seconds)
 
     def tell(self, message: Message) -> None:
         """Send a message; a dead zygote needs none."""
@@ -200,6 +205,7 @@ class ZygoteHandle:
         with self._lock:
             done = isinstance(message, Exited)
             run = self._runs.pop(message.job, None) if done else self._runs.get(message.job)
+            self._lock.notify_all()
         if run is not None:
             run.note(message)
 

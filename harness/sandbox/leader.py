@@ -124,7 +124,7 @@ def _run_rank(
         guards += (seal(plan, guards),)
         channel.send("jail", JailReport(guards).to_json())
         work(job, seat.rank, size)
-        channel.close_books()
+        channel.close()
     except BaseException:  # noqa: BLE001 - work() catches what candidates raise: this is ours
         channel.send("fault", {"text": traceback.format_exc()})
         os._exit(FAULT)
@@ -154,7 +154,7 @@ def _lead_ranks(
     _watch(pids, barrier, ledger)
     if JailReport(guards).on("network-namespace"):  # a loopback of their own: no rank can lower it
         ledger.send("traffic", {"bytes": loopback_bytes()})
-    ledger.close_books()
+    ledger.close()
     os._exit(0)
 
 

@@ -69,6 +69,10 @@ class Sandbox:
         """
         return self._threads.submit(self._run, job, limits or Limits(), policy or JailPolicy())
 
+    def settle(self, seconds: float = 5.0) -> bool:
+        """Wait until nothing is left of any job: books are closed a moment before their process."""
+        return self._warm().settle(seconds)
+
     def machine(self) -> JailReport:
         """Say which guards this machine offers, found out by putting all of them up once."""
         return self._warm().machine

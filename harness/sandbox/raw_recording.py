@@ -38,8 +38,10 @@ class RawRecording:
     """In order."""
     wall_seconds: float
     """From the request to the exit of the last process."""
-    cpu_seconds: float
-    """Processor time of all processes together."""
+    cpu_seconds: float | None
+    """Processor time of all processes together; ``None`` where the books were closed before
+    anybody saw them end.
+    """
     wall_limit_seconds: float
     """After which it would have been killed."""
     cpu_limit_seconds: float
@@ -64,7 +66,9 @@ class RawRecording:
     @property
     def cpu_was_spent(self) -> bool:
         """Whether one processor was busy for most of the time that was granted."""
-        return self.cpu_seconds >= _SPENT * min(self.wall_limit_seconds, self.cpu_limit_seconds)
+        return (self.cpu_seconds or 0.0) >= _SPENT * min(
+            self.wall_limit_seconds, self.cpu_limit_seconds
+        )
 
     @property
     def inconclusive_timeout(self) -> bool:

@@ -82,3 +82,9 @@ def test_gaps_are_bounded_spaces_are_any_white_space_and_words_match_from_their_
     assert not compiled("clip ... step", {}).search("clip " + "x" * 100 + " step")
     assert not compiled("clip .. step", {}).search("clip it. Then step")
     assert not compiled("clip", {}).search("eclipse")
+
+
+def test_a_lone_nt_is_any_word_that_ends_so_and_the_apostrophe_may_be_missing():
+    for text in ("It doesn't matter.", "It doesnt matter.", "It does not matter."):
+        assert compiled("(?:not|n't) matter", {}).search(text), text
+    assert not compiled("(?:not|n't) matter", {}).search("What I want matters.")

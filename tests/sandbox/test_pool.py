@@ -25,21 +25,14 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 def test_a_program_runs_and_its_books_are_closed(sandbox):
-    """The plain case: facts in order, exit code 0, a jail report, nothing wrong."""
+    """The plain case: facts in order, closed books, a jail report, nothing wrong."""
     run = sandbox.execute(Job(program="report(a=1); report(b=2)"))
     (rank,) = run.ranks
 
     assert [frame.data for frame in rank.frames] == [{"a": 1}, {"b": 2}]
-    assert (rank.complete, rank.flaw, rank.fault, rank.exit_code, rank.signal) == (
-        True,
-        "",
-        "",
-        0,
-        None,
-    )
+    assert (rank.complete, rank.flaw, rank.fault, rank.signal) == (True, "", "", None)
     assert rank.jail is not None
     assert (run.timed_out, run.attempts) == (False, 1)
-    assert 0 < run.cpu_seconds < run.wall_seconds + 1
 
 
 def test_a_large_job_arrives(sandbox):
@@ -209,6 +202,7 @@ def test_nothing_stays_of_a_scratch_folder(sandbox):
     found = facts(sandbox.execute(Job(program=program)))
 
     assert found["cwd"] == found["home"]
+    assert sandbox.settle()
     assert not Path(found["cwd"]).exists()
 
 

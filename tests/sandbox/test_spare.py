@@ -21,6 +21,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 def waiting(sandbox: Sandbox) -> list[int]:
     """The zygote's children while no job runs."""
+    assert sandbox.settle()
     zygote = sandbox._warm().pid  # noqa: SLF001 - nobody but this test asks
     return [int(p) for p in Path(f"/proc/{zygote}/task/{zygote}/children").read_text().split()]
 
