@@ -14,6 +14,7 @@ from harness.sandbox.jail.report import JailPolicy, JailReport
 from harness.sandbox.job import Job, Limits
 from harness.sandbox.launcher import RunHandle, ZygoteGone, ZygoteHandle
 from harness.sandbox.raw_recording import RawRank, RawRecording
+from harness.sandbox.warm_up import frameworks_of
 
 _CHUNK = 1 << 18
 _LEDGER_BYTES = 1 << 20
@@ -47,9 +48,10 @@ def run_once(zygote: ZygoteHandle, job: Job, limits: Limits, policy: JailPolicy)
     Raises:
         ZygoteGone: the zygote died meanwhile.
     """
-    began = time.monotonic()
     with contextlib.ExitStack() as stack:
         streams, run = _hand_over(stack, zygote, job, limits, policy)
+        run.await_start()
+        began = time.monotonic()
         in_time = _drain(streams, began + limits.wall_seconds)
         endings = [stream.reader.finish() for stream in streams]
         exited, late = None, not in_time
@@ -86,7 +88,8 @@ def _hand_over(
             frame = min(size, ChannelLimits().frame_bytes)
             reader = FrameReader(ChannelLimits(total_bytes=size, frame_bytes=frame))
             streams.append(_Stream(mine, reader))
-        return streams, zygote.start(limits, policy.disabled, fds)
+        needed = frameworks_of(job.program)
+        return streams, zygote.start(limits, policy.disabled, fds, needed)
 
 
 def _drain(streams: list[_Stream], deadline: float) -> bool:

@@ -28,6 +28,8 @@ class Start:
     """How much it may use."""
     disabled: tuple[GuardName, ...]
     """Guards that a test switched off."""
+    frameworks: tuple[str, ...] = ()
+    """Packages that the program seems to use (``warm_up.FRAMEWORKS``)."""
 
 
 @dataclass(frozen=True, slots=True)

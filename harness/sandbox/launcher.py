@@ -61,6 +61,7 @@ class RunHandle:
         self._zygote = zygote
         self._job = job
         self._exits: queue.SimpleQueue[Exited | None] = queue.SimpleQueue()
+        self._begun = threading.Event()
         self.pid: int | None = None
         """The leader, once it was forked."""
 
@@ -70,6 +71,16 @@ class RunHandle:
             self.pid = message.pid
         elif message is None or isinstance(message, Exited):
             self._exits.put(message)
+        self._begun.set()
+
+    def await_start(self) -> None:
+        """Wait until there is a process: the zygote may first import what the program needs.
+
+        Raises:
+            ZygoteGone: there will be none.
+        """
+        if not self._begun.wait(_WARM_UP_SECONDS) or self.pid is None:
+            raise ZygoteGone
 
     def kill(self) -> None:
         """Have every process of the run killed."""
@@ -123,7 +134,11 @@ class ZygoteHandle:
         return self._process.pid
 
     def start(
-        self, limits: Limits, disabled: frozenset[GuardName], fds: Sequence[int]
+        self,
+        limits: Limits,
+        disabled: frozenset[GuardName],
+        fds: Sequence[int],
+        frameworks: tuple[str, ...] = (),
     ) -> RunHandle:
         """Have a job run; ``fds`` are the job, the leader's channel and the ranks' channels.
 
@@ -135,9 +150,9 @@ class ZygoteHandle:
                 raise ZygoteGone
             job = next(self._numbers)
             run = self._runs[job] = RunHandle(self, job)
-        message = Codec.encode(Start(job, len(fds) - 2, limits, tuple(sorted(disabled))))
+        start = Start(job, len(fds) - 2, limits, tuple(sorted(disabled)), frameworks)
         try:
-            socket.send_fds(self._socket, [message], list(fds))
+            socket.send_fds(self._socket, [Codec.encode(start)], list(fds))
         except OSError as error:
             raise ZygoteGone from error
         return run

@@ -37,7 +37,7 @@ class RawRecording:
     ranks: tuple[RawRank, ...]
     """In order."""
     wall_seconds: float
-    """From the request to the exit of the last process."""
+    """From the fork to the exit of the last process."""
     cpu_seconds: float | None
     """Processor time of all processes together; ``None`` where the books were closed before
     anybody saw them end.

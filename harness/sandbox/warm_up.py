@@ -1,8 +1,11 @@
 """Everything that a first training step loads lazily, done once before any fork."""
 
+import contextlib
 import gc
+import importlib
 import importlib.util
 import os
+import re
 import sys
 import threading
 
@@ -11,14 +14,41 @@ class StillThreaded(RuntimeError):
     """A thread is alive after the warm-up: a fork would lose it, and whoever waits for it hangs."""
 
 
+FRAMEWORKS = {
+    "lightning": "lightning",
+    "pytorch_lightning": "pytorch_lightning",  # another module tree, not an alias of the former
+    "accelerate": "accelerate.data_loader",
+    "transformers": "transformers.trainer",
+}
+"""What to import for programs that name a package. Each takes a second or more, and its pages make every
+fork slower, so nobody pays who does not need it.
+"""
+
+_WORDS = {
+    "lightning": re.compile(r"\blightning\b|Lightning|\bFabric\b|\bL\.|\bTrainer\b"),
+    "pytorch_lightning": re.compile(r"\bpytorch_lightning\b|\bpl\."),
+    "accelerate": re.compile(r"\baccelerate\b|\bAccelerator\b"),
+    "transformers": re.compile(r"\btransformers\b|\bTrainingArguments\b"),
+}
+
+
+def frameworks_of(program: str) -> tuple[str, ...]:
+    """The packages that a program seems to use. One too many costs time, one too few a little more."""
+    return tuple(name for name, words in _WORDS.items() if words.search(program))
+
+
+def import_framework(name: str) -> None:
+    """Import what programs need of a package, where it is installed."""
+    with contextlib.suppress(ImportError):  # absent or broken: the program will meet it itself
+        importlib.import_module(FRAMEWORKS[name])
+
+
 def warm_up_torch() -> None:
-    """Import torch and Lightning and take one step of each kind that candidates will take."""
+    """Import torch and take one step of each kind that candidates will take."""
     import torch
 
     torch.set_num_threads(1)  # before the first operation, or forked children hang in OpenMP
     torch.set_num_interop_threads(1)
-    import lightning  # noqa: F401 - half a second that children then do not pay
-    import pytorch_lightning  # noqa: F401 - another module tree, not an alias of the one above
     import torch._dynamo  # the first DistributedDataParallel would load it
 
     torch.manual_seed(0)

@@ -15,7 +15,7 @@ import signal
 import socket
 import tempfile
 import traceback
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -80,6 +80,7 @@ class Zygote:
         self._parent_pid = os.getppid()
         self._begin = begin
         self._spare: Spare | None = None
+        self._imported: set[str] = set()
         self._folder = folder
         self._runs: dict[int, _Run] = {}
         self._readable: Readable = find_readable()
@@ -111,6 +112,7 @@ class Zygote:
         return True
 
     def _start(self, start: Start, fds: list[int]) -> None:
+        self._import(start.frameworks)
         given = Descriptors(job=fds[0], ledger=fds[1], ranks=tuple(fds[2:]))
         run = (self._spared if start.world_size == 1 else self._forked)(start, given)
         for fd in fds:
@@ -121,16 +123,30 @@ class Zygote:
         if self._spare is None and start.world_size == 1:
             self._spare = Spare.fork(self._plan(start), self._begin)
 
+    def _import(self, frameworks: Collection[str]) -> None:
+        """What a program needs is imported once, before its fork, and stays for those after it."""
+        new = set(frameworks) - self._imported
+        if new:
+            self._discard_spare()
+            for name in sorted(new):
+                warm_up.import_framework(name)
+            warm_up.settle()
+            self._imported |= new
+
     def _spared(self, start: Start, given: Descriptors) -> _Run:
-        spare, self._spare = self._spare, None
-        if spare is None:
-            return self._forked(start, given)
-        if spare.fits(start) and spare.give(given):
+        spare = self._spare
+        if spare is not None and spare.fits(start) and spare.give(given):
+            self._spare = None
             return _Run(start.job, spare.pid, os.pidfd_open(spare.pid), spare.plan.scratch)
-        _kill_group(spare.pid)
-        os.waitpid(spare.pid, 0)
-        shutil.rmtree(spare.plan.scratch, ignore_errors=True)
+        self._discard_spare()
         return self._forked(start, given)
+
+    def _discard_spare(self) -> None:
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            _kill_group(spare.pid)
+            os.waitpid(spare.pid, 0)
+            shutil.rmtree(spare.plan.scratch, ignore_errors=True)
 
     def _forked(self, start: Start, given: Descriptors) -> _Run:
         plan = self._plan(start)

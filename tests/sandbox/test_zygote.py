@@ -89,6 +89,16 @@ def test_a_first_step_loads_nothing_new(sandbox):
     assert found == {"new": []}
 
 
+def test_frameworks_are_there_for_programs_that_name_them_and_cost_nobody_else():
+    """Lightning takes a second to import, and its pages make every fork slower."""
+    loaded = "import sys\nreport(found={found} in sys.modules)"
+    plain, naming = (loaded.format(found=f) for f in ("'light' 'ning'", "'lightning'"))
+    with Sandbox(worker="tests.fakes.exec_worker", parallel=1) as fresh:
+        found = [facts(fresh.execute(Job(program=p)))["found"] for p in (plain, naming, plain)]
+
+    assert found == [False, True, True]
+
+
 def test_a_worker_that_cannot_be_imported_is_a_fault_with_its_reason():
     """Not a hang, and not the candidate's fault."""
     with (
