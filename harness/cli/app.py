@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from harness import __version__
-from harness.domain.errors import UserError
+from harness.domain.errors import UsageError, UserError
 from harness.domain.outcome import Fault
 from harness.domain.scenario import Bank
 from harness.report.console import Output
@@ -66,6 +66,7 @@ OutOption = Annotated[
         "--out", metavar="RUN", help="Store the run here, or go on with it.", show_default=False
     ),
 ]
+SeedOption = Annotated[int, typer.Option(min=0, help="Added to every workload's seed.")]
 StrictOption = Annotated[
     bool, typer.Option("--strict", help="Exit code 4 where something could not be told.")
 ]
@@ -103,6 +104,24 @@ def load(folder: Path | None) -> Bank:
     from harness.scenarios import default_bank, load_bank
 
     return load_bank(folder if folder is not None else default_bank())
+
+
+def only_runnable(bank: Bank) -> Bank:
+    """Without the scenarios that need a package which is not here; standard error says which.
+
+    Raises:
+        UsageError: none is left.
+    """
+    from harness.report.words import sentences_not_run
+    from harness.scenarios.availability import runnable
+
+    here, left_out = runnable(bank)
+    sentences = sentences_not_run(left_out)
+    if not here.scenarios:
+        raise UsageError("; ".join(sentences))
+    for sentence in sentences:
+        Output(stderr=True).text(f"harness: {sentence}")
+    return here
 
 
 def print_faults(faults: Sequence[Fault], *, all_traces: bool) -> None:

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
 
 from harness.cli.app import print_faults
 from harness.cli.stored import print_count, printing, stored
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
 
 ASKED_AT_ONCE = 8
 
+Delivery = Literal["system", "tool", "none"]
+DeliveryOption = Annotated[Delivery, typer.Option(help="How the skill reaches the agent.")]
+TrialsOption = Annotated[int, typer.Option(min=1, help="Answers to each question.")]
+
 
 @dataclass(frozen=True, slots=True)
 class Ask:
@@ -28,7 +34,7 @@ class Ask:
     """Who."""
     skill: Path | None
     """Folder of the skill."""
-    delivery: Literal["system", "tool", "none"]
+    delivery: Delivery
     """How the skill reaches the agent."""
     trials: int
     """How often each question is asked."""

@@ -1,7 +1,7 @@
 """``run``, ``list`` and ``show``: the bank against itself, and what is in it."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -12,20 +12,36 @@ from harness.cli.app import (
     JudgeOption,
     OutOption,
     PlainOption,
+    SeedOption,
     SuiteOption,
     VerboseOption,
     app,
     cores,
     load,
+    only_runnable,
     print_faults,
 )
-from harness.cli.asking import Ask, Shown, ask
+from harness.cli.asking import Ask, DeliveryOption, Shown, TrialsOption, ask
 from harness.cli.stored import printing, stored
 from harness.domain.errors import UsageError
 from harness.domain.outcome import Outcome
 from harness.domain.stored import Told
 from harness.report.console import Output, progress_bar
 from harness.store import RunFolder, is_run
+
+AgentOption = Annotated[
+    str | None,
+    typer.Option(
+        "--agent",
+        metavar="A",
+        help="Ask this agent instead: anthropic:MODEL, command:'...', replay:DIR.",
+        show_default=False,
+    ),
+]
+SkillOption = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="The skill that the agent is given.", show_default=False),
+]
 
 
 @app.command()
@@ -37,29 +53,16 @@ def run(
     ] = "all",
     suite: SuiteOption = None,
     bank: BankOption = None,
-    seed: Annotated[int, typer.Option(min=0, help="Added to every workload's seed.")] = 0,
+    seed: SeedOption = 0,
     jobs: JobsOption = None,
     out: OutOption = None,
     as_json: JsonOption = False,
     plain: PlainOption = False,
     verbose: VerboseOption = False,
-    agent: Annotated[
-        str | None,
-        typer.Option(
-            "--agent",
-            metavar="A",
-            help="Ask this agent instead: anthropic:MODEL, command:'...', replay:DIR.",
-            show_default=False,
-        ),
-    ] = None,
-    skill: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="The skill that the agent is given.", show_default=False),
-    ] = None,
-    delivery: Annotated[
-        Literal["system", "tool", "none"], typer.Option(help="How the skill reaches the agent.")
-    ] = "system",
-    trials: Annotated[int, typer.Option(min=1, help="Answers to each question.")] = 1,
+    agent: AgentOption = None,
+    skill: SkillOption = None,
+    delivery: DeliveryOption = "system",
+    trials: TrialsOption = 1,
     max_cost: Annotated[
         float | None, typer.Option(min=0.0, metavar="USD", help="Stop before.", show_default=False)
     ] = None,
@@ -78,7 +81,8 @@ def run(
     if agent is not None:
         asked = Ask(agent, skill, delivery, trials, max_cost, judge, seed, cores(jobs), plan)
         shown = Shown(as_json, plain, verbose)
-        raise typer.Exit(ask(asked, chosen, out, shown, context.obj or jail_and_oracle))
+        here = only_runnable(chosen)
+        raise typer.Exit(ask(asked, here, out, shown, context.obj or jail_and_oracle))
     if skill is not None or plan or max_cost is not None or trials > 1:
         raise UsageError(
             "--skill, --trials, --max-cost and --plan are about asking: name an --agent"
@@ -87,7 +91,8 @@ def run(
     with stored(out, "bank", chosen, seed=seed) as run_folder, progress_bar(errors) as watch:
         settings = Settings(seed=seed, jobs=cores(jobs), watch=watch, run=run_folder)
         outcome = run_bank(chosen, settings, context.obj or jail_and_oracle)
-    _print_run(outcome, asked=len(chosen.scenarios), as_json=as_json, plain=plain, verbose=verbose)
+    count = len(chosen.scenarios) - len(outcome.run.not_run)
+    _print_run(outcome, asked=count, as_json=as_json, plain=plain, verbose=verbose)
     raise typer.Exit(outcome.exit_code)
 
 
@@ -97,10 +102,14 @@ def list_scenarios(
 ) -> None:
     """List the scenarios of the bank."""
     from harness.report.scenario import render_list
+    from harness.report.words import sentences_not_run
+    from harness.scenarios.availability import runnable
     from harness.scenarios.selection import select
 
-    output = Output(plain=plain)
-    output.show(render_list(select(load(bank), suite=suite), plain=output.plain))
+    output, chosen = Output(plain=plain), select(load(bank), suite=suite)
+    output.show(render_list(chosen, plain=output.plain))
+    for sentence in sentences_not_run(runnable(chosen)[1]):
+        output.text(sentence)
 
 
 @app.command()

@@ -16,13 +16,15 @@ from harness.cli.app import (
     JsonOption,
     JudgeOption,
     PlainOption,
+    SeedOption,
     SuiteOption,
     app,
     cores,
     load,
+    only_runnable,
     print_faults,
 )
-from harness.cli.asking import Ask, ask_and_store
+from harness.cli.asking import Ask, DeliveryOption, TrialsOption, ask_and_store
 from harness.domain.comparison import Arm, Comparison
 from harness.domain.errors import UsageError
 from harness.domain.instruments import OpenInstruments
@@ -32,6 +34,29 @@ from harness.report.console import Output
 from harness.store import RunFolder
 
 INTERRUPTED = 130
+MARGIN = Rules().margin
+
+MarginOption = Annotated[
+    float, typer.Option(min=0.01, max=0.99, help="The loss that the gate has to rule out.")
+]
+AllowOption = Annotated[
+    bool, typer.Option("--allow", help="Compare what is not comparable, with a warning.")
+]
+PlanOption = Annotated[bool, typer.Option("--plan", help="Say what could be seen; ask nothing.")]
+AaOption = Annotated[
+    bool, typer.Option("--aa", help="The instrument against itself: how often it errs.")
+]
+GateOption = Annotated[
+    bool, typer.Option("--gate", help="Exit code 0 not worse, 1 worse, 4 cannot tell.")
+]
+ArmsOption = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Store an arm in each folder below.", show_default=False),
+]
+SkillsOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="DIR|none", help="Instead of runs: skills to ask with, old first."),
+]
 
 
 @app.command()
@@ -41,43 +66,25 @@ def compare(
         list[Path] | None, typer.Argument(metavar="[RUN_A RUN_B]", help="Stored runs, old first.")
     ] = None,
     *,
-    skill: Annotated[
-        list[str] | None,
-        typer.Option(metavar="DIR|none", help="Instead of runs: skills to ask with, old first."),
-    ] = None,
+    skill: SkillsOption = None,
     agent: Annotated[
         str | None, typer.Option("--agent", metavar="A", help="Who is asked.", show_default=False)
     ] = None,
-    delivery: Annotated[
-        Literal["system", "tool", "none"], typer.Option(help="How the skill reaches the agent.")
-    ] = "system",
-    trials: Annotated[int, typer.Option(min=1, help="Answers to each question.")] = 3,
+    delivery: DeliveryOption = "system",
+    trials: TrialsOption = 3,
     max_cost: Annotated[
         float | None, typer.Option(min=0.0, metavar="USD", help="For each arm.", show_default=False)
     ] = None,
     judge: JudgeOption = "lexical",
-    margin: Annotated[
-        float, typer.Option(min=0.01, max=0.99, help="The loss that the gate has to rule out.")
-    ] = Rules().margin,
-    allow: Annotated[
-        bool, typer.Option("--allow", help="Compare what is not comparable, with a warning.")
-    ] = False,
-    gate: Annotated[
-        bool, typer.Option("--gate", help="Exit code 0 not worse, 1 worse, 4 cannot tell.")
-    ] = False,
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Say what could be seen; ask nothing.")
-    ] = False,
-    aa: Annotated[
-        bool, typer.Option("--aa", help="The instrument against itself: how often it errs.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Store an arm in each folder below.", show_default=False),
-    ] = None,
+    margin: MarginOption = MARGIN,
+    allow: AllowOption = False,
+    gate: GateOption = False,
+    plan: PlanOption = False,
+    aa: AaOption = False,
+    out: ArmsOption = None,
     suite: SuiteOption = None,
     bank: BankOption = None,
-    seed: Annotated[int, typer.Option(min=0, help="Added to every workload's seed.")] = 0,
+    seed: SeedOption = 0,
     jobs: JobsOption = None,
     as_json: JsonOption = False,
     plain: PlainOption = False,
@@ -96,7 +103,7 @@ def compare(
     elif agent is not None and skill:
         common = Ask(agent, None, delivery, trials, max_cost, judge, seed, cores(jobs))
         arms = _arms(common, skill, aa=aa)
-        chosen = select(load(bank), suite=suite)
+        chosen = only_runnable(select(load(bank), suite=suite))
         with _asked(arms, chosen, out, context.obj or jail_and_oracle) as folders:
             code = shown.runs(folders, aa=False)
     else:

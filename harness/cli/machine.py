@@ -4,13 +4,15 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
+from importlib.util import find_spec
 
 import typer
 
 from harness.cli.app import JsonOption, PlainOption, app
 from harness.domain.errors import CannotExecuteHere, HarnessFault
 from harness.domain.machine import Machine, Offer
+from harness.domain.packages import EXTRA_OF, how_to_get
 from harness.report.console import Output
 
 
@@ -62,11 +64,12 @@ def _extras() -> Iterator[Offer]:
     said = "set" if key else "ANTHROPIC_API_KEY is not set: models cannot be asked; all else works"
     yield Offer(name="key", have="yes" if key else "no", detail=said)
     yield _package("zstandard", without="archived Inspect logs (.eval) cannot be read")
+    for package in EXTRA_OF:
+        yield _package(package, without=f"what trains with it is not run: {how_to_get([package])}")
 
 
 def _package(name: str, without: str, *, needed: bool = False) -> Offer:
-    try:
+    if find_spec(name) is not None:
         return Offer(name=name, have="yes", detail=version(name))
-    except PackageNotFoundError:
-        said = f"not installed: {without}"
-        return Offer(name=name, have="no" if needed else "partly", detail=said)
+    said = f"not installed: {without}"
+    return Offer(name=name, have="no" if needed else "partly", detail=said)
