@@ -8,10 +8,11 @@ ARGS    ?=
 VENV      := .venv
 BIN       := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+EXTRAS    := $(VENV)/.extras
 PIP       := $(BIN)/python -m pip --quiet --quiet --no-input --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full check lint format bench quality kill-matrix docs clean
+.PHONY: help run test test-full check lint format bench quality kill-matrix docs extras clean
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,10 +22,10 @@ help: ## list the targets
 run: $(INSTALLED) ## the bank checks itself: every posted loop and every fix, on real torch
 	@exec $(BIN)/python -m harness run --scenario all $(ARGS)
 
-test: $(INSTALLED) ## the whole suite, with what pip brings (WORKERS=0: one process)
+test: $(EXTRAS) ## the whole suite, with what pip brings (WORKERS=0: one process)
 	@exec $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadfile $(ARGS)
 
-test-full: $(INSTALLED) ## the same and what needs more; here nothing may be skipped
+test-full: $(EXTRAS) ## the same and what needs more; here nothing may be skipped
 	@exec $(BIN)/python -m pytest --full --numprocesses $(WORKERS) --maxprocesses 8 --dist loadfile $(ARGS)
 
 check: lint test ## everything that has to be green: format, ruff, mypy, import rule, tests
@@ -45,10 +46,10 @@ format: $(INSTALLED) ## rewrite the code in its one format, with ruff's safe fix
 bench: $(INSTALLED) ## the numbers, beside what a user would do instead
 	@exec $(BIN)/python -m benchmarks $(ARGS)
 
-quality: $(INSTALLED) ## judge the judge: wrong loops, right loops, cheats (minutes)
+quality: $(EXTRAS) ## judge the judge: wrong loops, right loops, cheats (minutes)
 	@exec $(BIN)/python -m harness quality $(ARGS)
 
-kill-matrix: $(INSTALLED) ## the same, and write docs/kill-matrix.md
+kill-matrix: $(EXTRAS) ## the same, and write docs/kill-matrix.md
 	@exec $(BIN)/python -m harness quality --matrix docs/kill-matrix.md $(ARGS)
 
 docs: $(INSTALLED) ## write the pages that are generated from the code
@@ -56,6 +57,8 @@ docs: $(INSTALLED) ## write the pages that are generated from the code
 	@$(BIN)/python -m harness.report.coverage_page > docs/coverage.md
 	@$(BIN)/python -m harness.report.schemas docs/schema
 	@$(BIN)/python -m harness.report.tree_page README.md
+
+extras: $(EXTRAS) ## install what some scenarios train with: Hugging Face's Trainer and Accelerate
 
 clean: ## remove caches and build output (rm -r .venv as well to start from nothing)
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
@@ -73,5 +76,13 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@echo 'installing pinned packages into .venv (once; torch is large)...' >&2
 	@$(PIP) install --constraint constraints.txt hatchling && \
 	  $(PIP) install --constraint constraints.txt --no-build-isolation --editable '.[dev]' || \
+	  { echo 'not installed; the next make tries again' >&2; exit 1; }
+	@touch $@
+
+# Not for `make run`: without it the scenarios that need it are not run, and everything else is faster.
+$(EXTRAS): $(INSTALLED)
+	@rm -f $@
+	@echo 'installing the extra huggingface into .venv (once)...' >&2
+	@$(PIP) install --constraint constraints.txt --no-build-isolation --editable '.[dev,huggingface]' || \
 	  { echo 'not installed; the next make tries again' >&2; exit 1; }
 	@touch $@

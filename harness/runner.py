@@ -28,6 +28,7 @@ from harness.extraction import extract
 from harness.properties import judge
 from harness.properties.places import story_around
 from harness.rubric import assess
+from harness.scenarios.availability import runnable
 from harness.workbench import Ending, Ready, Settings, Story, Task, Tasks, Workbench, torch_version
 
 __all__ = [
@@ -59,10 +60,13 @@ def run_bank(
 ) -> Outcome:
     """Let the bank check itself: each faulty loop and each fix, judged the same way.
 
+    A scenario that needs a package which is not here is left out, and told with what it needs.
+
     Raises:
         UserError: this machine cannot run candidates.
     """
     started = perf_counter()
+    bank, not_run = runnable(bank)
     found: dict[str, Told] = {}
     tasks = [
         Task(f"{scenario.id}/{agent.name}", scenario, agent)
@@ -82,6 +86,7 @@ def run_bank(
         torch_version=torch_version(),
         seed=settings.seed,
         results=tuple(_results(bank, found)),
+        not_run=not_run,
         machine_notes=ending.notes,
         seconds=perf_counter() - started,
     )

@@ -4,6 +4,7 @@ from typing import Literal
 
 from harness.domain.grade import Code
 from harness.domain.record import Record
+from harness.domain.run import NotRun
 from harness.domain.scenario import Level
 
 Fate = Literal["killed", "equivalent", "survived", "not runnable"]
@@ -90,7 +91,9 @@ class QualityReport(Record):
     bank_digest: str
     """Digest of the bank."""
     scenarios: tuple[str, ...]
-    """Ids of all scenarios that were asked for."""
+    """Ids of all scenarios that were tried."""
+    not_run: tuple[NotRun, ...] = ()
+    """Those that need a package which is not installed."""
     operators: tuple[OperatorSeen, ...]
     """All operators, in the order of the matrix."""
     mutants: tuple[MutantResult, ...]

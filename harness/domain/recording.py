@@ -69,8 +69,8 @@ class Forward(Record):
     id: int
     """Number of this forward on this rank, from 0."""
     model: str
-    """Which tracked model: ``model`` for the workload's, ``own1`` ... for those that the program
-    defines.
+    """Which tracked model: ``model`` for the workload's, the name of a part of it where parts are
+    trained apart, ``own1`` ... for those that the program defines.
     """
     training: bool
     """``model.training`` at the call."""
@@ -82,6 +82,10 @@ class Forward(Record):
     """Element types of the outputs."""
     learning_rates: tuple[float, ...] = ()
     """Learning rate of every parameter group of every optimizer alive then."""
+    attached: bool = False
+    """Whether an input was computed from something that can carry gradient: what another model
+    made, and not detached.
+    """
 
 
 class OutputGradient(Record):
@@ -117,6 +121,8 @@ class Backward(Record):
     """Whether every gradient was finite afterwards."""
     raised: str | None = None
     """Message of the exception, if it raised."""
+    create_graph: bool = False
+    """Whether its own result can be differentiated again, as a gradient penalty needs it."""
 
 
 class Clip(Record):
@@ -305,7 +311,5 @@ class Recording:
     """Whether ``problem`` is a fault of the harness or the machine, not of the candidate."""
     wall_seconds: float = 0.0
     """Wall-clock time."""
-    cpu_seconds: float = 0.0
-    """Processor time of all ranks together."""
     traffic_bytes: int | None = None
     """Bytes that ranks sent to each other, counted outside of them; ``None`` where nobody could."""

@@ -68,6 +68,15 @@ class ScenarioResult(Record):
         return "surprise" if self.surprises else "as declared"
 
 
+class NotRun(Record):
+    """One scenario that this machine cannot run; that says nothing about it."""
+
+    scenario: str
+    """Its id."""
+    why: str
+    """What it needs, and how to get that."""
+
+
 class Run(Record):
     """What ``harness run`` found."""
 
@@ -83,6 +92,8 @@ class Run(Record):
     """Offset added to every workload's seed."""
     results: tuple[ScenarioResult, ...]
     """One for each scenario."""
+    not_run: tuple[NotRun, ...] = ()
+    """Those that need a package which is not installed: neither as declared nor a surprise."""
     machine_notes: tuple[str, ...] = ()
     """What this machine does not offer to the jail, in words."""
     seconds: float

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from harness.domain.lexicon import Lexicon
+from harness.domain.packages import Package
 from harness.domain.record import Record
 from harness.domain.workload import WorkloadSpec
 
@@ -178,8 +179,8 @@ class Scenario(Record):
     """What a good answer says and avoids."""
     rationalizations: tuple[Rationalization, ...]
     """Excuses and their answers."""
-    requires: tuple[Literal["lightning"], ...] = ()
-    """Packages beyond torch that its programs import."""
+    requires: tuple[Package, ...] = ()
+    """Packages beyond torch that its programs import; without them it is not run."""
     lexicon: Lexicon = Field(default_factory=Lexicon, exclude=True, repr=False)
     """Patterns by which an answer's words are recognised; not part of what is shown or stored."""
 

@@ -95,6 +95,8 @@ class SegmentSeen(Record):
     """Gradients that those calls were given, at least one each when they had something to clip."""
     steps: int
     """Optimizer steps."""
+    backwards_before: int | None = None
+    """Calls of backward that had run before it; ``None`` in traces of earlier days."""
 
 
 class Program(Record):
@@ -168,6 +170,8 @@ class ProbeTrace(Record):
     """Ranks."""
     workload: str
     """Workload's name."""
+    parts: tuple[str, ...] = ()
+    """Parts of its model that are trained against each other, an optimizer each."""
     program: Program
     """How it ended."""
     ranks: tuple[RankTrace, ...]

@@ -79,6 +79,10 @@ class MicroBatch(Record):
     """Loss scale in force at its backward; 1 without a scaler."""
     autocast: str | None
     """Element type of autocast in its forward."""
+    backwards: int = 1
+    """How often gradient flowed back into it: 2 where backward ran over one graph twice."""
+    on_padding: float = 0.0
+    """Part of its output-gradient, relative to it, that lies on samples which carry no weight."""
 
 
 class Update(Record):
@@ -86,6 +90,12 @@ class Update(Record):
 
     index: int
     """Position among the rank's updates, from 0."""
+    trains: str = ""
+    """Which part of the model it trains, where parts are trained against each other; empty for the
+    whole.
+    """
+    beside: float = 0.0
+    """Norm of the gradients that the other parts had when it was made, before any clip."""
     skipped: bool
     """Whether a GradScaler (or a fused kernel) left the parameters alone."""
     micro_batches: tuple[MicroBatch, ...]
@@ -132,6 +142,16 @@ class Update(Record):
     """How far something else than an optimizer moved the parameters between this update and the
     next, over how far the update did; infinite where the update did nothing.
     """
+    moved: float | None = None
+    """How far it moved the parameters, relative to their norm; ``None`` in traces of earlier days."""
+    output_differs: float = 0.0
+    """Largest relative distance of an output of its window from the recomputed one: far above
+    rounding where the program changed the workload's model in place; 0 for a model of its own.
+    """
+    output_spread: float | None = None
+    """Standard deviation of the model's outputs over the samples of its window, over that of the
+    targets (over 1 where these are classes); ``None`` where the samples are unknown or too few.
+    """
     parameters_finite: bool
     """Whether all parameters were finite afterwards."""
     rounds: float
@@ -139,9 +159,13 @@ class Update(Record):
     over parameters.
     """
     timed: bool = False
-    """Whether the program had read a clock before it."""
+    """Whether the program had read a clock before it and read one again after it."""
     scheduler_steps: int
     """Scheduler steps between this update and the next (or the end)."""
+    scheduled_early: int = 0
+    """Scheduler steps between its window's last backward and its step, where these took a learning
+    rate above 0 away from it.
+    """
     left_over: float | None = None
     """Norm of what was in the gradients before the window's first backward, over what that added;
     ``None`` where it cannot be told.

@@ -171,6 +171,21 @@ class TwoPart(WorkloadParameters):
     """How much smaller the part of each feature that varies is than the part that is always 1."""
 
 
+class Gan(WorkloadParameters):
+    """A generator and a discriminator that are trained against each other, an optimizer each."""
+
+    latent: int = Field(default=8, ge=1, le=4096)
+    """Width of the noise that the message names; the generator takes noise of any width."""
+    hidden: int = Field(default=12, ge=1, le=4096)
+    """Width of the hidden layers of both."""
+    gain: float = Field(default=1.0, gt=0.0)
+    """Factor on the discriminator's initial weights, squared for its last layer: gradients of both
+    networks grow with it.
+    """
+    poison: Literal["none"] = "none"
+    """Data are not poisoned."""
+
+
 WORKLOADS: dict[str, type[WorkloadParameters]] = {
     "mlp": Mlp,
     "deep-residual": DeepResidual,
@@ -179,6 +194,7 @@ WORKLOADS: dict[str, type[WorkloadParameters]] = {
     "transformer": Transformer,
     "cnn": Cnn,
     "two-part": TwoPart,
+    "gan": Gan,
 }
 """Every workload by name, with the schema of its parameters."""
 

@@ -10,10 +10,12 @@ from pydantic import ConfigDict
 
 from harness.domain.record import Record
 from harness.domain.transcript import Transcript
+from harness.extraction.diffs import Hunk, hunks, is_diff
 from harness.extraction.markers import labels, without_wrong_parts
 from harness.markdown import Fence, fenced_blocks
 
 _PYTHON = frozenset({"python", "python3", "py", "python-repl", "ipython"})
+_DIFF = frozenset({"diff", "patch", "udiff"})
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$|^\s*\*\*([^*]+)\*\*:?\s*$")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\W_]*[A-Z])")
 
@@ -39,22 +41,26 @@ class Block(Record):
     """The heading of its section."""
     lead: str = ""
     """The last sentence before it, when nothing stands between."""
+    changes: tuple[tuple[Hunk, ...], ...] = ()
+    """Its hunks, where the block is a diff; its code is then what they add and leave."""
 
 
 def blocks_of(transcript: Transcript) -> tuple[Block, ...]:
     """All Python blocks in order; blocks without a language only where none has one."""
     found = [
-        (turn, text, fence)
+        (turn, text, fence, _changes(fence))
         for turn, text in _turns(transcript)
         for fence in fenced_blocks(text)
         if fence.content.strip()
     ]
-    tagged = [entry for entry in found if entry[2].language in _PYTHON]
+    tagged = [entry for entry in found if entry[2].language in _PYTHON or entry[3]]
     untagged = [entry for entry in found if not entry[2].info and _calls_something(entry[2])]
-    return tuple(
-        _block(index, turn, text, fence)
-        for index, (turn, text, fence) in enumerate(tagged or untagged)
-    )
+    return tuple(_block(index, *entry) for index, entry in enumerate(tagged or untagged))
+
+
+def _changes(fence: Fence) -> tuple[tuple[Hunk, ...], ...]:
+    marked = fence.language in _PYTHON and is_diff(fence.content)
+    return hunks(fence.content) if marked or fence.language in _DIFF else ()
 
 
 def code_blocks(text: str) -> tuple[str, ...]:
@@ -86,8 +92,10 @@ def _turns(transcript: Transcript) -> list[tuple[int, str]]:
     return said
 
 
-def _block(index: int, turn: int, text: str, fence: Fence) -> Block:
-    code = textwrap.dedent(fence.content)
+def _block(
+    index: int, turn: int, text: str, fence: Fence, changes: tuple[tuple[Hunk, ...], ...]
+) -> Block:
+    code = "\n".join(readings[0].code for readings in changes) or textwrap.dedent(fence.content)
     wrong = labels(code)
     rest = without_wrong_parts(code)
     heading, lead = _context(text, fence)
@@ -106,6 +114,7 @@ def _block(index: int, turn: int, text: str, fence: Fence) -> Block:
         labelled_wrong=wrong and empty,
         heading=heading,
         lead=lead,
+        changes=changes,
     )
 
 

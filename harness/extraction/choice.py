@@ -12,7 +12,7 @@ def heads_of(pieces: tuple[Piece, ...], question: str) -> tuple[Piece, ...]:
 
     The last turn that has any comes before earlier ones: a correction replaces what it corrects.
     """
-    driven = _driven(pieces)
+    driven = driven_by(pieces)
     undoubted = tuple(p for p in pieces if not p.doubted)
     for group in (
         [p for p in undoubted if _whole(p, driven)],
@@ -51,7 +51,7 @@ def _whole(piece: Piece, driven: dict[int, frozenset[int]]) -> bool:
     return piece.doing.whole or piece.index in driven
 
 
-def _driven(pieces: tuple[Piece, ...]) -> dict[int, frozenset[int]]:
+def driven_by(pieces: tuple[Piece, ...]) -> dict[int, frozenset[int]]:
     """For each block that calls a training function of another one, which blocks those are."""
     found: dict[int, frozenset[int]] = {}
     for piece in pieces:

@@ -5,9 +5,10 @@ from harness.domain.scenario import Scenario
 from harness.domain.transcript import Transcript
 from harness.extraction.assembly import Assembled, assemble, join
 from harness.extraction.blocks import Block, blocks_of, code_blocks
-from harness.extraction.choice import heads_of
+from harness.extraction.choice import driven_by, heads_of
 from harness.extraction.edited import program_in_files
 from harness.extraction.pieces import Piece, fingerprint, pieces_of
+from harness.extraction.snippets import into_posted, only_snippets, whole_loop
 
 
 def extract(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...] | NoCandidate:
@@ -35,9 +36,27 @@ def proposals(transcript: Transcript, scenario: Scenario) -> tuple[Assembled, ..
     heads = heads_of(pieces, question)
     if scenario.expectations.measures:
         return (join(_measurement(heads, pieces)),)
+    snippets = _spliced(transcript, scenario, heads, pieces)
+    if snippets is not None:
+        return snippets
     if not heads:
         return (join(_unmarked(pieces)),)
     return tuple(assemble(head, pieces, question) for head in heads)
+
+
+def _spliced(
+    transcript: Transcript, scenario: Scenario, heads: tuple[Piece, ...], pieces: tuple[Piece, ...]
+) -> tuple[Assembled] | NoCandidate | None:
+    """The posted loop with the lines that change; ``None`` where the answer shows more than lines."""
+    posted = whole_loop((*_posted_blocks(transcript), *code_blocks(scenario.prompt)))
+    driven = driven_by(pieces)
+    if posted is None or any(head.index in driven for head in heads):
+        return None
+    if not only_snippets(heads, pieces, posted):
+        return None
+    question = f"{transcript.prompt}\n{scenario.prompt}"
+    found = into_posted(posted, pieces, transcript.answer, question)
+    return (found,) if isinstance(found, Assembled) else found
 
 
 def _measurement(heads: tuple[Piece, ...], pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
@@ -56,8 +75,12 @@ def _unmarked(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
 
 
 def _posted(transcript: Transcript, scenario: Scenario) -> tuple[str, ...]:
+    return (scenario.buggy, *_posted_blocks(transcript))
+
+
+def _posted_blocks(transcript: Transcript) -> tuple[str, ...]:
     asked = [m.text for m in transcript.messages if m.role == "user"]
-    return (scenario.buggy, *(code for text in asked for code in code_blocks(text)))
+    return tuple(code for text in asked for code in code_blocks(text))
 
 
 def _why_none(blocks: tuple[Block, ...]) -> str:

@@ -3,7 +3,7 @@
 import ast
 from dataclasses import dataclass
 
-_BACKWARD = frozenset({"backward", "manual_backward"})
+_BACKWARD = frozenset({"backward", "manual_backward", "grad", "grad_and_value", "value_and_grad"})
 _FITS = frozenset({"fit", "Trainer"})
 _TIMERS = frozenset(
     {"perf_counter", "elapsed_time", "time", "Timer", "timeit", "monotonic", "profile"}
@@ -25,6 +25,8 @@ class Doing:
     """It hands the loop to a trainer."""
     times: bool
     """It reads a clock."""
+    goes_back_in_loop: bool
+    """A loop of its own computes gradients."""
     reads_gradients: bool
     """It looks at gradients or clips them."""
     around: frozenset[str]
@@ -54,6 +56,9 @@ def doing(tree: ast.Module) -> Doing:
         loops=_loops(tree),
         fits=bool(_FITS & called),
         times=bool(_TIMERS & called),
+        goes_back_in_loop=any(
+            isinstance(n, _Loop) and _BACKWARD & _calls(n) for n in ast.walk(tree)
+        ),
         reads_gradients=_reads_gradients(tree),
         around=frozenset(node.name for node in around),
         module_level=_trains(outside),

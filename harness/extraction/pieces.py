@@ -1,7 +1,7 @@
 """Blocks as pieces of a program: what each needs, brings and does."""
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.extraction.blocks import Block, parsed
 from harness.extraction.loops import Doing, doing
@@ -59,7 +59,29 @@ class Piece:
 def pieces_of(blocks: tuple[Block, ...], posted: frozenset[str]) -> tuple[Piece, ...]:
     """Everything that could be part of a proposal. ``posted``: what the user's own code comes to."""
     sound = (block for block in blocks if block.tree is not None and block.tree.body)
-    return tuple(piece for block in sound if (piece := _piece_or_none(block, posted)) is not None)
+    found = [piece for block in sound if (piece := _piece_or_none(block, posted)) is not None]
+    return tuple(_with_files(piece, found) for piece in found)
+
+
+def _with_files(piece: Piece, pieces: list[Piece]) -> Piece:
+    """What a block imports from files that other blocks show it needs from those blocks."""
+    others = (p for p in pieces if p.index != piece.index)
+    shown = {n for p in others for part in p.parts if part.defines for n in _own(part)}
+    lines, wanted = piece.code.split("\n"), set[str]()
+    for node in (part.node for part in piece.parts if isinstance(part.node, ast.ImportFrom)):
+        if any(alias.asname or alias.name not in shown for alias in node.names):
+            continue
+        wanted |= {alias.name for alias in node.names}
+        for number in range(node.lineno - 1, node.end_lineno or node.lineno):
+            lines[number] = f"# {lines[number]}"
+    if not wanted:
+        return piece
+    return replace(piece, code="\n".join(lines), needs=piece.needs | wanted)
+
+
+def _own(part: Statement) -> frozenset[str]:
+    imports = isinstance(part.node, ast.Import | ast.ImportFrom)
+    return frozenset() if imports else part.binds
 
 
 def _piece_or_none(block: Block, posted: frozenset[str]) -> Piece | None:

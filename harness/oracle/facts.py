@@ -31,6 +31,8 @@ class Passed:
     in_pass: int | None
     """Which pass over the bound loader it belongs to; ``None`` when nothing was handed out before.
     """
+    attached: bool = False
+    """Whether gradient could flow on into what made its input."""
 
 
 @dataclass(slots=True)
@@ -51,6 +53,11 @@ class Flow:
     """What that backward added, as recorded; only where the program trains a model of its own."""
     backward: int = -1
     """Position of that backward."""
+    foreign: bool = False
+    """Whether it came of a loss that another part of the model is trained on."""
+    recorded_only: bool = False
+    """Whether output-gradients do not tell all that it added: a gradient was differentiated again.
+    """
 
 
 @dataclass(slots=True)
@@ -81,10 +88,14 @@ class Consumed:
     """Floating elements reduced over ranks since the update before."""
     scheduler_steps: int = 0
     """Scheduler steps after it and before the next."""
+    scheduled_early: int = 0
+    """Scheduler steps between its last backward and its step, at a learning rate above 0."""
     timed: bool = False
-    """Whether a clock had been read before it."""
+    """Whether a clock had been read before it, and was read again after it."""
     last_batch: tuple[int, int] | None = None
     """Epoch and index of the last batch handed out before it."""
+    beside: float = 0.0
+    """Norm of the gradients that other parts of the model then had, loss scale taken out."""
 
 
 @dataclass(slots=True)

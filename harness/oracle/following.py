@@ -29,6 +29,12 @@ def overwritten(index: int, run: RankRun) -> float:
     return by_others / by_update if by_update else math.inf
 
 
+def moved(update: Consumed) -> float:
+    """How far an update moved the parameters, relative to their norm; 0 where they are the same."""
+    size = math.hypot(*(float(value.double().norm()) for value in update.before.values()))
+    return _distance(update.before, update.after) / (size or 1.0)
+
+
 def _distance(one: Parameters, other: Parameters) -> float:
     parts = [
         float((one[n].double() - other[n].double()).norm())

@@ -5,6 +5,7 @@ import torch
 from harness.domain.trace import Learning
 from harness.oracle.facts import Parameters, RankRun
 from harness.oracle.gradient import Gradient, total
+from harness.oracle.parts import passed_on
 from harness.oracle.replay import Replay, Replayed
 
 
@@ -17,12 +18,20 @@ def measure_learning(run: RankRun, replay: Replay, *, compare: bool) -> Learning
         after=replay.loss(run.final),
         parameters_identical=_same_as_plain(run, replay) if compare and _comparable(run) else None,
         own_optimizer=_own_optimizer(run),
-        moved={name: _moved(run.initial[name], run.final[name]) for name in replay.names},
+        moved={name: _moved(run.initial[name], run.final[name]) for name in _used(run, replay)},
         true_norms={n: float(g.norm()) for n, g in _whole_gradient(run.initial, replay).items()}
         if compare
         else {},
         printed_norms=_printable(run, replay) if compare else {},
     )
+
+
+def _used(run: RankRun, replay: Replay) -> list[str]:
+    """Parameters of the model; of one in parts, those of the parts that the program has a loss for."""
+    windows = [u.flows for u in run.updates] + [run.open_flows]
+    meant = {f.forward.model for flows in windows for f in flows if not passed_on(f, flows)}
+    unused = tuple(f"{part}." for part in replay.parts if part not in meant)
+    return [name for name in replay.names if not name.startswith(unused)]
 
 
 def _moved(first: torch.Tensor, last: torch.Tensor) -> float:

@@ -49,16 +49,17 @@ def _entered(
     """Whether a sample of this batch entered any forward of its pass that could carry gradient.
 
     Batches may be collected first and used afterwards. Inputs that are in no data set could be it,
-    where more than one forward follows some batch.
+    where more than one forward follows some batch; but what a generator makes is not.
     """
     own = set(replay.batches[batch.index].samples)
     near = (None, batch.epoch, batch.epoch + 1)  # the next pass may begin before the last forward
     gathered = any(len(forwards) > 1 for b, forwards in _by_batch(run) if b.epoch in near)
-    for passed in (f for f in run.forwards.values() if f.in_pass in near):
-        samples = samples_of(passed.id)
-        if gathered if samples is None else not own.isdisjoint(samples):
-            return True
-    return False
+    entered = [samples_of(f.id) for f in run.forwards.values() if f.in_pass in near]
+    made = bool(replay.parts) and any(samples is not None for samples in entered)
+    return any(
+        gathered and not made if samples is None else not own.isdisjoint(samples)
+        for samples in entered
+    )
 
 
 def _consumed_forwards(rank: int, updates: tuple[Update, ...]) -> set[int]:

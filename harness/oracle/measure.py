@@ -40,6 +40,7 @@ def measure(
         probe=probe.name,
         world_size=workload.world_size,
         workload=workload.name,
+        parts=replays[0].parts if replays else (),
         program=worst,
         ranks=traces,
         ranks_disagree=disagreement,

@@ -127,13 +127,15 @@ def segments(run: RankRun) -> tuple[SegmentSeen, ...]:
     """What ran between two reads of a clock."""
     found: list[SegmentSeen] = []
     counts: dict[str, int] | None = None
+    backwards = 0
     for event in run.events:
         if isinstance(event, ClockRead):
             if counts is not None:
                 found.append(SegmentSeen(**counts))
-            counts = dict.fromkeys(SegmentSeen.model_fields, 0)
+            counts = {**dict.fromkeys(SegmentSeen.model_fields, 0), "backwards_before": backwards}
         elif counts is not None:
             _count(counts, event)
+        backwards += isinstance(event, Backward)
     return tuple(found)
 
 

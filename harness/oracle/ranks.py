@@ -3,31 +3,54 @@
 import math
 
 from harness.domain.recording import Backward, ScalerCall
-from harness.domain.trace import BackwardSeen, RankTrace, ScalerSeen
+from harness.domain.trace import BackwardSeen, RankTrace, ScalerSeen, Update
 from harness.oracle.facts import Parameters, RankRun
 from harness.oracle.following import Follower
 from harness.oracle.gradient import Gradient
 from harness.oracle.lost import lost_batches
+from harness.oracle.parts import apart
 from harness.oracle.replay import Replay
 from harness.oracle.updates import RankView, measure_update
-from harness.oracle.windows import Windows, usual_size, windows_of
+from harness.oracle.windows import strays_of, usual_size, windows_of
 
 
 def measure_ranks(
     runs: list[RankRun], replays: list[Replay]
 ) -> tuple[tuple[RankTrace, ...], float | None]:
     """All ranks, and their largest disagreement (``None`` for one rank)."""
-    windows = [windows_of(run, replay) for run, replay in zip(runs, replays, strict=True)]
-    traces = tuple(_rank(rank, runs, windows, replay) for rank, replay in enumerate(replays))
+    views = _views(runs, replays)
+    traces = tuple(_rank(runs[n], views[n], replay) for n, replay in enumerate(replays))
     return traces, _disagreement(runs) if len(runs) > 1 else None
 
 
-def _rank(rank: int, runs: list[RankRun], windows: list[Windows], replay: Replay) -> RankTrace:
-    run = runs[rank]
-    view = RankView(rank, run, windows, usual_size(windows[rank]))
-    follower = Follower()
-    measured = tuple(measure_update(i, view, follower) for i in range(len(run.updates)))
-    lost, at_end, yielded = lost_batches(rank, run, measured, view.usual, replay)
+def _views(runs: list[RankRun], replays: list[Replay]) -> list[list[RankView]]:
+    """For every rank what it trained: the model, or its parts where they are trained apart."""
+    split = [apart(run, replay.parts) for run, replay in zip(runs, replays, strict=True)]
+    alike = all(parts.keys() == split[0].keys() for parts in split)
+    parts = [*split[0]] if split and split[0] and alike else [""]
+    by_part = [
+        _views_of(
+            part, [s[part] if part else run for s, run in zip(split, runs, strict=True)], replays
+        )
+        for part in parts
+    ]
+    return [list(of_rank) for of_rank in zip(*by_part, strict=True)]
+
+
+def _views_of(part: str, runs: list[RankRun], replays: list[Replay]) -> list[RankView]:
+    pairs = [*zip(runs, replays, strict=True)]
+    windows = [windows_of(run, replay) for run, replay in pairs]
+    strays = [strays_of(run, replay) for run, replay in pairs] if part else []
+    return [
+        RankView(rank, run, windows, usual_size(windows[rank]), strays, part)
+        for rank, run in enumerate(runs)
+    ]
+
+
+def _rank(run: RankRun, views: list[RankView], replay: Replay) -> RankTrace:
+    measured = _in_order([(view, _measured(view)) for view in views])
+    rank, usual = views[0].rank, max(view.usual for view in views)
+    lost, at_end, yielded = lost_batches(rank, run, measured, usual, replay)
     return RankTrace(
         rank=rank,
         updates=measured,
@@ -36,9 +59,27 @@ def _rank(rank: int, runs: list[RankRun], windows: list[Windows], replay: Replay
         batches_yielded=yielded,
         batches_lost=lost,
         lost_at_end=at_end,
-        unrecognised=_unrecognised(windows[rank]),
+        unrecognised=tuple(u for view in views for u in _unrecognised(view)),
         implicit_updates=run.implicit_updates,
     )
+
+
+def _measured(view: RankView) -> tuple[Update, ...]:
+    follower = Follower()
+    return tuple(measure_update(i, view, follower) for i in range(len(view.run.updates)))
+
+
+def _in_order(measured: list[tuple[RankView, tuple[Update, ...]]]) -> tuple[Update, ...]:
+    """The updates of all parts, numbered as they were made."""
+    if len(measured) == 1:
+        return measured[0][1]
+    placed = [
+        (consumed.position, update)
+        for view, updates in measured
+        for consumed, update in zip(view.run.updates, updates, strict=True)
+    ]
+    ordered = sorted(placed, key=lambda pair: pair[0])
+    return tuple(u.model_copy(update={"index": i}) for i, (_, u) in enumerate(ordered))
 
 
 def _disagreement(runs: list[RankRun]) -> float:
@@ -97,10 +138,10 @@ def _scaler_calls(run: RankRun) -> tuple[ScalerSeen, ...]:
     )
 
 
-def _unrecognised(windows: Windows) -> tuple[str, ...]:
+def _unrecognised(view: RankView) -> tuple[str, ...]:
     return tuple(
         f"input of forward {x.flow.forward.id}, sizes {[tuple(t.shape) for t in x.flow.forward.inputs]}"
-        for window in windows
+        for window in view.windows[view.rank]
         for x in window
-        if x.samples is None
+        if x.samples is None and not view.trains  # what a generator makes is in no data set
     )

@@ -45,6 +45,10 @@ synchronisation.
 """
 
 
+MANY_READS = 500
+"""Reads of a clock from which on not all may be on record."""
+
+
 def tensor_of(blob: TensorBytes) -> Tensor:
     """The tensor that was recorded. Raises ``ValueError`` when the bytes do not fit the sizes."""
     array = np.frombuffer(blob.data, dtype=np.dtype(blob.dtype)).reshape(blob.shape)
@@ -56,6 +60,9 @@ def read_rank(recorded: tuple[Recorded, ...]) -> RankRun:
     walk = _Walk()
     for position, item in enumerate(recorded):
         walk.take(position, item)
+    last = _last_clock(recorded)
+    for update in walk.updates:
+        update.timed = update.timed and update.position < last
     return RankRun(
         events=tuple(item.event for item in recorded),
         initial=walk.initial,
@@ -66,6 +73,17 @@ def read_rank(recorded: tuple[Recorded, ...]) -> RankRun:
         implicit_updates=walk.implicit,
         sampled=walk.sampled,
     )
+
+
+def _last_clock(recorded: tuple[Recorded, ...]) -> int:
+    """Position of the last read of a clock: what follows it is training again, unless the
+    measurement broke off. Of many reads the recorder may have left out the last ones.
+    """
+    reads = [at for at, item in enumerate(recorded) if isinstance(item.event, ClockRead)]
+    end = recorded[-1].event if recorded else None
+    through = isinstance(end, Finished) and end.outcome in ("returned", "exited")
+    whole = through and 1 < len(reads) < MANY_READS
+    return reads[-1] if whole else len(recorded)
 
 
 class _Walk:
@@ -84,8 +102,11 @@ class _Walk:
         self._scale = 1.0
         self._batch: tuple[int, int] | None = None
         self._last_gradients: Parameters = {}
+        self._last_backward: tuple[int, bool, tuple[int, int] | None] = 0, True, None
         self.sampled = False
         self._timed = False
+        self._early = 0
+        self._rate = 0.0
         self._spread: dict[str, float] = {}
 
     def take(self, position: int, item: Recorded) -> None:
@@ -118,8 +139,10 @@ class _Walk:
                 self._clip(event)
             case Collective() if event.floating and event.operation in REDUCTIONS:
                 self._reduced += event.elements
-            case SchedulerStep() if self.updates:
-                self.updates[-1].scheduler_steps += 1
+            case SchedulerStep():
+                self._early += bool(self.window) and self._rate > 0.0
+                if self.updates:
+                    self.updates[-1].scheduler_steps += 1
             case ClockRead():
                 self._timed = True
             case BatchYielded():
@@ -128,6 +151,7 @@ class _Walk:
                 pass
 
     def _forward(self, position: int, event: Forward, item: Recorded) -> None:
+        self._rate = max(event.learning_rates, default=0.0)
         self._note_change(dict(_named(item, "param:")))
         if event.differentiable:
             self.forwards[event.id] = Passed(
@@ -139,6 +163,7 @@ class _Walk:
                 autocast=event.autocast,
                 position=position,
                 in_pass=self._batch[0] if self._batch else None,
+                attached=event.attached,
             )
 
     def _note_change(self, changed: Parameters) -> None:
@@ -164,13 +189,28 @@ class _Walk:
         self._fresh.append(flow)
 
     def _backward(self, position: int, event: Backward, item: Recorded) -> None:
+        self._given_up(finite=event.gradients_finite)
+        self._last_backward = position, event.gradients_finite, self._batch
         self._scale = event.loss_scale if event.loss_scale is not None else 1.0
+        self._early = 0
         self._last_gradients = self._gradients(item, "grad:")
         added = self._gradients(item, "inc:")
         for flow in self._fresh:
             flow.loss_scale, flow.left, flow.backward = self._scale, self._last_gradients, position
             flow.added = added
         self._fresh = []
+
+    def _given_up(self, *, finite: bool) -> None:
+        """Gradients that were not finite are gone without a step: the program itself skipped it."""
+        position, was_finite, batch = self._last_backward
+        fresh = {id(flow) for flow in self._fresh}
+        new = {n: flow for n, flow in self.window.items() if id(flow) in fresh}
+        if was_finite or not finite or len(new) == len(self.window):
+            return
+        now, self._batch = self._batch, batch
+        self.window = {n: flow for n, flow in self.window.items() if n not in new}
+        self._close(self._last_gradients, [], self.parameters, position, skipped=True)
+        self.window, self._batch = new, now
 
     def _step(self, position: int, event: OptimizerStep, item: Recorded) -> None:
         divisor = event.fused_scale or 1.0
@@ -212,10 +252,11 @@ class _Walk:
                 clips=self._clips,
                 reduced=self._reduced,
                 timed=self._timed,
+                scheduled_early=self._early,
                 last_batch=self._batch,
             )
         )
-        self.window, self._clips, self._reduced = {}, [], 0
+        self.window, self._clips, self._reduced, self._early = {}, [], 0, 0
 
     def _gradients(self, item: Recorded, prefix: str) -> Parameters:
         """In double precision. Samples are scaled, by one factor a parameter, to the norm of the

@@ -43,6 +43,12 @@ class Replayed:
     """Whether the oracle recomputed ``gradient``; ``False`` where the program's own model left only
     the record.
     """
+    differs: float = 0.0
+    """Relative distance of the recorded output from the recomputed one, at any precision."""
+    target: Tensor | None = None
+    """What the samples are compared with; ``None`` if they are unknown. (n, ...)"""
+    on_padding: float = 0.0
+    """Part of dL/dout, relative to it, that lies on samples which carry no weight."""
 
 
 class Replay:
@@ -59,10 +65,13 @@ class Replay:
         ranks = tuple(self.workload.batches(r) for r in range(spec.world_size))
         self.index = SampleIndex(ranks, rank)
         self.batches = ranks[rank]
+        self.parts = self.workload.parts()
 
     def knows(self, passed: Passed) -> bool:
-        """Whether the forward ran the workload's model with parameters of the right sizes."""
-        return passed.model == "model" and self.fits(passed.parameters)
+        """Whether the forward ran the workload's model, or a part of it that is trained apart, with
+        parameters of the right sizes.
+        """
+        return passed.model in ("model", *self.parts) and self.fits(passed.parameters)
 
     def fits(self, parameters: Parameters) -> bool:
         """Whether these are values of the pristine model's parameters."""
@@ -100,10 +109,15 @@ class Replay:
             if weight and error is not None and error < UNIFORM
             else None
         )
-        return Replayed(flow, samples, real, gradient, own, weight, error, recomputed=False)
+        return Replayed(
+            flow, samples, real, gradient, own, weight, error,
+            recomputed=False, target=batch.target,
+        )  # fmt: skip
 
     def flow(self, flow: Flow) -> Replayed:
         """What one flow added, and how it weighed its samples."""
+        if flow.forward.model in self.parts:
+            return self._of_a_part(flow)
         output = self.output(flow.forward)
         received = flow.gradients[0].reshape(output.shape) / flow.loss_scale
         gradient = self._pull(output, received)
@@ -117,8 +131,29 @@ class Replay:
         own = self._pull(output, reference * shaped)
         weight, error = _weights(received, reference, weights)
         real = int((weights > 0).sum())
-        breakdown = _breakdown(flow.forward, output)
-        return Replayed(flow, samples, real, gradient, own, weight, error, breakdown)
+        differs = _distance(flow.forward, output)
+        # full precision has no excuse to differ
+        breakdown = differs if flow.forward.autocast is not None else 0.0
+        return Replayed(
+            flow, samples, real, gradient, own, weight, error, breakdown,
+            differs=differs, target=batch.target, on_padding=_on_padding(received, weights),
+        )  # fmt: skip
+
+    def _of_a_part(self, flow: Flow) -> Replayed:
+        """What one flow added to a part that is trained apart: which loss is right stays open."""
+        passed = flow.forward
+        self._load(passed.parameters)
+        part = self.model.get_submodule(passed.model)
+        leaves = {f"{passed.model}.{name}": leaf for name, leaf in part.named_parameters()}
+        output: Tensor = part(passed.inputs[0].double())
+        received = flow.gradients[0].reshape(output.shape) / flow.loss_scale
+        pulled = torch.autograd.grad(output, [*leaves.values()], received)
+        samples = self.index.recognise(passed.inputs)
+        differs = _distance(passed, output)
+        return Replayed(
+            flow, samples, len(output), Gradient.of(dict(zip(leaves, pulled, strict=True))),
+            None, None, None, differs if passed.autocast is not None else 0.0, differs=differs,
+        )  # fmt: skip
 
     def loss(self, parameters: Parameters) -> float:
         """The objective over all data of this rank at some parameters; infinite or NaN where it is."""
@@ -161,12 +196,19 @@ class Replay:
         return Gradient(tuple(self.names), self._sizes, torch.cat([g.reshape(-1) for g in pulled]))
 
 
-def _breakdown(passed: Passed, output: Tensor) -> float:
-    """How far reduced precision carried the forward away; full precision has no excuse to differ."""
-    if passed.autocast is None or not passed.outputs:
+def _distance(passed: Passed, output: Tensor) -> float:
+    """How far the recorded output is from the recomputed one, relative to it."""
+    if not passed.outputs or passed.outputs[0].numel() != output.numel():
         return 0.0
     recorded = passed.outputs[0].double().reshape(output.shape)
     return float((recorded - output.detach()).norm() / output.detach().norm().clamp_min(1e-300))
+
+
+def _on_padding(received: Tensor, weights: Tensor) -> float:
+    """Part of dL/dout, relative to it, that lies on rows which carry no weight."""
+    rows = received.reshape(len(received), -1)
+    size = float(rows.norm())
+    return float(rows[weights == 0].norm()) / size if 0.0 < size < float("inf") else 0.0
 
 
 def _weights(

@@ -1,7 +1,7 @@
 """One update of one rank, measured."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import torch
@@ -10,7 +10,7 @@ from harness.domain.recording import BatchYielded
 from harness.domain.trace import Match, MicroBatch, Update
 from harness.oracle.diagnostics import cleared_before, left_over
 from harness.oracle.facts import Consumed, RankRun
-from harness.oracle.following import Follower, overwritten
+from harness.oracle.following import Follower, moved, overwritten
 from harness.oracle.gradient import Gradient, total
 from harness.oracle.matching import (
     BROKEN_DOWN,
@@ -21,6 +21,7 @@ from harness.oracle.matching import (
     unexplained_by_parameter,
 )
 from harness.oracle.replay import Replayed
+from harness.oracle.signal import output_spread
 from harness.oracle.story import story_of
 from harness.oracle.windows import Windows
 
@@ -40,6 +41,12 @@ class RankView:
     """Windows of every rank."""
     usual: int
     """Its most common window size."""
+    strays: list[Windows] = field(default_factory=list)
+    """What was meant for another part of the model, of every rank; empty where nothing is trained
+    apart.
+    """
+    trains: str = ""
+    """The part of the model that is trained; empty for the whole."""
 
 
 def measure_update(index: int, view: RankView, follower: Follower) -> Update:
@@ -47,14 +54,14 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
     update = view.run.updates[index]
     own = view.windows[view.rank][index]
     stepped = _stepped(update)
-    known = own or [
-        x for _, _, x in _listed(index, view.windows)
-    ]  # stepped again: the same gradient
+    known = own or [x for _, _, x in _listed(index, view)]  # stepped again: the same gradient
     names = {n for x in known for n in x.gradient.names if stepped is None or n in stepped}
     together = [x for of_rank in view.windows if index < len(of_rank) for x in of_rank[index]]
     compared = _compare(index, view, names, together)
     return Update(
         index=index,
+        trains=view.trains,
+        beside=update.beside,
         skipped=update.skipped,
         window_size=len(own),
         short=_is_short(view.run, index, len(own), view.usual),
@@ -68,17 +75,28 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         recomputed=all(x.recomputed for x in own),
         parameters_followed=None if view.run.sampled else follower.follows(update),
         overwritten=overwritten(index, view.run),
+        moved=moved(update),
+        output_differs=max((x.differs for x in own), default=0.0),
+        output_spread=output_spread(own),
         parameters_finite=all(bool(torch.isfinite(p).all()) for p in update.after.values()),
         left_over=_left_over(index, view, own),
-        rounds=update.reduced / max(1, sum(p.numel() for p in update.before.values())),
+        rounds=_rounds(update, {n for x in known for n in x.gradient.names}),
         timed=update.timed,
         scheduler_steps=update.scheduler_steps,
+        scheduled_early=update.scheduled_early,
         clip_calls=tuple(
             f"{c.function}({c.parameters} gradients) returned {c.returned}" for c in update.clips
         ),
         story=story_of(view.run, index),
         **compared._asdict(),
     )
+
+
+def _rounds(update: Consumed, ran: set[str]) -> float:
+    """Elements reduced over those of the models that ran: the workload's may lie idle beside another."""
+    sizes = {name: p.numel() for name, p in update.before.items()}
+    of_those = sum(size for name, size in sizes.items() if name in ran)
+    return update.reduced / max(1, of_those or sum(sizes.values()))
 
 
 def _left_over(index: int, view: RankView, own: list[Replayed]) -> float | None:
@@ -100,14 +118,12 @@ class _Compared(NamedTuple):
 def _compare(index: int, view: RankView, names: set[str], together: list[Replayed]) -> _Compared:
     gradients = view.run.updates[index].gradients
     if not all(bool(torch.isfinite(g).all()) for g in gradients.values()):
-        uncounted = tuple(
-            _micro_batch(r, x, None, inside=i) for r, i, x in _listed(index, view.windows)
-        )
+        uncounted = tuple(_micro_batch(r, x, None, inside=i) for r, i, x in _listed(index, view))
         return _Compared(
             uncounted, (), consumed_finite=False, unexplained=None, unexplained_by_parameter=None
         )
     consumed = Gradient.of({n: g for n, g in gradients.items() if n in names})
-    micro_batches, unexplained = _micro_batches(index, view.windows, consumed)
+    micro_batches, unexplained = _micro_batches(index, view, consumed)
     computed = _mean(together, len(view.windows), names)
     return _Compared(
         micro_batches,
@@ -127,11 +143,11 @@ def _stepped(update: Consumed) -> set[str] | None:
 
 
 def _micro_batches(
-    index: int, windows: list[Windows], consumed: Gradient
+    index: int, view: RankView, consumed: Gradient
 ) -> tuple[tuple[MicroBatch, ...], float | None]:
     """Coefficients over this window and up to ``REACH`` before it, of all ranks."""
-    listed = _listed(index, windows)
-    world = len(windows)
+    listed = _listed(index, view)
+    world = len(view.windows)
     solved = coefficients([x.gradient for _, _, x in listed], consumed)
     if world == 1 and None in solved.values:
         solved = (
@@ -159,13 +175,14 @@ def _without_cleared(
     return Coefficients((0.0,) * cleared + rest.values + zeros, rest.unexplained)
 
 
-def _listed(index: int, windows: list[Windows]) -> list[tuple[int, bool, Replayed]]:
-    """Rank, whether in the window, and flow: this window first, then earlier ones."""
+def _listed(index: int, view: RankView) -> list[tuple[int, bool, Replayed]]:
+    """Rank, whether in the window, and flow: this window first, then strays and earlier ones."""
     reach = range(index, max(-1, index - REACH - 1), -1)
     return [
-        (rank, u == index, x)
+        (rank, u == index and of_all is view.windows, x)
         for u in reach
-        for rank, of_rank in enumerate(windows)
+        for of_all in (view.windows, view.strays)
+        for rank, of_rank in enumerate(of_all)
         if u < len(of_rank)
         for x in of_rank[u]
     ]
@@ -183,6 +200,8 @@ def _micro_batch(rank: int, x: Replayed, coefficient: float | None, *, inside: b
         objective_error=x.objective_error,
         loss_scale=x.flow.loss_scale,
         autocast=x.flow.forward.autocast,
+        backwards=x.flow.calls // max(1, len(x.flow.gradients)),
+        on_padding=x.on_padding,
     )
 
 

@@ -14,8 +14,15 @@ Windows = list[list[Replayed]]
 
 def windows_of(run: RankRun, replay: Replay) -> Windows:
     """Every window, without backward passes that only measured."""
-    windows = [_window(update.flows, replay, is_sampled=run.sampled) for update in run.updates]
+    meant = ([f for f in update.flows if not f.foreign] for update in run.updates)
+    windows = [_window(flows, replay, is_sampled=run.sampled) for flows in meant]
     return [_trained(run, index, window) for index, window in enumerate(windows)]
+
+
+def strays_of(run: RankRun, replay: Replay) -> Windows:
+    """For every update what flowed back before it, and was meant for another part of the model."""
+    strays = ([f for f in update.flows if f.foreign] for update in run.updates)
+    return [_window(flows, replay, is_sampled=run.sampled) for flows in strays]
 
 
 def _window(flows: list[Flow], replay: Replay, *, is_sampled: bool) -> list[Replayed]:
@@ -25,7 +32,7 @@ def _window(flows: list[Flow], replay: Replay, *, is_sampled: bool) -> list[Repl
     window: list[Replayed] = []
     seen: dict[int, Replayed] = {}
     for flow in flows:
-        if not is_sampled and replay.knows(flow.forward):
+        if not (is_sampled or flow.recorded_only) and replay.knows(flow.forward):
             window.append(replay.flow(flow))
             continue
         x = replay.recorded(flow)

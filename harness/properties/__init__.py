@@ -19,6 +19,8 @@ from harness.properties import (
     diagnosis_is_right,
     every_parameter_learns,
     finite_loss,
+    first_update_not_lost,
+    gradient_reaches_every_layer,
     gradients_start_fresh,
     groups_bounded,
     inf_steps_skipped,
@@ -36,7 +38,7 @@ from harness.properties import (
     training_unchanged,
     unscaled_norm,
 )
-from harness.properties.completion import verdict
+from harness.properties.apart import by_part
 from harness.properties.explanations import explain_away
 from harness.properties.property import Property
 
@@ -64,9 +66,11 @@ PROPERTIES: dict[str, Property] = {
         scaler_protocol,
         inf_steps_skipped,
         scheduler_per_update,
+        first_update_not_lost,
         single_allreduce,
         ranks_agree,
         every_parameter_learns,
+        gradient_reaches_every_layer,
         still_learns,
         training_unchanged,
         diagnosis_is_right,
@@ -79,6 +83,6 @@ PROPERTIES: dict[str, Property] = {
 def judge(trace: Trace, scenario: Scenario) -> tuple[Verdict, ...]:
     """One verdict for each of the scenario's properties, in its order."""
     found = [
-        verdict(PROPERTIES[rule.id], trace, scenario.expectations) for rule in scenario.properties
+        by_part(PROPERTIES[rule.id], trace, scenario.expectations) for rule in scenario.properties
     ]
     return explain_away(found, scenario.properties, PROPERTIES)

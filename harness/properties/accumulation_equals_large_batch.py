@@ -11,7 +11,10 @@ Bug::
 Signature: below the clipping threshold, consumed over true is a constant other than 1 (N: not
 divided, 1/N: divided twice, the number of ranks: summed over ranks), or the direction is off
 although everything that backward computed arrived: the loss weighs the micro-batches otherwise
-than any accepted objective, or what was gathered was scaled again after each backward.
+than any accepted objective, what was gathered was scaled again after each backward, or a division
+reached some parameters only. Padding that has a part in the loss, a divisor that changes from window
+to window, and a short last window that is larger than its own mean or smaller than its share of a
+full one count too.
 
 Masked by: active clipping and Adam, which hide every factor; micro-batches of equal size, which
 hide weights.
@@ -22,10 +25,11 @@ from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.coefficients import even, shares, wiped
 from harness.properties.consumption import Account, Reading, account, factor_of
-from harness.properties.figures import close, count, middle, number, show, show_all, spread
+from harness.properties.figures import close, count, number, show, show_all, spread
 from harness.properties.property import Property
-from harness.properties.thresholds import NAMED, bounds_of
-from harness.properties.windows import Window, of_probe
+from harness.properties.short_windows import amiss, sizes
+from harness.properties.thresholds import bounds_of
+from harness.properties.windows import Window
 
 ID = "accumulation-equals-large-batch"
 
@@ -42,11 +46,28 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
             ID, "No full window of several micro-batches could be compared with a large batch."
         )
     return (
-        wrong_size(gathered, expectations)
+        padding_trained(gathered)
+        or wrong_size(gathered, expectations)
         or wrong_weights(gathered)
+        or uneven_parameters(gathered, expectations)
         or scaled_on_the_way(gathered, expectations)
+        or wrong_rest(trace, seen, expectations)
         or in_order(trace, seen, gathered)
     )
+
+
+def padding_trained(gathered: list[Reading]) -> Verdict | None:
+    """A fail when samples that carry no weight have a part in the loss."""
+    for reading in gathered:
+        most = max((m.on_padding for m in reading.window.own), default=0.0)
+        if most > OWN_LOSS:
+            return failed(
+                ID,
+                f"In {reading.where} rows of padding have a part in the loss: {most:.0%} of the "
+                "gradient at the model's output lies on them. Multiply the losses by the mask.",
+                number("part of the output-gradient on padding", most, reading.where),
+            )
+    return None
 
 
 def wrong_size(gathered: list[Reading], expectations: Expectations) -> Verdict | None:
@@ -58,7 +79,7 @@ def wrong_size(gathered: list[Reading], expectations: Expectations) -> Verdict |
     if factor is None and off and len(off) == len(small) and all(no_clip(r) for r in off):
         factor = off[0].ratio
     if factor is None:
-        return None
+        return changing_size(off, small)
     first = off[0]
     return failed(
         ID,
@@ -68,6 +89,29 @@ def wrong_size(gathered: list[Reading], expectations: Expectations) -> Verdict |
         number("consumed over true", factor, first.where),
         number("micro-batches in the window", first.update.window_size, first.where),
         *(number("consumed over true", r.ratio, r.where) for r in off[1:4]),
+    )
+
+
+def changing_size(off: list[Reading], small: list[Reading]) -> Verdict | None:
+    """A fail on factors that differ from window to window, where no clip can be why: a clip makes
+    nothing larger, and what it cuts in one window it does not let pass in another.
+    """
+    passed_whole = max((r.consumed for r in small if r.state == "exact"), default=0.0)
+    wrong = [
+        r for r in off
+        if no_clip(r) and (r.state == "grown" or r.consumed * (1.0 + 2 * r.slack) < passed_whole)
+    ]  # fmt: skip
+    if not wrong or (len(off) > 1 and spread([r.consumed for r in off]) <= 4 * wrong[0].slack):
+        return None
+    first, last = wrong[0], max(wrong, key=lambda r: abs(r.ratio / wrong[0].ratio - 1.0))
+    also = f", and {show(last.ratio)} times in {last.where}" if last is not first else ""
+    return failed(
+        ID,
+        f"In {first.where} the optimizer consumed {show(first.ratio)} times the gradient of the "
+        f"large batch ({show(first.consumed)} instead of {show(first.true)}){also}: the divisor is "
+        "not the window's own. Divide by the micro-batches, or the samples, of this window alone.",
+        number("consumed over true", first.ratio, first.where),
+        number("consumed over true", last.ratio, last.where),
     )
 
 
@@ -134,6 +178,26 @@ def brings_its_loss(reading: Reading) -> bool:
     )
 
 
+def uneven_parameters(gathered: list[Reading], expectations: Expectations) -> Verdict | None:
+    """A fail when parameters got factors of their own, one of them above 1: clipping only shrinks."""
+    bounds = bounds_of(expectations)
+    for reading in gathered:
+        if not reading.by_parameter or (bounds and bounds.loud(reading.true)):
+            continue
+        least, most = min(reading.factors), max(reading.factors)
+        if most <= (1.0 + reading.window.tolerance) or close(least, most, reading.window.tolerance):
+            continue
+        return failed(
+            ID,
+            f"In {reading.where} parameters consumed {show(least)} to {show(most)} times their "
+            "gradient of the large batch: a division or a factor reached some of them only. Divide "
+            "the loss, or the gradient of every parameter.",
+            number("smallest factor", least, reading.where),
+            number("largest factor", most, reading.where),
+        )
+    return None
+
+
 def scaled_on_the_way(gathered: list[Reading], expectations: Expectations) -> Verdict | None:
     """A fail when gradients were scaled between the backwards, and no clip can be why."""
     bounds = bounds_of(expectations)
@@ -153,6 +217,23 @@ def scaled_on_the_way(gathered: list[Reading], expectations: Expectations) -> Ve
             number("cosine", reading.match.cosine, reading.where),
         )
     return None
+
+
+def wrong_rest(trace: Trace, seen: Account, expectations: Expectations) -> Verdict | None:
+    """A fail on a short last window that neither of two divisors explains: its own, a full one's."""
+    rest = amiss(trace, seen, bounds_of(expectations))
+    if rest is None:
+        return None
+    window, found = rest
+    size = window.update.window_size
+    return failed(
+        ID,
+        f"In {window.where}, the short last window, the optimizer consumed {show(found.ratio)} times "
+        f"the gradient of its {count(size, 'micro-batch')} ({show(found.consumed_norm)} instead of "
+        f"{show(found.expected_norm)}): {why(found.ratio, window)}.",
+        number("consumed over true", found.ratio, window.where),
+        number("micro-batches in the window", size, window.where),
+    )
 
 
 def arrived_whole(reading: Reading) -> bool:
@@ -195,27 +276,11 @@ def in_order(trace: Trace, seen: Account, gathered: list[Reading]) -> Verdict:
         ID,
         f"In {count(len(exact), 'full window')} of {exact[0].update.window_size} micro-batches "
         f"the optimizer consumed the {seen.objective} gradient of the large batch (largest "
-        f"relative error {show(max(errors))}).{tail(trace, seen)}",
+        f"relative error {show(max(errors))}).{sizes(trace, seen)}",
         number("windows", len(exact)),
         number("largest relative error", max(errors)),
         number("spread of true norms", spread([r.true for r in exact])),
     )
-
-
-def tail(trace: Trace, seen: Account) -> str:
-    """A remark on short last windows, which this property shows and does not judge."""
-    short = [
-        m.ratio
-        for p in trace.probes
-        for w in of_probe(p)
-        if w.update.short
-        and (m := w.update.match(seen.objective)) is not None
-        and m.expected_norm > 0
-        and m.direction_error <= w.tolerance
-        and abs(m.ratio - 1.0) > w.tolerance
-        and not (seen.threshold and close(m.consumed_norm, seen.threshold, NAMED))
-    ]
-    return f" A short last window arrived at {show(middle(short))} of its size." if short else ""
 
 
 PROPERTY = Property(

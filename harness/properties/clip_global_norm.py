@@ -22,6 +22,7 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.clip_once_per_update import clipped_twice
+from harness.properties.clipped_together import together
 from harness.properties.clips import after_the_step, by_value, on_nothing
 from harness.properties.coefficients import by_rank
 from harness.properties.consumption import Reading, factor_of
@@ -49,6 +50,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         on_no_gradient(seen)
         or now_and_then(seen)
         or not_one_factor(seen)
+        or together(seen)
         or other_norm(seen)
         or clipped(seen)
     )
@@ -76,11 +78,19 @@ def now_and_then(seen: Regimes) -> Verdict | None:
     raw = [r for r in seen.loud if r.raw]
     if not raw or len(raw) == len(seen.loud):
         return None
+    of = count(len(seen.loud), "loud window")
+    said = (
+        f"In {len(raw)} of {of} no element reached the limit of clip_grad_value_, and in "
+        f"{raw[0].where} the optimizer consumed norm {show(raw[0].consumed)}. It bounds elements, "
+        "not the norm: clip by norm (clip_grad_norm_)."
+        if by_value(raw[0].update)
+        else f"Only {len(seen.loud) - len(raw)} of {of} were "
+        f"clipped; in {raw[0].where} the optimizer consumed norm {show(raw[0].consumed)}. The one "
+        "update that is not clipped is the one that does the damage: clip each."
+    )
     return failed(
         ID,
-        f"Only {len(seen.loud) - len(raw)} of {count(len(seen.loud), 'loud window')} were "
-        f"clipped; in {raw[0].where} the optimizer consumed norm {show(raw[0].consumed)}. The one "
-        "update that is not clipped is the one that does the damage: clip each.",
+        said,
         number("loud windows", len(seen.loud)),
         number("of them raw", len(raw)),
         number("norm of the consumed gradient", raw[0].consumed, raw[0].where),

@@ -8,8 +8,8 @@ Bug::
     # the threshold has become the step size; the size of the gradient no longer counts
 
 Signature: windows whose true norm is far below the intended threshold are consumed at a common
-smaller norm (threshold too low), at a common larger one (normalised, not clipped), or with
-factors by parameter.
+smaller norm (threshold too low), at norms that a clip with a moving threshold left, at a common
+larger one (normalised, not clipped), or with factors by parameter.
 
 Masked by: a probe with loud gradients only; Adam.
 """
@@ -17,7 +17,8 @@ Masked by: a probe with loud gradients only; Adam.
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.consumption import Account, Reading, transported
+from harness.properties.clips import clip_calls
+from harness.properties.consumption import Account, Reading, factor_of, transported
 from harness.properties.figures import count, number, show, spread
 from harness.properties.property import Property
 
@@ -32,7 +33,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     small = below(account, expectations)
     if not small:
         return inconclusive(ID, "No full window's true norm was below the intended threshold.")
-    touched = [r for r in small if r.state == "clipped" or r.by_parameter]
+    touched = [r for r in small if r.state == "clipped" or r.by_parameter] or moving(small)
     if touched:
         return clipped_small(touched, len(small))
     grown = [r for r in small if r.state == "grown"]
@@ -57,6 +58,19 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         number("windows", len(exact)),
         number("largest untouched norm", most.true, most.where),
     )
+
+
+def moving(small: list[Reading]) -> list[Reading]:
+    """Windows that a clip shrank to norms of no common size; a common factor is a divisor."""
+    cut = [r for r in small if r.state == "shrunk" and cut_by_a_clip(r)]
+    return cut if len(cut) > 1 and factor_of(cut) is None else []
+
+
+def cut_by_a_clip(reading: Reading) -> bool:
+    """Whether a clip was called in time, and less was consumed than backward had computed."""
+    computed = reading.update.match("as-computed")
+    called = any(c.gradients and c.function.startswith("clip_") for c in clip_calls(reading.update))
+    return called and computed is not None and computed.ratio < 1.0 - reading.window.tolerance
 
 
 def below(account: Account, expectations: Expectations) -> list[Reading]:

@@ -10,7 +10,8 @@ Bug::
 
 Signature: on neither probe, or alike on both, the printed numbers hold norms of early and of late
 layers or their ratio, to the printed precision. One number for the whole model is the same in
-both cases.
+both cases. Or the program has words for gradients that vanish, and calls the model healthy whose
+gradients do.
 
 Masked by: looking at one workload only; rounding to fixed decimals.
 """
@@ -18,6 +19,7 @@ Masked by: looking at one workload only; rounding to fixed decimals.
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.announced import false_all_clear, look_alike
 from harness.properties.figures import number, show
 from harness.properties.layers import Shown, shown
 from harness.properties.property import Property
@@ -41,11 +43,36 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     well, ill = shown(healthy), shown(unhealthy)
     if well is None or ill is None:
         return inconclusive(ID, "No gradient was computed that a diagnostic could have printed.")
+    denied = false_all_clear(unhealthy.program)
+    if denied is not None:
+        return called_healthy(denied, unhealthy.probe)
     if not well.count and not ill.count:
         return inconclusive(ID, "The program printed no number on either workload.")
     if well.contrast is not None and ill.contrast is not None:
         return told_apart(well.contrast, ill.contrast)
-    return too_little(well, ill)
+    same = look_alike(healthy.program, unhealthy.program)
+    return nothing_to_tell(well, ill) if same else too_little(well, ill)
+
+
+def called_healthy(line: str, where: str) -> Verdict:
+    """The fail for an all-clear where gradients vanish."""
+    return failed(
+        ID,
+        f"In {where} the early layers get next to nothing, and the program printed {line[:120]!r}: its "
+        "own alarm never came. Compare the first layer's norm with the last one's, that way round.",
+    )
+
+
+def nothing_to_tell(well: Shown, ill: Shown) -> Verdict:
+    """The fail for an output that is the same in sickness and in health."""
+    return failed(
+        ID,
+        "The program printed the same words and numbers of the same sizes on the healthy and on the "
+        "vanishing workload, and these are no norms of its layers: a reader cannot tell them "
+        "apart. Print the norm of each layer's gradient, in scientific notation.",
+        number("numbers printed, healthy", well.count),
+        number("numbers printed, vanishing", ill.count),
+    )
 
 
 def told_apart(well: float, ill: float) -> Verdict:

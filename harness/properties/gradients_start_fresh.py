@@ -8,8 +8,8 @@ Bug::
         optimizer.step()               # zero_grad() is missing: update k consumes k windows
 
 Signature: micro-batches of earlier windows have a coefficient clearly above 0 in a later update
-(sizes grow 1, 2, 3, ... on similar data); or an update without a micro-batch of its own consumes
-the last gradient again.
+(sizes grow 1, 2, 3, ... on similar data); an update without a micro-batch of its own consumes the
+last gradient again; or one graph went backward twice and both gradients arrived.
 
 Masked by: a probe of one update, which is perfect; active clipping, which hides the growth but
 not the direction.
@@ -20,7 +20,7 @@ from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.coefficients import consumed_again, stale
 from harness.properties.consumption import transported
-from harness.properties.figures import count, number, show
+from harness.properties.figures import close, count, number, show
 from harness.properties.property import Property
 from harness.properties.windows import Window, full, of_probe
 
@@ -38,6 +38,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     again = next(filter(consumed_again, everywhere), None)
     if again is not None:
         return consumed_twice(again)
+    double = next((w for w in full(trace) if flowed_twice(w, expectations)), None)
+    if double is not None:
+        return backward_twice(double)
     later = [w for w in full(trace) if follows_another(w)]
     odd = [w for w in later if w.where not in right]
     measured = [(w, s) for w in odd if (s := stale(w)) is not None]
@@ -62,6 +65,37 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     )
 
 
+def flowed_twice(window: Window, expectations: Expectations) -> bool:
+    """Whether a single micro-batch's loss went backward more than once and all of it was consumed.
+
+    Losses in parts go backward one by one, and their weights add up to 1. Windows of several
+    micro-batches are for accumulation-equals-large-batch.
+    """
+    if len(window.own) != 1 or window.update.window_size != 1:
+        return False
+    one = window.own[0]
+    found = (window.update.match(o) for o in expectations.objectives if o != "as-computed")
+    return (
+        one.backwards > 1
+        and one.weight is not None
+        and close(one.weight, one.backwards, window.tolerance)
+        and any(m is not None and close(m.ratio, one.weight, window.tolerance) for m in found)
+    )
+
+
+def backward_twice(window: Window) -> Verdict:
+    """The fail for two backwards over one graph."""
+    times = window.own[0].backwards
+    return failed(
+        ID,
+        f"In {window.where} backward ran {times} times over one graph, and the optimizer consumed "
+        f"all of it, {times} times the gradient of the loss. Call backward once, or clear the "
+        "gradients in between.",
+        number("backwards", times, window.where),
+        number("norm of the consumed gradient", window.update.consumed_norm, window.where),
+    )
+
+
 def consumed_twice(window: Window) -> Verdict:
     """The fail for a step that follows a step."""
     norm = window.update.consumed_norm
@@ -79,11 +113,18 @@ def not_cleared(window: Window, share: float) -> Verdict:
 
     What is clipped unit by unit is no sum of micro-batches any more; what it started from was.
     """
+    what, between = (
+        "an earlier window again",
+        "between the step and the next window's first backward",
+    )
+    if window.update.trains:
+        what = "the other network's loss, or of an earlier window"
+        between = f"right before the backward of the {window.update.trains}'s own loss"
     return failed(
         ID,
-        f"In {window.where} the optimizer consumed gradients of an earlier window again, at "
+        f"In {window.where} the optimizer consumed gradients of {what}, at "
         f"{show(min(share, 1e9))} of the weight of the new ones. Clear the gradients "
-        "(optimizer.zero_grad()) between the step and the next window's first backward.",
+        f"(optimizer.zero_grad()) {between}.",
         number("share of an earlier window", share, window.where),
     )
 

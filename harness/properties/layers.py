@@ -1,15 +1,23 @@
 """Gradient norms by layer, from the first to the last, as a diagnostic could have printed them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from harness.domain.trace import Learning, ProbeTrace
 from harness.properties.figures import middle
-from harness.properties.printed import matching, printed, rounded_away
+from harness.properties.printed import Printed, by_place, matching, once, printed, rounded_away
 
 MANY = 250
 """Different numbers among which a true norm may be found by chance."""
+
+HALF = 0.5
+"""Part of the numbers at one place of the output that has to be true, or none of them counts: a loss
+is a true ratio now and then.
+"""
+
+FEW = 2
+"""Numbers at one place of which each has to be true."""
 
 MOSTLY = 0.3
 """Part of so many numbers that has to be true norms; else a reader could not tell which are."""
@@ -50,12 +58,14 @@ def shown(probe: ProbeTrace) -> Shown | None:
     layers = by_layer(learning)
     third = max(1, len(layers) // 3)
     early, late = layers[:third], layers[-third:]
-    numbers = printed(probe.program.texts)
+    texts = probe.program.texts
+    numbers = printed(texts)
+    norms = true_norms(by_place(texts), (*flat(layers), *whole_norms(learning)))
     found = Shown(
-        early=matching(numbers, flat(early)),
-        late=matching(numbers, flat(late)),
-        ratios=ratios(numbers_of=probe, early=early, late=late),
-        whole=matching(numbers, whole_norms(learning)),
+        early=matching(norms, flat(early)),
+        late=matching(norms, flat(late)),
+        ratios=ratios(texts, early, late),
+        whole=matching(norms, whole_norms(learning)),
         rounded=rounded_away(numbers, flat(early)),
         count=len(numbers),
     )
@@ -78,23 +88,52 @@ def flat(layers: Sequence[Sequence[tuple[float, ...]]]) -> tuple[float, ...]:
     return tuple(norm for layer in layers for norms in layer for norm in norms)
 
 
+def true_norms(places: Sequence[Sequence[Printed]], truths: Sequence[float]) -> tuple[Printed, ...]:
+    """The numbers of all places at which true norms are the rule."""
+    return once(n for place in places if mostly(place, truths) for n in place)
+
+
+def mostly(place: Sequence[Printed], truths: Iterable[float]) -> bool:
+    """Whether enough of the numbers at one place are such values; zeros and single digits say
+    nothing.
+    """
+    telling = [n for n in place if n.digits > 1]
+    needed = len(telling) if len(telling) <= FEW else HALF * len(telling)
+    return bool(telling) and len(matching(telling, truths)) >= needed
+
+
 def ratios(
-    *,
-    numbers_of: ProbeTrace,
+    texts: Sequence[str],
     early: Sequence[Sequence[tuple[float, ...]]],
     late: Sequence[Sequence[tuple[float, ...]]],
 ) -> tuple[float, ...]:
-    """Printed numbers that are an early norm over a late one of the same moment, or the inverse."""
-    numbers = [n for n in printed(numbers_of.program.texts) if n.digits > 2]
-    true = [
-        a / b
-        for first, last in ((e, t) for e in early for t in late)
-        for one, other in ((o, p) for o in first for p in last if len(o) == len(p))
-        for a, b in zip(one, other, strict=True)
-        if a > 0 and b > 0
+    """Printed numbers that are an early norm over a late one of the same moment, or the inverse.
+
+    At one place of the output it is the same two norms at every moment.
+    """
+    pairs = [
+        tuple(a / b for a, b in zip(one, other, strict=True) if a > 0 and b > 0)
+        for first in early
+        for last in late
+        for one in first
+        for other in last
+        if len(one) == len(other)
     ]
-    inverse = matching([n for n in numbers if n.value > 0], (1.0 / t for t in true))
-    return (*matching(numbers, true), *(1.0 / value for value in inverse))
+    found: list[float] = []
+    for place in (*by_place(texts), *lasting(texts)):
+        exact = [n for n in place if n.digits > 2 and n.value > 0]
+        for pair in pairs:
+            inverse = [1.0 / t for t in pair]
+            if mostly(exact, pair):
+                found += matching(exact, pair)
+            elif mostly(exact, inverse):
+                found += [1.0 / value for value in matching(exact, inverse)]
+    return tuple(found)
+
+
+def lasting(texts: Sequence[str]) -> list[tuple[Printed, ...]]:
+    """Places by the layer's number too, where these come up often enough to be no chance."""
+    return [place for place in by_place(texts, counted=True) if len(place) > 2 * FEW]
 
 
 def whole_norms(learning: Learning) -> tuple[float, ...]:

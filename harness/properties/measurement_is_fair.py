@@ -10,8 +10,8 @@ Bug::
     time_with_clip = time.time() - start
 
 Signature: the measurement raises in backward; timed parts with and without clipping do not hold
-the same numbers of forwards, backwards and steps; the timed clip was given no gradient; or the
-first timed part is the first thing that runs.
+the same numbers of forwards, backwards and steps; the timed clip was given no gradient, or acts in
+some of the timed steps only; or the first timed part is the first thing that runs.
 
 Masked by: a ratio that looks plausible.
 """
@@ -69,21 +69,29 @@ def compare(probe: ProbeTrace) -> Verdict | None:
     if not clipping or not working:
         return None
     if all(s.clipped_gradients == 0 for s in clipping):
-        return failed(
-            ID,
-            f"In {probe.probe} the timed clipping was given no gradient in "
-            f"{count(sum(s.clips for s in clipping), 'call')}: there was nothing to clip. Run "
-            "backward first, and do not clear the gradients in between.",
-            number("calls", sum(s.clips for s in clipping), probe.probe),
-            number("gradients clipped", 0, probe.probe),
-        )
-    alone = [s for s in clipping if work(s) == (0, 0, 0) and s.clipped_gradients]
-    if alone:
-        return directly(probe, alone, working)
+        return of_nothing(probe, clipping)
+    alone = [s for s in clipping if work(s) == (0, 0, 0)]
+    if any(s.clipped_gradients for s in alone):
+        return directly(probe, [s for s in alone if s.clipped_gradients], working)
     plain = [s for s in working if not s.clips] or halved(clipping, parts)
     if not plain:
-        return None
+        repeated = [
+            s for s in alone if s.clips > 1
+        ]  # a single one may be a snippet without a place
+        return of_nothing(probe, repeated) if repeated else None
     return alike(probe, clipping, plain)
+
+
+def of_nothing(probe: ProbeTrace, clipping: Sequence[SegmentSeen]) -> Verdict:
+    """The fail for timing a clip that has no gradient."""
+    calls = sum(s.clips for s in clipping)
+    return failed(
+        ID,
+        f"In {probe.probe} the timed clipping was given no gradient in {count(calls, 'call')}: "
+        "there was nothing to clip. Run backward first, and do not clear the gradients in between.",
+        number("calls", calls, probe.probe),
+        number("gradients clipped", 0, probe.probe),
+    )
 
 
 def halved(clipping: Sequence[SegmentSeen], parts: Sequence[SegmentSeen]) -> list[SegmentSeen]:
@@ -123,8 +131,12 @@ def alike(
     probe: ProbeTrace, clipping: Sequence[SegmentSeen], plain: Sequence[SegmentSeen]
 ) -> Verdict:
     """Two timed parts that differ in the clip alone, both after a warm-up."""
-    with_clip = {work(s) for s in clipping if s.clipped_gradients}
-    same = with_clip & {work(s) for s in plain}
+    bare = {work(s) for s in plain}
+    with_clip = {work(s) for s in clipping if s.clipped_gradients and each_time(s)}
+    same = with_clip & bare
+    now_and_then = [s for s in clipping if s.clipped_gradients and work(s) in bare]
+    if not same and now_and_then:
+        return too_few(probe, now_and_then[0])
     if not same:
         one, other = work(clipping[0]), work(plain[0])
         return failed(
@@ -144,7 +156,7 @@ def alike(
     for each in sorted(same, reverse=True):
         places = [i for i, s in enumerate(probe.segments) if work(s) == each]
         timed = [i for i in places if warm(probe, i)]
-        kinds = {bool(probe.segments[i].clips) for i in timed}
+        kinds = {each_time(probe.segments[i]) for i in timed if not partly(probe.segments[i])}
         if len(kinds) == 2:
             return passed(
                 ID,
@@ -156,8 +168,32 @@ def alike(
     return cold(probe)
 
 
+def each_time(segment: SegmentSeen) -> bool:
+    """Whether there was a clip for every step."""
+    return segment.clips >= max(1, segment.steps)
+
+
+def partly(segment: SegmentSeen) -> bool:
+    """Whether there was a clip for some steps and not for others."""
+    return bool(segment.clips) and not each_time(segment)
+
+
+def too_few(probe: ProbeTrace, segment: SegmentSeen) -> Verdict:
+    """The fail for a part with clipping that clips now and then."""
+    return failed(
+        ID,
+        f"In {probe.probe} the part with clipping holds {count(segment.clips, 'clip')} for "
+        f"{said(work(segment))}: its cost is understated. Clip in every timed step.",
+        number("clips", segment.clips, probe.probe),
+        number("steps", segment.steps, probe.probe),
+    )
+
+
 def warm(probe: ProbeTrace, index: int) -> bool:
     """Whether a backward ran before this segment, timed or not."""
+    before = probe.segments[index].backwards_before
+    if before is not None:
+        return before > 0
     if any(s.backwards for s in probe.segments[:index]):
         return True
     all_of_them = len(probe.ranks[0].backwards) if probe.ranks else 0

@@ -88,7 +88,7 @@ def odd(probe: ProbeTrace) -> Verdict | None:
         size = window.update.window_size
         if window.update.short or size in (0, usual) or "LBFGS" in window.update.optimizer:
             continue
-        if size > usual and crosses_passes(window):
+        if (size > usual and crosses_passes(window)) or on_unknown_data(window, usual):
             continue
         return failed(
             ID,
@@ -99,6 +99,12 @@ def odd(probe: ProbeTrace) -> Verdict | None:
             number("usual", usual, probe.probe),
         )
     return None
+
+
+def on_unknown_data(window: Window, usual: int) -> bool:
+    """A smaller window, not the first, of data that the program brought: its pass may end there."""
+    smaller = 0 < window.update.window_size < usual and window.update.index > 0
+    return smaller and not any(m.samples for m in window.own)
 
 
 def carried_over(window: Window, usual: int) -> bool:

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 NUMBER = re.compile(r"(?<![\w.])[-+]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][-+]?\d+)?(?![\w]|\.\d)")
 """A number with a point or an exponent that is no part of a name such as ``net.0.weight``."""
 
+WHOLE = re.compile(r"\d+")
+"""Counts of steps and layers."""
+
 SINGLE = 2.0**-13
 """Rounding of a norm in single precision over a million elements: 2**-23 times their root."""
 
@@ -36,21 +39,37 @@ class Printed:
 
 def printed(texts: Iterable[str]) -> tuple[Printed, ...]:
     """Every decimal number, in order, each once."""
-    found: dict[tuple[float, float], Printed] = {}
-    for text in texts:
-        for match in NUMBER.finditer(text):
-            mantissa, exponent = match.group(1), match.group(2) or "e0"
-            power = int(exponent[1:])
-            if abs(power) > 300:
-                continue
-            decimals = len(mantissa.partition(".")[2])
-            one = Printed(
-                abs(float(match.group(0))),
-                0.5 * 10.0 ** (power - decimals),
-                len(mantissa.replace(".", "").lstrip("0")),
-            )
-            found.setdefault((one.value, one.half), one)
-    return tuple(found.values())
+    return once(n for text in texts for match in NUMBER.finditer(text) for n in number_of(match))
+
+
+def once(numbers: Iterable[Printed]) -> tuple[Printed, ...]:
+    """The same numbers, in order, each once."""
+    return tuple({(n.value, n.half): n for n in numbers}.values())
+
+
+def by_place(texts: Iterable[str], *, counted: bool = False) -> tuple[tuple[Printed, ...], ...]:
+    """The numbers place by place: at the same position of lines that are alike but for numbers.
+
+    ``counted``: whether lines with other whole numbers in them are other lines.
+    """
+    places: dict[tuple[str, int], list[Printed]] = {}
+    for line in (line for text in texts for line in text.splitlines()):
+        shape = NUMBER.sub("#", line)
+        shape = shape if counted else WHOLE.sub("#", shape)
+        for position, match in enumerate(NUMBER.finditer(line)):
+            places.setdefault((shape, position), []).extend(number_of(match))
+    return tuple(tuple(place) for place in places.values())
+
+
+def number_of(match: re.Match[str]) -> tuple[Printed, ...]:
+    """The number that was found; none where its exponent is absurd."""
+    mantissa, exponent = match.group(1), match.group(2) or "e0"
+    power = int(exponent[1:])
+    if abs(power) > 300:
+        return ()
+    decimals = len(mantissa.partition(".")[2])
+    digits = len(mantissa.replace(".", "").lstrip("0"))
+    return (Printed(abs(float(match.group(0))), 0.5 * 10.0 ** (power - decimals), digits),)
 
 
 def matching(numbers: Sequence[Printed], truths: Iterable[float]) -> tuple[float, ...]:

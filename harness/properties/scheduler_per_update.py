@@ -9,7 +9,8 @@ Bug::
             optimizer.step()
             optimizer.zero_grad()
 
-Signature: more than one scheduler step an update, throughout.
+Signature: more than one scheduler step an update, throughout; or the scheduler steps between the
+last backward and the optimizer's step, which takes from each update the rate that was meant for it.
 
 Masked by: windows of one micro-batch. Lawful: one an epoch, none, one a rank (a schedule counted
 in single-process steps), one for each of several optimizers.
@@ -36,6 +37,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         wrong = too_often(probe, [w for w in windows if w.probe is probe])
         if wrong is not None:
             return wrong
+    early = [w for w in windows if w.update.scheduled_early]
+    if len(early) > 1 and 2 * len(early) > len(windows):
+        return too_early(early, len(windows))
     skips = sum(u.scheduler_steps for p in trace.probes for u in p.updates if u.skipped)
     also = (
         f" It also moved {skips} times for updates that were skipped, which brings it ahead."
@@ -77,6 +81,20 @@ def too_often(probe: ProbeTrace, windows: list[Window]) -> Verdict | None:
         "optimizer.step() is called, after it.",
         number("scheduler steps an update", usual, probe.probe),
         number("micro-batches in a window", size, probe.probe),
+    )
+
+
+def too_early(early: list[Window], of: int) -> Verdict:
+    """The fail for moving the schedule before the update that it is for."""
+    first = early[0]
+    rate = max(first.update.learning_rates, default=0.0)
+    return failed(
+        ID,
+        f"In {first.where} the schedule moved between backward and the step, to {show(rate)}, and "
+        f"so in {len(early)} of {count(of, 'full window')}: the first learning rate is never used. "
+        "Call scheduler.step() after optimizer.step().",
+        number("windows in which it moved too early", len(early)),
+        number("learning rate", rate, first.where),
     )
 
 

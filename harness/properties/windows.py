@@ -27,9 +27,10 @@ class Window:
 
     @property
     def where(self) -> str:
-        """``loud, update 2``, with the rank where there are several."""
+        """``loud, update 2``, with the rank where there are several, and the part that is trained."""
         place = f"{self.probe.probe}, update {self.update.index}"
-        return f"{place}, rank {self.rank}" if self.probe.world_size > 1 else place
+        place = f"{place}, rank {self.rank}" if self.probe.world_size > 1 else place
+        return f"{place} ({self.update.trains})" if self.update.trains else place
 
     @property
     def tolerance(self) -> float:

@@ -24,6 +24,7 @@ from harness.quality.operators import OPERATORS
 from harness.quality.probing import said
 from harness.quality.sources import Source, read_sources
 from harness.quality.trial import Judged, try_program
+from harness.scenarios.availability import runnable
 
 Result = TypeVar("Result")
 
@@ -51,6 +52,7 @@ def judge_the_judge(bank: Bank, plan: Plan, open_instruments: OpenInstruments) -
         UserError: this machine cannot run candidates, or a file beside a scenario is no program.
     """
     started = perf_counter()
+    bank, not_run = runnable(bank)
     work = _work(bank, plan)
     desk = _Desk(plan, total=len(work.mutants) + len(work.alternatives) + len(work.cheats))
     desk.run(work, open_instruments)
@@ -59,6 +61,7 @@ def judge_the_judge(bank: Bank, plan: Plan, open_instruments: OpenInstruments) -
         harness_version=__version__,
         bank_digest=bank.digest,
         scenarios=tuple(s.id for s in bank.scenarios),
+        not_run=not_run,
         operators=tuple(
             OperatorSeen(id=o.id, fault=o.fault, named_by=o.named_by) for o in plan.operators
         ),

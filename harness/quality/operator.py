@@ -19,9 +19,11 @@ Where = Literal[
     "named-threshold",
     "known-loss",
     "training",
+    "apart",
 ]
 """``named-threshold``: one norm is asked for. ``known-loss``: the size of the loss is judged, so the
-scenario does not take it as computed. ``training``: a program that only looks is no answer."""
+scenario does not take it as computed. ``training``: a program that only looks is no answer. ``apart``:
+two networks are trained against each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,5 +62,6 @@ def _fits(where: Where, scenario: Scenario) -> bool:
         "ranks": scenario.workload.world_size > 1,
         "named-threshold": expects.max_norm is not None,
         "known-loss": "as-computed" not in expects.objectives,
+        "apart": scenario.workload.name == "gan",
         "training": expects.unhealthy_probe is None and not expects.measures,
     }[where]

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.domain.quality import Fate, MutantResult, ProgramResult, QualityReport
+from harness.report.words import and_not_run, sentences_not_run
 
 HEAD = """# The kill matrix
 
@@ -33,6 +34,7 @@ def render_quality(report: QualityReport, *, plain: bool = False) -> RenderableT
         table.add_row(scenario, *_figures(report, scenario))
     table.add_row("all", *_figures(report, None), style="bold")
     said = [Text(sentence, "red") for sentence in (*report.faults, *report.complaints)]
+    said += [Text(sentence, "yellow") for sentence in sentences_not_run(report.not_run)]
     return Group(table, Text(), *said)
 
 
@@ -45,7 +47,7 @@ def quality_line(report: QualityReport) -> Text:
         f"{_refused(report.cheats)} of {len(report.cheats)} cheats refused",
     )
     good = not report.complaints and not report.faults
-    text = f"{', '.join(parts)} in {report.seconds:.0f} s"
+    text = f"{', '.join(parts)} in {report.seconds:.0f} s{and_not_run(report.not_run)}"
     return Text(text, "bold green" if good else "bold red")
 
 

@@ -50,6 +50,8 @@ def _rules(scenario: Scenario) -> Text:
 def _probes(scenario: Scenario) -> Text:
     ranks = scenario.workload.world_size
     first = f"workload {scenario.workload.name}, {ranks} rank{'s' if ranks > 1 else ''}"
+    if scenario.requires:
+        first += f", with {', '.join(scenario.requires)}"
     return Text("\n".join([first, *(f"{p.name}: {p.lifts}" for p in scenario.probes)]))
 
 

@@ -50,6 +50,15 @@ _EXPRESSIONS = {
 }
 """What a name of each role stands for in the script."""
 
+_PART = re.compile(r"(?:(?P<role>optimizer|scheduler|parameters) of )?the (?P<part>\w+)")
+_PART_EXPRESSIONS = {
+    None: "MODEL.{part}",
+    "optimizer": "WORKLOAD.optimizer(MODEL.{part}.parameters())",
+    "parameters": "list(MODEL.{part}.parameters())",
+    "scheduler": "Quiet()",
+}
+"""The same for parts of the model that are trained against each other."""
+
 _EACH_BATCH = frozenset({"input", "target", "mask", "count", "index"})
 
 
@@ -117,6 +126,8 @@ def _names(probe: ProbeTrace) -> Iterator[tuple[str, str]]:
             yield name, f"WORKLOAD.extra_names()[{name!r}]"
         elif role in _EXPRESSIONS:
             yield name, _EXPRESSIONS[role]
+        elif found := _PART.fullmatch(role):
+            yield name, _PART_EXPRESSIONS[found["role"]].format(part=found["part"])
         elif role not in _EACH_BATCH:
             raise UsageError(
                 f"a plain script cannot supply {name} (taken for: {role}); "

@@ -6,21 +6,26 @@ from rich.text import Text
 
 from harness.domain.run import Run
 from harness.report.grades import in_words, marked, of_the_reference, unseen_faults
+from harness.report.words import and_not_run, sentences_not_run
 
 
 def render_table(run: Run, *, plain: bool = False) -> RenderableType:
     """One row a scenario; below it one sentence a surprise, and what the machine lacks."""
-    parts: list[RenderableType] = (
-        [_table(run, plain=plain), *_sentences(run)] if run.results else []
-    )
-    return Group(*parts, Text())
+    parts: list[RenderableType] = [_table(run, plain=plain)] if run.results else []
+    said = _sentences(run)
+    between = [Text()] if parts and said else []
+    return Group(*parts, *between, *said, Text())
 
 
 def closing_line(run: Run, asked: int) -> Text:
-    """``10 of 10 scenarios behave as declared in 6.1 s``. ``asked``: how many were to run."""
+    """``10 of 10 scenarios behave as declared in 6.1 s, 2 not run``.
+
+    ``asked``: how many were to run, those apart whose packages are not here.
+    """
     good = sum(result.state == "as declared" for result in run.results)
     noun, verb = ("scenario", "behaves") if asked == 1 else ("scenarios", "behave")
     said = f"{good} of {asked} {noun} {verb} as declared in {run.seconds:.1f} s"
+    said += and_not_run(run.not_run)
     return Text(said, "bold green" if good == asked else "bold red")
 
 
@@ -50,5 +55,6 @@ def _sentences(run: Run) -> list[Text]:
         for verdict in unseen_faults(result):
             why = f"    {verdict.property} is {verdict.outcome}: {verdict.sentence}"
             said.append(Text(why, "red"))
+    said += [Text(sentence, "yellow") for sentence in sentences_not_run(run.not_run)]
     said += [Text(f"this machine: {note}", "yellow") for note in run.machine_notes]
-    return [Text(), *said] if said else []
+    return said

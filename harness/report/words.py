@@ -1,6 +1,10 @@
 """Small phrases that several pages share."""
 
+from collections.abc import Iterable, Sequence
+
 from rich.text import Text
+
+from harness.domain.run import NotRun
 
 
 def points(effect: float) -> str:
@@ -16,6 +20,19 @@ def signed(effect: float) -> str:
 def some(count: int, noun: str) -> str:
     """``1 scenario``, ``2 scenarios``."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def sentences_not_run(left_out: Iterable[NotRun]) -> list[str]:
+    """``not run: a, b: needs the extra huggingface (...)``, one sentence for each need."""
+    ids: dict[str, list[str]] = {}
+    for one in left_out:
+        ids.setdefault(one.why, []).append(one.scenario)
+    return [f"not run: {', '.join(names)}: {why}" for why, names in ids.items()]
+
+
+def and_not_run(left_out: Sequence[NotRun]) -> str:
+    """``, 2 not run``; nothing for none."""
+    return f", {len(left_out)} not run" if left_out else ""
 
 
 def chance(p: float) -> str:

@@ -164,7 +164,7 @@ def _spelt_out(pattern: str, terms: Mapping[str, str], depth: int = 5) -> str:
     return _NAME.sub(term, pattern)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
 def _compiled(pattern: str) -> re.Pattern[str]:
     if _UNBOUNDED.search(pattern):
         raise BadPattern(

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 from pydantic_core import PydanticCustomError
 
+from harness.domain.packages import Package
 from harness.domain.record import Record
 from harness.domain.scenario import Expectations, Probe, Rationalization
 from harness.domain.workload import WORKLOADS
@@ -109,7 +110,7 @@ class ScenarioFile(Record):
     """what tempts an agent to give the wrong answer"""
     shows_loop: bool | None = None
     """true when the message shows the faulty loop"""
-    requires: tuple[Literal["lightning"], ...] = ()
+    requires: tuple[Package, ...] = ()
     """packages beyond torch that its programs import"""
     workload: WorkloadEntry | None = None
     """what both programs train on"""

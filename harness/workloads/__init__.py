@@ -3,6 +3,7 @@
 from harness.domain.workload import WorkloadSpec
 from harness.workloads.cnn import CnnWorkload
 from harness.workloads.deep_residual import DeepResidualWorkload
+from harness.workloads.gan import GanWorkload
 from harness.workloads.mlp import MlpWorkload
 from harness.workloads.padded import PaddedWorkload
 from harness.workloads.positive_loss import PositiveLossWorkload
@@ -20,6 +21,7 @@ BUILDERS: dict[str, type[Workload]] = {
     "transformer": TransformerWorkload,
     "cnn": CnnWorkload,
     "two-part": TwoPartWorkload,
+    "gan": GanWorkload,
 }
 """Builder of every workload that ``harness.domain.workload`` declares."""
 

@@ -67,6 +67,10 @@ class Workload(ABC):
         (n,)
         """
 
+    def parts(self) -> tuple[str, ...]:
+        """Submodules that are trained against each other, an optimizer each; none by default."""
+        return ()
+
     def optimizer(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
         """The optimizer bound to free names such as ``optimizer``."""
         p = self.parameters

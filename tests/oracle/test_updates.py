@@ -46,3 +46,65 @@ def test_batches_that_are_left_over_when_a_program_stops_early_are_not_lost(cour
     rank = court.judged(PADDING, few).trace.probes[0].ranks[0]
 
     assert rank.batches_lost == 0
+
+
+def test_gradient_that_flows_back_twice_through_one_graph_is_counted(court: Court) -> None:
+    """And the weight is that of both."""
+    plain = SCENARIOS["clip-after-step"]
+    twice = plain.reference.replace(
+        "loss.backward()", "loss.backward(retain_graph=True); loss.backward()"
+    )
+
+    (one,) = court.judged(plain, twice).trace.probes[0].updates[0].window
+    (usual,) = court.judged(plain, plain.reference).trace.probes[0].updates[0].window
+
+    assert (one.backwards, usual.backwards) == (2, 1)
+    assert one.weight == pytest.approx(2.0, rel=1e-4)
+
+
+def test_padding_that_has_a_part_in_the_loss_shows_in_the_output_gradient(court: Court) -> None:
+    """A row of padding with a label of its own."""
+    trained = PADDING.reference.replace("target, reduction", "target.clamp(min=0), reduction")
+    trained = trained.replace(" * mask).sum()", ").sum()")
+
+    first = court.judged(PADDING, trained).trace.probes[0].updates[0]
+    usual = court.judged(PADDING, PADDING.reference).trace.probes[0].updates[0]
+
+    assert all(m.on_padding > 0.1 for m in first.window)
+    assert {m.on_padding for m in usual.window} == {0.0}
+
+
+def test_a_schedule_that_moves_between_backward_and_step_is_early(court: Court) -> None:
+    """After the step it is in time; a rate of 0 is none that could be lost."""
+    asked = SCENARIOS["scheduler-with-accumulation"]
+    after = "            optimizer.step()\n            optimizer.zero_grad()\n            scheduler.step()"
+    before = "            scheduler.step()\n            optimizer.step()\n            optimizer.zero_grad()"
+    assert after in asked.reference
+    early = asked.reference.replace(after, before)
+    resting = early.replace("scheduler =", "optimizer.param_groups[0]['lr'] = 0.0\nscheduler =")
+
+    def counted(program: str) -> set[int]:
+        probe = court.judged(asked, program).trace.probes[0]
+        return {
+            u.scheduled_early for u in probe.updates[1:]
+        }  # an optimizer is known once it stepped
+
+    assert counted(asked.reference) == {0}
+    assert counted(early) == {1}
+    assert counted(resting) == {0}
+
+
+def test_updates_after_the_last_read_of_a_clock_are_training(court: Court) -> None:
+    """Those between two reads are timed; after a single read everything is."""
+    plain = SCENARIOS["clip-after-step"]
+    body = plain.reference.partition("for x, y")[2]
+    loop = f"for x, y{body}\n"
+    head = "import time\nimport torch\n"
+    read = "time.perf_counter()\n"
+
+    def timed(program: str) -> list[bool]:
+        probe = court.judged(plain, head + program).trace.probes[0]
+        return [u.timed for u in probe.updates][::8]
+
+    assert timed(read + loop + read + loop) == [True, False]
+    assert timed(loop + read + loop) == [False, True]

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.fakes.traces import match, norms, probe, rank, trace, update
+from tests.fakes.traces import match, micro_batch, norms, parameter, probe, rank, trace, update
 from tests.properties.verdicts import on
 
 ID = "accumulation-equals-large-batch"
@@ -143,3 +143,72 @@ def test_a_size_that_changes_may_be_the_clips():
     calls = ("clip_grad_norm_(4 gradients) returned 0.1",)
     seen = trace(probe("quiet", *uneven(clip_calls=calls)))
     assert on(ID, seen, max_norm=None).outcome == "inconclusive"
+
+
+def sized(*ratios, **fields):
+    return [
+        update(i, true=n, matches=[match(true=n, consumed=r * n)], **fields)
+        for i, (n, r) in enumerate(zip(norms(0.05), ratios, strict=False))
+    ]
+
+
+def test_a_divisor_of_another_window_fails_though_some_windows_are_right():
+    """A counter that is never reset; the count of the last micro-batch for all."""
+    for ratios in ((1.0, 0.5, 0.33), (1.3, 0.83, 1.0)):
+        verdict = on(ID, trace(probe("quiet", *sized(*ratios))), max_norm=None)
+        assert verdict.outcome == "fail"
+        assert "not the window's own" in verdict.sentence
+
+
+def test_what_a_clip_may_have_cut_is_no_divisor():
+    """Larger gradients are shorter, smaller ones are whole."""
+    cut = [
+        update(i, true=n, matches=[match(true=n, consumed=min(n, 0.09 + i / 1000))])
+        for i, n in enumerate((0.05, 0.08, 0.2, 0.3))
+    ]
+    assert on(ID, trace(probe("quiet", *cut)), max_norm=None).outcome == "inconclusive"
+
+
+def test_a_division_that_reaches_some_parameters_only_fails():
+    """Clipping in parts shrinks, and so do the factors that it leaves."""
+
+    def judged(*factors):
+        parts = [
+            parameter(n, 0.1, f * 0.1) for n, f in zip(("weight", "bias"), factors, strict=True)
+        ]
+        uneven = update(
+            matches=[match(true=0.14, turned=0.5, parameters=parts)],
+            turned=0.5,
+            unexplained=0.5,
+            unexplained_by_parameter=0.0,
+        )
+        return on(ID, trace(probe("quiet", uneven)), max_norm=None)
+
+    assert judged(1.0, 4.0).outcome == "fail"
+    assert "1 to 4 times" in judged(1.0, 4.0).sentence
+    assert judged(1.0, 0.4).outcome == "inconclusive"
+
+
+def test_a_short_last_window_of_no_lawful_size_fails():
+    """Summed over two ranks; where a clip may act nothing is said."""
+    full = [update(0, true=0.1), update(1, true=0.13)]
+    double = update(2, true=0.1, consumed=0.2, coefficients=(1.0, 1.0), short=True)
+    verdict = on(ID, trace(probe("quiet", *full, double)))
+
+    assert verdict.outcome == "fail"
+    assert "short last window" in verdict.sentence
+    loud = update(2, true=9.0, consumed=1.0, coefficients=(1.0, 1.0), short=True)
+    assert on(ID, trace(probe("quiet", *full, loud))).outcome == "pass"
+
+
+def test_padding_that_has_a_part_in_the_loss_fails_whatever_the_loss_is():
+    """A mask that is applied leaves nothing there."""
+
+    def judged(share):
+        flows = tuple(micro_batch(i, objective_error=share, on_padding=share) for i in range(4))
+        seen = update(micro_batches=flows, matches=[match(true=0.1, turned=share)])
+        return on(ID, trace(probe("quiet", seen)), max_norm=None)
+
+    assert judged(0.6).outcome == "fail"
+    assert "60% of the gradient" in judged(0.6).sentence
+    assert judged(0.0).outcome == "pass"

@@ -131,3 +131,14 @@ def test_a_clip_by_value_fails_without_quiet_windows_when_it_was_called():
     called = cut.model_copy(update={"clip_calls": ("clip_grad_value_(4 gradients) returned None",)})
     assert on(ID, trace(probe("loud", called))).outcome == "fail"
     assert on(ID, trace(probe("loud", cut))).outcome == "inconclusive"
+
+
+def test_windows_that_a_clip_by_value_left_whole_are_told_as_that():
+    """Their norm is far above the threshold, and no element reaches the limit."""
+    value = ("clip_grad_value_(4 gradients) returned None",)
+    fields = {"turned": 0.5, "unexplained": 0.4, "unexplained_by_parameter": 0.4}
+    cut = update(0, true=10, consumed=3.0, clip_calls=value, **fields)
+    verdict = on(ID, trace(probe("loud", cut, update(1, true=9, clip_calls=value))))
+
+    assert verdict.outcome == "fail"
+    assert "bounds elements, not the norm" in verdict.sentence

@@ -47,3 +47,20 @@ def test_a_constant_factor_is_another_fault():
 def test_loud_windows_alone_are_inconclusive():
     """There clipping must act."""
     assert on(ID, quiet(consumed=1.0, low=10.0)).outcome == "inconclusive"
+
+
+def test_a_clip_whose_threshold_moves_below_ordinary_norms_fails():
+    """It leaves no common norm, but it was called and took something. Nothing called it: unknown."""
+    calls = ("clip_grad_norm_(6 gradients) returned 0.2",)
+
+    def judged(**fields):
+        left = (0.6, 0.45, 0.7, 0.5)
+        small = [
+            update(i, true=n, consumed=n * part, **fields)
+            for i, (n, part) in enumerate(zip(norms(0.1), left, strict=True))
+        ]
+        return on(ID, trace(probe("quiet", *small))).outcome
+
+    assert judged(clip_calls=calls) == "fail"
+    assert judged() == "inconclusive"
+    assert judged(clip_calls=("get_total_norm(6 gradients) returned 0.2",)) == "inconclusive"

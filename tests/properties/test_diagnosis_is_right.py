@@ -116,3 +116,62 @@ def test_other_numbers_are_inconclusive():
 def test_without_two_probes_it_is_inconclusive():
     """Nothing to tell apart."""
     assert on(ID, saying(lambda n, v: f"{v:.2e}")).outcome == "inconclusive"
+
+
+ALARM = """
+for step, batch in enumerate(loader):
+    verdict = "VANISHING" if ratio < 1e-3 else "healthy: all layers get their share"
+"""
+
+
+def test_an_all_clear_for_vanishing_gradients_fails_whatever_numbers_stand_beside_it():
+    """The program has an alarm, and it did not come. Without one of its own nothing is said."""
+
+    def write(n, v):
+        return f"{n}: {v:.2e} healthy"
+
+    def judged(source, text):
+        seen = saying(text)
+        ill = seen.probes[1]
+        ran = ill.program.model_copy(update={"source": source})
+        return on(
+            ID, trace(seen.probes[0], ill.model_copy(update={"program": ran})), **WHERE
+        ).outcome
+
+    assert judged(ALARM, write) == "fail"
+    assert judged(ALARM, lambda n, v: f"{n}: {v:.2e} vanishing, others healthy") == "pass"
+    assert judged("print('no vanishing gradients here')", write) == "pass"
+    assert judged('"""Tells vanishing gradients."""', write) == "pass"
+    assert judged("not python (", write) == "pass"
+
+
+def test_the_same_words_and_sizes_on_both_fail_where_gradients_are_read():
+    """Normalised layer by layer, all layers look alike. A loss alone is no diagnosis."""
+    seen = saying(lambda n, v: f"{n}: {0.3 + len(n) / 100:.3f}")
+
+    def judged(source):
+        probes = [
+            p.model_copy(update={"program": p.program.model_copy(update={"source": source})})
+            for p in seen.probes
+        ]
+        return on(ID, trace(*probes), **WHERE).outcome
+
+    assert judged("size = p.grad.abs().mean() / p.grad.abs().max()") == "fail"
+    assert judged("print(loss)") == "inconclusive"
+
+
+def test_a_number_that_is_a_true_ratio_now_and_then_is_no_ratio():
+    """A loss, or the norm of a weight, meets one of many true ratios by chance."""
+    moments = tuple(2e-7 * 1.3**k for k in range(12))
+    norms = {
+        "net.0.weight": moments,
+        "net.2.weight": tuple(1.0 for _ in moments),
+        "net.4.weight": tuple(1.0 for _ in moments),
+    }
+    texts = tuple(f"step {k}: ratio {2e-7 * 1.3 ** (k % 3) * (1 + k):.3e}" for k in range(12))
+    seen = [
+        probe(n, update(0), program=program(texts=texts), learning=learning(printed_norms=norms))
+        for n in ("healthy", "vanishing")
+    ]
+
+    assert on(ID, trace(*seen), **WHERE).outcome == "inconclusive"

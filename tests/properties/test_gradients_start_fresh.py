@@ -1,4 +1,4 @@
-from tests.fakes.traces import probe, trace, update
+from tests.fakes.traces import micro_batch, probe, trace, update
 from tests.properties.verdicts import on
 
 ID = "gradients-start-fresh"
@@ -64,3 +64,20 @@ def test_a_second_step_on_the_same_gradient_fails():
     verdict = on(ID, trace(probe("plain", update(0), again, update(2))))
     assert verdict.outcome == "fail"
     assert "without a new micro-batch" in verdict.sentence
+
+
+def test_one_graph_that_goes_backward_twice_fails_where_both_gradients_arrive():
+    """Parts of a loss go backward one by one too; their weights add up to 1."""
+
+    def judged(weight, consumed, backwards=2):
+        one = micro_batch(0, weight=weight, backwards=backwards)
+        seen = [
+            update(i, true=0.1, consumed=consumed, micro_batches=(one,), coefficients=(1.0,))
+            for i in range(2)
+        ]
+        return on(ID, trace(probe("quiet", *seen)))
+
+    assert judged(2.0, 0.2).outcome == "fail"
+    assert "2 times over one graph" in judged(2.0, 0.2).sentence
+    assert judged(1.0, 0.1).outcome == "pass"
+    assert judged(2.0, 0.2, backwards=1).outcome != "fail"

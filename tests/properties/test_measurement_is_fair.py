@@ -68,3 +68,28 @@ def test_a_part_that_pays_for_the_start_fails():
 def test_without_clocks_it_is_inconclusive():
     """Nothing was measured."""
     assert on(ID, trace(probe("small", update(0)))).outcome == "inconclusive"
+
+
+def test_clipping_nothing_again_and_again_beside_whole_steps_fails():
+    """Once alone may be a snippet whose place in the loop nobody knows."""
+    again, once = segment(clips=20, gradients=0), segment(clips=1, gradients=0)
+
+    assert on(ID, timed(WITH, again)).outcome == "fail"
+    assert on(ID, timed(WITH, once)).outcome == "inconclusive"
+
+
+def test_a_part_that_clips_every_tenth_step_understates_the_cost():
+    """Beside a part that clips each step it is one variant more."""
+    tenth = segment(20, 20, 2, 20)
+    verdict = on(ID, timed(tenth, segment(), WITHOUT))
+
+    assert verdict.outcome == "fail"
+    assert "2 clips" in verdict.sentence
+    assert on(ID, timed(tenth, WITH, WITHOUT)).outcome == "pass"
+
+
+def test_training_after_the_measurement_warms_nothing_up():
+    """What ran before a part is known by its own count."""
+    cold = [s.model_copy(update={"backwards_before": n}) for s, n in ((WITH, 0), (WITHOUT, 20))]
+
+    assert on(ID, timed(*cold, before=14)).outcome == "fail"

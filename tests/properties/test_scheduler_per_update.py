@@ -56,3 +56,13 @@ def test_steps_for_skipped_updates_are_told():
 def test_without_a_scheduler_it_is_inconclusive():
     """None stepped."""
     assert on(ID, moving(0, 0, 0)).outcome == "inconclusive"
+
+
+def test_a_schedule_that_moves_before_the_step_fails():
+    """Between backward and step, in most windows; once may be a warm-up that begins above zero."""
+    early = [update(i, scheduler_steps=1, scheduled_early=1) for i in range(3)]
+    verdict = on(ID, trace(probe("plain", *early)))
+
+    assert verdict.outcome == "fail"
+    assert "after optimizer.step()" in verdict.sentence
+    assert on(ID, trace(probe("plain", early[0], update(1), update(2)))).outcome == "pass"

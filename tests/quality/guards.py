@@ -65,6 +65,8 @@ def _any_line(patch: pytest.MonkeyPatch) -> None:
 
 def _any_number(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(layers, "MANY", 10**9)
+    patch.setattr(layers, "HALF", 0.0)
+    patch.setattr(layers, "FEW", 0)
 
 
 GUARDS = {

@@ -105,9 +105,18 @@ def _identifiers(tree: ast.Module) -> frozenset[str]:
 
 
 def _own_callables(tree: ast.Module) -> frozenset[str]:
+    """Functions, and classes that say themselves how they are made."""
     return frozenset(
-        n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.ClassDef)
+        n.name
+        for n in ast.walk(tree)
+        if isinstance(n, ast.FunctionDef)
+        or (isinstance(n, ast.ClassDef) and any(_makes(part) for part in n.body))
     )
+
+
+def _makes(part: ast.stmt) -> bool:
+    own = isinstance(part, ast.FunctionDef) and part.name == "__init__"
+    return own or isinstance(part, ast.AnnAssign)  # a field of a dataclass
 
 
 class _Renamer(ast.NodeTransformer):

@@ -174,3 +174,38 @@ def test_padding_carries_no_weight_and_looks_like_data():
     )
     assert losses == plain
     assert before > 0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_both_networks_of_the_gan_are_loud_in_one_probe_and_calm_in_the_other(seed):
+    """Above twice the largest accepted threshold but for a window or two, and below half the least."""
+    low, high = SCENARIOS["gan-two-optimizers"].expectations.max_norm_between
+    loud = norms_of_both(of("gan-two-optimizers", "loud", seed))
+    quiet = norms_of_both(of("gan-two-optimizers", "quiet", seed))
+    assert all(sum(n > 2 * high for n in part) >= len(part) - 2 for part in loud)
+    assert all(max(part) < low / 2 for part in quiet)
+
+
+def norms_of_both(spec: WorkloadSpec) -> tuple[list[float], list[float]]:
+    """Gradient norms of discriminator and generator, batch by batch, clipped at 5."""
+    torch.manual_seed(0)
+    workload = build(spec)
+    generator, discriminator = (workload.model().get_submodule(p) for p in workload.parts())
+    loss, norms = workload.criterion(), ([], [])
+    optimizers = [workload.optimizer(net.parameters()) for net in (discriminator, generator)]
+    for batch in workload.batches(0):
+        fake = generator(torch.randn(len(batch.inputs), spec.parameters.latent))
+        real_part = loss(discriminator(batch.inputs), batch.target)
+        judged = discriminator(fake.detach())
+        step(optimizers[0], real_part + loss(judged, torch.zeros_like(judged)), norms[0])
+        step(optimizers[1], loss(discriminator(fake), batch.target), norms[1])
+    return norms
+
+
+def step(optimizer: torch.optim.Optimizer, loss: torch.Tensor, norms: list[float]) -> None:
+    """One clipped update; its norm before clipping goes to ``norms``."""
+    optimizer.zero_grad()
+    loss.backward()
+    held = optimizer.param_groups[0]["params"]
+    norms.append(torch.nn.utils.clip_grad_norm_(held, 5.0).item())
+    optimizer.step()

@@ -2,11 +2,15 @@
 
 from harness.quality.operators import (
     accumulation,
+    adversarial,
     clipping,
+    depth,
+    frameworks,
     observing,
     scaling,
     synchronising,
     updating,
+    warming,
 )
 
 OPERATORS = (
@@ -16,5 +20,9 @@ OPERATORS = (
     *updating.OPERATORS,
     *synchronising.OPERATORS,
     *observing.OPERATORS,
+    *warming.OPERATORS,
+    *depth.OPERATORS,
+    *frameworks.OPERATORS,
+    *adversarial.OPERATORS,
 )
 """In the order of the matrix."""

@@ -1,6 +1,7 @@
 """Updates from the wrong gradient, of the wrong parameters, or none at all."""
 
 from collections.abc import Iterator
+from typing import cast
 
 import libcst as cst
 
@@ -17,6 +18,14 @@ def _ahead(*texts: str) -> Derive:
             yield {program.outermost(loop): before(*called)}
 
     return derive
+
+
+def _first_frozen(program: Program) -> Iterator[Changes]:
+    """Of the given model: a layer of one's own that rests cannot be told from one that is not used."""
+    names = [cast("cst.Name", node).value for node in program.all(cst.Name)]
+    made = [cast("cst.Assign", node).targets[0].target for node in program.all(cst.Assign)]
+    if "model" in names and "model" not in map(code, made):
+        yield from _ahead("next(iter(model.parameters())).requires_grad_(False)")(program)
 
 
 def _loss(text: str) -> Derive:
@@ -137,7 +146,7 @@ OPERATORS = (
         "parameter-frozen",
         "The first layer is frozen and learns nothing.",
         ("every-parameter-learns",),
-        _ahead("next(iter(model.parameters())).requires_grad_(False)"),
+        _first_frozen,
     ),
     Operator(
         "optimizer-of-copies",
@@ -168,6 +177,7 @@ OPERATORS = (
         "The learning rate is zero.",
         ("every-parameter-learns", "still-learns", "training-unchanged"),
         _ahead("for group in {o}.param_groups:\n    group['lr'] = 0.0"),
+        also=("first-update-not-lost",),  # a schedule gives the later ones a rate again
     ),
 )
 """The operators on updates."""

@@ -2,9 +2,10 @@
 
 import ast
 import types
+from collections.abc import Callable
 from typing import Any
 
-from harness.sandbox.binding import library, rewrite
+from harness.sandbox.binding import huggingface, library, rewrite
 from harness.sandbox.binding.amp import posted_autocast
 from harness.sandbox.binding.callgraph import CallGraph
 from harness.sandbox.binding.definitions import Class
@@ -41,12 +42,17 @@ QUESTIONS = frozenset(
 class Analysis:
     """The reading of one program, and the questions that binding asks of it."""
 
-    def __init__(self, tree: ast.Module, world_size: int) -> None:
-        """Read it."""
+    def __init__(
+        self,
+        tree: ast.Module,
+        world_size: int,
+        is_network: Callable[[str], bool] | None = None,
+    ) -> None:
+        """Read it. ``is_network``: where several are trained, names that mean one of them."""
         self.tree = tree
-        self.library_names = _library_names(tree)
+        self.library_names = _library_names(tree, is_network)
         self.reader = Reader(tree, self.library_names)
-        self.inference = Inference(self.reader)
+        self.inference = Inference(self.reader, is_network)
         self._refuse()
         optimizers = [
             c
@@ -69,6 +75,14 @@ class Analysis:
         self.wrap = self._wrap(world_size)
         self.needs_group = self._needs_group() or (self.wrap and world_size == 1)
         self.graph = CallGraph(self.reader, tree)
+        made = [call.result for call, _ in self.inference.trainers.made()]
+        self.trainers = bool(made)
+        self.trainers_train = any("train()" in trainer.uses for trainer in made)
+        self.trainer_arguments = not self.graph.everything & {STEP, BACKWARD, FIT} and any(
+            p == "transformers.TrainingArguments" for p, _ in self.reader.library_calls
+        )
+        if self.trainers or self.trainer_arguments:
+            self.graph.marks[None].add(FIT)
         self.observes = self._observes()
         self.fragment = self.observes or self._fragment()
         self.uses_workload_data = any(
@@ -120,6 +134,17 @@ class Analysis:
         cls = next((c for c in self.reader.classes if c.name == constructor), None)
         return sorted(found - set(cls.methods if cls else ()))
 
+    def fields_used(self, constructor: str) -> set[str]:
+        """Attributes that code outside it reads of a model of the program's own."""
+        results = (
+            call.result
+            for call in self.reader.graph.calls
+            if call.where is not None and _name_of(call.where) == constructor and not call.inner
+        )
+        nodes = [node for result in results for node in result.downstream()]
+        written = {use[1:] for node in nodes for use in node.uses if use.startswith("=")}
+        return {name for node in nodes for name in node.attributes()} - written
+
     # ---------------------------------------------------------------------------------- privately
 
     def _refuse(self) -> None:
@@ -129,8 +154,8 @@ class Analysis:
                 raise Unbound(
                     last, "shards the model over devices, which one machine without any cannot"
                 )
-            if top in library.REFUSED:
-                raise Unbound(last, library.REFUSED[top])
+            if (needs := library.REFUSED.get(top) or huggingface.absent(top)) is not None:
+                raise Unbound(last, needs)
 
     def _constructors(self) -> list[tuple[ast.Call, str]]:
         calls: dict[int, Call] = {
@@ -153,7 +178,7 @@ class Analysis:
 
     def _wrap(self, world_size: int) -> bool:
         paths = [p for p, _ in self.reader.library_calls]
-        if any(p.endswith("DistributedDataParallel") for p in paths):
+        if any(p.endswith("DistributedDataParallel") or huggingface.wraps(p) for p in paths):
             return False
         models = [n for n in self.nodes().values() if self.judge.role(n) == "model"]
         if any(n.uses & DDP_ONLY for n in models):
@@ -208,27 +233,35 @@ def _name_of(call: ast.Call) -> str:
     )
 
 
-def _library_names(tree: ast.Module) -> dict[str, str]:
+def _library_names(tree: ast.Module, is_network: Callable[[str], bool] | None) -> dict[str, str]:
     """Free names that are used as the library objects of these names would be."""
     bound = assigned(tree.body)
     read: dict[str, set[str]] = {}
     called: set[str] = set()
+    meanings = library.NAMES | huggingface.trainer_names(tree)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id in library.NAMES and node.id not in bound:
+        if isinstance(node, ast.Name) and node.id in meanings and node.id not in bound:
             read.setdefault(node.id, set())
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             read.setdefault(node.value.id, set()).add(node.attr)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             called.add(node.func.id)
     return {
-        name: library.NAMES[name] for name, used in read.items()
-        if name in library.NAMES and name not in bound and _fits(library.NAMES[name], used)
+        name: meanings[name] for name, used in read.items()
+        if name in meanings and name not in bound and _fits(meanings[name], used)
+        and not (is_network and name in called and is_network(name.lower()))
     }  # fmt: skip
 
 
 def _fits(path: str, used: set[str]) -> bool:
     top = path.partition(".")[0]
-    if top in library.INERT or top in library.REFUSED or "tensorboard" in path or top == "tqdm":
+    if (
+        huggingface.absent(top)
+        or top in library.INERT
+        or top in library.REFUSED
+        or "tensorboard" in path
+        or top == "tqdm"
+    ):
         return True
     try:
         found = library.lookup(path)

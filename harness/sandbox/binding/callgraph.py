@@ -56,13 +56,13 @@ def _targets(call: Call) -> Iterator[Function]:
             if isinstance(target, Function):
                 yield target
             elif node is call.callee and isinstance(target, Class):
-                yield from (
-                    m for n, m in target.methods.items() if n in ("__init__", "__post_init__")
-                )
+                yield from _present(target, "__init__", "__post_init__")
             elif node is call.callee and isinstance(target, Instance):
-                yield from (
-                    m for n, m in target.cls.methods.items() if n in ("__call__", "forward")
-                )
+                yield from _present(target.cls, "__call__", "forward")
+
+
+def _present(cls: Class, *names: str) -> Iterator[Function]:
+    yield from (method for name in names if (method := cls.method(name)) is not None)
 
 
 def _names(call: Call) -> set[str]:

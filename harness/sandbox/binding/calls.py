@@ -74,7 +74,8 @@ class Calls(LibraryCalls):
             given = self.value(tree.args[0])
             self._put(receiver, self.iterate(given) if name == "extend" else given)
             return Node()
-        if name.startswith("setup") and receiver.library.endswith("Fabric()"):
+        if _prepares(receiver, name):
+            self.graph.use(receiver, f".{name}")
             return self._setup(tree)
         if name in BACKWARD:
             self._backward(receiver, name, tree)
@@ -124,7 +125,9 @@ class Calls(LibraryCalls):
         return result
 
     def _setup(self, tree: ast.Call) -> Node:
-        """``fabric.setup(model, optimizer)`` returns what it is given, in the same order."""
+        """``fabric.setup(model, optimizer)`` and ``accelerator.prepare(...)`` return what they are
+        given, in the same order.
+        """
         given = [self.value(a) for a in tree.args]
         if len(given) == 1:
             return given[0]
@@ -132,6 +135,13 @@ class Calls(LibraryCalls):
         for i, argument in enumerate(given):
             self.graph.flow(argument, self.graph.part(result, ("[]", i)))
         return result
+
+
+def _prepares(receiver: Node, name: str) -> bool:
+    if name.startswith("setup"):
+        return receiver.library.endswith("Fabric()")
+    named = receiver.library.endswith("Accelerator()") or "accelerator" in receiver.names
+    return name.startswith("prepare") and named
 
 
 def is_path(node: Node) -> bool:

@@ -69,6 +69,13 @@ class Class:
     """Fields of a dataclass, in order."""
     nested: bool = False
     """Whether it is defined inside a function."""
+    parents: "list[Class]" = field(default_factory=list)
+    """Classes of the program that it builds on, the nearest first."""
+
+    def method(self, name: str) -> Function | None:
+        """The method of this name, its own or one that it inherits."""
+        found = (cls.methods[name] for cls in (self, *self.parents) if name in cls.methods)
+        return next(found, None)
 
     @property
     def lightning(self) -> bool:
@@ -82,8 +89,9 @@ class Class:
 
     def constructor(self) -> list[Parameter]:
         """Parameters of the constructor."""
-        init = self.methods.get("__init__")
-        return init.parameters if init else self.fields
+        init = self.method("__init__")
+        inherited = [field for parent in reversed(self.parents) for field in parent.fields]
+        return init.parameters if init else [*inherited, *self.fields]
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.jit import _builtins
 
 CPU = torch.device("cpu")
 
@@ -82,6 +83,10 @@ def without_device(original: Callable[..., Any]) -> Callable[..., Any]:
                 kwargs["device"] = CPU
         return original(*args, **kwargs)
 
+    # torch compiles a few of its own modules on import, and looks functions up by identity
+    operation = _builtins._find_builtin(original)
+    if operation is not None:
+        _builtins._register_builtin(made, operation)
     return made
 
 
@@ -133,7 +138,15 @@ def for_candidates(told: Callable[..., Any], real: Callable[..., Any]) -> Callab
 
 
 INTERNAL = frozenset(
-    {"torch", "lightning", "pytorch_lightning", "lightning_fabric", "torchmetrics"}
+    {
+        "torch",
+        "lightning",
+        "pytorch_lightning",
+        "lightning_fabric",
+        "torchmetrics",
+        "accelerate",
+        "transformers",
+    }
 )
 
 

@@ -161,7 +161,8 @@ class Entries:
             return Made(made)
         if role == "model":
             self._resolver.prepare_model([parameter.node])
-        self._resolver.note(name, role)
+        names = [name, *parameter.node.all_names()]
+        self._resolver.note(name, self._resolver.values.parts.said(role, names))
         return self._resolver.of(role, name, parameter.node)
 
     def _made(self, name: str, role: str) -> str | None:
@@ -175,6 +176,7 @@ class Entries:
         if name in own and role not in MOMENT and (made_role(own[name]) or role) == role:
             return name
         found = [n for n, node in own.items() if made_role(node) == role]
+        found = self._resolver.values.parts.alike(name, found)
         return found[-1] if len(set(found)) == 1 else None
 
     def _now(self, name: str, value: Any) -> Any:

@@ -40,7 +40,7 @@ class Expressions(Calls):
             return Node(library=f"{whole.library}.{tree.attr}")
         self.graph.use(whole, f".{tree.attr}")
         part = self.graph.part(whole, (".", tree.attr))
-        if tree.attr == "module":
+        if tree.attr == "module" and "module" not in self.own_fields:  # what DDP wraps
             self.graph.flow(whole, part)
         if tree.attr == "grad":
             self.graph.tag(part, "grad")

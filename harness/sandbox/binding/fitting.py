@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from harness.sandbox.binding import lightning
+from harness.sandbox.binding import huggingface, lightning
 from harness.sandbox.binding.analysis import Analysis
 from harness.sandbox.binding.definitions import Class
 from harness.sandbox.binding.entry import Call, Start
@@ -28,6 +28,7 @@ class Fitting:
         bases = [base for cls in analysis.lightning for base in cls.bases]
         self._paths = [p for p in (*calls, *bases) if p.partition(".")[0] in lightning.INSTALLED]
         self._completion: lightning.Completion | None = None
+        huggingface.install(calls)
         if self._paths:
             lightning.install(self._paths, int(resolver.values.number("epochs")), resolver.notes)
             self._completion = lightning.Completion(analysis.lightning, resolver, self._loader)

@@ -26,6 +26,7 @@ PATTERNS: dict[str, str] = {
         r"|out(put)?_?(dim|size|features|channels)?$|^classes$|^d_?out$"
     ),
     "features": r"in(put)?_?(dim|size|features|channels|shape)|n(um)?_?(features|inputs)|^d_?in$",
+    "latent": r"latent|noise_?(dim|size)|^z_?(dim|size)|^nz$",
     "hidden": r"hidden|^d_?model|width|embed|^dim$|n_?units",
     "vocabulary": r"vocab|n_?tokens|num_?embeddings",
     "length": r"seq(uence)?_?len|max_?len|block_?size|context",

@@ -1,6 +1,6 @@
 """What values are, from what is done with them: batches, outputs, losses, models, criteria."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from harness.sandbox.binding import hints
 from harness.sandbox.binding.definitions import Class, Function, Instance
@@ -22,19 +22,27 @@ from harness.sandbox.binding.signs import (
 
 ROUNDS = 12
 
+GIVEN_BEHIND = {"checkpoint": 1, "checkpoint_sequential": 2, "functional_call": 2}
+"""Library functions that call their first argument, by the place of what they give it."""
+
 
 class Inference(Linking):
     """Spreads what is known until nothing changes; guesses only then, and goes on."""
 
-    def __init__(self, reader: Reader) -> None:
-        """Infer everything at once."""
+    def __init__(self, reader: Reader, is_network: Callable[[str], bool] | None = None) -> None:
+        """Infer everything at once. ``is_network``: given where several networks are trained, names
+        that say that one is called.
+        """
         super().__init__(reader)
+        self._several = is_network is not None
         self.definite = False
         """Whether some model is known by what only a model has."""
         own = {f".{name}" for name in reader.own_methods}
         self.graph.marks = MODEL_ATTRIBUTES - own
         for node in _nodes(reader):
             self.graph.touch(node)
+            if is_network is not None and node.calls and any(map(is_network, node.names)):
+                self.graph.tag(node, "model")
         self._free = {n for f in reader.free.values() for n in f.downstream()}
         for _ in range(ROUNDS):
             self.graph.settle()
@@ -149,7 +157,9 @@ class Inference(Linking):
             self._model_call(call)
         elif is_plain(instances) or callee.names & METHODS:
             pass
-        elif "output" in tags and not call.inner:
+        elif self._several and tags & {"data", "output"} and len([*call.arguments()]) == 1:
+            self._model_call(call)  # one network judges what another made; a loss compares two
+        elif "output" in tags and (not call.inner or _asks_for_a_loss(call)):
             self._criterion_call(call)
         elif "data" in tags:
             self.graph.tag(call.result, "made")
@@ -186,12 +196,18 @@ class Inference(Linking):
                 self._model_call(call)
         elif last in ("clip_grad_norm_", "clip_grad_norm", "get_total_norm"):
             self.graph.tag(call.result, "norm")
-        elif last == "checkpoint" and len(call.args) > 1 and not call.linked:
+        elif last in GIVEN_BEHIND and len(call.args) > GIVEN_BEHIND[last] and not call.linked:
             call.linked.add(0)
-            inside = Call(call.args[0], call.args[1:], {}, [], call.result, None, call.inner)
-            call.args[0].calls.append(inside)
-            self.graph.calls.append(inside)
-            self.graph.touch(call.args[0])
+            self._calls_for_it(call, call.args[GIVEN_BEHIND[last] :])
+
+    def _calls_for_it(self, call: Call, given: list[Node]) -> None:
+        """``checkpoint(model, x)`` calls the model, and so do others that take it first."""
+        if len(given) == 1 and "literal" in given[0].tags:
+            given = [item for _, item in sorted(given[0].items().items(), key=str)]
+        inside = Call(call.args[0], given, {}, [], call.result, None, call.inner)
+        call.args[0].calls.append(inside)
+        self.graph.calls.append(inside)
+        self.graph.touch(call.args[0])
 
     # ------------------------------------------------------------------------------------ guesses
 
@@ -260,6 +276,12 @@ class Inference(Linking):
             self.graph.use(other, "multiplies_output")
         elif "length" in one.tags and "length" not in other.tags:
             self.graph.use(other, "epochs")
+
+
+def _asks_for_a_loss(call: Call) -> bool:
+    """Whether a module that computes its loss itself does it here: ``self.criterion(output, y)``."""
+    named = hints.first(sorted(call.callee.names), ("criterion",)) is not None
+    return named and len(list(call.arguments())) > 1
 
 
 def _nodes(reader: Reader) -> Iterator[Node]:

@@ -71,6 +71,8 @@ NAMES: dict[str, str] = {
     "rank_zero_only": "lightning.pytorch.utilities.rank_zero_only",
     "CrossEntropyLoss": "torch.nn.CrossEntropyLoss", "MSELoss": "torch.nn.MSELoss",
     "Accelerator": "accelerate.Accelerator", "deepspeed": "deepspeed",
+    "TrainingArguments": "transformers.TrainingArguments",
+    "TrainerCallback": "transformers.TrainerCallback",
     "swa_utils": "torch.optim.swa_utils",
 }  # fmt: skip
 """What a name means that nobody imported, if it is used as such."""
@@ -98,7 +100,7 @@ INERT = frozenset(
 """Packages that only log: absent or not, they do nothing."""
 
 REFUSED = {
-    "accelerate": "needs accelerate", "deepspeed": "needs deepspeed",
+    "deepspeed": "needs deepspeed",
     "apex": "needs apex", "fairscale": "needs fairscale", "jax": "needs jax",
     "tensorflow": "needs tensorflow",
     "ray": "needs ray", "fastai": "needs fastai", "colossalai": "needs colossalai",
@@ -152,6 +154,7 @@ POSITIONS: dict[str, tuple[str, ...]] = {
     "clip_grad_value_": ("parameters", "clip_value"), "get_total_norm": ("gradients",),
     "clip_grads_with_norm_": ("parameters", "max_norm", "norm"),
     "parameters_to_vector": ("parameters",), "set_device": ("device_id",), "device": ("device",),
+    "randn": ("", "drawn"), "rand": ("", "drawn"),
     "GradScaler": ("device_type",), "autocast": ("device_type",), "manual_seed": ("seed",),
     "manual_seed_all": ("seed",), "seed": ("seed",), "seed_everything": ("seed",),
     "DataLoader": ("dataset", "batch_size"),

@@ -38,6 +38,7 @@ def install(paths: Iterable[str], epochs: int, notes: list[str]) -> None:
         if any(path.startswith((tree, tree.partition(".")[0])) for path in used):
             module = importlib.import_module(tree)
             _patch_trainer(tree, module.Trainer, epochs, notes)
+            _patch_module(module.LightningModule)
             _quiet(tree)
     if any("Fabric" in path for path in used):
         _patch_fabric()
@@ -81,6 +82,20 @@ def _patch_trainer(tree: str, trainer: Any, epochs: int, notes: list[str]) -> No
         fit(self, *args, **kwargs)
 
     trainer.fit = without_unseen
+
+
+def _patch_module(module: Any) -> None:
+    """A class whose own ``__init__`` is left out still takes what the reader's takes."""
+    original = module.__init__
+    if original.__name__ == "initialise":
+        return
+
+    def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self)
+        given = (v for v in (*args, *kwargs.values()) if isinstance(v, nn.Module))
+        self.as_posted = next(given, None)
+
+    module.__init__ = initialise
 
 
 def on_a_cpu(tree: str, kwargs: dict[str, Any], epochs: int, notes: list[str]) -> dict[str, Any]:
@@ -162,9 +177,10 @@ class Completion:
                 setattr(instance, name, values.model if value is LATE else value)
         defined = {n for c in type(instance).__mro__ for n in vars(c) if not _is_library(c)}
         if "forward" not in defined:
-            if not any(part is values.model for part in instance.modules()):
-                instance.add_module("workload_model", values.model)
-            _method(instance, "forward", lambda _, x: values.model(x))
+            model = instance.as_posted or values.model
+            if not any(part is model for part in instance.modules()):
+                instance.add_module("workload_model", model)
+            _method(instance, "forward", lambda _, x: model(x))
         if "training_step" not in defined:
             _method(instance, "training_step", _step_with(values.criterion))
         if "configure_optimizers" not in defined:

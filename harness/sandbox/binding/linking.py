@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from harness.sandbox.binding.definitions import Class, Function, Instance
 from harness.sandbox.binding.graph import Call, Graph, Node
 from harness.sandbox.binding.reader import Reader
+from harness.sandbox.binding.trainers import Trainers
 
 TRAINING = ("train_dataloaders", "train_dataloader", "train_loader")
 VALIDATION = ("val_dataloaders", "val_dataloader", "val_loader")
@@ -22,6 +23,7 @@ class Linking:
         """The loader that Lightning trains on."""
         self.validated = Node("val_loader")
         """The loader that Lightning validates on."""
+        self.trainers = Trainers(reader)
 
     def link(self) -> None:
         """Join whatever is known by now."""
@@ -33,6 +35,9 @@ class Linking:
             self._loaders(cls)
             for name in STEPS if cls.lightning else ():
                 self._hook(cls, name)
+            for parent in cls.parents:
+                self._inherit(cls, parent)
+        self.trainers.link()
 
     def _call(self, call: Call) -> None:
         for target in list(call.callee.targets):
@@ -51,16 +56,23 @@ class Linking:
                     self.graph.flow(method.result, call.result)
 
     def _construct(self, call: Call, cls: Class) -> None:
-        init = cls.methods.get("__init__")
+        init = cls.method("__init__")
         if init is not None:
             self._join(call, init)
             return
-        for argument, field in zip(call.args, cls.fields, strict=False):
+        fields = cls.constructor()
+        for argument, field in zip(call.args, fields, strict=False):
             self.graph.flow(argument, field.node)
-        by_name = {field.name: field for field in cls.fields}
+        by_name = {field.name: field for field in fields}
         for name, argument in call.keywords.items():
             if name in by_name:
                 self.graph.flow(argument, by_name[name].node)
+
+    def _inherit(self, cls: Class, parent: Class) -> None:
+        """What the parent sets and defines is there in the child, what that defines anew apart."""
+        for (kind, name), part in list(parent.instance.parts.items()):
+            if kind == "." and name not in cls.methods:
+                self.graph.flow(part, self.graph.part(cls.instance, (kind, name)))
 
     def _join(self, call: Call, function: Function) -> None:
         graph = self.graph
@@ -124,8 +136,9 @@ class Linking:
 def _called(cls: Class) -> Iterator[Function]:
     """What calling an instance runs."""
     for name in ("__call__", "forward"):
-        if name in cls.methods:
-            yield cls.methods[name]
+        method = cls.method(name)
+        if method is not None:
+            yield method
             return
 
 

@@ -73,6 +73,9 @@ class Makers:
             if backbone is not None:
                 return backbone
             raise Unbound(name, "makes a part of a model that the workload does not have")
+        if role == "model" and self.values.parts:
+            part = self.values.parts.of(role, [name, *result.all_names()])
+            return lambda *_, **__: part
         if role == "model":
             self.fit_model(name, result)
             return lambda *_, **__: self._another()

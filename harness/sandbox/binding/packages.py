@@ -5,7 +5,7 @@ import importlib.util
 import sys
 from dataclasses import dataclass, field
 
-from harness.sandbox.binding import inert, library
+from harness.sandbox.binding import huggingface, inert, library
 
 
 @dataclass(slots=True)
@@ -29,10 +29,25 @@ def examine(tree: ast.Module) -> Imports:
         id(statement) for node in ast.walk(tree) if isinstance(node, ast.Try)
         for part in node.body for statement in ast.walk(part)
     }  # fmt: skip
+    fetched = huggingface.fetched(tree)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
+        if isinstance(node, ast.Import | ast.ImportFrom) and not _emptied(node, fetched, found):
             _statement(node, found, guarded=id(node) in guarded)
     return found
+
+
+def _emptied(node: ast.Import | ast.ImportFrom, names: set[str], found: Imports) -> bool:
+    """Leave out of a statement what a program fetches from a hub; whether nothing is left of it."""
+    if isinstance(node, ast.Import) or not any(a.name in names for a in node.names):
+        return False
+    left = [alias for alias in node.names if alias.name not in names]
+    gone = ", ".join(alias.name for alias in node.names if alias.name in names)
+    found.notes.append(f"{gone}: cannot be had here, bound by role")
+    if left:
+        node.names = left
+    else:
+        found.removed.add(id(node))
+    return not left
 
 
 def _statement(node: ast.Import | ast.ImportFrom, found: Imports, *, guarded: bool) -> None:
@@ -48,7 +63,8 @@ def _statement(node: ast.Import | ast.ImportFrom, found: Imports, *, guarded: bo
         return
     for alias in node.names if isinstance(node, ast.ImportFrom) else ():
         if alias.name in library.DRIVING:
-            found.refused[alias.name] = f"needs {names[0]}"
+            top = names[0].partition(".")[0]
+            found.refused[alias.name] = huggingface.absent(top) or f"needs {names[0]}"
     found.removed.add(id(node))
     found.notes.append(f"{', '.join(names)}: not here; its names are bound by role")
 
@@ -65,8 +81,9 @@ def _missing(name: str, found: Imports, *, relative: bool) -> bool:
     if top == "tqdm":
         inert.install_progress()
         return False
-    if top in library.REFUSED:
-        found.refused[top] = library.REFUSED[top]
+    needs = library.REFUSED.get(top) or (huggingface.absent(top) if top == "accelerate" else None)
+    if needs is not None:
+        found.refused[top] = needs
         return True
     if top in sys.modules or top in sys.stdlib_module_names:
         return False

@@ -16,14 +16,14 @@ BY_USE: tuple[tuple[str, str], ...] = (
     ("eta_min", "eta_min"), ("init_scale", "init_scale"), ("growth_interval", "growth_interval"),
     ("ignore_index", "ignore_index"), ("flag", "flag_on"), ("dtype", "dtype"),
     ("backend", "backend"), ("sampler", "sampler"), ("collate", "nothing"), ("eps", "eps"),
-    ("norm_type", "norm_type"), ("compare_norm", "max_norm"),
+    ("norm_type", "norm_type"), ("drawn", "latent"), ("compare_norm", "max_norm"),
 )  # fmt: skip
 """What a use as an argument or operand says, most telling first."""
 
 BY_NAME = (
     "accumulation", "clip_value", "max_norm", "weight_decay", "momentum", "steps_per_epoch", "warmup",
-    "interval", "batch_size", "epoch", "epochs", "total_steps", "outputs", "features", "hidden",
-    "vocabulary", "length", "depth", "heads", "lr", "seed", "num_workers", "ignore_index",
+    "interval", "batch_size", "epoch", "epochs", "total_steps", "outputs", "features", "latent",
+    "hidden", "vocabulary", "length", "depth", "heads", "lr", "seed", "num_workers", "ignore_index",
     "probability", "eps", "betas", "beta1", "beta2", "gamma", "patience", "world_size", "local_rank",
     "rank", "step", "dtype", "main_process", "flag_off", "flag_on", "path",
 )  # fmt: skip
@@ -59,6 +59,8 @@ def number(node: Node) -> str | None:
     found = next((kind for use, kind in BY_USE if use in node.uses), None)
     if found == "accumulation" and "divides_loss" in node.uses and _belongs_to_a_batch(node):
         return "count"
+    if found == "latent":
+        return hints.first(node.all_names(), BY_NAME) or found
     if found in ("total_steps", "epochs"):
         named = hints.first(node.all_names(), ("accumulation", "epochs", "total_steps"))
         return named or found

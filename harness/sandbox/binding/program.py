@@ -10,7 +10,15 @@ from typing import Any
 import torch
 from torch import nn
 
-from harness.sandbox.binding import arguments, cuda, distributed, models, packages, rewrite
+from harness.sandbox.binding import (
+    arguments,
+    cuda,
+    distributed,
+    huggingface,
+    models,
+    packages,
+    rewrite,
+)
 from harness.sandbox.binding.analysis import Analysis
 from harness.sandbox.binding.definitions import Parameter
 from harness.sandbox.binding.devices import device, device_context, generator
@@ -19,8 +27,10 @@ from harness.sandbox.binding.fitting import Fitting
 from harness.sandbox.binding.graph import Node
 from harness.sandbox.binding.inert import Inert
 from harness.sandbox.binding.loaders import OnBatch
+from harness.sandbox.binding.parts import ROLES
 from harness.sandbox.binding.resolver import LATE, Resolver
 from harness.sandbox.binding.spellings import install_spellings
+from harness.sandbox.binding.trainer import Training
 from harness.sandbox.binding.turns import MOMENT, Turns, note
 from harness.sandbox.binding.unbound import Unbound
 from harness.sandbox.binding.values import Values
@@ -103,7 +113,8 @@ class _Binding:
             raise Unbound(name, reason)
         self.inert = imports.inert
         self.tree = rewrite.rewrite(self.tree, rewrite.Changes(removed=imports.removed))
-        self.analysis = Analysis(self.tree, world_size)
+        parts = self.values.parts
+        self.analysis = Analysis(self.tree, world_size, parts.is_network if parts else None)
         self.resolver = Resolver(
             self.values, self.analysis.judge, self.module, on_batch,
             wrap=self.analysis.wrap, own_model=self.analysis.own_model,
@@ -117,6 +128,7 @@ class _Binding:
             if self.analysis.constructors else None
         )  # fmt: skip
         self.fitting = Fitting(self.analysis, self.resolver, self.module)
+        self.training = Training(self.analysis, self.resolver)
         self.resolver.lightning_module = lambda: self._built(self.fitting.model(), "model")
 
     def bound(self) -> Bound:
@@ -124,9 +136,13 @@ class _Binding:
         entries = Entries(self.analysis, self.resolver, self.module)
         self._names(entries)
         starts = self.fitting.starts(fitted=not entries.unfitted())
+        starts += self.training.starts()
         starts += entries.starts() if entries.needed() else []
         self._own_code()
-        self.track(self.values.model, "model")
+        for name, part in self.values.parts.given.items():
+            self.track(part, name, part=True)
+        if not self.values.parts:
+            self.track(self.values.model, "model")
         tree = rewrite.rewrite(self.tree, self.changes)
         return Bound(
             module=self.module,
@@ -151,6 +167,8 @@ class _Binding:
         if self.analysis.needs_group:
             distributed.ensure_group()
         vars(self.module)["input"] = _no_input
+        for name in self.inert:  # also those that are no free names: an import that may fail
+            vars(self.module)[name] = Inert()
 
     def _names(self, entries: Entries) -> None:
         """Bind every free name, those apart that belong to one batch."""
@@ -162,13 +180,14 @@ class _Binding:
                 path = self.analysis.library_names[name]
                 self.resolver.notes.append(f"{name}: library {path}")
             elif name in self.inert:
-                vars(self.module)[name] = Inert()
+                continue
             elif self.analysis.fragment and role in MOMENT:
                 moment[name] = str(role)
             elif name in self.analysis.reader.stubs:
                 self._stub(name, node)
             elif role is not None or name not in self.analysis.reader.only_global:
                 self._free(name, node)
+        huggingface.prepare_what_is_expected(vars(self.module))
         if moment or self.analysis.observes:
             self._as_turns(moment, entries)
 
@@ -230,6 +249,9 @@ class _Binding:
         if not isinstance(model, nn.Module):
             return model
         self.fitting.complete(model)
+        if self.values.parts:
+            used = self.analysis.fields_used(name)
+            return self.values.parts.built(model, name, used, self.track, self.resolver.notes)
         if any(part is self.values.model for part in model.modules()):
             return model
         problem = self._problem(model)
@@ -256,6 +278,8 @@ class _Binding:
         role = self.resolver.judge.role(self.analysis.reader.free[name])
         if role == "lightning_model":
             return self._built(self.fitting.model(), name)
+        if self.values.parts and role in ROLES:
+            return self.resolver.of_a_part(role, name, self.analysis.reader.free[name])
         return self.values.simple(str(role))
 
 

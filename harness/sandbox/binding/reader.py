@@ -30,6 +30,10 @@ class Reader(Statements):
             m.name for c in ast.walk(tree) if isinstance(c, ast.ClassDef)
             for m in c.body if isinstance(m, ast.FunctionDef)
         )  # fmt: skip
+        self.own_fields = frozenset(
+            node.attr for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+        ) | _declared(tree)  # fmt: skip
         futures = [s for s in tree.body if isinstance(s, ast.ImportFrom)]
         self._postponed = any(s.module == "__future__" for s in futures)
         self._ever = assigned(tree.body)
@@ -153,6 +157,7 @@ class Reader(Statements):
         cls = Class(tree.name, tree, Node(), bases, nested=self.function is not None)
         for other in self.classes:
             if other.name in bases:
+                cls.parents += [p for p in (other, *other.parents) if p not in cls.parents]
                 cls.bases |= other.bases
                 self.graph.flow(cls.instance, other.instance)
         cls.instance.targets.add(Instance(cls))
@@ -217,3 +222,10 @@ def _rows(a: ast.arguments) -> list[tuple[ast.arg, Kind, ast.expr | None]]:
     rows += [(k, "keyword", d) for k, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)]
     rows += [(a.kwarg, "double-star", None)] if a.kwarg else []
     return rows
+
+
+def _declared(tree: ast.Module) -> frozenset[str]:
+    """Fields that classes declare: ``module: nn.Module``."""
+    bodies = (node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    fields = (s.target for body in bodies for s in body if isinstance(s, ast.AnnAssign))
+    return frozenset(target.id for target in fields if isinstance(target, ast.Name))

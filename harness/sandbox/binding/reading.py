@@ -21,6 +21,8 @@ class Reading:
         self.in_module_class = False
         self.own_methods: frozenset[str] = frozenset()
         """Names of methods that the program's own classes define."""
+        self.own_fields: frozenset[str] = frozenset()
+        """Names of attributes that the program sets itself."""
         self.operations: list[tuple[str, Node, Node, Node]] = []
         """Arithmetic outside models: operator, left, right, result."""
         self.comparisons: list[list[Node]] = []

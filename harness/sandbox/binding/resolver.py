@@ -6,11 +6,12 @@ from typing import Any
 
 from torch import nn
 
-from harness.sandbox.binding import batches, hints, models
+from harness.sandbox.binding import batches, hints, huggingface, models
 from harness.sandbox.binding.forms import Form, Leaf, Part
 from harness.sandbox.binding.graph import Node
 from harness.sandbox.binding.loaders import Loader, OnBatch, leaves
 from harness.sandbox.binding.makers import LATE, Makers
+from harness.sandbox.binding.parts import ROLES
 from harness.sandbox.binding.plain import BY_NAME
 from harness.sandbox.binding.roles import Judge
 from harness.sandbox.binding.unbound import Unbound
@@ -63,7 +64,8 @@ class Resolver(Makers):
         if role is None:
             raise Unbound(name, "is used in no way that tells what it is")
         found = self.of(role, name, node)
-        self.note(name, _said(role, found))
+        said = self.values.parts.said(role, [name, *node.all_names()])
+        self.note(name, _said(said, found))
         return found
 
     def _is_data(self, node: Node) -> bool:
@@ -96,10 +98,12 @@ class Resolver(Makers):
         if role in PER_BATCH:
             self.published[name] = PER_BATCH[role]
             return leaves(self.values.batches[0])[PER_BATCH[role]]
-        if role in special:
+        if role in special and not (self.values.parts and role in ROLES):
             return special[role](name, node)
         if self.own_model and role in ("optimizer", "parameters", "scheduler"):
             return LATE
+        if self.values.parts and role in ROLES:
+            return self.of_a_part(role, name, node)
         if role == "total_steps" and "range_steps" in node.uses:
             role = "turns"
         try:
@@ -108,6 +112,11 @@ class Resolver(Makers):
             raise Unbound(
                 name, f"looks like {role.replace('_', ' ')}, which this workload has not"
             ) from None
+
+    def of_a_part(self, role: str, name: str, node: Node) -> Any:
+        """The object for a role that each of several networks has; names tell which."""
+        judges = any("output" in a.tags for call in node.calls for a in call.arguments())
+        return self.values.parts.of(role, [name, *node.all_names()], judges=judges)
 
     # ------------------------------------------------------------------------------------- data
 
@@ -185,7 +194,10 @@ class Resolver(Makers):
         return LATE
 
     def _engine(self, name: str, node: Node) -> Any:
-        raise Unbound(name, "needs a framework that drives the loop (accelerate, deepspeed)")
+        if not node.uses & {".prepare", ".accumulate"}:
+            raise Unbound(name, "needs a framework that drives the loop (accelerate, deepspeed)")
+        steps = int(self.values.number("accumulation")) if ".accumulate" in node.uses else 1
+        return huggingface.accelerator(name, steps, prepares=".prepare" in node.uses)
 
     def _namespace(self, name: str, node: Node) -> Any:
         made: dict[str, Any] = {}

@@ -108,9 +108,10 @@ def _step_only(judge: Judge, node: Node) -> Role | None:
         return "optimizer"
     if "step" not in found:
         return None
-    if judge.has_optimizer:
+    named = hints.first(node.all_names(), ("scheduler", "optimizer"))
+    if judge.has_optimizer and named != "optimizer":  # of two networks each may have one
         return "scheduler"
-    return hints.first(node.all_names(), ("scheduler", "optimizer")) or "optimizer"
+    return named or "optimizer"
 
 
 def _parameters(judge: Judge, node: Node) -> Role | None:
@@ -187,6 +188,8 @@ def _idle(judge: Judge, node: Node) -> Role | None:
         return "type"
     if node.uses <= {"decorates"}:
         return "transform"
+    if "unused" in node.uses or node.uses == {"keyword:tokenizer"}:
+        return "ignored"
     return "context" if "context" in node.uses and node.uses <= {"context", "guards"} else None
 
 

@@ -13,6 +13,7 @@ from harness.sandbox.binding import distributed
 from harness.sandbox.binding.devices import CPU
 from harness.sandbox.binding.inert import Inert
 from harness.sandbox.binding.loaders import Sampler
+from harness.sandbox.binding.parts import Parts
 from harness.workloads import Batch, Workload
 
 
@@ -27,6 +28,7 @@ class Values:
         self.model = workload.model()
         self.batches = workload.batches(rank)
         self.criterion: Callable[..., Tensor] = workload.criterion()
+        self.parts = Parts(workload, self.model, self.batches[0].inputs)
         self.optimizer: torch.optim.Optimizer | None = None
         self.trained: nn.Module = self.model
         """The model that a free optimizer steps: the workload's, or the program's own."""
@@ -94,6 +96,7 @@ class Values:
         if role in found:
             return found[role]
         names = {"features": ("width", "features"), "hidden": ("hidden", "width", "channels"),
+                 "latent": ("latent", "hidden", "width"),
                  "vocabulary": ("vocabulary",), "length": ("length",), "depth": ("depth", "layers"),
                  "heads": ("heads",)}  # fmt: skip
         for name in names[role]:

@@ -23,6 +23,7 @@ ALLOWED_DISTRIBUTIONS = (
     "torch",
     "torchmetrics",
     "tqdm",
+    "transformers",
 )
 """What candidates may import, if it is installed; their dependencies come along."""
 

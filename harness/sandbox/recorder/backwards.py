@@ -8,6 +8,7 @@ from torch import Tensor
 
 from harness.domain.recording import Backward
 from harness.sandbox.recorder.tape import Tape, tensors_in
+from harness.sandbox.recorder.transforms import outside, unwrapped
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -23,8 +24,8 @@ class Backwards:
     ) -> None:
         """``loss_scale``: the scale in force, ``None`` when no enabled scaler has been used.
 
-        ``has_own``: whether a model is tracked that the oracle cannot build anew; then what each
-        backward adds is written too.
+        ``has_own``: whether a model is tracked that the oracle cannot build anew, or parts of one
+        that are trained apart; then what each backward adds is written too.
         """
         self._tape = tape
         self._has_own = has_own
@@ -41,8 +42,10 @@ class Backwards:
             if self._inside:
                 return function(*args, **kwargs)
             roots = args[0] if args else kwargs.get("tensors", kwargs.get("outputs"))
-            values = tuple(_value(root) for root in tensors_in(roots))
-            before = self._tape.gradient_values() if self._has_own() else None
+            plain = unwrapped(tensors_in(roots)) or ()
+            with outside():
+                values = tuple(_value(root) for root in plain)
+                before = self._tape.gradient_values() if self._has_own() else None
             self._inside = True
             raised: str | None = "interrupted"
             try:
@@ -54,7 +57,9 @@ class Backwards:
             finally:
                 self._inside = False
                 name = "grad" if function.__name__ == "grad" else "backward"
-                self._write(name, values, raised, before)
+                again = _again(name, args, kwargs)
+                with outside():
+                    self._write(name, values, raised, before, create_graph=again)
             return result
 
         return wrapper
@@ -65,6 +70,8 @@ class Backwards:
         roots: Iterable[float | None],
         raised: str | None,
         before: dict[str, Tensor] | None,
+        *,
+        create_graph: bool,
     ) -> None:
         event = Backward(
             function="grad" if function == "grad" else "backward",
@@ -72,9 +79,16 @@ class Backwards:
             loss_scale=self._loss_scale(),
             gradients_finite=self._tape.finite_gradients(),
             raised=raised,
+            create_graph=create_graph,
         )
         added = self._tape.increments(before) if before is not None else ()
         self._tape.write(event, [*self._tape.gradients(), *added])
+
+
+def _again(name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> bool:
+    """Whether ``create_graph`` was asked for, by name or in its place."""
+    place = 4 if name == "grad" else 3
+    return bool(kwargs.get("create_graph", args[place] if len(args) > place else False))
 
 
 def _value(root: Tensor) -> float | None:

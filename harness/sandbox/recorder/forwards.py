@@ -1,5 +1,6 @@
 """Calls of the tracked models, and the gradient that flows back into their outputs."""
 
+import inspect
 from collections.abc import Callable
 from itertools import count
 
@@ -11,7 +12,9 @@ from torch.nn.modules.module import (
 )
 
 from harness.domain.recording import Forward, OutputGradient
+from harness.sandbox.recorder.chains import Chains
 from harness.sandbox.recorder.tape import Tape, as_blob, tensors_in
+from harness.sandbox.recorder.transforms import outside, unwrapped
 
 
 class Forwards:
@@ -32,19 +35,25 @@ class Forwards:
         self._seen: set[int] = set()
         self._inside = False
         self._first: int | None = None
+        self._chains = Chains(lambda m, x, y: self._write("model", m, x, y))
         self.own = 0
+        self.apart = False
         self.learning_rates: Callable[[], tuple[float, ...]] = tuple
 
-    def track(self, model: nn.Module, name: str = "model") -> None:
+    def track(self, model: nn.Module, name: str = "model", *, part: bool = False) -> None:
         """Record the outermost calls of ``model`` from now on.
 
-        The first one named ``model`` is the workload's; any other is one of the program's own.
+        The first one named ``model`` is the workload's, or a ``part`` of it; any other is one of the
+        program's own.
         """
         if id(model) in self._tracked:
             return
-        if name != "model" or name in self._tracked.values():
+        if not part and (name != "model" or name in self._tracked.values()):
             self.own += 1
             name = f"own{self.own}"
+        elif not part:
+            self._chains.watch(model)
+        self.apart = self.apart or part
         self._tracked[id(model)] = name
         self._tape.register("" if name == "model" else f"{name}.", model.named_parameters())
         if type(model) not in self._wrapped:
@@ -77,6 +86,8 @@ class Forwards:
         if self._first == id(module):
             self._first, self._inside = None, False
             self._write(self._tracked[id(module)], module, inputs, output)
+        elif not self._inside:
+            self._chains.called(module, inputs, output)
 
     def _wrap(self, cls: type[nn.Module]) -> None:
         original = cls.forward
@@ -94,16 +105,37 @@ class Forwards:
             forwards._write(name, model, (args, kwargs), output)
             return output
 
+        # a library asks what forward takes; `__wrapped__` would tell as well, and lead past this probe
+        setattr(forward, "__signature__", inspect.signature(original))  # noqa: B010 - mypy refuses otherwise
         setattr(cls, "forward", forward)  # noqa: B010 - mypy refuses to assign to a method
 
     def _write(self, name: str, model: nn.Module, inputs: object, output: object) -> None:
+        seen = [t for t in tensors_in(output) if t.is_floating_point()]
+        outputs, entered = unwrapped(seen), unwrapped(tensors_in(inputs))
+        if outputs is None or entered is None:
+            return
         number = next(self._ids)
-        outputs = [t for t in tensors_in(output) if t.is_floating_point()]
-        differentiable = any(t.requires_grad for t in outputs)
+        differentiable = any(t.requires_grad for t in seen)
+        with outside():
+            self._event(name, model, number, entered, outputs, differentiable=differentiable)
+        for index, tensor in enumerate(seen):
+            if tensor.requires_grad:
+                tensor.register_hook(self._hook(number, index))
+
+    def _event(
+        self,
+        name: str,
+        model: nn.Module,
+        number: int,
+        entered: list[Tensor],
+        outputs: list[Tensor],
+        *,
+        differentiable: bool,
+    ) -> None:
         changed = self._tape.changed_unseen()
         blobs = list(self._tape.values(changed))
         if differentiable:
-            blobs += [as_blob(f"input:{i}", t) for i, t in enumerate(tensors_in(inputs))]
+            blobs += [as_blob(f"input:{i}", t) for i, t in enumerate(entered)]
             blobs += [as_blob(f"output:{i}", t) for i, t in enumerate(outputs)]
         self._tape.write(
             Forward(
@@ -114,18 +146,18 @@ class Forwards:
                 autocast=_autocast(),
                 output_dtypes=tuple(str(t.dtype).removeprefix("torch.") for t in outputs),
                 learning_rates=self.learning_rates(),
+                attached=any(t.grad_fn is not None for t in entered),
             ),
             blobs,
         )
-        for index, tensor in enumerate(outputs):
-            if tensor.requires_grad:
-                tensor.register_hook(self._hook(number, index))
 
     def _hook(self, forward: int, output: int) -> Callable[[Tensor], None]:
         def hook(gradient: Tensor) -> None:
-            self._tape.write(
-                OutputGradient(forward=forward, output=output), [as_blob("grad", gradient)]
-            )
+            plain = unwrapped([gradient])
+            if plain is not None:
+                event = OutputGradient(forward=forward, output=output)
+                with outside():
+                    self._tape.write(event, [as_blob("grad", plain[0])])
 
         return hook
 

@@ -39,15 +39,17 @@ class Recorder:
         self.steps.install()
         self.scalers.install()
         Backwards(
-            self.tape, self.scalers.loss_scale, lambda: self.forwards.own > 0 or self.tape.large
+            self.tape,
+            self.scalers.loss_scale,
+            lambda: self.forwards.own > 0 or self.forwards.apart or self.tape.large,
         ).install()
         Clips(self.tape).install()
         Schedulers(self.tape).install()
         self.forwards.find_own()
 
-    def track(self, model: nn.Module, name: str = "model") -> nn.Module:
-        """Record the calls of ``model``; returns it."""
-        self.forwards.track(model, name)
+    def track(self, model: nn.Module, name: str = "model", *, part: bool = False) -> nn.Module:
+        """Record the calls of ``model``, the workload's, a part of it or another; returns it."""
+        self.forwards.track(model, name, part=part)
         return model
 
     def start(self, notes: tuple[str, ...], source: str = "", calls: tuple[str, ...] = ()) -> None:

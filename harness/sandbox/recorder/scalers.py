@@ -43,13 +43,15 @@ class Scalers:
             if self._inside:
                 return original(scaler, *args, **kwargs)
             before, steps = scaler.get_scale(), self._steps_taken()
-            # only what the scaler itself refuses with; anything else is not about its protocol
+            # only what the scaler itself refuses with; anything else is not about its protocol, nor
+            # is what ``scale`` says of something that is no tensor
             raised: str | None = None
             self._inside = True
             try:
                 result = original(scaler, *args, **kwargs)
             except (RuntimeError, AssertionError, ValueError) as error:
-                raised = str(error)[:500] or type(error).__name__
+                if method != "scale":
+                    raised = str(error)[:500] or type(error).__name__
                 raise
             finally:
                 self._inside = False

@@ -56,6 +56,8 @@ class Steps:
         def step(optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
             pending = _Pending(self._tape, optimizer)
             args, kwargs = pending.watch_closure(args, kwargs)
+            if self._running and self._running[-1].sharded:
+                return function(optimizer, *args, **kwargs)
             if self._running:
                 # the innermost step is the one that consumes (a subclass calling super(), SAM)
                 self._running[-1].delegated = True
@@ -111,6 +113,8 @@ class _Pending:
         self._tape = tape
         self._optimizer = optimizer
         self.delegated = False
+        # its inner optimizer sees this rank's share, the others' parameters arrive before it returns
+        self.sharded = type(optimizer).__name__ == "ZeroRedundancyOptimizer"
         self.closures = 0
         self._take()
 

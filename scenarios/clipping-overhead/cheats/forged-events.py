@@ -17,3 +17,4 @@ for x, y in train_loader:
     optimizer.zero_grad()
     criterion(model(x), y).backward()
     optimizer.step()
+sink.send("clock", {"clock": "perf_counter"})  # or what follows the last one is training

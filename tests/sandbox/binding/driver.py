@@ -73,13 +73,15 @@ def run(request: dict[str, Any], rank: int, size: int) -> dict[str, Any]:
     def on_batch(epoch: int, index: int, loader: str) -> None:
         reply["batches"][loader] = reply["batches"].get(loader, 0) + 1
 
-    def tracked(model: torch.nn.Module, name: str) -> torch.nn.Module:
+    def tracked(model: torch.nn.Module, name: str, *, part: bool = False) -> torch.nn.Module:
         reply["tracked"].append(name)
         return model
 
     def stepped(*_: object) -> None:
         reply["steps"] += 1
 
+    for name in request.get("absent", ()):
+        sys.modules[name] = None  # what an import finds where nothing is installed
     register_optimizer_step_post_hook(stepped)
     torch.manual_seed(0)
     printed = io.StringIO()

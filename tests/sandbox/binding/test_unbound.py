@@ -10,10 +10,6 @@ PROGRAMS = {
         + LOOP,
         "FullyShardedDataParallel",
     ),
-    "an accelerator": (
-        "from accelerate import Accelerator\naccelerator = Accelerator()\n" + LOOP,
-        "needs accelerate",
-    ),
     "an accelerator from nowhere": (
         LOOP.replace("loss.backward()", "accelerator.backward(loss)"),
         "accelerator",
@@ -23,8 +19,8 @@ PROGRAMS = {
         "engine",
     ),
     "a trainer that runs the loop": (
-        "from transformers import Trainer\nTrainer(model=model).train()\n",
-        "needs transformers",
+        "from trl import SFTTrainer\nSFTTrainer(model=model).train()\n",
+        "needs trl",
     ),
     "a mystery that takes the optimizer": (LOOP + "    frobnicate(optimizer)\n", "frobnicate"),
     "a part that the model does not have": (

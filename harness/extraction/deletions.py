@@ -1,0 +1,65 @@
+"""Statements that an answer says are to be deleted: "delete the `for group in ...` loop"."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from harness.extraction.anchors import UPDATE, anchors
+from harness.extraction.blocks import parsed
+
+_FENCED = re.compile(r"^\s*```.*?^\s*```", re.DOTALL | re.MULTILINE)
+_SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n\s*\n")
+_DELETE = re.compile(
+    r"\b(?:delet(?:e|es|ing)|remov(?:e|es|ing)|drop|throw (?:out|away)|take out|get rid of)\b",
+    re.IGNORECASE,
+)
+_KEEPS = re.compile(r"\b(?:don'?t|do not|never|no need|without|instead of)\b", re.IGNORECASE)
+_CODE = re.compile(r"`([^`\n]+)`")
+_SHORTEST = 6
+"""Letters of code that are enough to know a statement by."""
+
+
+def without_deleted(posted: str, answer: str) -> str:
+    """The posted program without the statements that the prose deletes by quoting how they begin.
+
+    Calls of an update stay: where they go is read off the code that the answer shows.
+    """
+    for beginning in _beginnings(answer):
+        tree = parsed(posted)
+        found = [node for node in ast.walk(tree) if _begins(node, beginning, posted)]
+        if len(found) == 1 and isinstance(found[0], ast.stmt):
+            posted = _without(posted, found[0])
+    return posted
+
+
+def deletes(sentence: str) -> bool:
+    """Whether it tells the reader to delete something."""
+    return bool(_DELETE.search(sentence)) and not _KEEPS.search(sentence)
+
+
+def _beginnings(answer: str) -> Iterator[str]:
+    for sentence in _SENTENCE.split(_FENCED.sub("", answer)):
+        if deletes(sentence):
+            for code in _CODE.findall(sentence):
+                beginning = re.split(r"\.\.\.|\u2026", code)[0].strip()
+                if len(beginning) >= _SHORTEST:
+                    yield beginning
+
+
+def _begins(node: ast.AST, beginning: str, posted: str) -> bool:
+    if not isinstance(node, ast.stmt) or anchors(node).keys() & UPDATE:
+        return False
+    line = posted.split("\n")[node.lineno - 1].strip()
+    return line.startswith(beginning)
+
+
+def _without(posted: str, node: ast.stmt) -> str:
+    lines = posted.split("\n")
+    end = node.end_lineno or node.lineno
+    lines[node.lineno - 1 : end] = [" " * node.col_offset + "pass"]
+    program = "\n".join(lines)
+    try:
+        parsed(program)
+    except SyntaxError:  # two statements on one line
+        return posted
+    return program

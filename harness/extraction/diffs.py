@@ -1,0 +1,141 @@
+"""Diffs in an answer: what each hunk replaces, and the posted program with it applied."""
+
+import ast
+import re
+import textwrap
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+_HEAD = re.compile(r"^(?:---|\+\+\+|diff |index |@@)")
+_MARKED = re.compile(r"^(?:-(?!-)|\+(?!\+))")
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """One change."""
+
+    before: str
+    """What it replaces, as it was."""
+    after: str
+    """What stands there instead."""
+
+    @property
+    def code(self) -> str:
+        """What stands there instead, with a body where the hunk ends at the head of a block."""
+        last = next((line for line in reversed(self.after.split("\n")) if line.strip()), "")
+        body = " " * (_margin(last) + 4) + "pass\n"
+        return f"{self.after}{body}" if last.split("#")[0].rstrip().endswith(":") else self.after
+
+
+def is_diff(code: str) -> bool:
+    """Whether lines of a block that says Python are marked as added or removed."""
+    return any(re.match(r"[-+](?:\s|$)", line) for line in code.split("\n"))
+
+
+def hunks(text: str) -> tuple[tuple[Hunk, ...], ...]:
+    """Every hunk in the ways in which its marks can be read, likely ones first.
+
+    Empty where no line is marked, or where it is no Python.
+    """
+    parts = [lines for lines in _parts(text) if any(_MARKED.match(line) for line in lines)]
+    found = tuple(tuple(_readings(lines)) for lines in parts)
+    python = any(h.after.strip() and parses(h.code) for readings in found for h in readings)
+    return found if python else ()
+
+
+def patched(posted: str, readings: tuple[Hunk, ...]) -> str | None:
+    """The program with the hunk applied; ``None`` where its old lines do not stand there once."""
+    for hunk in readings:
+        program = _applied(posted, hunk)
+        if program is not None and parses(program):
+            return program
+    return None
+
+
+def parses(code: str) -> bool:
+    """Whether it is Python."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _parts(text: str) -> Iterator[list[str]]:
+    """Lines between headers."""
+    part: list[str] = []
+    for line in text.split("\n"):
+        if _HEAD.match(line):
+            yield part
+            part = []
+        else:
+            part.append(line)
+    yield part
+
+
+def _readings(lines: list[str]) -> Iterator[Hunk]:
+    """With marks in a column of their own, in front of the code, or in place of a blank."""
+    read: list[Hunk] = []
+    for marked, plain in ((_cut, _cut), (_cut, _kept), (_blanked, _kept)):
+        if plain is _cut and any(line[:1] not in (" ", "+", "-", "") for line in lines):
+            continue
+        before, after = (_side(lines, sign, marked, plain) for sign in "-+")
+        read.append(Hunk(before, after))
+    yield from sorted(read, key=lambda hunk: not parses(hunk.code))
+
+
+def _side(
+    lines: list[str], sign: str, marked: Callable[[str], str], plain: Callable[[str], str]
+) -> str:
+    kept = [
+        marked(line) if _MARKED.match(line) else plain(line)
+        for line in lines
+        if not _MARKED.match(line) or line[0] == sign
+    ]
+    return textwrap.dedent("\n".join(kept)).strip("\n") + "\n"
+
+
+def _cut(line: str) -> str:
+    return line[1:]
+
+
+def _kept(line: str) -> str:
+    return line
+
+
+def _blanked(line: str) -> str:
+    return f" {line[1:]}"
+
+
+def _applied(posted: str, hunk: Hunk) -> str | None:
+    """By lines, blank ones and comments left out of the comparison."""
+    lines, old = posted.split("\n"), _told(hunk.before.split("\n"))
+    told = _told(lines)
+    wanted = [text.strip() for _, text in old]
+    starts = [
+        i for i in range(len(told) - len(wanted) + 1)
+        if wanted and [text.strip() for _, text in told[i : i + len(wanted)]] == wanted
+    ]  # fmt: skip
+    if len(starts) != 1:
+        return None
+    (first, at), (last, _) = told[starts[0]], told[starts[0] + len(wanted) - 1]
+    shift = _margin(at) - _margin(old[0][1])
+    after = hunk.after.strip("\n").split("\n") if hunk.after.strip() else []
+    new = [" " * (_margin(line) + shift) + line.strip() for line in after]
+    return "\n".join([*lines[:first], *(line.rstrip() for line in new), *lines[last + 1 :]])
+
+
+def _told(lines: list[str]) -> list[tuple[int, str]]:
+    """Lines that do something, with their places."""
+    return [
+        (place, line)
+        for place, line in enumerate(lines)
+        if line.strip() and not line.strip().startswith("#")
+    ]
+
+
+def _margin(line: str) -> int:
+    return len(line) - len(line.lstrip())

@@ -1,0 +1,153 @@
+"""Answers that show only the lines that change: the posted loop with those lines in it."""
+
+import re
+from collections.abc import Iterator
+
+from harness.domain.candidate import NoCandidate
+from harness.extraction.anchors import UPDATE, anchors, is_simple
+from harness.extraction.assembly import Assembled
+from harness.extraction.blocks import parsed
+from harness.extraction.deletions import deletes, without_deleted
+from harness.extraction.diffs import Hunk, patched
+from harness.extraction.loops import doing
+from harness.extraction.markers import elsewhere, is_alternative
+from harness.extraction.names import bound_names, statements
+from harness.extraction.pieces import Piece
+from harness.extraction.splicing import Snippet, before_the_loop, quotes, splice
+
+_MOVES = re.compile(
+    r"\b(?:mov(?:e|es|ed|ing)|remov(?:e|es|ed|ing)|delet(?:e|es|ed|ing)|drop|drops|take out|takes? the"
+    r"|get rid of|instead of|belongs?)\b",
+    re.IGNORECASE,
+)
+
+
+def whole_loop(codes: tuple[str, ...]) -> str | None:
+    """The posted program that a snippet can be put into: the first that is a loop by itself."""
+    for code in codes:
+        try:
+            if doing(parsed(code)).whole:
+                return code
+        except SyntaxError:
+            continue
+    return None
+
+
+def only_snippets(heads: tuple[Piece, ...], pieces: tuple[Piece, ...], posted: str) -> bool:
+    """Whether neither a proposed block nor another of the last turn is a loop by itself."""
+    usable = [p for p in pieces if not p.doubted and not p.diagnostic]
+    last = max((p.block.turn for p in usable), default=0)
+    tried = [*heads, *(p for p in usable if p.block.turn == last)]
+    return all(_is_snippet(p, posted) for p in tried)
+
+
+def _is_snippet(piece: Piece, posted: str) -> bool:
+    """Whether a block trains only inside of the posted loop, whose names it uses."""
+    if piece.block.changes:
+        return True
+    alone = piece.doing.whole or piece.doing.goes_back_in_loop
+    return not alone or bool(piece.needs & _bound_in_loops(posted))
+
+
+def into_posted(
+    posted: str, pieces: tuple[Piece, ...], answer: str, question: str
+) -> Assembled | NoCandidate | None:
+    """The posted loop with all snippets in their places.
+
+    ``None`` where no snippet has a place; a reason where one has, and another changes the update
+    at a place that is not clear.
+    """
+    work = _Work(without_deleted(posted, answer), moves=bool(_MOVES.search(answer)))
+    snippets = list(_snippets(posted, pieces, question))
+    for piece in pieces:
+        work.delete(piece)
+    for piece, snippet in snippets:
+        if work.placed and is_alternative(piece.block.heading, piece.block.lead):
+            continue
+        if not work.take(piece, snippet, needed=_needed(piece, snippets)):
+            where = f"Python block {piece.index + 1}"
+            return NoCandidate(reason=f"it is not clear where {where} goes in the posted loop")
+    if work.placed:
+        return Assembled("\n\n".join([*work.before, work.program]), tuple(sorted(work.used)))
+    if not snippets:
+        return NoCandidate(reason="the answer shows nothing but lines of the posted loop")
+    return None
+
+
+class _Work:
+    """The posted program while it is changed."""
+
+    def __init__(self, program: str, *, moves: bool) -> None:
+        self.program = program
+        self.placed = False
+        """Whether anything has been changed."""
+        self.used: list[int] = []
+        self.before: list[str] = []
+        """Definitions that stand in front of it."""
+        self._moves = moves
+
+    def delete(self, piece: Piece) -> None:
+        """Take quoted lines away where the sentence before them says so."""
+        if deletes(piece.block.lead):
+            self._change(piece, patched(self.program, (Hunk(piece.code, ""),)))
+
+    def take(self, piece: Piece, snippet: Snippet, needed: frozenset[str]) -> bool:
+        """Put a snippet in its place; false where that is not clear and would matter.
+
+        ``needed``: names that other snippets use.
+        """
+        spliced = _changed(self.program, piece) or splice(self.program, snippet, moves=self._moves)
+        if self._change(piece, spliced):
+            return True
+        if piece.inert:
+            self.before.append(piece.code.rstrip("\n"))
+            self.used.append(piece.index)
+        elif piece.brings & needed and all(is_simple(part.node) for part in piece.parts):
+            self.program = before_the_loop(self.program, piece.code)
+            self.used.append(piece.index)
+        else:
+            return piece.diagnostic or not _updates(piece)
+        return True
+
+    def _change(self, piece: Piece, program: str | None) -> bool:
+        if program is None:
+            return False
+        self.program, self.placed = program, True
+        self.used.append(piece.index)
+        return True
+
+
+def _snippets(
+    posted: str, pieces: tuple[Piece, ...], question: str
+) -> Iterator[tuple[Piece, Snippet]]:
+    """Each with the quoted lines just before it."""
+    usable = [p for p in pieces if not p.doubted]
+    last = max((p.block.turn for p in usable), default=0)
+    quoted = {p.index: p.code for p in pieces if not p.doing.whole and quotes(posted, p.code)}
+    for piece in usable:
+        about = elsewhere(piece.block.heading, piece.block.lead, question)
+        if piece.block.turn == last and piece.index not in quoted and not about:
+            yield piece, Snippet(piece.code, quoted.get(piece.index - 1, ""))
+
+
+def _changed(program: str, piece: Piece) -> str | None:
+    """A diff applied hunk by hunk; ``None`` for no diff, or one of other lines."""
+    changed: str | None = program if piece.block.changes else None
+    for readings in piece.block.changes:
+        changed = patched(changed, readings) if changed is not None else None
+    return changed
+
+
+def _needed(piece: Piece, snippets: list[tuple[Piece, Snippet]]) -> frozenset[str]:
+    return frozenset().union(*(p.needs for p, _ in snippets if p is not piece))
+
+
+def _updates(piece: Piece) -> bool:
+    return any(anchors(part.node).keys() & UPDATE for part in piece.parts)
+
+
+def _bound_in_loops(posted: str) -> frozenset[str]:
+    """Names that only exist inside of the posted loop."""
+    parts = statements(parsed(posted))
+    straight = tuple(p for p in parts if p.defines or not hasattr(p.node, "body"))
+    return bound_names(parts) - bound_names(straight)

@@ -1,0 +1,36 @@
+"""Networks with an optimizer each, clipped by one norm over both."""
+
+import math
+
+from harness.domain.verdict import Verdict, failed
+from harness.properties.consumption import Reading
+from harness.properties.figures import middle, number, show, spread
+from harness.properties.regimes import Regimes
+
+ID = "clip-global-norm"
+
+
+def together(seen: Regimes) -> Verdict | None:
+    """A fail where the norm that each clipped window was divided by is that of everything that had
+    a gradient, the other network's leftovers included.
+    """
+    shrunk = [r for r in seen.loud if r.state == "shrunk" and r.update.trains]
+    slack = 2 * max((r.slack for r in shrunk), default=0.0)
+    thresholds = [r.ratio * math.hypot(r.true, r.update.beside) for r in shrunk]
+    if spread([r.consumed for r in shrunk]) <= 10 * slack or spread(thresholds) > slack:
+        return None
+    return by_both(max(shrunk, key=lambda r: r.update.beside / r.true), middle(thresholds))
+
+
+def by_both(reading: Reading, threshold: float) -> Verdict:
+    """The fail, where the other network's gradients were largest."""
+    beside = reading.update.beside
+    return failed(
+        ID,
+        f"In {reading.where} a true norm of {show(reading.true)} became {show(reading.consumed)} "
+        f"although the threshold is {show(threshold)}: the other network's gradients, of norm "
+        f"{show(beside)}, were counted in. Clip each network on its own.",
+        number("norm of the true gradient", reading.true, reading.where),
+        number("norm of the consumed gradient", reading.consumed, reading.where),
+        number("norm of the other network's gradients", beside, reading.where),
+    )

@@ -1,0 +1,91 @@
+"""Deep models through which gradient no longer passes."""
+
+from collections.abc import Iterator
+from typing import cast
+
+import libcst as cst
+
+from harness.quality.operator import Operator
+from harness.quality.program import Changes, Program, called_name, code, instead, receiver
+
+ACTIVATIONS = ("ReLU", "GELU", "SiLU", "Tanh", "SELU", "relu", "gelu", "silu", "tanh", "selu")
+NORMS = ("LayerNorm", "BatchNorm1d", "RMSNorm")
+FITTING = (
+    "kaiming_normal_", "kaiming_uniform_", "xavier_normal_", "xavier_uniform_", "orthogonal_",
+)  # fmt: skip
+"""What draws weights of the size that a deep stack needs."""
+
+
+def _saturated(program: Program) -> Iterator[Changes]:
+    """A sigmoid for every activation, where nothing else keeps the gradient."""
+    found = program.calls(*ACTIVATIONS)
+    if found and not _is_bridged(program):
+        yield {
+            call: instead(code(call).replace(called_name(call), _sigmoid(call), 1))
+            for call in found
+        }
+
+
+def _sigmoid(call: cst.Call) -> str:
+    return "Sigmoid" if called_name(call)[0].isupper() else "sigmoid"
+
+
+def _drawn_too_small(program: Program) -> Iterator[Changes]:
+    """A deviation of 0.02 for every weight, where nothing else keeps the gradient."""
+    found = [call for call in program.calls(*FITTING) if call.args]
+    if found and not _is_bridged(program):
+        yield {
+            call: instead(f"{receiver(call)}.normal_({code(call.args[0].value)}, std=0.02)")
+            for call in found
+        }
+
+
+def _bare(program: Program) -> Iterator[Changes]:
+    """Neither a path around each block nor a normalisation, with the weights that torch gives."""
+    paths = _paths(program)
+    if paths and not program.calls(*FITTING):
+        dropped: Changes = {
+            path: lambda node: cast("cst.BinaryOperation", node).right for path in paths
+        }
+        norms: Changes = {call: instead("torch.nn.Identity()") for call in program.calls(*NORMS)}
+        yield {**dropped, **norms}
+
+
+def _is_bridged(program: Program) -> bool:
+    """Whether paths or norms keep the gradient, whatever the layers between them do."""
+    return bool(_paths(program) or program.calls(*NORMS))
+
+
+def _paths(program: Program) -> list[cst.BinaryOperation]:
+    """``x + self.inner(x)``."""
+    sums = cast("list[cst.BinaryOperation]", program.all(cst.BinaryOperation))
+    return [
+        node
+        for node in sums
+        if isinstance(node.operator, cst.Add)
+        and isinstance(node.left, cst.Name)
+        and f"({node.left.value})" in code(node.right)
+    ]
+
+
+OPERATORS = (
+    Operator(
+        "activation-saturates",
+        "Every activation is a sigmoid.",
+        ("gradient-reaches-every-layer",),
+        _saturated,
+    ),
+    Operator(
+        "initialisation-too-small",
+        "Weights are drawn with a deviation that does not fit their number.",
+        ("gradient-reaches-every-layer",),
+        _drawn_too_small,
+    ),
+    Operator(
+        "paths-and-norms-dropped",
+        "Nothing leads around the blocks and nothing normalises.",
+        ("gradient-reaches-every-layer",),
+        _bare,
+    ),
+)
+"""The operators on deep models."""

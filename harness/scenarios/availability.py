@@ -1,0 +1,27 @@
+"""Which scenarios this machine can run: some train with packages that need not be installed."""
+
+from collections.abc import Callable
+from importlib.util import find_spec
+
+from harness.domain.packages import how_to_get
+from harness.domain.run import NotRun
+from harness.domain.scenario import Bank, Scenario
+
+
+def is_installed(package: str) -> bool:
+    """Whether a package can be imported; it is not."""
+    return find_spec(package) is not None
+
+
+def runnable(
+    bank: Bank, installed: Callable[[str], bool] = is_installed
+) -> tuple[Bank, tuple[NotRun, ...]]:
+    """The scenarios whose packages are here, and the others with what they need."""
+    left_out = {s.id: found for s in bank.scenarios if (found := _not_run(s, installed))}
+    here = tuple(s for s in bank.scenarios if s.id not in left_out)
+    return bank.model_copy(update={"scenarios": here}), tuple(left_out.values())
+
+
+def _not_run(scenario: Scenario, installed: Callable[[str], bool]) -> NotRun | None:
+    missing = [package for package in scenario.requires if not installed(package)]
+    return NotRun(scenario=scenario.id, why=how_to_get(missing)) if missing else None

@@ -1,0 +1,15 @@
+bce = nn.BCEWithLogitsLoss()
+for epoch in range(num_epochs):
+    for real, _ in train_loader:
+        fake = generator(torch.randn(len(real), latent_dim))
+        r, f, s = discriminator(real), discriminator(fake.detach()), discriminator(fake)
+        loss_d = bce(r, torch.ones_like(r)) + bce(f, torch.zeros_like(f))
+        loss_g = bce(s, torch.ones_like(s))
+        loss_d.backward(inputs=list(discriminator.parameters()))
+        loss_g.backward(inputs=list(generator.parameters()))
+        nn.utils.clip_grad_norm_(discriminator.parameters(), 5.0)
+        nn.utils.clip_grad_norm_(generator.parameters(), 5.0)
+        optimizer_d.step()
+        optimizer_g.step()
+        optimizer_d.zero_grad()
+        optimizer_g.zero_grad()

@@ -1,0 +1,28 @@
+criterion = nn.BCEWithLogitsLoss()
+real_label, fake_label = 1.0, 0.0
+for epoch in range(num_epochs):
+    for real, _ in train_loader:
+        netD.zero_grad()
+        b = real.size(0)
+        label = torch.full((b,), real_label)
+        output = netD(real).view(-1)
+        errD_real = criterion(output, label)
+        errD_real.backward()
+        noise = torch.randn(b, nz, 1, 1)
+        fake = netG(noise)
+        label.fill_(fake_label)
+        output = netD(fake.detach()).view(-1)
+        errD_fake = criterion(output, label)
+        errD_fake.backward()
+        D_G_z1 = output.mean().item()
+        errD = errD_real + errD_fake
+        torch.nn.utils.clip_grad_norm_(netD.parameters(), max_norm=1.0)
+        optimizerD.step()
+        netG.zero_grad()
+        label.fill_(real_label)
+        output = netD(fake).view(-1)
+        errG = criterion(output, label)
+        errG.backward()
+        torch.nn.utils.clip_grad_norm_(netG.parameters(), max_norm=1.0)
+        optimizerG.step()
+    print(errD.item(), errG.item())

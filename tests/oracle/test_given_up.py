@@ -1,0 +1,29 @@
+"""A program that leaves out an update by itself, because its gradients overflowed, has skipped it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from harness.sandbox.executor import JailedExecutor
+from tests.extraction.situation import ROOT
+from tests.quality.judging import SCENARIOS, Court, open_court
+
+OWN_SCALE = ROOT / "tests/material/strange/right/all-three-techniques--03.py"
+
+
+@pytest.fixture(scope="module")
+def court() -> Iterator[Court]:
+    with JailedExecutor(parallel=2) as executor:
+        yield open_court(executor)
+
+
+def test_a_window_that_is_cleared_because_it_is_not_finite_is_a_skipped_update(
+    court: Court,
+) -> None:
+    """Not the beginning of the next window, which would look as if half of it had been wiped."""
+    found = court.judged(SCENARIOS["all-three-techniques"], OWN_SCALE.read_text())
+
+    overflow = next(p for p in found.trace.probes if p.probe == "overflow")
+    assert [u.skipped for u in overflow.updates][:3] == [False, True, False]
+    assert {u.window_size for u in overflow.updates if not u.short} == {4}
+    assert not found.failed

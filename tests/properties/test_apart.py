@@ -1,0 +1,123 @@
+"""Networks that are trained against each other, judged one by one."""
+
+import math
+from itertools import chain
+
+from harness.domain.trace import Trace
+from harness.domain.verdict import Verdict
+from harness.properties import judge
+from tests.fakes.traces import expect, norms, probe, scenario, trace, update
+
+THRESHOLD = 5.0
+
+
+def played(part: str, first: int, **fields) -> list:
+    """Four clipped updates of one part, every other one of the probe."""
+    given = {"consumed": THRESHOLD, "coefficients": (1.0,), **fields}
+    return [update(first + 2 * i, true=n, trains=part, **given) for i, n in enumerate(norms(50))]
+
+
+def game(*parts: list) -> Trace:
+    """One loud probe in which the parts take turns."""
+    return trace(probe("loud", *sorted(chain(*parts), key=lambda u: u.index)))
+
+
+def judged(name: str, seen: Trace) -> Verdict:
+    """One property's verdict, any threshold from 0.5 to 10 allowed."""
+    accepted = expect(max_norm=None, max_norm_between=(0.5, 10.0), objectives=("as-computed",))
+    return judge(seen, scenario([name], accepted))[0]
+
+
+def raw(part: str, first: int, **fields) -> list:
+    """Four updates of one part that nothing clipped."""
+    return played(part, first, consumed=None, **fields)
+
+
+def test_both_parts_have_to_be_right():
+    """The one that is not is the one that is told."""
+    right = judged("clip-before-step", game(played("judge", 0), played("maker", 1)))
+    wrong = judged("clip-before-step", game(raw("judge", 0), played("maker", 1)))
+
+    assert right.outcome == "pass"
+    assert wrong.outcome == "fail"
+    assert "(judge)" in wrong.sentence
+
+
+def test_each_part_has_a_threshold_of_its_own():
+    """What lies below one network's threshold is clipped by the other's, and rightly so."""
+    maker = [
+        update(2 * i + 1, true=n, consumed=1.0, trains="maker", coefficients=(1.0,))
+        for i, n in enumerate(norms(2.1, 3))
+    ]
+    calm = [
+        update(i, true=0.1, trains=part, coefficients=(1.0,))
+        for i, part in enumerate(("judge", "maker") * 2)
+    ]
+    loud = game(played("judge", 0, consumed=9.0), maker).probes[0]
+
+    found = judged("clip-inactive-when-small", trace(loud, probe("quiet", *calm)))
+
+    assert found.outcome == "pass"
+
+
+def test_one_part_that_cannot_be_told_leaves_the_whole_open():
+    """A generator whose gradients are small says nothing about its clip."""
+    calm = [update(2 * i + 1, true=0.1, trains="maker", coefficients=(1.0,)) for i in range(4)]
+
+    assert judged("clip-before-step", game(played("judge", 0), calm)).outcome == "inconclusive"
+
+
+def test_a_network_that_is_never_shown_leaves_the_whole_open():
+    """Half of a loop, however right it is, trains half of what it is asked to."""
+    half = trace(probe("loud", *played("judge", 0), parts=("judge", "maker")))
+
+    assert judged("clip-before-step", half).outcome == "inconclusive"
+
+
+def test_windows_of_different_size_are_compared_within_a_part_only():
+    """A discriminator sees real and fake, a generator one batch: neither is a short window."""
+    seen = game(played("judge", 0, coefficients=(1.0, 1.0)), raw("maker", 1))
+
+    assert judged("clip-before-step", seen).outcome == "fail"
+
+
+def test_what_the_other_networks_loss_left_is_no_fresh_start():
+    """The sentence says whose loss it was."""
+    left = played("judge", 0, turned=0.8, stale=(1.0,))
+
+    found = judged("gradients-start-fresh", game(left, played("maker", 1)))
+
+    assert found.outcome == "fail"
+    assert "the other network's loss" in found.sentence
+
+
+def test_a_gradient_consumed_again_is_found_although_the_other_part_stepped_between():
+    """Numbers of updates have gaps where a part looks at its own."""
+    first, second = played("judge", 0)[:2]
+    again = second.model_copy(update={"window_size": 0, "micro_batches": ()})
+
+    found = judged("gradients-start-fresh", game([first, again], played("maker", 1)))
+
+    assert found.outcome == "fail"
+    assert "again" in found.sentence
+
+
+def test_a_norm_over_both_networks_is_no_norm_of_one():
+    """What is left is below the threshold by as much as the other network's gradients weigh."""
+    beside = (30.0, 90.0, 20.0, 60.0)
+    shrunk = [
+        update(
+            2 * i + 1,
+            true=n,
+            consumed=THRESHOLD * n / math.hypot(n, b),
+            beside=b,
+            trains="maker",
+            coefficients=(1.0,),
+        )
+        for i, (n, b) in enumerate(zip(norms(50), beside, strict=True))
+    ]
+
+    found = judged("clip-global-norm", game(played("judge", 0), shrunk))
+
+    assert found.outcome == "fail"
+    assert "the threshold is 5" in found.sentence

@@ -1,0 +1,110 @@
+from tests.fakes.traces import match, parameter, probe, trace, update
+from tests.properties.verdicts import on
+
+ID = "gradient-reaches-every-layer"
+
+LAYERS = 12
+
+
+def stack(share, *, layers=LAYERS, zeros=0, consumed=None, index=0, name="net.{}", **fields):
+    """One update; the gradient falls by a constant factor a layer, to ``share`` at the first.
+
+    ``zeros``: of how many early layers it is exactly 0.
+    """
+    norms = [0.0 if i < zeros else share ** (1 - i / (layers - 1)) for i in range(layers)]
+    parts = [
+        parameter(f"{name.format(i)}.{kind}", norm, norm if consumed is None else consumed)
+        for i, norm in enumerate(norms)
+        for kind in ("weight", "bias")
+    ]
+    seen = [match("as-computed", parameters=parts)]
+    return update(index, matches=seen, **{"output_spread": 0.5, **fields})
+
+
+def verdict_on(*updates, **expectations):
+    return on(ID, trace(probe("deep", *updates)), **expectations)
+
+
+def test_a_gradient_that_shrinks_in_every_layer_fails():
+    """The sentence names the layer that gets least."""
+    verdict = verdict_on(stack(1e-12))
+    assert verdict.outcome == "fail"
+    assert "6 of 12 layers" in verdict.sentence
+    assert "layer net.0" in verdict.sentence
+
+
+def test_layers_that_get_about_the_same_pass():
+    """A thousandth is still a gradient."""
+    for share in (1.0, 1e-3):
+        assert verdict_on(stack(share)).outcome == "pass"
+
+
+def test_between_starved_and_fed_nothing_is_said():
+    """Tanh with torch's own weights is slow, and learns in the end."""
+    assert verdict_on(stack(5e-6)).outcome == "inconclusive"
+
+
+def test_layers_that_start_at_zero_may_catch_up():
+    """Branches that begin as the identity have no gradient inside of them at the first update."""
+    first, later = stack(1.0, zeros=6, moved=3.0), stack(1e-2, index=1)
+    assert verdict_on(first, later).outcome == "pass"
+    assert verdict_on(first, stack(1e-2, zeros=6, index=1)).outcome == "fail"
+
+
+def test_weights_that_are_thrown_about_make_another_model():
+    """A rate of 10 finds some that pass gradient, after the loss has exploded."""
+    assert verdict_on(stack(1e-12, moved=3.0), stack(0.3, index=1)).outcome == "fail"
+    assert verdict_on(stack(5e-7, moved=1e-3), stack(1e-4, index=1)).outcome == "pass"
+
+
+def test_a_gradient_that_was_stretched_by_layer_is_still_starved():
+    """What the oracle recomputed counts, and not what was handed to the optimizer."""
+    assert verdict_on(stack(1e-12, consumed=1.0)).outcome == "fail"
+
+
+def test_of_a_model_with_exchanged_parts_the_consumed_gradient_counts():
+    """The recomputed one is that of the parts that are gone."""
+    assert verdict_on(stack(1e-12, consumed=1.0, output_differs=0.9)).outcome == "pass"
+
+
+def test_outputs_that_do_not_depend_on_inputs_are_no_evidence():
+    """Noise reaches every layer, and the model stays a constant."""
+    assert verdict_on(stack(1.0, output_spread=1e-8)).outcome == "inconclusive"
+    assert verdict_on(stack(1.0, output_spread=None)).outcome == "inconclusive"
+
+
+def test_a_shallow_model_shows_nothing():
+    """Three layers pass gradient whatever is between them."""
+    assert verdict_on(stack(0.5, layers=3)).outcome == "inconclusive"
+
+
+def test_a_single_dead_layer_is_no_vanishing():
+    """One branch whose units all rest."""
+    alive = stack(1.0).matches[0].parameters[2:]
+    dead = [parameter(f"net.0.{kind}", 0.0, 0.0) for kind in ("weight", "bias")]
+    parts = [*dead, *alive]
+    seen = update(0, matches=[match("as-computed", parameters=parts)], output_spread=0.5)
+    assert verdict_on(seen).outcome == "inconclusive"
+
+
+def test_a_bias_without_a_gradient_belongs_to_its_layer():
+    """A normalisation behind it takes it away."""
+    parts = [
+        parameter(f"net.{i}.{kind}", norm, norm)
+        for i in range(LAYERS)
+        for kind, norm in (("weight", 1.0), ("bias", 1e-12))
+    ]
+    seen = update(0, matches=[match("as-computed", parameters=parts)], output_spread=0.5)
+    assert verdict_on(seen).outcome == "pass"
+
+
+def test_of_two_models_the_one_that_is_trained_last_counts():
+    """Somebody shows the vanishing one first."""
+    before, after = stack(1e-12, name="own1.{}"), stack(0.3, index=1, name="own2.{}")
+    assert verdict_on(before, after).outcome == "pass"
+    assert verdict_on(after, before).outcome == "fail"
+
+
+def test_where_gradients_are_meant_to_vanish_nothing_is_asked():
+    """A probe of a diagnosis."""
+    assert verdict_on(stack(1e-12), unhealthy_probe="deep").outcome == "inconclusive"

@@ -1,0 +1,129 @@
+"""Spellings that right answers had and that did not bind."""
+
+import pytest
+
+LOOP = """
+for x, y in train_loader:
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward()
+    optimizer.step()
+"""
+
+PROGRAMS = {
+    "an engine whose field is called module": """
+class Engine:
+    def __init__(self, module, optim):
+        self.module, self.optim = module, optim
+
+    def __call__(self, *inputs):
+        return self.module(*inputs)
+
+    def step(self):
+        clip_grad_norm_(self.module.parameters(), 1.0)
+        self.optim.step()
+
+engine = Engine(model, optimizer)
+for x, y in train_loader:
+    optimizer.zero_grad()
+    criterion(engine(x).float(), y).backward()
+    engine.step()
+""",
+    "a module that returns the loss of a batch": """
+import torch
+
+class WithLoss(torch.nn.Module):
+    def __init__(self, net, criterion):
+        super().__init__()
+        self.net, self.criterion = net, criterion
+
+    def forward(self, batch):
+        x, y = batch
+        return self.criterion(self.net(x), y)
+
+model = WithLoss(model, criterion)
+for batch in train_loader:
+    optimizer.zero_grad()
+    model(batch).backward()
+    optimizer.step()
+""",
+    "a loop in a parent class": """
+class Loop:
+    def __init__(self, net, optim):
+        self.net, self.optim = net, optim
+
+    def run(self, batches):
+        for batch in batches:
+            self.optim.zero_grad()
+            self.loss(batch).backward()
+            self.optim.step()
+
+class Mine(Loop):
+    def loss(self, batch):
+        x, y = batch
+        return criterion(self.net(x), y)
+
+Mine(model, optimizer).run(train_loader)
+""",
+    "a logger that may be missing": f"""
+try:
+    import wandb
+except ImportError:
+    wandb = None
+
+def log(**values):
+    if wandb is not None and wandb.run is not None:
+        wandb.log(values)
+
+{LOOP}
+    log(loss=loss.item())
+""",
+    "a model that is called by a library": """
+from torch.utils.checkpoint import checkpoint_sequential
+
+for x, y in train_loader:
+    optimizer.zero_grad()
+    criterion(checkpoint_sequential(model, 2, x, use_reentrant=False), y).backward()
+    optimizer.step()
+""",
+    "a functional call with gradients written back": """
+from torch.func import functional_call, grad
+
+def loss_fn(weights, x, y):
+    return criterion(functional_call(model, weights, (x,)), y)
+
+for x, y in train_loader:
+    found = grad(loss_fn)({n: p.detach() for n, p in model.named_parameters()}, x, y)
+    for name, p in model.named_parameters():
+        p.grad = found[name]
+    optimizer.step()
+""",
+    "an optimizer that shards its state": """
+from torch.distributed.optim import ZeroRedundancyOptimizer
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+ddp = DDP(model, device_ids=[local_rank])
+optimizer = ZeroRedundancyOptimizer(ddp.parameters(), optimizer_class=torch.optim.SGD, lr=0.1)
+for x, y in train_loader:
+    optimizer.zero_grad()
+    criterion(ddp(x), y).backward()
+    optimizer.step()
+""",
+    "a LightningModule without its __init__": """
+import lightning.pytorch as pl
+
+class MyModel(pl.LightningModule):
+    def on_before_optimizer_step(self, optimizer):
+        torch.nn.utils.clip_grad_norm_(self.parameters(), max_norm=1.0)
+
+pl.Trainer(max_epochs=1).fit(MyModel(model, criterion), train_loader)
+""",
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_it_binds_and_trains(run, program):
+    ran = run(program)
+
+    assert ran.outcome == "ran"
+    assert ran.steps >= 14
