@@ -204,6 +204,8 @@ class SchedulerStep(Record):
     """Discriminator."""
     learning_rates: tuple[float, ...]
     """Learning rates of its optimizer after it."""
+    planned: int | None = None
+    """How many steps the schedule was made for, where it says so (``T_max``, ``total_steps``)."""
 
 
 class Collective(Record):

@@ -97,6 +97,8 @@ class SegmentSeen(Record):
     """Optimizer steps."""
     backwards_before: int | None = None
     """Calls of backward that had run before it; ``None`` in traces of earlier days."""
+    batches: int = 0
+    """Batches that a loader handed out."""
 
 
 class Program(Record):

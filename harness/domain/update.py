@@ -162,6 +162,8 @@ class Update(Record):
     """Whether the program had read a clock before it and read one again after it."""
     scheduler_steps: int
     """Scheduler steps between this update and the next (or the end)."""
+    scheduled_for: int | None = None
+    """How many steps the schedule that stepped was made for, where it says so."""
     scheduled_early: int = 0
     """Scheduler steps between its window's last backward and its step, where these took a learning
     rate above 0 away from it.

@@ -88,6 +88,8 @@ class Consumed:
     """Floating elements reduced over ranks since the update before."""
     scheduler_steps: int = 0
     """Scheduler steps after it and before the next."""
+    scheduled_for: int | None = None
+    """How many steps the schedule was made for, where the last of them says so."""
     scheduled_early: int = 0
     """Scheduler steps between its last backward and its step, at a learning rate above 0."""
     timed: bool = False

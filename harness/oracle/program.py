@@ -150,6 +150,8 @@ def _count(counts: dict[str, int], event: object) -> None:
             counts["clipped_gradients"] += event.parameters
         case OptimizerStep():
             counts["steps"] += 1
+        case BatchYielded():
+            counts["batches"] += 1
         case _:
             pass
 

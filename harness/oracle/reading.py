@@ -143,6 +143,7 @@ class _Walk:
                 self._early += bool(self.window) and self._rate > 0.0
                 if self.updates:
                     self.updates[-1].scheduler_steps += 1
+                    self.updates[-1].scheduled_for = event.planned
             case ClockRead():
                 self._timed = True
             case BatchYielded():

@@ -84,6 +84,7 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         timed=update.timed,
         scheduler_steps=update.scheduler_steps,
         scheduled_early=update.scheduled_early,
+        scheduled_for=update.scheduled_for,
         clip_calls=tuple(
             f"{c.function}({c.parameters} gradients) returned {c.returned}" for c in update.clips
         ),

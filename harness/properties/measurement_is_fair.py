@@ -33,14 +33,14 @@ Work = tuple[int, int, int]
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """Every probe that read a clock."""
     del expectations
-    fair: list[Verdict] = []
+    seen: list[Verdict] = []
     for probe in trace.probes:
         verdict = crashed(probe) or compare(probe)
         if verdict is not None and verdict.outcome == "fail":
             return verdict
-        fair += [verdict] if verdict is not None and verdict.outcome == "pass" else []
-    if fair:
-        return fair[0]
+        seen += [verdict] if verdict is not None else []
+    if seen:
+        return next((v for v in seen if v.outcome == "pass"), seen[0])
     return inconclusive(
         ID, "No part with clipping was timed beside anything that it could be compared with."
     )
@@ -157,6 +157,8 @@ def alike(
         places = [i for i, s in enumerate(probe.segments) if work(s) == each]
         timed = [i for i in places if warm(probe, i)]
         kinds = {each_time(probe.segments[i]) for i in timed if not partly(probe.segments[i])}
+        if len(kinds) == 2 and not alike_fed(probe, timed):
+            return fed_differently(probe)
         if len(kinds) == 2:
             return passed(
                 ID,
@@ -166,6 +168,22 @@ def alike(
                 number("backwards in a part", each[1], probe.probe),
             )
     return cold(probe)
+
+
+def alike_fed(probe: ProbeTrace, timed: Sequence[int]) -> bool:
+    """Whether parts with and without clipping exist that both load their data or both do not."""
+    parts = [probe.segments[i] for i in timed if not partly(probe.segments[i])]
+    kinds = {(each_time(s), 2 * s.batches >= s.forwards) for s in parts}
+    return any({(True, loads), (False, loads)} <= kinds for loads in (True, False))
+
+
+def fed_differently(probe: ProbeTrace) -> Verdict:
+    """No verdict: one part also pays for loading. Who repeats a loader from memory does so as well."""
+    return inconclusive(
+        ID,
+        f"In {probe.probe} one of the timed parts also takes its batches from the loader and the "
+        "other does not: the difference is not the clip's alone. Take them from a list in both.",
+    )
 
 
 def each_time(segment: SegmentSeen) -> bool:

@@ -9,12 +9,15 @@ Bug::
             optimizer.step()
             optimizer.zero_grad()
 
-Signature: more than one scheduler step an update, throughout; or the scheduler steps between the
-last backward and the optimizer's step, which takes from each update the rate that was meant for it.
+Signature: more than one scheduler step an update, throughout; a schedule as long as there are updates
+that steps once a pass and so hardly begins; or the scheduler steps between the last backward and the
+optimizer's step, which takes from each update the rate that was meant for it.
 
 Masked by: windows of one micro-batch. Lawful: one an epoch, none, one a rank (a schedule counted
 in single-process steps), one for each of several optimizers.
 """
+
+from collections.abc import Sequence
 
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
@@ -37,6 +40,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         wrong = too_often(probe, [w for w in windows if w.probe is probe])
         if wrong is not None:
             return wrong
+    rare = too_seldom([p for p in trace.probes if p.probe in names])
+    if rare is not None:
+        return rare
     early = [w for w in windows if w.update.scheduled_early]
     if len(early) > 1 and 2 * len(early) > len(windows):
         return too_early(early, len(windows))
@@ -82,6 +88,38 @@ def too_often(probe: ProbeTrace, windows: list[Window]) -> Verdict | None:
         number("scheduler steps an update", usual, probe.probe),
         number("micro-batches in a window", size, probe.probe),
     )
+
+
+def too_seldom(probes: Sequence[ProbeTrace]) -> Verdict | None:
+    """A fail when the length of the schedule counts updates, and its steps count something rarer.
+
+    A length that was written down may agree with one probe by chance, so it has to follow two.
+    """
+    found = {length: probe for probe in probes if (length := barely_begun(probe)) is not None}
+    if len(found) < 2:
+        return None
+    length, probe = min(found.items())
+    steps = sum(u.scheduler_steps for u in probe.updates)
+    return failed(
+        ID,
+        f"In {probe.probe} the schedule is made for {length} steps, about as many as there are "
+        f"updates ({len(probe.updates)}), and moved {count(steps, 'time')}: most of it never "
+        "happens. Call scheduler.step() after every optimizer.step(), or give it the number of "
+        "passes.",
+        number("length of the schedule", length, probe.probe),
+        number("scheduler steps", steps, probe.probe),
+    )
+
+
+def barely_begun(probe: ProbeTrace) -> int | None:
+    """The length of a schedule that is as long as there are updates and moved half of it at most."""
+    steps = sum(u.scheduler_steps for u in probe.updates)
+    lengths = {u.scheduled_for for u in probe.updates if u.scheduler_steps}
+    length = lengths.pop() if len(lengths) == 1 else None
+    if length is None or probe.parts or probe.program.outcome != "returned":
+        return None
+    counts_updates = abs(len(probe.updates) - length) <= steps  # each pass may leave a tail
+    return length if counts_updates and steps <= length / 2 else None
 
 
 def too_early(early: list[Window], of: int) -> Verdict:

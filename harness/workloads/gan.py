@@ -39,7 +39,9 @@ class GanWorkload(Workload):
         initialise(makes, generator(self.spec, 0))
         initialise(judges, generator(self.spec, 3), p.gain)
         with torch.no_grad():
-            judges[-1].weight.mul_(p.gain)
+            last = judges[-1]
+            assert isinstance(last, nn.Linear)
+            last.weight.mul_(p.gain)
         return GanNet(makes, judges)
 
     def batches(self, rank: int) -> tuple[Batch, ...]:

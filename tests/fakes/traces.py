@@ -208,6 +208,7 @@ def segment(
     steps: int = 0,
     *,
     gradients: int | None = None,
+    batches: int = 0,
 ) -> SegmentSeen:
     """What ran between two clock reads; each clip had four gradients."""
     return SegmentSeen(
@@ -216,6 +217,7 @@ def segment(
         clips=clips,
         clipped_gradients=4 * clips if gradients is None else gradients,
         steps=steps,
+        batches=batches,
     )
 
 

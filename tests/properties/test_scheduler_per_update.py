@@ -20,6 +20,23 @@ def test_once_an_epoch_and_both_together_pass():
     assert on(ID, moving(1, 1, 2, 1, 1, 2)).outcome == "pass"
 
 
+def test_a_schedule_as_long_as_the_updates_that_moves_once_a_pass_fails():
+    """Its length follows the updates of two probes; one as long as there are passes is lawful."""
+
+    def both(steps, *lengths):
+        made = [
+            probe(name, *(update(i, scheduler_steps=s, scheduled_for=n) for i, s in enumerate(of)))
+            for name, of, n in zip(("short", "long"), (steps, 2 * steps), lengths, strict=True)
+        ]
+        return on(ID, trace(*made)).outcome
+
+    assert both([0, 0, 0, 1], 4, 8) == "fail"
+    assert both([0, 0, 0, 1], 1, 2) == "pass"
+    assert both([0, 0, 0, 1], 4, 4) == "pass"
+    assert both([0, 0, 0, 1], 1000, 2000) == "pass"
+    assert both([1, 1, 1, 1], 4, 8) == "pass"
+
+
 def test_a_schedule_without_a_full_window_is_inconclusive():
     """No gradient was finite, so no window can be compared."""
     never = moving(1, 1, consumed_finite=False, matches=())

@@ -217,7 +217,7 @@ class _Binding:
         starts = [rewrite.first_use(self.tree, name) for name in moment]
         if self.analysis.observes:
             starts.append(self.analysis.first_look())
-        self.changes.turns_from = min(starts)
+        self.changes.turns_from = rewrite.with_clearing(self.tree, min(starts))
         vars(self.module)[rewrite.TURNS] = Turns(self.resolver, wanted)
         self.resolver.notes.append(note(wanted))
 

@@ -153,6 +153,9 @@ class Resolver(Makers):
         raise Unbound(name, "is a batch that no loop yields")
 
     def _moment(self, name: str, node: Node) -> Any:
+        named = hints.first([name], tuple(PER_BATCH))
+        if named is not None:  # a loss of one's own multiplies targets as if they were outputs
+            return self.of(named, name, node)
         raise Unbound(name, "belongs to one batch, and no loop yields it")
 
     # ----------------------------------------------------------------------------------- models

@@ -72,6 +72,27 @@ def _with_late(body: list[ast.stmt], changes: Changes) -> list[ast.stmt]:
     return found
 
 
+def with_clearing(tree: ast.Module, start: int) -> int:
+    """Where code for one batch begins: at the clearing right before it, where it clears nowhere else.
+
+    ``optimizer.zero_grad()`` needs nothing of the batch, and left outside of the loop it made a
+    right answer one that never clears.
+    """
+    if any(_clears(statement) for statement in tree.body[start:]):
+        return start
+    while start > 0 and _clears(tree.body[start - 1]):
+        start -= 1
+    return start
+
+
+def _clears(statement: ast.stmt) -> bool:
+    return not isinstance(statement, DEFINITIONS) and any(
+        isinstance(node, ast.Attribute)
+        and (node.attr == "zero_grad" or (node.attr == "grad" and isinstance(node.ctx, ast.Store)))
+        for node in ast.walk(statement)
+    )
+
+
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 

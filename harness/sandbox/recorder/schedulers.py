@@ -45,7 +45,13 @@ class Schedulers:
             if self._depth == 0:
                 groups = scheduler.optimizer.param_groups
                 rates = tuple(float(g["lr"]) for g in groups)
-                self._tape.write(SchedulerStep(learning_rates=rates))
+                self._tape.write(SchedulerStep(learning_rates=rates, planned=_planned(scheduler)))
             return result
 
         return step
+
+
+def _planned(scheduler: Any) -> int | None:
+    """The length that cosine and one-cycle schedules are given."""
+    said = getattr(scheduler, "T_max", None) or getattr(scheduler, "total_steps", None)
+    return said if isinstance(said, int) else None

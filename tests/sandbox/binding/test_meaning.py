@@ -1,6 +1,10 @@
 """Bound programs mean what they meant: the right object under the right name."""
 
+import ast
+
 import pytest
+
+from harness.sandbox.binding import rewrite
 
 STEP = "    loss = criterion(model(x), y)\n    optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n"
 LOOP = "for x, y in train_loader:\n" + STEP
@@ -146,6 +150,27 @@ def test_code_for_one_batch_gets_the_rest(run):
 
     assert ran.steps == 14
     assert any("written for one batch" in note for note in ran.notes)
+
+
+def test_a_clearing_before_code_for_one_batch_belongs_to_every_batch():
+    """Left outside of the loop it made a right answer one that never clears."""
+    batch = "out = model(x)\ncriterion(out, y).backward()\noptimizer.step()\n"
+    once = ast.parse("optimizer.zero_grad()\n" + batch)
+    again = ast.parse("optimizer.zero_grad()\n" + batch + "optimizer.zero_grad()\n")
+
+    assert rewrite.with_clearing(once, 1) == 0
+    assert rewrite.with_clearing(again, 1) == 1
+
+
+def test_a_target_that_a_loss_of_ones_own_multiplies_is_a_target(run):
+    """By its use it may be an output as well; its name tells."""
+    ran = run(
+        "def custom_loss(pred, target):\n    return (-(target * torch.log(pred.abs() + 1))).mean()\n\n"
+        "for batch in train_loader:\n    optimizer.zero_grad()\n"
+        "    loss = custom_loss(model(batch), target)\n    loss.backward()\n    optimizer.step()\n"
+    )
+
+    assert ran.steps == 14
 
 
 def test_notes_say_what_a_name_was_taken_for(run):
