@@ -107,6 +107,7 @@ OPERATORS = (
         "Each gradient is added twice.",
         (
             "accumulation-equals-large-batch",
+            "gradients-start-fresh",
             "training-unchanged",
         ),
         _backward_twice,
