@@ -25,15 +25,21 @@ fork slower, so nobody pays who does not need it.
 """
 
 _WORDS = {
-    "lightning": re.compile(r"\blightning\b|Lightning|\bFabric\b|\bL\.|\bTrainer\b"),
-    "pytorch_lightning": re.compile(r"\bpytorch_lightning\b|\bpl\."),
-    "accelerate": re.compile(r"\baccelerate\b|\bAccelerator\b"),
-    "transformers": re.compile(r"\btransformers\b|\bTrainingArguments\b"),
+    "lightning": re.compile(
+        r"lightning|Fabric|\bL\.|\bpl\b|Trainer|Callback|rank_zero|gradient_clip"
+        r"|training_step|configure_\w+|\bon_(?:before|after|train)_\w+",
+        re.IGNORECASE,
+    ),
+    "pytorch_lightning": re.compile(r"pytorch_lightning"),
+    "accelerate": re.compile(r"accelerat", re.IGNORECASE),
+    "transformers": re.compile(r"transformers|TrainingArguments|TrainerCallback"),
 }
 
 
 def frameworks_of(program: str) -> tuple[str, ...]:
-    """The packages that a program seems to use. One too many costs time, one too few a little more."""
+    """The packages that a program may use. One too many costs seconds once; one too few cannot be
+    imported later, because the jail opens no folder that only the package itself needs.
+    """
     return tuple(name for name, words in _WORDS.items() if words.search(program))
 
 

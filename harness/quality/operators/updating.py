@@ -107,11 +107,11 @@ OPERATORS = (
         "Each gradient is added twice.",
         (
             "accumulation-equals-large-batch",
-            "gradients-start-fresh",
             "training-unchanged",
         ),
         _backward_twice,
-        also=("clip-inactive-when-small", "ranks-agree"),  # DDP synchronises the first one only
+        # DDP synchronises the first one only
+        also=("clip-inactive-when-small", "ranks-agree", "gradients-start-fresh"),
         where="known-loss",
     ),
     Operator(

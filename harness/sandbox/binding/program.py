@@ -14,6 +14,7 @@ from harness.sandbox.binding import (
     arguments,
     cuda,
     distributed,
+    hooks,
     huggingface,
     models,
     packages,
@@ -106,7 +107,7 @@ class _Binding:
         self.module = types.ModuleType(MODULE)
         self.module.__dict__["__name__"] = "__main__"
         self.module.__dict__["__file__"] = FILENAME
-        self.tree = _parsed(program)
+        self.tree = hooks.gather(_parsed(program))
         imports = packages.examine(self.tree)
         if imports.refused:
             name, reason = next(iter(imports.refused.items()))

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from harness.sandbox.binding import rewrite
+from harness.sandbox.binding import hooks, rewrite
 
 STEP = "    loss = criterion(model(x), y)\n    optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n"
 LOOP = "for x, y in train_loader:\n" + STEP
@@ -281,3 +281,18 @@ def test_autocast_that_nobody_imported(run):
     ran = run("with autocast():\n    result = model(next(iter(train_loader))[0]).dtype\n" + LOOP)
 
     assert ran.result == "torch.float16"
+
+
+def test_a_lightning_hook_without_its_class_becomes_a_method_of_one():
+    """Beside the usual training step, unless it is that; functions of other names stay functions."""
+    hook = "def on_before_optimizer_step(self, optimizer):\n    pass\n"
+    step = "def training_step(self, batch, batch_idx):\n    return self(batch)\n"
+    plain = ast.parse("def step(self):\n    pass\n")
+
+    def methods(text):
+        (made,) = (s for s in hooks.gather(ast.parse(text)).body if isinstance(s, ast.ClassDef))
+        return [method.name for method in made.body]
+
+    assert methods("print(1)\n" + hook) == ["training_step", "on_before_optimizer_step"]
+    assert methods(step + hook) == ["training_step", "on_before_optimizer_step"]
+    assert hooks.gather(plain) is plain

@@ -1,0 +1,44 @@
+"""Lightning hooks that are posted without their class: they belong to the reader's LightningModule."""
+
+import ast
+from typing import TypeGuard
+
+HOOKS = frozenset({
+    "training_step", "configure_gradient_clipping", "on_before_optimizer_step", "on_after_backward",
+    "on_before_zero_grad", "optimizer_step", "optimizer_zero_grad", "configure_optimizers",
+})  # fmt: skip
+"""Names by which a method without a class is known."""
+
+_CLASS = """
+import lightning.pytorch as pl
+class MyModel(pl.LightningModule):
+    def training_step(self, batch, batch_idx):
+        x, y = batch
+        return self.criterion(self(x), y)
+"""
+
+
+def gather(tree: ast.Module) -> ast.Module:
+    """The program with its loose hooks as methods of a module that trains as usual."""
+    loose = [s for s in tree.body if _is_method(s)]
+    names = {s.name for s in loose}
+    if not names & HOOKS or any(isinstance(node, ast.ClassDef) for node in ast.walk(tree)):
+        return tree
+    imported, made = ast.parse(_CLASS).body
+    assert isinstance(made, ast.ClassDef)
+    usual = [] if "training_step" in names else made.body
+    made.body = [*usual, *loose]
+    for new in (imported, made):
+        ast.copy_location(new, loose[0])
+    place = tree.body.index(loose[0])
+    rest = [s for s in tree.body if s not in loose]
+    before = sum(tree.body.index(s) < place for s in rest)
+    body = [*rest[:before], imported, made, *rest[before:]]
+    return ast.fix_missing_locations(ast.Module(body, tree.type_ignores))
+
+
+def _is_method(statement: ast.stmt) -> TypeGuard[ast.FunctionDef]:
+    if not isinstance(statement, ast.FunctionDef):
+        return False
+    first = [*statement.args.posonlyargs, *statement.args.args][:1]
+    return bool(first) and first[0].arg == "self"
