@@ -68,5 +68,9 @@ def test_what_was_held_out_is_judged_as_its_readers_judged_it():
         if label["code"] != found[path] and short(path) not in NOT_TOLD | ONLY_ADVICE
     }
     assert off == {}
-    turned = {s for p in LABELS if (s := short(p)) in NOT_TOLD and found[p] not in ("none", "inconclusive")}
+    turned = {
+        s
+        for p in LABELS
+        if (s := short(p)) in NOT_TOLD and found[p] not in ("none", "inconclusive")
+    }
     assert turned == set()
