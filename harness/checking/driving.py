@@ -16,8 +16,9 @@ from pydantic import TypeAdapter, ValidationError
 from harness.checking.facts import Report
 from harness.domain.candidate import Candidate
 from harness.domain.errors import HarnessFault
+from harness.domain.event import Finished, Printed
 from harness.domain.instruments import Instruments
-from harness.domain.recording import Finished, Printed, Recording
+from harness.domain.recording import Recording
 from harness.domain.scenario import Probe
 from harness.domain.skill import Kind
 from harness.domain.workload import WorkloadSpec

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from harness.checking.techniques import Techniques, scenario_for, techniques
 from harness.domain.candidate import Candidate
 from harness.domain.errors import HarnessFault
+from harness.domain.event import Clip
 from harness.domain.instruments import Instruments
-from harness.domain.recording import Clip, Recording
+from harness.domain.recording import Recording
 from harness.domain.scenario import Expectations, Probe, Scenario
 from harness.domain.trace import Program, Trace
 from harness.domain.verdict import Verdict

@@ -7,7 +7,8 @@ nobody inside can take one back.
 
 from collections.abc import Sequence
 
-from harness.domain.recording import Collective, Forward, Recording
+from harness.domain.event import Collective, Forward
+from harness.domain.recording import Recording
 from harness.oracle.facts import RankRun
 
 OVERHEAD = 1.3

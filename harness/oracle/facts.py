@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from harness.domain.recording import Clip, Event, OptimizerStep
+from harness.domain.event import Clip, Event, OptimizerStep
 
 Parameters = dict[str, Tensor]
 """Values by name."""

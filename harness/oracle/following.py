@@ -7,7 +7,7 @@ import math
 import torch
 from torch import nn
 
-from harness.domain.recording import OptimizerStep
+from harness.domain.event import OptimizerStep
 from harness.oracle.facts import Consumed, Parameters, RankRun
 
 CLOSE = 1e-4

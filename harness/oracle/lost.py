@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import cache
 
-from harness.domain.recording import BatchYielded, Forward
+from harness.domain.event import BatchYielded, Forward
 from harness.domain.trace import Update
 from harness.oracle.facts import RankRun
 from harness.oracle.replay import Replay

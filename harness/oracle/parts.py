@@ -8,7 +8,7 @@ not train is *foreign* to their next one: it should have been cleared, or never 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from harness.domain.recording import Backward, Event, OptimizerStep
+from harness.domain.event import Backward, Event, OptimizerStep
 from harness.oracle.facts import Consumed, Flow, Parameters, RankRun
 from harness.oracle.gradient import Gradient
 

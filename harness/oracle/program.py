@@ -4,7 +4,7 @@ import re
 
 import torch
 
-from harness.domain.recording import (
+from harness.domain.event import (
     Backward,
     BatchYielded,
     Clip,
@@ -14,9 +14,9 @@ from harness.domain.recording import (
     Forward,
     OptimizerStep,
     Printed,
-    Recording,
     Start,
 )
+from harness.domain.recording import Recording
 from harness.domain.trace import Program, SegmentSeen
 from harness.oracle.facts import RankRun
 

@@ -2,7 +2,7 @@
 
 import math
 
-from harness.domain.recording import Backward, ScalerCall
+from harness.domain.event import Backward, ScalerCall
 from harness.domain.trace import BackwardSeen, RankTrace, ScalerSeen, Update
 from harness.oracle.facts import Parameters, RankRun
 from harness.oracle.following import Follower

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from harness.domain.recording import (
+from harness.domain.event import (
     Backward,
     BatchYielded,
     Clip,
@@ -19,12 +19,11 @@ from harness.domain.recording import (
     Forward,
     OptimizerStep,
     OutputGradient,
-    Recorded,
     ScalerCall,
     SchedulerStep,
     Start,
-    TensorBytes,
 )
+from harness.domain.recording import Recorded, TensorBytes
 from harness.oracle.facts import Consumed, Flow, Parameters, Passed, RankRun
 
 REDUCTIONS = frozenset(

@@ -4,7 +4,7 @@ A program that measures warms up first, with and without what it measures. Count
 training called fair measurements wrong. Only scenarios whose subject is a measurement ask for this.
 """
 
-from harness.domain.recording import ClockRead
+from harness.domain.event import ClockRead
 from harness.domain.trace import RankTrace, Update
 from harness.oracle.facts import Consumed, Parameters, RankRun
 from harness.oracle.replay import Replay

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import groupby
 
-from harness.domain.recording import (
+from harness.domain.event import (
     Backward,
     Clip,
     Collective,

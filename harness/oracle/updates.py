@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import torch
 
-from harness.domain.recording import BatchYielded
+from harness.domain.event import BatchYielded
 from harness.domain.trace import Match, MicroBatch, Update
 from harness.oracle.diagnostics import cleared_before, left_over
 from harness.oracle.facts import Consumed, RankRun

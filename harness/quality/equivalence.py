@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.domain.candidate import Candidate
+from harness.domain.event import Collective, OptimizerStep, ScalerCall
 from harness.domain.instruments import Instruments
-from harness.domain.recording import Collective, OptimizerStep, RankRecording, Recorded, ScalerCall
+from harness.domain.recording import RankRecording, Recorded
 from harness.domain.scenario import Scenario
 from harness.quality.probing import said, second_probes
 

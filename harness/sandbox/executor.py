@@ -8,7 +8,8 @@ from typing import Self
 from pydantic import ValidationError
 
 from harness.domain.candidate import Candidate
-from harness.domain.recording import EVENT, RankRecording, Recorded, Recording, TensorBytes
+from harness.domain.event import EVENT
+from harness.domain.recording import RankRecording, Recorded, Recording, TensorBytes
 from harness.domain.scenario import Probe
 from harness.domain.workload import WorkloadSpec
 from harness.sandbox import raw_recording as raw

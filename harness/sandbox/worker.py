@@ -4,7 +4,7 @@ import functools
 import traceback
 from types import TracebackType
 
-from harness.domain.recording import Finished
+from harness.domain.event import Finished
 from harness.domain.workload import WorkloadSpec
 from harness.sandbox import binding
 from harness.sandbox.channel import Channel

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from harness.domain.candidate import Candidate
-from harness.domain.recording import Printed, RankRecording, Recorded, Recording
+from harness.domain.event import Printed
+from harness.domain.recording import RankRecording, Recorded, Recording
 from harness.domain.scenario import Probe
 from harness.domain.workload import WorkloadSpec
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
+from harness.domain.event import Printed
 from harness.domain.instruments import Instruments
-from harness.domain.recording import Printed, Recording
+from harness.domain.recording import Recording
 from harness.domain.scenario import Expectations, Probe
 from harness.domain.trace import BackwardSeen, ProbeTrace, Program, RankTrace
 from harness.domain.workload import WorkloadSpec

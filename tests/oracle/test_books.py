@@ -3,15 +3,15 @@
 import pytest
 import torch
 
-from harness.domain.recording import (
+from harness.domain.event import (
     Collective,
     Event,
     Finished,
     Forward,
     OptimizerStep,
     Printed,
-    Recording,
 )
+from harness.domain.recording import Recording
 from harness.oracle.books import contradiction
 from harness.oracle.facts import Consumed, Passed, RankRun
 from harness.oracle.following import overwritten

@@ -1,4 +1,4 @@
-from harness.domain.recording import Backward, Clip, Event, Forward, OptimizerStep, ScalerCall
+from harness.domain.event import Backward, Clip, Event, Forward, OptimizerStep, ScalerCall
 from harness.oracle.facts import Consumed, RankRun
 from harness.oracle.story import story_of
 

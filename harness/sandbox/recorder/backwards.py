@@ -6,7 +6,7 @@ from typing import ParamSpec, TypeVar
 import torch
 from torch import Tensor
 
-from harness.domain.recording import Backward
+from harness.domain.event import Backward
 from harness.sandbox.recorder.tape import Tape, tensors_in
 from harness.sandbox.recorder.transforms import outside, unwrapped
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from harness.domain.recording import Clip
+from harness.domain.event import Clip
 from harness.sandbox.recorder.tape import Tape
 
 FUNCTIONS = ("clip_grad_norm_", "clip_grads_with_norm_", "clip_grad_value_", "get_total_norm")

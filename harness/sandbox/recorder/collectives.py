@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from harness.domain.recording import Collective
+from harness.domain.event import Collective
 from harness.sandbox.recorder.tape import Tape, tensors_in
 
 IGNORED = frozenset({"_wrap_tensor_autograd", "wait_tensor"})

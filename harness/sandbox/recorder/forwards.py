@@ -11,7 +11,7 @@ from torch.nn.modules.module import (
     register_module_forward_pre_hook,
 )
 
-from harness.domain.recording import Forward, OutputGradient
+from harness.domain.event import Forward, OutputGradient
 from harness.sandbox.recorder.chains import Chains
 from harness.sandbox.recorder.tape import Tape, as_blob, tensors_in
 from harness.sandbox.recorder.transforms import outside, unwrapped

@@ -8,7 +8,7 @@ from types import ModuleType
 import torch
 from torch import nn
 
-from harness.domain.recording import BatchYielded, Finished, Start
+from harness.domain.event import BatchYielded, Finished, Start
 from harness.sandbox.recorder.backwards import Backwards
 from harness.sandbox.recorder.clips import Clips
 from harness.sandbox.recorder.collectives import Collectives

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import torch
 
-from harness.domain.recording import ScalerCall
+from harness.domain.event import ScalerCall
 from harness.sandbox.recorder.tape import Tape
 
 METHODS: tuple[Literal["scale", "unscale_", "step", "update"], ...] = (

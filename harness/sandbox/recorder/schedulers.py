@@ -5,7 +5,7 @@ from typing import Any
 
 from torch.optim import lr_scheduler
 
-from harness.domain.recording import SchedulerStep
+from harness.domain.event import SchedulerStep
 from harness.sandbox.recorder.tape import Tape
 
 

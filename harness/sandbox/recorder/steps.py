@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from harness.domain.recording import OptimizerStep, ParameterGroup
+from harness.domain.event import OptimizerStep, ParameterGroup
 from harness.sandbox.recorder.tape import Blob, Tape
 
 Step = Callable[..., Any]

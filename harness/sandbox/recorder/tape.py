@@ -6,7 +6,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from harness.domain.recording import Event
+from harness.domain.event import Event
 from harness.sandbox.frames import Json
 
 Blob = tuple[str, str, tuple[int, ...], bytes]

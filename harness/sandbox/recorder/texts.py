@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Literal
 
-from harness.domain.recording import ClockRead, Printed
+from harness.domain.event import ClockRead, Printed
 from harness.sandbox.recorder.tape import Tape
 
 LONGEST = 4_000
