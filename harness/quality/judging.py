@@ -175,7 +175,8 @@ class _Desk:
         def enough(grade: Grade) -> bool:
             return grade.code == "wrong" and not naming.isdisjoint(grade.failed)
 
-        judged = try_program(mutant.scenario, mutant.text, self.tools, enough)
+        first = mutant.operator.shows_in
+        judged = try_program(mutant.scenario, mutant.text, self.tools, enough, first)
         new = judged.failed
         if judged.grade.code != "wrong" and new:  # only advisory ones: does the original fail them?
             before = self._failed_before(mutant)

@@ -26,6 +26,13 @@ scenario does not take it as computed. ``training``: a program that only looks i
 two networks are trained against each other."""
 
 
+CLIPS = frozenset({"clip-before-step", "clip-global-norm", "clip-once-per-update"})
+"""Properties that only an update with a large gradient can fail."""
+
+LOUD = ("loud", "adverse")
+"""Names of probes with large gradients."""
+
+
 @dataclass(frozen=True, slots=True)
 class Operator:
     """One fault, as a change of a program."""
@@ -44,6 +51,11 @@ class Operator:
     """In which scenarios it is a fault."""
     observes: bool = False
     """Whether it changes what a program says or measures: equal training does not excuse it."""
+
+    @property
+    def shows_in(self) -> tuple[str, ...]:
+        """Names of probes in which it can show at once: a missing clip needs a gradient to clip."""
+        return LOUD if not CLIPS.isdisjoint(self.named_by) else ()
 
     def applies_to(self, scenario: Scenario) -> bool:
         """Whether the scenario judges this fault."""

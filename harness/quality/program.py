@@ -36,7 +36,8 @@ class Program:
 
     def changed(self, changes: Changes) -> str:
         """The text with these nodes replaced."""
-        return self.module.visit(_Changing(changes)).code
+        around = frozenset(n for node in changes for n in self.above(node))
+        return self.module.visit(_Changing(changes, around)).code
 
     def line(self, node: cst.CSTNode) -> int:
         """Where a node begins, from 1."""
@@ -259,9 +260,15 @@ def _is_preamble(node: cst.CSTNode) -> bool:
 
 
 class _Changing(cst.CSTTransformer):
-    def __init__(self, changes: Changes) -> None:
+    """Walks only into what is around a change."""
+
+    def __init__(self, changes: Changes, around: frozenset[cst.CSTNode]) -> None:
         super().__init__()
         self._changes = changes
+        self._around = around
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        return node in self._around
 
     def on_leave(  # type: ignore[override]  # libcst types it by node
         self, original_node: cst.CSTNode, updated_node: cst.CSTNode

@@ -1,6 +1,6 @@
 """A program executed and judged, probe by probe, as a run does."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from harness.domain.candidate import Candidate
@@ -39,16 +39,21 @@ class Judged:
 
 
 def try_program(
-    scenario: Scenario, text: str, tools: Instruments, enough: Enough = lambda _: False
+    scenario: Scenario,
+    text: str,
+    tools: Instruments,
+    enough: Enough = lambda _: False,
+    first: Collection[str] = (),
 ) -> Judged:
-    """Run the scenario's probes in order until they say enough.
+    """Run the scenario's probes in order, those named ``first`` before the others, until they say
+    enough.
 
     Raises:
         HarnessFault: the oracle failed, or the machine did not let the program end.
     """
     candidate = Candidate(program=text, origin="quality")
     seen: list[ProbeTrace] = []
-    for probe in scenario.probes:
+    for probe in sorted(scenario.probes, key=lambda probe: probe.name not in first):
         workload = scenario.workload_of(probe)
         recording = tools.executor.execute(candidate, workload, probe)
         if recording.ours:

@@ -132,6 +132,11 @@ def _running_sum(program: Program) -> Iterator[Changes]:
             }
 
 
+def _schedule_ahead_of_all(program: Program) -> Iterator[Changes]:
+    for loop in program.loaders()[:1]:
+        yield {program.outermost(loop): before("scheduler.step()")}
+
+
 def _schedule_each_micro_batch(program: Program) -> Iterator[Changes]:
     for backward in program.backwards():
         yield {program.statement(backward): after("scheduler.step()")}
@@ -253,6 +258,12 @@ OPERATORS = (
         ("accumulation-not-wiped", "every-parameter-learns", "still-learns", "training-unchanged"),
         _cleared_before_step,
         also=("no-batch-lost", "scaler-protocol"),
+    ),
+    Operator(
+        "schedule-ahead-of-all",
+        "The schedule moves before the first update.",
+        ("scheduler-per-update",),
+        _schedule_ahead_of_all,
     ),
     Operator(
         "schedule-each-micro-batch",

@@ -103,6 +103,14 @@ OPERATORS = (
         also=SAYS_SO,
     ),
     Operator(
+        "loss-divided-by-four",
+        "A quarter of the loss, although every batch is an update.",
+        ("loss-as-given",),
+        _loss("({}) / 4"),
+        also=("training-unchanged",),
+        where="no-accumulation",
+    ),
+    Operator(
         "backward-twice",
         "Each gradient is added twice.",
         (

@@ -1,5 +1,7 @@
 """Joins what a program gives a Trainer of transformers to the methods in which the Trainer uses it."""
 
+import ast
+
 from harness.sandbox.binding import hints
 from harness.sandbox.binding.definitions import Class, Function, Instance
 from harness.sandbox.binding.graph import Call, Node
@@ -92,7 +94,8 @@ class Trainers:
         for method in (methods[name] for name in STEPS if name in methods):
             for parameter in method.parameters[:1]:
                 self._graph.flow(model, parameter.node)
-        if "compute_loss" not in methods:
+        own = methods.get("compute_loss")
+        if own is None or _calls_inherited(own):
             self._called(model, loss, call)
 
     def _methods(self, cls: Class) -> dict[str, Function]:
@@ -144,3 +147,14 @@ class Trainers:
         call.callee.calls.append(call)
         self._graph.calls.append(call)
         self._graph.touch(call.callee)
+
+
+def _calls_inherited(method: Function) -> bool:
+    """Whether it leaves the work to ``super()``, and does something before or after."""
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr == method.name
+        and isinstance(node.value, ast.Call)
+        and getattr(node.value.func, "id", "") == "super"
+        for node in ast.walk(method.tree)
+    )
