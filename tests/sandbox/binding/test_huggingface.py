@@ -59,6 +59,15 @@ UPDATES = {
         + ARGUMENTS.format("")
         + "Own(model=model, args=args).train()\n",
     ),
+    "the inherited loss, looked at": (
+        8,
+        TRAINER + "class Own(Trainer):\n"
+        "    def compute_loss(self, model, inputs, return_outputs=False, **kwargs):\n"
+        "        loss = super().compute_loss(model, inputs, return_outputs, **kwargs)\n"
+        "        print(float(loss))\n        return loss\n"
+        + ARGUMENTS.format("")
+        + PLAIN.replace("Trainer(", "Own("),
+    ),
     "a model of its own that returns its loss": (
         8,
         TRAINER + "class Net(nn.Module):\n"
