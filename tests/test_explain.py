@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,11 @@ def written(scenario: str, file: Path, tmp_path: Path) -> Path:
         ("all-three-techniques", "consumed norm 1.5"),
         ("ddp-accumulation-no-sync", "rounds of synchronisation 4"),
         ("zero-grad-missing", "consumed norm"),
+        pytest.param(
+            "accelerate-accumulation",
+            "update 5",
+            marks=pytest.mark.skipif(not find_spec("accelerate"), reason="needs accelerate"),
+        ),
     ],
 )
 def test_the_script_reproduces_what_was_judged(tmp_path, scenario, said):
@@ -48,6 +54,17 @@ def test_the_script_reproduces_what_was_judged(tmp_path, scenario, said):
     assert done.returncode == 0, done.stderr
     assert said in done.stderr
     assert "updates consumed what was judged" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_model_of_the_programs_own_gets_one_sentence(tmp_path):
+    """The script watches the workload's model, so it would end in a name that nobody defines."""
+    file = ROOT / "scenarios/vanishing-saturated-activations/buggy.py"
+    command = ["explain", str(file), "--scenario", "vanishing-saturated-activations"]
+    result = CliRunner().invoke(app, [*command, "-o", str(tmp_path / "script.py")])
+
+    assert result.exit_code == 2
+    assert "cannot supply the model that the program builds itself" in result.output
 
 
 _ISOLATED = f"""

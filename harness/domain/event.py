@@ -108,6 +108,10 @@ class Backward(Record):
     """Message of the exception, if it raised."""
     create_graph: bool = False
     """Whether its own result can be differentiated again, as a gradient penalty needs it."""
+    returned: tuple[float, ...] = ()
+    """Means that torch's loss functions had returned since the call before: what the roots were made
+    of.
+    """
 
 
 class Clip(Record):
@@ -189,6 +193,8 @@ class SchedulerStep(Record):
     """Discriminator."""
     learning_rates: tuple[float, ...]
     """Learning rates of its optimizer after it."""
+    before: tuple[float, ...] = ()
+    """Learning rates of its optimizer before it; none where it was told which step it is."""
     planned: int | None = None
     """How many steps the schedule was made for, where it says so (``T_max``, ``total_steps``)."""
 
@@ -246,6 +252,9 @@ class Finished(Record):
     during: str | None = None
     """Function of torch in which it was raised, if it was raised there."""
 
+
+DATA_REPLACED = "data drawn at random: the workload's is used instead"
+"""What the notes of a start say where the program's own data gave way."""
 
 Event = Annotated[
     Start | BatchYielded | Forward | OutputGradient | Backward | Clip | ScalerCall | OptimizerStep

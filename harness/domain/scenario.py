@@ -79,6 +79,10 @@ class Expectations(Record):
     """Probe in which clipping at the expected threshold must change nothing."""
     overflow_probe: str | None = None
     """Probe in which the scaled gradient of one window overflows."""
+    needs_scaler: bool = False
+    """Whether the message is about the calls of a GradScaler themselves: half precision without one
+    is then no answer.
+    """
     measures: bool = False
     """Whether the subject is a measurement; updates made after the first clock read are then no
     training.

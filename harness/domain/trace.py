@@ -36,6 +36,10 @@ class BackwardSeen(Record):
     """Whether all gradients were finite afterwards."""
     after_update: int
     """Number of updates that had happened before."""
+    factor: float | None = None
+    """Its root over what torch's loss function had returned for it, loss scale taken out: 0.25 for
+    ``criterion(output, y) / 4``; ``None`` where that is not one mean.
+    """
 
 
 class ScalerSeen(Record):

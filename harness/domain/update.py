@@ -116,6 +116,10 @@ class Update(Record):
     """Part of the consumed gradient, relative to it, that no combination of micro-batches gives."""
     unexplained_by_parameter: float | None
     """The same when each parameter may have a factor of its own (clipping per layer or group)."""
+    elements_cut_at: float | None = None
+    """The limit at which each element of what backward computed was cut off, whoever did it; ``None``
+    where none was, or more was done.
+    """
     changed_after_step: float | None
     """Relative change of the gradients between the step and the next event; a clip after the step
     shows here.
@@ -167,6 +171,10 @@ class Update(Record):
     scheduled_early: int = 0
     """Scheduler steps between its window's last backward and its step, where these took a learning
     rate above 0 away from it.
+    """
+    scheduled_ahead: int = 0
+    """Scheduler steps before the first backward of all, at a learning rate above 0: only the first
+    update has any.
     """
     left_over: float | None = None
     """Norm of what was in the gradients before the window's first backward, over what that added;

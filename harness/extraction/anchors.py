@@ -32,6 +32,43 @@ def anchors(node: ast.stmt) -> Counter[str]:
     return found
 
 
+def subjects(node: ast.stmt) -> dict[str, set[str]]:
+    """What each call of an update is about: ``loss_d`` of ``loss_d.backward()``, by anchor.
+
+    Where a loop trains several networks, this tells their calls apart.
+    """
+    found: dict[str, set[str]] = {}
+    for part in ast.walk(node):
+        if not isinstance(part, ast.Call) or (name := _called(part)) not in UPDATE:
+            continue
+        if isinstance(part.func, ast.Attribute) and name != "clip":
+            found.setdefault(name, set()).add(ast.unparse(part.func.value))
+        elif part.args:
+            found.setdefault(name, set()).add(ast.unparse(part.args[0]))
+    return found
+
+
+def subjects_of(nodes: list[ast.stmt]) -> dict[str, set[str]]:
+    """What the calls of an update are about, by anchor."""
+    found: dict[str, set[str]] = {}
+    for node in nodes:
+        for anchor, names in subjects(node).items():
+            found.setdefault(anchor, set()).update(names)
+    return found
+
+
+def told_apart(body: list[ast.stmt]) -> frozenset[str]:
+    """Anchors that belong to one of several networks; a loss each is what shows that."""
+    return UPDATE if len(subjects_of(body).get("backward", ())) > 1 else frozenset()
+
+
+def of_one(one: ast.stmt, other: ast.stmt, apart: frozenset[str]) -> bool:
+    """Whether two statements may be about the same network."""
+    here, there = subjects(one), subjects(other)
+    both = here.keys() & there.keys() & apart
+    return not both or any(here[anchor] & there[anchor] for anchor in both)
+
+
 def is_simple(node: ast.stmt) -> bool:
     """Whether it holds no other statement."""
     return not isinstance(

@@ -37,8 +37,13 @@ def deletes(sentence: str) -> bool:
     return bool(_DELETE.search(sentence)) and not _KEEPS.search(sentence)
 
 
+def sentences(answer: str) -> list[str]:
+    """The sentences of its prose."""
+    return _SENTENCE.split(_FENCED.sub("", answer))
+
+
 def _beginnings(answer: str) -> Iterator[str]:
-    for sentence in _SENTENCE.split(_FENCED.sub("", answer)):
+    for sentence in sentences(answer):
         if deletes(sentence):
             for code in _CODE.findall(sentence):
                 beginning = re.split(r"\.\.\.|\u2026", code)[0].strip()

@@ -1,5 +1,7 @@
 """From an answer to the programs that it proposes, or to the reason why there is none."""
 
+from dataclasses import replace
+
 from harness.domain.candidate import Candidate, NoCandidate
 from harness.domain.scenario import Scenario
 from harness.domain.transcript import Transcript
@@ -9,6 +11,7 @@ from harness.extraction.choice import driven_by, heads_of
 from harness.extraction.edited import program_in_files
 from harness.extraction.pieces import Piece, fingerprint, pieces_of
 from harness.extraction.snippets import into_posted, only_snippets, whole_loop
+from harness.extraction.standing import with_what_stands
 
 
 def extract(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...] | NoCandidate:
@@ -39,9 +42,17 @@ def proposals(transcript: Transcript, scenario: Scenario) -> tuple[Assembled, ..
     snippets = _spliced(transcript, scenario, heads, pieces)
     if snippets is not None:
         return snippets
-    if not heads:
-        return (join(_unmarked(pieces)),)
-    return tuple(assemble(head, pieces, question) for head in heads)
+    found = [assemble(head, pieces, question) for head in heads] or [join(_unmarked(pieces))]
+    return tuple(_completed(one, transcript, scenario, pieces) for one in found)
+
+
+def _completed(
+    one: Assembled, transcript: Transcript, scenario: Scenario, pieces: tuple[Piece, ...]
+) -> Assembled:
+    """With the posted definitions that it uses."""
+    others = tuple(p.code for p in pieces if not p.doubted and p.index not in one.blocks)
+    posted = (*_posted_blocks(transcript), *code_blocks(scenario.prompt))
+    return replace(one, program=with_what_stands(one.program, posted, transcript.answer, others))
 
 
 def _spliced(

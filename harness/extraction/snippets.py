@@ -1,6 +1,6 @@
 """Answers that show only the lines that change: the posted loop with those lines in it."""
 
-import re
+import ast
 from collections.abc import Iterator
 
 from harness.domain.candidate import NoCandidate
@@ -11,15 +11,15 @@ from harness.extraction.deletions import deletes, without_deleted
 from harness.extraction.diffs import Hunk, patched
 from harness.extraction.loops import doing
 from harness.extraction.markers import elsewhere, is_alternative
+from harness.extraction.moves import moved
 from harness.extraction.names import bound_names, statements
 from harness.extraction.pieces import Piece
-from harness.extraction.splicing import Snippet, before_the_loop, quotes, splice
-
-_MOVES = re.compile(
-    r"\b(?:mov(?:e|es|ed|ing)|remov(?:e|es|ed|ing)|delet(?:e|es|ed|ing)|drop|drops|take out|takes? the"
-    r"|get rid of|instead of|belongs?)\b",
-    re.IGNORECASE,
+from harness.extraction.positions import (
+    beside_the_loop,
+    next_to_a_quoted_line,
+    side_of_the_loop,
 )
+from harness.extraction.splicing import Snippet, before_the_loop, quotes, splice
 
 
 def whole_loop(codes: tuple[str, ...]) -> str | None:
@@ -57,7 +57,7 @@ def into_posted(
     ``None`` where no snippet has a place; a reason where one has, and another changes the update
     at a place that is not clear.
     """
-    work = _Work(without_deleted(posted, answer), moves=bool(_MOVES.search(answer)))
+    work = _Work(without_deleted(posted, answer), moves=moved(answer))
     snippets = list(_snippets(posted, pieces, question))
     for piece in pieces:
         work.delete(piece)
@@ -77,7 +77,7 @@ def into_posted(
 class _Work:
     """The posted program while it is changed."""
 
-    def __init__(self, program: str, *, moves: bool) -> None:
+    def __init__(self, program: str, *, moves: frozenset[str]) -> None:
         self.program = program
         self.placed = False
         """Whether anything has been changed."""
@@ -85,6 +85,7 @@ class _Work:
         self.before: list[str] = []
         """Definitions that stand in front of it."""
         self._moves = moves
+        self._put: list[Piece] = []
 
     def delete(self, piece: Piece) -> None:
         """Take quoted lines away where the sentence before them says so."""
@@ -96,8 +97,13 @@ class _Work:
 
         ``needed``: names that other snippets use.
         """
+        if self._change(piece, self._where_it_says(piece)):
+            return True
         spliced = _changed(self.program, piece) or splice(self.program, snippet, moves=self._moves)
+        if spliced is not None and self._takes_back(spliced):
+            return False
         if self._change(piece, spliced):
+            self._put.append(piece)
             return True
         if piece.inert:
             self.before.append(piece.code.rstrip("\n"))
@@ -108,6 +114,21 @@ class _Work:
         else:
             return piece.diagnostic or not _updates(piece)
         return True
+
+    def _where_it_says(self, piece: Piece) -> str | None:
+        """The program with a snippet where the words around it put it."""
+        heading, lead = piece.block.heading, piece.block.lead
+        side = side_of_the_loop(heading, lead, piece.code)
+        if side is None:
+            return next_to_a_quoted_line(self.program, piece.code, lead)
+        if side == "before" and not _updates(piece):
+            return None  # it may set anew what is set there already
+        return beside_the_loop(self.program, piece.code, side, f"{heading} {lead}")
+
+    def _takes_back(self, program: str) -> bool:
+        """Whether what an earlier snippet put there would be gone."""
+        there = {ast.dump(node) for node in ast.walk(parsed(program)) if isinstance(node, ast.stmt)}
+        return any(ast.dump(part.node) not in there for piece in self._put for part in piece.parts)
 
     def _change(self, piece: Piece, program: str | None) -> bool:
         if program is None:

@@ -11,7 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import dedent, indent
 
-from harness.extraction.anchors import UPDATE, anchors, is_simple
+from harness.extraction.anchors import (
+    UPDATE,
+    anchors,
+    is_simple,
+    of_one,
+    subjects_of,
+    told_apart,
+)
 from harness.extraction.blocks import parsed
 from harness.extraction.names import free_names, statements
 
@@ -44,17 +51,21 @@ class _Place:
         module = ast.Module([*new], [])
         for index in reversed(range(min(self.matched), max(self.matched))):
             (old,) = statements(ast.Module([self.body[index]], []))
-            if index not in self.matched and is_simple(old.node) and old.binds & _free(module):
+            if (
+                index not in self.matched
+                and is_simple(old.node)
+                and old.binds & free_names(statements(module))
+            ):
                 kept.insert(0, old.node)
                 module.body.insert(0, old.node)
         return kept
 
 
-def splice(posted: str, snippet: Snippet, *, moves: bool = False) -> str | None:
+def splice(posted: str, snippet: Snippet, *, moves: frozenset[str] = frozenset()) -> str | None:
     """The posted program with the snippet in its place; ``None`` where that is not clear.
 
-    ``moves``: the answer says that something is moved or removed, so a call that the snippet shows
-    and that stands elsewhere too is taken away there.
+    ``moves``: anchors of calls that the answer says are moved or removed, so that one that the
+    snippet shows and that stands elsewhere too is taken away there.
     """
     tree, new = parsed(posted), parsed(snippet.code).body
     places, quoted = _found(tree, new), _quoted(tree, snippet.quoted)
@@ -66,7 +77,7 @@ def splice(posted: str, snippet: Snippet, *, moves: bool = False) -> str | None:
 
 
 def _at(
-    place: _Place, tree: ast.Module, posted: str, snippet: Snippet, *, moves: bool
+    place: _Place, tree: ast.Module, posted: str, snippet: Snippet, *, moves: frozenset[str]
 ) -> str | None:
     new = parsed(snippet.code).body
     if not new or _starts_over(tree, place, new):
@@ -76,7 +87,7 @@ def _at(
         inner = _deeper(place, new)
         return splice(posted, Snippet(inner), moves=moves) if inner else None
     doubled = _doubled(tree, place, new)
-    if doubled and not moves:
+    if not doubled.keys() <= moves or _said_again(tree, place, new):
         return None
     gone = [node for node in _outside(tree, place) if _only(node, doubled)]
     if doubled - sum((anchors(node) for node in gone), Counter()):
@@ -136,8 +147,10 @@ def _in(body: list[ast.stmt], new: list[ast.stmt]) -> _Place | None:
     """The statements of one body that the new ones stand for."""
     matched: set[int] = set()
     score = 0.0
+    apart = told_apart(body)
     for node in new:
-        shared = {i: _shared(node, old) for i, old in enumerate(body) if _alike(node, old)}
+        about = ((i, old) for i, old in enumerate(body) if of_one(node, old, apart))
+        shared = {i: _shared(node, old) for i, old in about if _alike(node, old)}
         found = {i: weight for i, weight in shared.items() if weight}
         if not found and not is_simple(node):  # it wraps what stands there bare
             wrapped = {i: _shared(node, old) for i, old in enumerate(body) if _inside(old, node)}
@@ -209,14 +222,35 @@ def _lost(place: _Place, new: list[ast.stmt]) -> bool:
     """Whether the loop would lose a call of an update, or the loss itself."""
     before, after = _total(place.replaced), _total(new)
     kept = UPDATE - {"clip", "zero_grad", "unscale_"} | {"loss ="}
-    return any(before[a] and not after[a] for a in kept)
+    there, here = subjects_of(place.replaced), subjects_of(new)
+    apart = told_apart(place.replaced) & {"backward", "step"}
+    return any(before[a] and not after[a] for a in kept) or any(
+        there.get(a, set()) - here.get(a, set()) for a in apart
+    )
 
 
 def _doubled(tree: ast.Module, place: _Place, new: list[ast.stmt]) -> Counter[str]:
     """Calls that the snippet brings and that stand elsewhere in the program too."""
     brought = _total(new) - _total(place.replaced)
     elsewhere = _total(tree.body) - _total(place.replaced)
-    return Counter({a: elsewhere[a] for a in brought if a in UPDATE and elsewhere[a]})
+    loops = [node for node in tree.body if not is_simple(node)]
+    elsewhere["zero_grad"] = (_total(loops) - _total(place.replaced))[
+        "zero_grad"
+    ]  # one before is none
+    about, outside = subjects_of(new), subjects_of(_outside(tree, place))
+    several = bool(told_apart(tree.body))
+    return Counter({
+        a: elsewhere[a] for a in brought
+        if a in UPDATE and elsewhere[a]
+        and not (several and not about.get(a, set()) & outside.get(a, set()))
+    })  # fmt: skip
+
+
+def _said_again(tree: ast.Module, place: _Place, new: list[ast.stmt]) -> bool:
+    """Whether it sets what the loop sets in another place, in the same words."""
+    loops = [node for node in tree.body if not is_simple(node)]
+    there = {ast.dump(node) for node in _outside(ast.Module(loops, []), place)}
+    return any(isinstance(node, ast.Assign) and ast.dump(node) in there for node in new)
 
 
 def _outside(tree: ast.Module, place: _Place) -> list[ast.stmt]:
@@ -232,10 +266,6 @@ def _only(node: ast.stmt, doubled: Counter[str]) -> bool:
 
 
 # ------------------------------------------------------------------------------------------ writing
-
-
-def _free(module: ast.Module) -> frozenset[str]:
-    return free_names(statements(module))
 
 
 def _with(kept: list[ast.stmt], posted: str, code: str) -> str:

@@ -92,6 +92,8 @@ class Consumed:
     """How many steps the schedule was made for, where the last of them says so."""
     scheduled_early: int = 0
     """Scheduler steps between its last backward and its step, at a learning rate above 0."""
+    scheduled_ahead: int = 0
+    """Scheduler steps before the first backward of all, at a learning rate above 0."""
     timed: bool = False
     """Whether a clock had been read before it, and was read again after it."""
     last_batch: tuple[int, int] | None = None

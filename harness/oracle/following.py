@@ -31,13 +31,14 @@ def overwritten(index: int, run: RankRun) -> float:
 
 def moved(update: Consumed) -> float:
     """How far an update moved the parameters, relative to their norm; 0 where they are the same."""
-    size = math.hypot(*(float(value.double().norm()) for value in update.before.values()))
+    norms = (float(torch.linalg.vector_norm(v.double())) for v in update.before.values())
+    size = math.hypot(*norms)
     return _distance(update.before, update.after) / (size or 1.0)
 
 
 def _distance(one: Parameters, other: Parameters) -> float:
     parts = [
-        float((one[n].double() - other[n].double()).norm())
+        float(torch.linalg.vector_norm(one[n].double() - other[n].double()))
         for n in one.keys() & other.keys()
         if one[n] is not other[n] and one[n].shape == other[n].shape
     ]
@@ -103,8 +104,11 @@ SEMANTIC = frozenset({"nesterov", "amsgrad", "maximize", "centered", "decoupled_
 
 
 def _close(ours: Parameters, theirs: Parameters, names: list[str]) -> bool:
+    norm = torch.linalg.vector_norm
     for name in names:
         a, b = ours[name].double(), theirs[name].double()
-        if torch.isfinite(b).all() and float((a - b).norm()) > CLOSE * (float(b.norm()) + 1e-12):
+        size = float(norm(b))
+        far = float(norm(a - b)) > CLOSE * (size + 1e-12)
+        if far and bool(torch.isfinite(b).all()):
             return False
     return True

@@ -33,7 +33,7 @@ class Gradient:
     @property
     def norm(self) -> float:
         """Global L2 norm."""
-        return float(self.flat.norm())
+        return float(torch.linalg.vector_norm(self.flat))
 
     def only(self, names: Collection[str]) -> Self:
         """Restricted to some of the parameters."""

@@ -26,6 +26,9 @@ SEPARABLE = 0.05
 1/2.
 """
 
+CUT = 0.01
+"""Relative distance at which a gradient counts as cut off element by element, in half precision too."""
+
 FLOOR = 2.0**-22
 """Least relative noise that is assumed of a recorded gradient."""
 
@@ -103,6 +106,20 @@ def unexplained_by_parameter(window: Gradient, consumed: Gradient) -> float:
     factors = [d / s if s else 0.0 for d, s in zip(g.dots(c), g.dots(g), strict=True)]
     foreign = math.sqrt(max(0.0, size**2 - c.norm**2))
     return math.hypot(c.minus(g.spread(factors)).norm, foreign) / size
+
+
+def cut_at(window: Gradient, consumed: Gradient) -> float | None:
+    """The limit at which every element of the computed gradient was cut off; ``None`` if that is not
+    what happened to it.
+    """
+    g = window.on(consumed.names)
+    c = consumed.on(g.names)
+    if not c.names or not c.norm:
+        return None
+    limit = float(c.flat.abs().max())
+    cut = g.with_elements(g.flat.clamp(-limit, limit))
+    away = g.minus(cut).norm > CUT * g.norm
+    return limit if away and cut.minus(c).norm <= CUT * c.norm else None
 
 
 def tolerance(window: Sequence[Replayed], whole: Gradient) -> float:

@@ -116,9 +116,18 @@ def _backwards(run: RankRun) -> tuple[BackwardSeen, ...]:
                     loss=loss,
                     gradients_finite=event.gradients_finite,
                     after_update=sum(p < at for p in position),
+                    factor=_factor(event, loss),
                 )
             )
     return tuple(seen)
+
+
+def _factor(event: Backward, loss: float | None) -> float | None:
+    """What the program multiplied the one mean by that its loss was made of."""
+    if loss is None or len(event.roots) != 1 or len(event.returned) != 1:
+        return None
+    factor = loss / event.returned[0] if event.returned[0] else math.nan
+    return factor if math.isfinite(factor) else None
 
 
 def _scaler_calls(run: RankRun) -> tuple[ScalerSeen, ...]:

@@ -104,7 +104,7 @@ class _Walk:
         self._last_backward: tuple[int, bool, tuple[int, int] | None] = 0, True, None
         self.sampled = False
         self._timed = False
-        self._early = 0
+        self._early = self._ahead = 0
         self._rate = 0.0
         self._spread: dict[str, float] = {}
 
@@ -140,6 +140,8 @@ class _Walk:
                 self._reduced += event.elements
             case SchedulerStep():
                 self._early += bool(self.window) and self._rate > 0.0
+                untouched = not self.window and not self.updates
+                self._ahead += untouched and max(event.before, default=0.0) > 0.0
                 if self.updates:
                     self.updates[-1].scheduler_steps += 1
                     self.updates[-1].scheduled_for = event.planned
@@ -253,6 +255,7 @@ class _Walk:
                 reduced=self._reduced,
                 timed=self._timed,
                 scheduled_early=self._early,
+                scheduled_ahead=0 if self.updates else self._ahead,
                 last_batch=self._batch,
             )
         )

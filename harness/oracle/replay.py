@@ -1,7 +1,9 @@
 """The pristine model, replayed: parameter gradients that a backward must have produced."""
 
+import math
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -10,6 +12,9 @@ from harness.oracle.facts import Flow, Parameters, Passed
 from harness.oracle.gradient import Gradient
 from harness.oracle.samples import SampleIndex
 from harness.workloads import Batch, Workload, build
+
+ROUNDING = 2.0**-22
+"""Misfit that rounding dL/dout to single precision causes."""
 
 UNIFORM = 0.02
 """Misfit up to which a program's loss counts as a multiple of the workload's, half precision
@@ -128,8 +133,9 @@ class Replay:
         reference = self._loss_gradient(output, batch)
         weights = batch.weights.double()
         shaped = weights.reshape(-1, *[1] * (output.ndim - 1))
-        own = self._pull(output, reference * shaped)
         weight, error = _weights(received, reference, weights)
+        factor = _uniform(received, reference * shaped)
+        own = gradient.scaled(1.0 / factor) if factor else self._pull(output, reference * shaped)
         real = int((weights > 0).sum())
         differs = _distance(flow.forward, output)
         # full precision has no excuse to differ
@@ -157,17 +163,15 @@ class Replay:
 
     def loss(self, parameters: Parameters) -> float:
         """The objective over all data of this rank at some parameters; infinite or NaN where it is."""
+        sound = [b for b in self.batches if bool(torch.isfinite(b.inputs).all())]
+        if not sound:
+            return float("nan")
+        batch = self.index.target(tuple(sample for b in sound for sample in b.samples))
         self._load(parameters)
-        total = weight = 0.0
         with torch.no_grad():
-            for batch in self.batches:
-                inputs = batch.inputs.double() if batch.inputs.is_floating_point() else batch.inputs
-                if not bool(torch.isfinite(inputs).all()):
-                    continue
-                losses = self.workload.sample_losses(self.model(inputs), batch)
-                total += float((losses * batch.weights).sum())
-                weight += float(batch.weights.sum())
-        return total / weight if weight else float("nan")
+            inputs = batch.inputs.double() if batch.inputs.is_floating_point() else batch.inputs
+            losses = self.workload.sample_losses(self.model(inputs), batch)
+            return float((losses * batch.weights).sum() / batch.weights.sum())
 
     def _load(self, parameters: Parameters) -> None:
         """Give the pristine model these values; the same mapping again costs nothing."""
@@ -200,15 +204,29 @@ def _distance(passed: Passed, output: Tensor) -> float:
     """How far the recorded output is from the recomputed one, relative to it."""
     if not passed.outputs or passed.outputs[0].numel() != output.numel():
         return 0.0
-    recorded = passed.outputs[0].double().reshape(output.shape)
-    return float((recorded - output.detach()).norm() / output.detach().norm().clamp_min(1e-300))
+    recorded, computed = passed.outputs[0].double().reshape(output.shape), output.detach()
+    size = max(float(torch.linalg.vector_norm(computed)), 1e-300)
+    return float(torch.linalg.vector_norm(recorded - computed)) / size
+
+
+def _uniform(received: Tensor, reference: Tensor) -> float | None:
+    """The one factor that makes the second the first, down to the rounding of what was recorded."""
+    squared = float((reference * reference).sum())
+    factor = float((received * reference).sum()) / squared if squared else 0.0
+    if not factor or not math.isfinite(factor):
+        return None
+    misfit = float(torch.linalg.vector_norm(received - factor * reference))
+    return factor if misfit < ROUNDING * abs(factor) * math.sqrt(squared) else None
 
 
 def _on_padding(received: Tensor, weights: Tensor) -> float:
     """Part of dL/dout, relative to it, that lies on rows which carry no weight."""
+    ignored = weights == 0
+    if not bool(ignored.any()):
+        return 0.0
     rows = received.reshape(len(received), -1)
     size = float(rows.norm())
-    return float(rows[weights == 0].norm()) / size if 0.0 < size < float("inf") else 0.0
+    return float(rows[ignored].norm()) / size if 0.0 < size < float("inf") else 0.0
 
 
 def _weights(
@@ -217,15 +235,15 @@ def _weights(
     """Fit ``received_i = w_i * reference_i`` row by row: the sum of w over real samples, and the
     misfit.
     """
-    if not bool(torch.isfinite(received).all() and torch.isfinite(reference).all()):
+    rows = received.numpy().reshape(len(received), -1)
+    references = reference.numpy().reshape(len(received), -1)
+    if not (np.isfinite(rows).all() and np.isfinite(references).all()):
         return None, None
-    size = float(received.norm())
+    size = float(np.linalg.norm(rows))
     if size == 0.0:
         return 0.0, 0.0
-    rows, references = received.reshape(len(received), -1), reference.reshape(len(received), -1)
-    squares = (references * references).sum(dim=1)
-    fitted = torch.where(
-        squares > 0, (rows * references).sum(dim=1) / squares.clamp_min(1e-300), 0.0
-    )
-    error = float((rows - fitted[:, None] * references).norm()) / size
-    return float((fitted * (weights > 0)).sum()), error
+    squares = (references * references).sum(axis=1)
+    inner = (rows * references).sum(axis=1)
+    fitted = np.where(squares > 0, inner / np.maximum(squares, 1e-300), 0.0)
+    error = float(np.linalg.norm(rows - fitted[:, None] * references)) / size
+    return float(fitted[weights.numpy() > 0].sum()), error

@@ -16,6 +16,7 @@ from harness.oracle.matching import (
     BROKEN_DOWN,
     Coefficients,
     coefficients,
+    cut_at,
     match,
     tolerance,
     unexplained_by_parameter,
@@ -84,6 +85,7 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         timed=update.timed,
         scheduler_steps=update.scheduler_steps,
         scheduled_early=update.scheduled_early,
+        scheduled_ahead=update.scheduled_ahead,
         scheduled_for=update.scheduled_for,
         clip_calls=tuple(
             f"{c.function}({c.parameters} gradients) returned {c.returned}" for c in update.clips
@@ -114,6 +116,7 @@ class _Compared(NamedTuple):
     consumed_finite: bool
     unexplained: float | None
     unexplained_by_parameter: float | None
+    elements_cut_at: float | None = None
 
 
 def _compare(index: int, view: RankView, names: set[str], together: list[Replayed]) -> _Compared:
@@ -134,6 +137,7 @@ def _compare(index: int, view: RankView, names: set[str], together: list[Replaye
         unexplained_by_parameter=(
             unexplained_by_parameter(computed, consumed) if together else None
         ),
+        elements_cut_at=cut_at(computed, consumed) if together else None,
     )
 
 

@@ -1,15 +1,19 @@
 """The windows of one rank: which flows of gradient belong to which update."""
 
 from collections import Counter
+from dataclasses import replace
 
 from harness.oracle.diagnostics import cleared_before, without_diagnostics
 from harness.oracle.facts import Flow, RankRun
 from harness.oracle.gradient import Gradient
-from harness.oracle.matching import coefficients
+from harness.oracle.matching import BROKEN_DOWN, coefficients
 from harness.oracle.replay import Replay, Replayed
 
 Windows = list[list[Replayed]]
 """The flows of each update of one rank."""
+
+CHANGED = 1e-3
+"""Relative distance of an output from the recomputed one that no rounding in full precision causes."""
 
 
 def windows_of(run: RankRun, replay: Replay) -> Windows:
@@ -26,16 +30,20 @@ def strays_of(run: RankRun, replay: Replay) -> Windows:
 
 
 def _window(flows: list[Flow], replay: Replay, *, is_sampled: bool) -> list[Replayed]:
-    """Flows through the workload's model are recomputed; of the program's own models one a backward
-    is kept.
+    """Flows through the workload's model are recomputed; of the program's own models, and of the
+    workload's where the program changed its layers, one a backward is kept.
     """
     window: list[Replayed] = []
     seen: dict[int, Replayed] = {}
     for flow in flows:
+        differs = 0.0
         if not (is_sampled or flow.recorded_only) and replay.knows(flow.forward):
-            window.append(replay.flow(flow))
-            continue
-        x = replay.recorded(flow)
+            recomputed = replay.flow(flow)
+            differs = recomputed.differs
+            if not (flow.added and _is_of_another(recomputed)):
+                window.append(recomputed)
+                continue
+        x = replace(replay.recorded(flow), differs=differs)
         before = seen.get(flow.backward)
         if before is None:
             seen[flow.backward] = x
@@ -43,6 +51,11 @@ def _window(flows: list[Flow], replay: Replay, *, is_sampled: bool) -> list[Repl
         elif before.samples is None or (before.own is None and x.own is not None):
             window[window.index(before)] = seen[flow.backward] = x
     return window
+
+
+def _is_of_another(x: Replayed) -> bool:
+    """Whether what came out of the workload's model shows that it is made of other layers now."""
+    return x.differs > (CHANGED if x.flow.forward.autocast is None else BROKEN_DOWN)
 
 
 def usual_size(windows: Windows) -> int:

@@ -29,7 +29,7 @@ from harness.properties.figures import close, count, number, show, show_all, spr
 from harness.properties.property import Property
 from harness.properties.short_windows import amiss, sizes
 from harness.properties.thresholds import bounds_of
-from harness.properties.windows import Window
+from harness.properties.windows import Window, usual_size
 
 ID = "accumulation-equals-large-batch"
 
@@ -139,11 +139,12 @@ def why(factor: float, window: Window) -> str:
         window.probe.world_size,
         max(0.02, window.tolerance),
     )
+    part = size / max(1, usual_size(window.probe))
     if close(factor, size, slack):
         return f"divide each loss by the {size} micro-batches of the window"
     if close(factor, 1.0 / size, slack):
         return f"the loss was divided by {size} twice; divide once"
-    if world > 1 and close(factor, world, slack):
+    if world > 1 and (close(factor, world, slack) or close(factor, world * part, slack)):
         return f"gradients were summed over {world} ranks; average them"
     if world > 1 and close(factor, 1.0 / world, slack):
         return f"gradients were divided by {world} ranks once too often"

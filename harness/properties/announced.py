@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable
 
 from harness.domain.trace import Program
+from harness.properties.alternatives import choices, parsed
 from harness.properties.printed import NUMBER, printed
 
 ALARM = re.compile(r"vanish|starv|dying\b|dead\b", re.IGNORECASE)
@@ -35,6 +36,35 @@ def false_all_clear(program: Program) -> str | None:
     return next((line.strip() for line in lines if CLEAR.search(line)), None)
 
 
+def false_alarm(program: Program) -> str | None:
+    """A printed line that says of the model that its gradients vanish, where the program had other
+    words to choose from and never printed them; ``None`` without one. For the healthy workload.
+    """
+    output = "\n".join(program.texts).lower()
+    lines = output.splitlines()
+    for branches in choices(program.source):
+        alarming = [t.lower() for branch in branches for t in branch if alarms(t)]
+        quiet = [branch for branch in branches if not any(map(alarms, branch))]
+        others = [text.lower() for branch in quiet for text in branch]
+        if not quiet or any(other in output for other in others):
+            continue
+        found = [line for line in lines if any(text in line for text in alarming)]
+        if found and (others or not spared(found, alarming, lines)):
+            return found[0].strip()
+    return None
+
+
+def spared(flagged: list[str], alarming: list[str], lines: list[str]) -> bool:
+    """Whether a line that is else the same as a flagged one came without the flag."""
+    bare = {shape(line.replace(text, "")) for line in flagged for text in alarming}
+    return any(shape(line) in bare for line in lines if line not in flagged)
+
+
+def shape(line: str) -> str:
+    """The line without its numbers, names and spaces."""
+    return re.sub(r"[-+\w.\s]+", "#", line).strip("#")
+
+
 def alarms(text: str) -> bool:
     """Whether it says that gradients vanish, and not that they do not."""
     return any(not DENIAL.search(text[: found.start()]) for found in ALARM.finditer(text))
@@ -45,9 +75,8 @@ def said_by(source: str) -> list[str]:
 
     What a recording gives for the source is as untrusted as the rest of it.
     """
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parsed(source)
+    if tree is None:
         return []
     alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     return [

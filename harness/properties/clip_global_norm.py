@@ -10,8 +10,8 @@ Bug::
 
 Signature: in loud windows each parameter has a factor of its own (clipped one by one, or only a
 part); each element has one (clipped by value); each rank has one (clipped before
-synchronisation); only some windows are clipped; the calls were given no gradient; or the norm that
-is left is not the intended one.
+synchronisation); only some windows are clipped, or all but the short last one; the calls were
+given no gradient; or the norm that is left is not the intended one.
 
 Masked by: norms below the threshold; a look at the norm alone, which a wrong direction survives.
 """
@@ -29,6 +29,8 @@ from harness.properties.consumption import Reading, factor_of
 from harness.properties.figures import count, number, show, show_all, spread
 from harness.properties.property import Property
 from harness.properties.regimes import Regimes, regimes
+from harness.properties.short_windows import loud
+from harness.properties.windows import Window
 
 ID = "clip-global-norm"
 
@@ -52,6 +54,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         or not_one_factor(seen)
         or together(seen)
         or other_norm(seen)
+        or short_window(trace, seen)
         or clipped(seen)
     )
 
@@ -105,10 +108,10 @@ def not_one_factor(seen: Regimes) -> Verdict | None:
         if reading.by_parameter:
             return several_factors(reading)
         if calm and len(parts) > 1 and spread(list(parts.values())) > reading.window.negligible:
-            return per_rank(reading, parts)
+            return per_rank(reading.window, parts)
         rest = reading.update.unexplained
         if (
-            (calm or by_value(reading.update))
+            (calm or by_value(reading.update) or reading.update.elements_cut_at is not None)
             and rest is not None
             and rest > reading.window.tolerance
             and not reading.window.separable
@@ -122,6 +125,26 @@ def not_one_factor(seen: Regimes) -> Verdict | None:
                 number("cosine", reading.match.cosine, reading.where),
                 number("norm of the consumed gradient", reading.consumed, reading.where),
             )
+    return None
+
+
+def short_window(trace: Trace, seen: Regimes) -> Verdict | None:
+    """A fail where the short last window passes raw, or is clipped on each rank by itself, beside
+    full windows that are clipped.
+    """
+    if any(r.state != "clipped" for r in seen.loud):
+        return None
+    for window in loud(trace, seen.bounds):
+        consumed, parts = window.update.consumed_norm, by_rank(window)
+        if seen.bounds.loud(consumed):
+            return failed(
+                ID,
+                f"In {window.where}, the short last window, the optimizer consumed norm "
+                f"{show(consumed)}; full windows are clipped to {seen.bounds}. Clip before every step.",
+                number("norm of the consumed gradient", consumed, window.where),
+            )
+        if len(parts) > 1 and spread(list(parts.values())) > window.negligible:
+            return per_rank(window, parts)
     return None
 
 
@@ -140,15 +163,16 @@ def several_factors(reading: Reading) -> Verdict:
     )
 
 
-def per_rank(reading: Reading, parts: dict[int, float]) -> Verdict:
+def per_rank(window: Window, parts: dict[int, float]) -> Verdict:
     """The fail for clipping before synchronisation."""
+    consumed = window.update.consumed_norm
     return failed(
         ID,
-        f"In {reading.where} the ranks' gradients arrived with the factors "
+        f"In {window.where} the ranks' gradients arrived with the factors "
         f"{show_all(list(parts.values()))}: each rank clipped its own before they were averaged "
-        f"(norm {show(reading.consumed)}). Synchronise first, then clip the average.",
-        *(number(f"factor of rank {rank}", value, reading.where) for rank, value in parts.items()),
-        number("norm of the consumed gradient", reading.consumed, reading.where),
+        f"(norm {show(consumed)}). Synchronise first, then clip the average.",
+        *(number(f"factor of rank {rank}", value, window.where) for rank, value in parts.items()),
+        number("norm of the consumed gradient", consumed, window.where),
     )
 
 

@@ -113,7 +113,6 @@ PROPERTY = Property(
     judge=judge,
     explains=(
         "clip-global-norm",
-        "accumulation-equals-large-batch",
         "training-unchanged",
         "still-learns",
     ),

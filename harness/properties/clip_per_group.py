@@ -7,20 +7,23 @@ Bug::
     optimizer.step()                               # the backbone is left with 0.005
 
 Signature: a group's consumed gradient, projected on its true one, is a smaller fraction than it
-must keep.
+must keep; or it is larger, at one norm (normalised); or a clip is given no gradient.
 
 Masked by: groups of equal size; Adam, which makes up for the factor; a head that is quiet.
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.domain.scenario import Expectations, Group
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.clips import clip_calls, on_nothing, ran_dry
 from harness.properties.consumption import Reading, transported
-from harness.properties.figures import count, number, show
+from harness.properties.figures import close, count, number, show, spread
 from harness.properties.property import Property
+from harness.properties.thresholds import NAMED
 
 ID = "clip-per-group"
 
@@ -38,6 +41,18 @@ class Part:
     kept: float
     """Fraction of its true gradient that arrived."""
 
+    @property
+    def raised(self) -> bool:
+        """Whether it arrived with its direction, and larger than it is."""
+        slack = self.reading.window.tolerance
+        along = abs(self.consumed - self.kept * self.true) <= max(slack, NAMED) * self.consumed
+        return along and self.kept > 1.0 + slack
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of it arrived, to rounding."""
+        return abs(self.kept - 1.0) <= max(self.reading.window.tolerance, NAMED)
+
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """Each group against its share, in every full window."""
@@ -48,17 +63,29 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     if account is None:
         return inconclusive(ID, "No full window could be compared with its true gradient.")
     evidence: list[str] = []
+    readings = account.readings
+    seen = {n: parts_of(readings, group) for n, group in expectations.groups.items()}
+    if (verdict := normalised(seen) or of_nothing(readings, seen)) is not None:
+        return verdict
     for name, group in groups.items():
-        parts = [p for r in account.readings if (p := part_of(r, group)) is not None]
-        if (verdict := starved(name, group, parts)) is not None:
+        if (verdict := starved(name, group, seen[name])) is not None:
             return verdict
-        shown = told(name, parts)
+        shown = told(name, free(group, seen[name]))
         if shown is None:
             return inconclusive(
-                ID, f"No window put {name} to the test ({count(len(parts), 'window')} seen)."
+                ID, f"No window put {name} to the test ({count(len(seen[name]), 'window')} seen)."
             )
         evidence.append(shown)
-    return passed(ID, f"{'; '.join(evidence)}.", number("windows", len(account.readings)))
+    return (
+        grown(seen)
+        or idle(readings, seen)
+        or passed(ID, f"{'; '.join(evidence)}.", number("windows", len(readings)))
+    )
+
+
+def parts_of(readings: Sequence[Reading], group: Group) -> list[Part]:
+    """The group's part of every window in which it has one."""
+    return [p for r in readings if (p := part_of(r, group)) is not None]
 
 
 def part_of(reading: Reading, group: Group) -> Part | None:
@@ -71,12 +98,84 @@ def part_of(reading: Reading, group: Group) -> Part | None:
     return Part(reading, math.sqrt(true), consumed, math.fsum(p.dot for p in mine) / true)
 
 
+def normalised(seen: Mapping[str, list[Part]]) -> Verdict | None:
+    """A fail where a group is raised to one norm, whatever its own."""
+    for name, parts in seen.items():
+        up = [p for p in parts if p.raised]
+        if len(up) < 2 or spread([p.consumed for p in up]) >= 0.1 * spread([p.true for p in up]):
+            continue
+        most = max(up, key=lambda p: p.kept)
+        return failed(
+            ID,
+            f"In {most.reading.where} {name}'s gradient of norm {show(most.true)} was scaled up to "
+            f"{show(most.consumed)}, its norm in {count(len(up), 'window')}: it is normalised, not "
+            "clipped. Limit the coefficient to 1.",
+            number(f"true norm of {name}", most.true, most.reading.where),
+            number(f"consumed norm of {name}", most.consumed, most.reading.where),
+        )
+    return None
+
+
+def of_nothing(readings: Sequence[Reading], seen: Mapping[str, list[Part]]) -> Verdict | None:
+    """A fail where clips are called and given no gradient: always, or from some window on."""
+    dry = next((r for r in readings if ran_dry(first_of(r, readings).update, r.update)), None)
+    if dry is None and untouched(readings, seen) and all(on_nothing(r.update) for r in readings):
+        dry = readings[0]
+    if dry is None:
+        return None
+    return failed(
+        ID,
+        f"In {dry.where} a clip was called with 0 gradients ({'; '.join(dry.update.clip_calls)}), "
+        f"and the optimizer consumed norm {show(dry.consumed)}. The iterator of parameters was "
+        "used up: keep a list, or call parameters() anew.",
+        number("norm of the consumed gradient", dry.consumed, dry.where),
+    )
+
+
+def first_of(reading: Reading, readings: Sequence[Reading]) -> Reading:
+    """The first window of the same probe and rank."""
+    mine = reading.window.probe.probe, reading.window.rank
+    return next(r for r in readings if (r.window.probe.probe, r.window.rank) == mine)
+
+
+def untouched(readings: Sequence[Reading], seen: Mapping[str, list[Part]]) -> bool:
+    """Whether every gradient arrived whole in every window, and each group's as well."""
+    alone = all(p.whole for parts in seen.values() for p in parts)
+    return alone and all(close(r.consumed, r.true, NAMED) for r in readings)
+
+
+def grown(seen: Mapping[str, list[Part]]) -> Verdict | None:
+    """Not told where a group arrives larger than it is by another rule: no clip does that."""
+    for name, parts in seen.items():
+        most = max(parts, key=lambda p: p.kept, default=None)
+        if most is not None and most.raised and most.kept > 1.0 + NAMED:
+            return inconclusive(
+                ID,
+                f"In {most.reading.where} {name}'s gradient arrived {show(most.kept)} times as "
+                "large as it is: that is no clip.",
+                number(f"consumed over true of {name}", most.kept, most.reading.where),
+            )
+    return None
+
+
+def idle(readings: Sequence[Reading], seen: Mapping[str, list[Part]]) -> Verdict | None:
+    """Not told where nothing was done to the gradients: no clip was called, and none shows."""
+    calls = [c for r in readings for c in clip_calls(r.update)]
+    if any(c.function.startswith("clip_") for c in calls) or not untouched(readings, seen):
+        return None
+    return inconclusive(
+        ID,
+        f"In {count(len(readings), 'window')} every part's gradient arrived whole and no clip was "
+        "called: a threshold that only spikes reach, learning rates alone and a clip that does "
+        "nothing look the same.",
+    )
+
+
 def starved(name: str, group: Group, parts: list[Part]) -> Verdict | None:
     """A fail when too little of a group's gradient arrives although nothing bounds it itself."""
     if group.keeps_at_least is None:
         return None
-    free = [p for p in parts if group.bounded_by is None or p.true <= group.bounded_by]
-    worst = min(free, key=lambda p: p.kept, default=None)
+    worst = min(free(group, parts), key=lambda p: p.kept, default=None)
     if worst is None or worst.kept >= group.keeps_at_least - worst.reading.window.tolerance:
         return None
     return failed(
@@ -88,6 +187,11 @@ def starved(name: str, group: Group, parts: list[Part]) -> Verdict | None:
         number(f"fraction of {name} kept", worst.kept, worst.reading.where),
         number(f"true norm of {name}", worst.true, worst.reading.where),
     )
+
+
+def free(group: Group, parts: list[Part]) -> list[Part]:
+    """The windows in which the group's own bound leaves it alone."""
+    return [p for p in parts if group.bounded_by is None or p.true <= group.bounded_by]
 
 
 def told(name: str, parts: list[Part]) -> str | None:

@@ -30,6 +30,20 @@ def on_nothing(update: Update) -> bool:
     return bool(calls) and all(c.gradients == 0 for c in calls)
 
 
+def ran_dry(before: Update, now: Update) -> bool:
+    """Whether the same clips were called, and one that had gradients before was given none now."""
+    calls = [[c for c in clip_calls(u) if c.function.startswith("clip_")] for u in (before, now)]
+    if len(calls[0]) != len(calls[1]) or _present(now) < _present(before):
+        return False
+    return any(first.gradients > 0 == later.gradients for first, later in zip(*calls, strict=True))
+
+
+def _present(update: Update) -> int:
+    """Parameters that the optimizer had a gradient for."""
+    parameters = update.matches[0].parameters if update.matches else ()
+    return sum(p.consumed_norm is not None for p in parameters)
+
+
 def by_value(update: Update) -> bool:
     """Whether elements were cut off one by one in the window."""
     return any(c.function == "clip_grad_value_" for c in clip_calls(update))

@@ -24,6 +24,8 @@ BROKEN = frozenset(
 )
 """Exceptions that nobody raises to report a loss that is not finite."""
 
+LONGEST = 160
+"""Letters of a program's own message that a sentence quotes."""
 
 OVERWRITTEN = 0.5
 """Part of an update that may be changed behind it: a moving average or a weight decay by hand."""
@@ -44,6 +46,9 @@ def verdict(judged: Property, trace: Trace, expectations: Expectations) -> Verdi
     contradiction = next(filter(None, map(contradicts_itself, untimed)), None)
     if found.outcome == "pass" and contradiction is not None:
         return inconclusive(judged.id, contradiction, *found.numbers)
+    if found.outcome == "inconclusive" and left_out:
+        sentence = f"{found.sentence} Not everything was seen: {left_out}."
+        return inconclusive(judged.id, sentence, *found.numbers)
     if found.outcome == "pass" and left_out:
         sentence = f"Nothing wrong was seen, but not everything: {left_out}."
         return inconclusive(judged.id, sentence, *found.numbers)
@@ -118,6 +123,12 @@ def stopped_itself(probe: ProbeTrace) -> bool:
     )
 
 
+def in_one_line(text: str) -> str:
+    """What a program said, as part of a sentence: printable, and no longer than one bears."""
+    words = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return words if len(words) <= LONGEST else f"{words[:LONGEST]} ..."
+
+
 def unfinished(probe: ProbeTrace, expectations: Expectations) -> str | None:
     """Why a probe does not show everything, in words; ``None`` when it does."""
     program = probe.program
@@ -129,7 +140,8 @@ def unfinished(probe: ProbeTrace, expectations: Expectations) -> str | None:
         return f"in {probe.probe} the program did not complete ({program.message})"
     if not ended(probe, expectations):
         line = f" at line {program.line}" if program.line else ""
-        return f"in {probe.probe} it raised {program.exception}{line} ({program.message})"
+        said = in_one_line(program.message or "no message")
+        return f"in {probe.probe} it raised {program.exception}{line} ({said})"
     if probe.oracle_problem is not None:
         return f"in {probe.probe} something could not be measured ({probe.oracle_problem})"
     return None

@@ -10,16 +10,16 @@ Bug::
 
 Signature: on neither probe, or alike on both, the printed numbers hold norms of early and of late
 layers or their ratio, to the printed precision. One number for the whole model is the same in
-both cases. Or the program has words for gradients that vanish, and calls the model healthy whose
-gradients do.
+both cases. Or the program has words for gradients that vanish and for those that do not, and says
+the wrong ones.
 
 Masked by: looking at one workload only; rounding to fixed decimals.
 """
 
 from harness.domain.scenario import Expectations
-from harness.domain.trace import Trace
+from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.announced import false_all_clear, look_alike
+from harness.properties.announced import false_alarm, false_all_clear, look_alike
 from harness.properties.figures import number, show
 from harness.properties.layers import Shown, shown
 from harness.properties.property import Property
@@ -43,9 +43,8 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     well, ill = shown(healthy), shown(unhealthy)
     if well is None or ill is None:
         return inconclusive(ID, "No gradient was computed that a diagnostic could have printed.")
-    denied = false_all_clear(unhealthy.program)
-    if denied is not None:
-        return called_healthy(denied, unhealthy.probe)
+    if (wrong := in_words(healthy, unhealthy)) is not None:
+        return wrong
     if not well.count and not ill.count:
         return inconclusive(ID, "The program printed no number on either workload.")
     if well.contrast is not None and ill.contrast is not None:
@@ -54,12 +53,31 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     return nothing_to_tell(well, ill) if same else too_little(well, ill)
 
 
+def in_words(healthy: ProbeTrace, unhealthy: ProbeTrace) -> Verdict | None:
+    """The fail where the program itself says the wrong thing, whatever numbers stand beside it."""
+    denied = false_all_clear(unhealthy.program)
+    if denied is not None:
+        return called_healthy(denied, unhealthy.probe)
+    alarm = false_alarm(healthy.program)
+    return called_vanishing(alarm, healthy.probe) if alarm is not None else None
+
+
 def called_healthy(line: str, where: str) -> Verdict:
     """The fail for an all-clear where gradients vanish."""
     return failed(
         ID,
         f"In {where} the early layers get next to nothing, and the program printed {line[:120]!r}: its "
         "own alarm never came. Compare the first layer's norm with the last one's, that way round.",
+    )
+
+
+def called_vanishing(line: str, where: str) -> Verdict:
+    """The fail for an alarm where all layers get their gradient."""
+    return failed(
+        ID,
+        f"In {where} all layers get alike and training is fine, and the program printed {line[:120]!r}: "
+        "its alarm depends on the units of the loss. Compare layers with each other, not with a "
+        "fixed number.",
     )
 
 
@@ -78,7 +96,7 @@ def nothing_to_tell(well: Shown, ill: Shown) -> Verdict:
 def told_apart(well: float, ill: float) -> Verdict:
     """Early over late as printed, on both workloads."""
     figures = (number("early over late, healthy", well), number("early over late, vanishing", ill))
-    if ill * APART <= well:
+    if ill * APART <= well and well > 0.0:
         return passed(
             ID,
             f"The printed norms are true, layer by layer: early layers get {show(well)} of the "

@@ -17,6 +17,7 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, RankTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.figures import count, number
+from harness.properties.own_scale import all_finite, own_way
 from harness.properties.property import Property
 
 ID = "inf-steps-skipped"
@@ -32,6 +33,12 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         if wrong is not None:
             return wrong
     seen = [first for r in probe.ranks if (first := overflow(r)) is not None]
+    if not seen and in_bfloat16(trace, expectations):
+        return passed(
+            ID,
+            f"In {probe.probe} nothing overflowed: the forward runs in bfloat16, which has the range of "
+            "float32, and no loss is scaled.",
+        )
     if not seen:
         return inconclusive(ID, f"In {probe.probe} no gradient overflowed.")
     if probe.program.outcome == "raised":
@@ -43,6 +50,12 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
             number("updates before it", seen[0], probe.probe),
         )
     return went_on(probe, seen[0])
+
+
+def in_bfloat16(trace: Trace, expectations: Expectations) -> bool:
+    """Whether there was no loss scale that could overflow, and every number stayed finite."""
+    way = None if expectations.needs_scaler else own_way(trace, expectations)
+    return way is not None and way.scale is None and all_finite(trace, expectations)
 
 
 def consumed(probe: ProbeTrace, rank: RankTrace) -> Verdict | None:

@@ -47,14 +47,32 @@ class Shown:
             return middle(self.ratios)
         if self.late and self.early:
             return middle(self.early) / middle(self.late)
-        return 0.0 if self.late and self.rounded else None
+        return 0.0 if self.rounded and {*self.late} - {*self.whole} else None
 
 
 def shown(probe: ProbeTrace) -> Shown | None:
-    """What was printed, held against the true norms; ``None`` when these were not measured."""
+    """What was printed, held against the true norms; ``None`` when these were not measured.
+
+    Where they are no norms of early and late layers at any moment, they may be averages over the run.
+    """
     learning = probe.learning
     if learning is None or not learning.printed_norms:
         return None
+    found = held_against(probe, learning)
+    if found.contrast is not None:
+        return found
+    at_the_end = held_against(probe, averaged(learning))
+    return found if at_the_end.contrast is None else at_the_end
+
+
+def averaged(learning: Learning) -> Learning:
+    """The same with one norm of each layer: its mean over the run, which a report at the end gives."""
+    means = {name: (sum(n) / len(n),) for name, n in learning.printed_norms.items() if n}
+    return learning.model_copy(update={"printed_norms": means})
+
+
+def held_against(probe: ProbeTrace, learning: Learning) -> Shown:
+    """What was printed, beside these norms."""
     layers = by_layer(learning)
     third = max(1, len(layers) // 3)
     early, late = layers[:third], layers[-third:]

@@ -11,6 +11,8 @@ Signature: the scaler raises; update without a step; more unscale_ than steps; m
 one window under different scales; consumed over true is about the loss scale.
 
 Masked by: a scaler that is disabled because there is no GPU (everything passes in silence); Adam.
+Lawful, unless the question is about the scaler's own calls: bfloat16, which needs none, and a loss scale
+of the program's own that is taken out again and skips what overflows.
 """
 
 from harness.domain.scenario import Expectations
@@ -18,6 +20,7 @@ from harness.domain.trace import ProbeTrace, RankTrace, ScalerSeen, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.consumption import Reading, transported
 from harness.properties.figures import count, number, show, show_all
+from harness.properties.own_scale import all_finite, own_way, skipped_overflow
 from harness.properties.property import Property
 from harness.properties.windows import full
 
@@ -40,7 +43,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         wrong = complained(probe) or out_of_order(probe)
         if wrong is not None:
             return wrong
-    return mixed_scales(trace) or still_scaled(trace, expectations) or kept(trace)
+    return mixed_scales(trace) or still_scaled(trace, expectations) or kept(trace, expectations)
 
 
 def complained(probe: ProbeTrace) -> Verdict | None:
@@ -157,16 +160,14 @@ def consumed_scaled(reading: Reading) -> Verdict:
     )
 
 
-def kept(trace: Trace) -> Verdict:
+def kept(trace: Trace, expectations: Expectations) -> Verdict:
     """A pass when an enabled scaler was really used."""
     calls = [c for p in trace.probes for r in p.ranks for c in r.scaler if c.enabled]
     steps = sum(c.method == "step" for c in calls)
     updates = sum(c.method == "update" for c in calls)
     scales = [w.update.loss_scale for w in full(trace) if w.update.loss_scale > 1.0]
     if not calls or not updates or not scales:
-        return inconclusive(
-            ID, "No enabled GradScaler went through a full window, so its order cannot be judged."
-        )
+        return without_scaler(trace, expectations)
     return passed(
         ID,
         f"The GradScaler went through {count(steps, 'step')} and {count(updates, 'update')} in "
@@ -175,6 +176,30 @@ def kept(trace: Trace) -> Verdict:
         number("steps", steps),
         number("updates of the scale", updates),
         number("largest loss scale", max(scales)),
+    )
+
+
+def without_scaler(trace: Trace, expectations: Expectations) -> Verdict:
+    """A pass where another way of half precision does what a GradScaler is for."""
+    way = own_way(trace, expectations)
+    if way is None:
+        return inconclusive(
+            ID, "No enabled GradScaler went through a full window, so its order cannot be judged."
+        )
+    if expectations.needs_scaler:
+        return inconclusive(
+            ID, f"The question is about a GradScaler's calls, and there are none: {way}."
+        )
+    sound = all_finite if way.scale is None else skipped_overflow
+    if not sound(trace, expectations):
+        return inconclusive(
+            ID, f"There is no GradScaler: {way}. That overflows do no harm was not seen."
+        )
+    return passed(
+        ID,
+        f"There is no GradScaler to call in order: {way}, {count(len(way.right), 'full window')} "
+        "reached the optimizer without any scale, and no overflow did.",
+        number("full windows", len(way.right)),
     )
 
 

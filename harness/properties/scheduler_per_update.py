@@ -10,17 +10,19 @@ Bug::
             optimizer.zero_grad()
 
 Signature: more than one scheduler step an update, throughout; a schedule as long as there are updates
-that steps once a pass and so hardly begins; or the scheduler steps between the last backward and the
-optimizer's step, which takes from each update the rate that was meant for it.
+that steps once a pass and so hardly begins, or one as long as there are micro-batches that steps once
+an update; or the scheduler steps before the first update, or between
+the last backward and the optimizer's step, which takes from each update the rate that was meant for it.
 
 Masked by: windows of one micro-batch. Lawful: one an epoch, none, one a rank (a schedule counted
-in single-process steps), one for each of several optimizers.
+in single-process steps), one for each of several optimizers, a step ahead that leaves a rate of 0,
+several ahead that make up for an earlier run.
 """
 
 from collections.abc import Sequence
 
 from harness.domain.scenario import Expectations
-from harness.domain.trace import ProbeTrace, Trace
+from harness.domain.trace import ProbeTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.figures import count, middle, number, show
 from harness.properties.property import Property
@@ -34,15 +36,21 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     names = {p.probe for p in ordinary(trace, expectations)}
     windows = [w for w in full(trace) if w.probe.probe in names]
     moved = [w for p in trace.probes for w in of_probe(p) if w.update.scheduler_steps]
-    if not moved or not windows:
+    ahead = [
+        u for p in trace.probes if p.probe in names for u in p.updates if u.scheduled_ahead == 1
+    ]
+    if not (moved or ahead) or not windows:
         return inconclusive(ID, f"No scheduler stepped in {count(len(windows), 'full window')}.")
     for probe in (p for p in trace.probes if p.probe in names):
         wrong = too_often(probe, [w for w in windows if w.probe is probe])
         if wrong is not None:
             return wrong
-    rare = too_seldom([p for p in trace.probes if p.probe in names])
-    if rare is not None:
-        return rare
+    sound = [p for p in trace.probes if p.probe in names]
+    misfit = too_seldom(sound) or too_long(sound)
+    if misfit is not None:
+        return misfit
+    if ahead:
+        return ahead_of_all(ahead)
     early = [w for w in windows if w.update.scheduled_early]
     if len(early) > 1 and 2 * len(early) > len(windows):
         return too_early(early, len(windows))
@@ -111,15 +119,63 @@ def too_seldom(probes: Sequence[ProbeTrace]) -> Verdict | None:
     )
 
 
+def too_long(probes: Sequence[ProbeTrace]) -> Verdict | None:
+    """A fail when the length of the schedule counts micro-batches, and its steps count updates.
+
+    Again only where it follows two probes: a horizon that was written down is its author's choice.
+    """
+    found = {length: probe for probe in probes if (length := in_micro_batches(probe)) is not None}
+    if len(found) < 2:
+        return None
+    length, probe = min(found.items())
+    steps = sum(u.scheduler_steps for u in probe.updates)
+    return failed(
+        ID,
+        f"In {probe.probe} the schedule is made for {length} steps, one for each micro-batch, and "
+        f"moved {count(steps, 'time')}, once an update: it ends after 1/{show(length / steps)} of "
+        "its way, and the rate never decays. Count its length in updates too.",
+        number("length of the schedule", length, probe.probe),
+        number("scheduler steps", steps, probe.probe),
+    )
+
+
+def in_micro_batches(probe: ProbeTrace) -> int | None:
+    """The length of a schedule that is as long as there were micro-batches and moved once for each
+    of the updates, of which there were half as many at most.
+    """
+    length, steps = planned(probe), sum(u.scheduler_steps for u in probe.updates)
+    if length is None or length != probe.ranks[0].batches_yielded:
+        return None
+    return length if abs(steps - len(probe.updates)) <= 1 and 0 < steps <= length / 2 else None
+
+
 def barely_begun(probe: ProbeTrace) -> int | None:
     """The length of a schedule that is as long as there are updates and moved half of it at most."""
-    steps = sum(u.scheduler_steps for u in probe.updates)
-    lengths = {u.scheduled_for for u in probe.updates if u.scheduler_steps}
-    length = lengths.pop() if len(lengths) == 1 else None
-    if length is None or probe.parts or probe.program.outcome != "returned":
+    length, steps = planned(probe), sum(u.scheduler_steps for u in probe.updates)
+    if length is None:
         return None
     counts_updates = abs(len(probe.updates) - length) <= steps  # each pass may leave a tail
     return length if counts_updates and steps <= length / 2 else None
+
+
+def planned(probe: ProbeTrace) -> int | None:
+    """The length of the one schedule that stepped, where it says so and the run came to its end."""
+    lengths = {u.scheduled_for for u in probe.updates if u.scheduler_steps}
+    ended = probe.program.outcome == "returned" and not probe.parts
+    return lengths.pop() if ended and len(lengths) == 1 else None
+
+
+def ahead_of_all(ahead: Sequence[Update]) -> Verdict:
+    """The fail for moving the schedule before the first update, as at the top of the loop."""
+    rate = max(ahead[0].learning_rates, default=0.0)
+    return failed(
+        ID,
+        f"The schedule moved before the first update, which was made at {show(rate)}: the first "
+        "learning rate is never used, and all later ones come an update too soon. Call "
+        "scheduler.step() after optimizer.step().",
+        number("scheduler steps before the first update", 1),
+        number("learning rate of the first update", rate),
+    )
 
 
 def too_early(early: list[Window], of: int) -> Verdict:

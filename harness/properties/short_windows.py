@@ -10,8 +10,13 @@ from harness.properties.thresholds import NAMED, Bounds
 from harness.properties.windows import Window, of_probe, usual_size
 
 AMISS = 1.5
-"""Factor from which its size is wrong: means over samples and over micro-batches differ a little
-there.
+"""Factor from which its size is too small: means over samples and over micro-batches differ a
+little there.
+"""
+
+TOO_LARGE = 1.4
+"""Factor on its own mean from which it is too large: one batch may hold a third more samples than
+is usual, and a sum of three of four over two ranks is 1.5.
 """
 
 
@@ -28,9 +33,17 @@ def amiss(trace: Trace, seen: Account, bounds: Bounds | None) -> tuple[Window, M
             continue
         least = window.update.window_size / usual_size(window.probe)
         small = found.ratio < least / AMISS and found.consumed_norm < whole
-        if found.ratio > AMISS or (small and not window.update.clip_calls):
+        if found.ratio > TOO_LARGE or (small and not window.update.clip_calls):
             return window, found
     return None
+
+
+def loud(trace: Trace, bounds: Bounds) -> Iterator[Window]:
+    """Short last windows whose gradient, as backward computed it, is far above the threshold."""
+    for window in (w for p in trace.probes for w in of_probe(p) if w.update.short):
+        computed = window.update.match("as-computed")
+        if computed is not None and bounds.loud(computed.expected_norm):
+            yield window
 
 
 def sizes(trace: Trace, seen: Account) -> str:

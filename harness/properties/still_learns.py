@@ -32,7 +32,9 @@ NO_HARM = 1.05
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """Loss after over loss before, in the probes where learning is the point."""
     measured = [
-        (p, p.learning) for p in meant(trace, expectations) if p.learning is not None and p.updates
+        (p, p.learning)
+        for p in meant(trace, expectations)
+        if p.learning is not None and p.updates and not another_model(p)
     ]
     if not measured:
         return inconclusive(ID, "No probe with an update had its loss measured before and after.")
@@ -57,6 +59,13 @@ def meant(trace: Trace, expectations: Expectations) -> tuple[ProbeTrace, ...]:
     return tuple(
         p for p in ordinary(trace, expectations) if p.probe != expectations.unhealthy_probe
     )
+
+
+def another_model(probe: ProbeTrace) -> bool:
+    """Whether the program exchanged layers of the workload's model: at its parameters the model as it
+    was says nothing.
+    """
+    return any(not u.recomputed and u.output_differs > 0.0 for u in probe.updates)
 
 
 def fraction(learning: Learning) -> float:

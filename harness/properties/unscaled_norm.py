@@ -21,6 +21,7 @@ from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.consumption import Account, Reading, transported
 from harness.properties.figures import close, count, number, show, spread
+from harness.properties.own_scale import own_way, shows
 from harness.properties.property import Property
 from harness.properties.thresholds import NAMED, Bounds
 
@@ -32,7 +33,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     account = transported(trace, expectations)
     scaled = [r for r in account.readings if r.update.loss_scale > 1.0] if account else []
     if account is None or not scaled:
-        return inconclusive(ID, "No full window was computed under a loss scale above 1.")
+        return without_scaler(trace, expectations)
     bounds = account.bounds(expectations)
     small = [r for r in scaled if r.state in ("shrunk", "clipped")]
     twice = [
@@ -44,6 +45,21 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     if too_soon:
         return clipped_first(too_soon[0], len(too_soon), len(scaled))
     return in_order(account, scaled, bounds)
+
+
+def without_scaler(trace: Trace, expectations: Expectations) -> Verdict:
+    """A pass where another way of half precision left the true gradient."""
+    way = own_way(trace, expectations)
+    if way is None:
+        return inconclusive(ID, "No full window was computed under a loss scale above 1.")
+    if expectations.needs_scaler:
+        return inconclusive(ID, f"No GradScaler unscales anything: {way}.")
+    return passed(
+        ID,
+        f"In {count(len(way.right), 'window')} without a GradScaler the optimizer consumed the true "
+        f"gradient: {way}.",
+        number("windows", len(way.right)),
+    )
 
 
 def clipped_while_scaled(small: Sequence[Reading], bounds: Bounds | None) -> list[Reading]:
@@ -93,15 +109,7 @@ def unscaled_twice(reading: Reading, found: int) -> Verdict:
 
 def in_order(account: Account, scaled: Sequence[Reading], bounds: Bounds | None) -> Verdict:
     """A pass on windows where a wrong order would have shown."""
-    if bounds is not None:
-        good = [
-            r
-            for r in scaled
-            if bounds.loud(r.true) and r.state == "clipped" and bounds.accept(r.consumed)
-        ]
-        good += [r for r in scaled if bounds.quiet(r.true) and r.state == "exact"]
-    else:
-        good = [r for r in scaled if r.right]
+    good = [r for r in scaled if shows(r, bounds)]
     if not good:
         first = scaled[0]
         return inconclusive(

@@ -116,7 +116,25 @@ def _telling(trace: Trace, alternative: Alternative) -> ProbeTrace:
     return next((ran[name] for name in named if name in ran), next(iter(ran.values())))
 
 
+_SUPPLIED = {
+    r"__(?:tracked|later)__": "the model that the program builds itself, or what belongs to it",
+    r"__turns__": "the loop around code that is written for one batch",
+    r"__(?:drawn|cross_entropy|loss_of_classes|same)__": "what stood in for its own data or loss",
+    r"\b(?:TrainingArguments|LightningModule)\b": "what a Trainer does by itself",
+}
+"""What the harness supplies while a program runs, by how the program that ran shows it."""
+
+
+def _refuse(source: str) -> None:
+    for shown, what in _SUPPLIED.items():
+        if re.search(shown, source):
+            raise UsageError(
+                f"a plain script cannot supply {what}; harness grade --show-program prints what was run"
+            )
+
+
 def _names(probe: ProbeTrace) -> Iterator[tuple[str, str]]:
+    _refuse(probe.program.source)
     for name, role in _roles(probe):
         if role.startswith(("loader of ", "validation of ")):
             yield name, f"Loader({role.partition(' of ')[2]!r})"

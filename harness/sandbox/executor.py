@@ -8,7 +8,7 @@ from typing import Self
 from pydantic import ValidationError
 
 from harness.domain.candidate import Candidate
-from harness.domain.event import EVENT
+from harness.domain.event import DATA_REPLACED, EVENT, Finished, Start
 from harness.domain.recording import RankRecording, Recorded, Recording, TensorBytes
 from harness.domain.scenario import Probe
 from harness.domain.workload import WorkloadSpec
@@ -40,12 +40,17 @@ class JailedExecutor:
         probe: Probe,
     ) -> Recording:
         """Run one candidate under one probe. Whatever it does ends in a recording."""
-        order = WorkOrder(workload=workload)
+        found = self._run(candidate, WorkOrder(workload=workload), probe)
+        if fails_on_other_data(found):
+            return self._run(candidate, WorkOrder(workload=workload, own_data=True), probe)
+        return found
+
+    def _run(self, candidate: Candidate, order: WorkOrder, probe: Probe) -> Recording:
         job = Job(
             program=candidate.program,
             payload_json=order.model_dump_json(),
-            world_size=workload.world_size,
-            seed=workload.seed,
+            world_size=order.workload.world_size,
+            seed=order.workload.seed,
         )
         found = self._sandbox.execute(job, limits_of(probe), self._policy)
         return _recording(probe.name, found)
@@ -81,6 +86,15 @@ def limits_of(probe: Probe) -> Limits:
         wall_seconds=max(usual.wall_seconds, seconds),
         cpu_seconds=max(usual.cpu_seconds, 2 * math.ceil(seconds)),
     )
+
+
+def fails_on_other_data(recording: Recording) -> bool:
+    """Whether a program does not run through on the workload's data, which it did not ask for."""
+    events = [recorded.event for rank in recording.ranks for recorded in rank.events]
+    started = (e for e in events if isinstance(e, Start))
+    replaced = any(note == DATA_REPLACED for e in started for note in e.notes)
+    through = all(e.outcome == "returned" for e in events if isinstance(e, Finished))
+    return replaced and not (through and recording.problem is None)
 
 
 def _recording(probe: str, found: raw.RawRecording) -> Recording:

@@ -9,3 +9,5 @@ class WorkOrder(Record):
 
     workload: WorkloadSpec
     """What the program trains on."""
+    own_data: bool = False
+    """Whether data that the program draws at random stays as it is."""

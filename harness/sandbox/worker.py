@@ -1,12 +1,13 @@
 """What runs inside the jail: attach the probes, bind the program, run it, say how it ended."""
 
 import functools
+import os
 import traceback
 from types import TracebackType
 
 from harness.domain.event import Finished
 from harness.domain.workload import WorkloadSpec
-from harness.sandbox import binding
+from harness.sandbox import binding, hot_pages
 from harness.sandbox.channel import Channel
 from harness.sandbox.job import Job
 from harness.sandbox.leader import Work
@@ -38,6 +39,21 @@ def warm_up() -> None:
         on_batch=lambda *_: None,
         tracked=lambda model, _="": model,
     )
+    _written_to()
+
+
+@functools.cache
+def _written_to() -> hot_pages.Pages:
+    """What a run writes to, learned once from one that nobody looks at."""
+    return hot_pages.learn(_rehearse)
+
+
+def _rehearse() -> None:
+    nowhere = Recorder(Channel(os.open(os.devnull, os.O_WRONLY)))
+    nowhere.install()
+    order = WorkOrder(workload=WorkloadSpec.model_validate({"name": "mlp", "parameters": {}}))
+    job = Job(program=WARMING, payload_json=order.model_dump_json(), world_size=1, seed=0)
+    _work(nowhere, job, rank=0, world_size=1)
 
 
 def begin(channel: Channel) -> Work:
@@ -45,6 +61,7 @@ def begin(channel: Channel) -> Work:
     recorder = Recorder(channel)
     binding.install_spellings()
     recorder.install()
+    hot_pages.own(_written_to())
     return functools.partial(_work, recorder)
 
 
@@ -59,6 +76,7 @@ def _work(recorder: Recorder, job: Job, rank: int, world_size: int) -> None:
             world_size=world_size,
             on_batch=recorder.batch,
             tracked=recorder.track,
+            own_data=order.own_data,
         )
     except binding.Unbound as unbound:
         recorder.start(())

@@ -17,6 +17,11 @@ from harness.workloads.workload import (
     random_state_kept,
 )
 
+COVERED = 4
+"""So many batches after the poisoned one, an input alone is NaN: its loss can be made finite, by
+``nan_to_num`` on the output, and its gradient cannot.
+"""
+
 
 class PositiveLossWorkload(Workload):
     """Amounts that grow with an exposure; the loss is defined for positive predictions alone."""
@@ -51,6 +56,8 @@ class PositiveLossWorkload(Workload):
         poison(batches, p)
         if p.poison == "nan-input" and p.poison_at < len(batches):
             batches[p.poison_at].target[0] = float("nan")  # no choice of loss can look past it
+            for batch in batches[p.poison_at + COVERED : p.poison_at + COVERED + 1]:
+                batch.inputs[0, -1] = float("nan")  # whoever covers it up has NaN in the gradient
         return batches
 
     def criterion(self) -> Callable[..., Tensor]:

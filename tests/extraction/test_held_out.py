@@ -19,9 +19,7 @@ FRESH = ROOT / "tests/material/labelled/fresh"
 NOT_TOLD = {
     "first/all-three-techniques--r03.py": "its own data, in windows that no probe can reach",
     "first/ddp-accumulation-no-sync--r02.md": "its own model and data, whose norms stay near the threshold",
-    "first/small-gradients-still-learning--r02.py": "prints averages over steps, which are no norms",
     "first/clipping-overhead--w02.py": "one timed part loads its data; a repeated loader does so too",
-    "first/paper-without-clipping--w02.md": "elements cut off in hooks of the parameters",
     "second/ddp-module-bypassed--r01.md": "its own model and data",
     "second/amp-clip-without-unscale--r01.py": "a class and a loop of two lines that fits in no place",
     "second/small-gradients-still-learning--w02.py": "prints words and no number",

@@ -147,3 +147,74 @@ def test_blocks_that_are_files_find_each_other():
 
     assert "# from clip import Clip" in program
     assert program.index("class Clip") < program.index("for i")
+
+
+FLUSH = "if (i + 1) % steps != 0:\n    optimizer.step()"
+AFTER = f"{LOOP}{FLUSH}\n"
+
+
+@pytest.mark.parametrize("where", ["After the loop, for what is left:", "**After the loop**"])
+def test_what_goes_after_the_loop_replaces_nothing_in_it(where):
+    """A leftover's step looks like the step of the loop, and took its place."""
+    assert proposed(where + fenced(FLUSH)) == AFTER.rstrip("\n") + "\n"
+
+
+def test_what_goes_before_the_loop_stands_before_it():
+    before = LOOP.replace("for i", "optimizer.zero_grad()\nfor i")
+
+    assert proposed("Before the loop:" + fenced("optimizer.zero_grad()")) == before
+
+
+def test_a_line_goes_next_to_the_one_that_the_sentence_quotes():
+    added = LOOP.replace("optimizer.step()\n", "optimizer.step()\n        optimizer.zero_grad()\n")
+
+    assert proposed("After `optimizer.step()`, add:" + fenced("optimizer.zero_grad()")) == added
+
+
+def test_a_snippet_does_not_take_back_what_another_one_put_there():
+    first = "if (i + 1) % steps == 0:\n    clip_grad_norm_(model.parameters(), 1.0)\n    optimizer.step()"
+    second = "if i + 1 == len(loader):\n    clip_grad_norm_(model.parameters(), 1.0)\n    optimizer.step()"
+
+    assert "not clear" in proposed(fenced(first) + "And then:" + fenced(second))
+
+
+TWO = """\
+for real in loader:
+    loss_d = judge(D(real), D(fake.detach()))
+    loss_d.backward()
+    opt_d.step()
+    loss_g = judge(D(fake))
+    loss_g.backward()
+    opt_g.step()
+"""
+
+
+def test_fragments_for_two_networks_go_to_the_lines_of_each():
+    """``loss_d.backward()`` is another call than ``loss_g.backward()``."""
+    clipped = TWO.replace("    opt_d", "    clip_grad_norm_(D.parameters(), 1.0)\n    opt_d")
+    clipped = clipped.replace("    opt_g", "    clip_grad_norm_(G.parameters(), 1.0)\n    opt_g")
+    halves = (
+        fenced(
+            f"loss_{n}.backward()\nclip_grad_norm_({n.upper()}.parameters(), 1.0)\nopt_{n}.step()"
+        )
+        for n in "dg"
+    )
+
+    assert proposed("and the other one:".join(halves), TWO) == clipped
+
+
+CLIPPED_FIRST = "loss.backward()\nclip_grad_norm_(model.parameters(), 1.0)"
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Use Adam instead of SGD.", "Don't move the clip.", "The bias term belongs to the head."],
+)
+def test_a_call_is_not_taken_away_where_no_sentence_moves_it(said):
+    """Nothing names the clip, so it is not known whether there are two of them now."""
+    assert "not clear" in proposed(said + fenced(CLIPPED_FIRST))
+
+
+@pytest.mark.parametrize("said", ["Move the clip up.", "Move that line up."])
+def test_a_call_is_taken_away_where_a_sentence_moves_it(said):
+    assert proposed(said + fenced(CLIPPED_FIRST)).count("clip_grad_norm_") == 1

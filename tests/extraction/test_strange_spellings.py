@@ -15,9 +15,6 @@ FOLDER = ROOT / "tests/material/strange/right"
 LABELS = yaml.safe_load((FOLDER / "labels.yaml").read_text())
 
 NOT_YET = {
-    "all-three-techniques--03.py": "a loss scale of its own is no GradScaler, so nothing shows its order",
-    "amp-clip-without-unscale--03.md": "bfloat16 needs no GradScaler, so nothing shows its order",
-    "clip-after-step--03.py": "a model and data of its own, whose norms never come near the threshold",
     "padding-and-accumulation--04.py": "vmap shows the model one row at a time",
 }
 """Programs that nothing can be told about, and why."""

@@ -6,7 +6,13 @@ import pytest
 import torch
 
 from harness.oracle.gradient import Gradient, total
-from harness.oracle.matching import coefficients, match, tolerance, unexplained_by_parameter
+from harness.oracle.matching import (
+    coefficients,
+    cut_at,
+    match,
+    tolerance,
+    unexplained_by_parameter,
+)
 
 
 def gradient(*rows: list[float]) -> Gradient:
@@ -105,3 +111,12 @@ def test_the_order_of_parameters_does_not_matter() -> None:
     assert match("as-computed", true, reordered).relative_error == 0.0
     assert coefficients(FLOWS, reordered).values == pytest.approx((1.0, 1.0, 1.0))
     assert unexplained_by_parameter(true, reordered) < 1e-12
+
+
+def test_elements_that_were_cut_off_one_by_one_tell_their_limit() -> None:
+    """A factor, or a limit that nothing reached, is no such thing."""
+    whole = combined(1.0, 1.0, 1.0)
+
+    assert cut_at(whole, whole.with_elements(whole.flat.clamp(-1.5, 1.5))) == pytest.approx(1.5)
+    assert cut_at(whole, whole) is None
+    assert cut_at(whole, whole.scaled(0.25)) is None

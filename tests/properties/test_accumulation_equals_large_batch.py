@@ -197,6 +197,11 @@ def test_a_short_last_window_of_no_lawful_size_fails():
 
     assert verdict.outcome == "fail"
     assert "short last window" in verdict.sentence
+    summed = update(2, true=0.1, consumed=0.15, coefficients=(1.0, 1.0, 1.0), short=True)
+    ranks = [rank([*full, summed]), rank([*full, summed], 1)]
+    verdict = on(ID, trace(probe("quiet", ranks=ranks)))
+    assert verdict.outcome == "fail"
+    assert "summed over 2 ranks" in verdict.sentence
     loud = update(2, true=9.0, consumed=1.0, coefficients=(1.0, 1.0), short=True)
     assert on(ID, trace(probe("quiet", *full, loud))).outcome == "pass"
 

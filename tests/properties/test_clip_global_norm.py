@@ -52,6 +52,8 @@ def test_a_factor_for_each_element_fails_where_quiet_gradients_are_exact():
     )
     assert on(ID, loud(cut)).outcome == "fail"
     assert on(ID, trace(probe("loud", cut))).outcome == "inconclusive"
+    by_hook = cut.model_copy(update={"elements_cut_at": 1.0})
+    assert on(ID, trace(probe("loud", by_hook))).outcome == "fail"
 
 
 def test_a_factor_for_each_rank_fails():
@@ -142,3 +144,29 @@ def test_windows_that_a_clip_by_value_left_whole_are_told_as_that():
 
     assert verdict.outcome == "fail"
     assert "bounds elements, not the norm" in verdict.sentence
+
+
+def leaving(short):
+    """Full windows that are clipped, and the short one after them."""
+    full = [update(i, true=n, consumed=1.0) for i, n in enumerate(norms(9))]
+    ranks = [rank([*full, short]), rank([*full, short], 1)]
+    return on(ID, trace(QUIET, probe("loud", ranks=ranks)))
+
+
+def test_a_short_last_window_that_is_not_clipped_fails():
+    """It is an update like the others."""
+    verdict = leaving(update(4, true=7.0, coefficients=(1.0, 1.0), short=True))
+    assert verdict.outcome == "fail"
+    assert "norm 7; full windows are clipped to 1" in verdict.sentence
+    clipped = update(4, true=7.0, consumed=1.0, coefficients=(0.14, 0.14), short=True)
+    assert leaving(clipped).outcome == "pass"
+    assert leaving(update(4, true=0.7, coefficients=(1.0, 1.0), short=True)).outcome == "pass"
+
+
+def test_a_short_last_window_that_is_clipped_on_each_rank_fails():
+    """And averaged afterwards."""
+    short = update(4, true=7.0, consumed=0.9, turned=0.04, coefficients=(0.13, 0.11), short=True)
+    both = tuple(m.model_copy(update={"rank": i}) for i, m in enumerate(short.micro_batches))
+    verdict = leaving(short.model_copy(update={"micro_batches": both}))
+    assert verdict.outcome == "fail"
+    assert "factors 0.13, 0.11: each rank clipped its own" in verdict.sentence

@@ -27,6 +27,14 @@ def test_a_starved_backbone_fails():
     assert "only 0.1 of backbone" in verdict.sentence
 
 
+def test_what_a_bound_of_its_own_takes_is_no_starving():
+    """The backbone is clipped to its own bound where it is loud, and whole where it is not."""
+    own = {"backbone": {"prefix": "backbone", "keeps_at_least": 0.9, "bounded_by": 0.03}}
+    verdict = on(ID, in_turn([0.02, 0.03, 0.03], [5.0, 5.0, 5.0]), groups=own)
+    assert verdict.outcome == "pass"
+    assert "backbone kept at least 1 of" in verdict.sentence
+
+
 def test_parts_of_equal_size_put_nothing_to_the_test():
     """Nothing could have starved it."""
     quiet = [parameter("backbone.0.weight", 0.05, 0.05), parameter("head.weight", 0.05, 0.05)]
@@ -38,3 +46,70 @@ def test_parts_of_equal_size_put_nothing_to_the_test():
 def test_without_groups_it_is_inconclusive():
     """The scenario names none."""
     assert on(ID, both(0.05, 1.0)).outcome == "inconclusive"
+
+
+def in_turn(backbones, heads, **fields):
+    """Windows with a backbone of 0.02, 0.03, 0.04, ... and a head of 8, 9, 10, ... as they arrived."""
+    seen = []
+    for i, (backbone, head) in enumerate(zip(backbones, heads, strict=True)):
+        parts = [
+            parameter("backbone.0.weight", 0.02 + 0.01 * i, backbone),
+            parameter("head.weight", 8.0 + i, head),
+        ]
+        one = match(true=8.0 + i, consumed=head, turned=0.1, parameters=parts)
+        seen.append(update(i, true=8.0 + i, consumed=head, matches=[one], **calls(fields, i)))
+    return trace(probe("loud", *seen))
+
+
+def calls(fields, i):
+    return {k: v[i] if k == "clip_calls" else v for k, v in fields.items()}
+
+
+def test_a_backbone_that_is_blown_up_to_a_threshold_fails():
+    """Divided by its own norm without an upper limit of 1."""
+    verdict = on(ID, in_turn([0.5, 0.5, 0.5], [5.0, 5.0, 5.0]), groups=GROUPS)
+    assert verdict.outcome == "fail"
+    assert "normalised, not clipped" in verdict.sentence
+
+
+def test_a_backbone_that_is_larger_by_a_factor_is_not_told():
+    """A factor is a rate: no clip, and no fault of one."""
+    seen = in_turn([0.04, 0.06, 0.08], [5.0, 5.0, 5.0])
+    assert on(ID, seen, groups=GROUPS).outcome == "inconclusive"
+
+
+FULL = ("clip_grad_norm_(4 gradients) returned 0.02", "clip_grad_norm_(2 gradients) returned 8")
+EMPTY = ("clip_grad_norm_(0 gradients) returned 0", "clip_grad_norm_(0 gradients) returned 0")
+
+
+def test_an_iterator_that_is_used_up_after_the_first_step_fails():
+    """What clipped once clips no more."""
+    seen = in_turn([0.02, 0.03, 0.04], [5.0, 9.0, 10.0], clip_calls=[FULL, EMPTY, EMPTY])
+    verdict = on(ID, seen, groups=GROUPS)
+    assert verdict.outcome == "fail"
+    assert "update 1 a clip was called with 0 gradients" in verdict.sentence
+
+
+def test_a_clip_of_modules_without_parameters_of_their_own_is_no_used_up_iterator():
+    """A loop over all modules meets containers."""
+    each = ("clip_grad_norm_(0 gradients) returned 0", *FULL)
+    seen = in_turn([0.02, 0.03, 0.04], [5.0, 5.0, 5.0], clip_calls=[each] * 3)
+    assert on(ID, seen, groups=GROUPS).outcome == "pass"
+
+
+def test_a_clip_that_never_had_a_gradient_fails():
+    """An optimizer used the iterator up before."""
+    seen = in_turn([0.02, 0.03, 0.04], [8.0, 9.0, 10.0], clip_calls=[EMPTY] * 3)
+    assert on(ID, seen, groups=GROUPS).outcome == "fail"
+
+
+def test_the_loop_as_it_was_is_not_told():
+    """A clip of a copy looks the same."""
+    assert on(ID, in_turn([0.02, 0.03], [8.0, 9.0]), groups=GROUPS).outcome == "inconclusive"
+
+
+def test_a_roomy_threshold_over_both_passes():
+    """It was called, and only spikes reach it."""
+    roomy = ("clip_grad_norm_(6 gradients) returned 8",)
+    seen = in_turn([0.02, 0.03], [8.0, 9.0], clip_calls=[roomy] * 2)
+    assert on(ID, seen, groups=GROUPS).outcome == "pass"

@@ -1,3 +1,5 @@
+import pytest
+
 from tests.fakes.traces import learning, probe, program, trace, update
 from tests.properties.verdicts import on
 
@@ -37,6 +39,19 @@ def test_a_ratio_of_early_to_late_passes():
         for n, t in ratios.items()
     ]
     assert on(ID, trace(*seen), **WHERE).outcome == "pass"
+
+
+def test_averages_over_the_run_are_true_norms_too():
+    """A report at the end prints nothing else."""
+    norms = {
+        name: {layer: (v[0], 2.0 * v[0], 6.0 * v[0]) for layer, v in of.items()}
+        for name, of in TRUE.items()
+    }
+
+    def averaged(n, first):
+        return f"{n}: {3.0 * first:.3e}"
+
+    assert on(ID, saying(averaged, norms), **WHERE).outcome == "pass"
 
 
 def test_one_number_for_the_whole_model_fails():
@@ -175,3 +190,58 @@ def test_a_number_that_is_a_true_ratio_now_and_then_is_no_ratio():
     ]
 
     assert on(ID, trace(*seen), **WHERE).outcome == "inconclusive"
+
+
+VERDICTS = {
+    "a condition": "state = 'VANISHING' if norm < 1e-5 else 'ok'",
+    "two branches": "if few:\n    print(f'vanishing {few} of {net}')\nelse:\n    print('all layers healthy')",
+    "two returns": "def say(n):\n    if n < 1e-5:\n        return 'VANISHING'\n    return 'ok'",
+    "a name": "state = 'ok'\nif norm < 1e-5:\n    state = 'vanishing!'",
+    "a flag or nothing": "print(f\"{name} {norm:.2e}{' VANISHING' if norm < 1e-5 else ''}\")",
+}
+
+
+@pytest.mark.parametrize("source", VERDICTS.values(), ids=VERDICTS)
+def test_an_alarm_on_the_healthy_workload_fails_whatever_numbers_stand_beside_it(source):
+    """A fixed threshold is one of units. A program without other words prints a heading."""
+
+    def judged(source, text):
+        seen = saying(text)
+        well = seen.probes[0]
+        ran = well.program.model_copy(update={"source": source})
+        healthy = well.model_copy(update={"program": ran})
+        return on(ID, trace(healthy, seen.probes[1]), **WHERE).outcome
+
+    assert judged(source, lambda n, v: f"{n} {v:.2e} VANISHING!") == "fail"
+    assert judged(source, lambda n, v: f"{n} {v:.2e} ok: all layers healthy") == "pass"
+    heading = "if verbose:\n    print('vanishing?')\nelse:\n    pass"
+    assert judged(heading, lambda n, v: f"{n} {v:.2e} vanishing?") == "pass"
+
+
+def test_a_flag_on_some_layers_alone_is_no_alarm():
+    """The smallest of several may be marked."""
+    source = VERDICTS["a flag or nothing"]
+    seen = saying(lambda n, v: f"{n} {v:.2e}{' VANISHING' if '0' in n else ''}")
+    well = seen.probes[0]
+    ran = well.program.model_copy(update={"source": source})
+    healthy = well.model_copy(update={"program": ran})
+    assert on(ID, trace(healthy, seen.probes[1]), **WHERE).outcome == "pass"
+
+
+def test_a_loss_that_is_rounded_to_zero_beside_the_whole_norm_is_no_early_layer():
+    """With two digits the whole norm is that of the layer that dominates."""
+    seen = [
+        probe(
+            name,
+            update(0),
+            program=program(texts=(f"loss 0.0000 grad norm {whole(norms):.1e}",)),
+            learning=learning(printed_norms=norms),
+        )
+        for name, norms in {"healthy": dominated(1e-7), "vanishing": dominated(1e-6)}.items()
+    ]
+
+    assert on(ID, trace(*seen), **WHERE).outcome == "fail"
+
+
+def dominated(size):
+    return {f"net.{i}.weight": (size * 3.1 * 50.0**i,) for i in range(3)}

@@ -160,3 +160,19 @@ def test_a_record_that_contradicts_itself_proves_nothing():
 
     assert on("params-stay-finite", honest).outcome == "pass"
     assert on("params-stay-finite", forged).outcome == "inconclusive"
+
+
+def test_what_could_not_be_told_of_a_program_that_raised_names_the_exception():
+    """Type, line and message, in one printable line of bearable length."""
+    stopped = program(
+        "raised", message="bad\n\x1b[31m shape " + "x" * 400, exception="ValueError", line=3
+    )
+    found = on(
+        "accumulation-equals-large-batch",
+        trace(probe("quiet").model_copy(update={"program": stopped})),
+    )
+
+    assert found.outcome == "inconclusive"
+    assert "it raised ValueError at line 3 (bad [31m shape xxx" in found.sentence
+    assert found.sentence.isprintable()
+    assert len(found.sentence) < 400

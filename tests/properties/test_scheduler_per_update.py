@@ -37,6 +37,37 @@ def test_a_schedule_as_long_as_the_updates_that_moves_once_a_pass_fails():
     assert both([1, 1, 1, 1], 4, 8) == "pass"
 
 
+def test_a_schedule_as_long_as_the_micro_batches_that_moves_once_an_update_fails():
+    """It never comes to its end; a horizon that follows nothing is a choice."""
+
+    def both(*lengths):
+        made = [
+            probe(name, *(update(i, scheduler_steps=1, scheduled_for=n) for i in range(updates)))
+            for name, updates, n in zip(("short", "long"), (2, 4), lengths, strict=True)
+        ]
+        return on(ID, trace(*made))
+
+    assert both(8, 16).outcome == "fail"
+    assert "1/4 of its way" in both(8, 16).sentence
+    assert both(2, 4).outcome == "pass"
+    assert both(8, 8).outcome == "pass"
+    assert both(100, 200).outcome == "pass"
+
+
+def test_a_step_at_the_top_of_the_loop_takes_the_first_rate_away():
+    """Torch warns of it; several steps ahead of all make up for an earlier run."""
+
+    def ahead(steps):
+        first, *later = (update(i, scheduler_steps=1) for i in range(3))
+        moved = first.model_copy(update={"scheduled_ahead": steps})
+        return on(ID, trace(probe("plain", moved, *later)))
+
+    assert ahead(0).outcome == "pass"
+    assert ahead(1).outcome == "fail"
+    assert "the first learning rate is never used" in ahead(1).sentence
+    assert ahead(5).outcome == "pass"
+
+
 def test_a_schedule_without_a_full_window_is_inconclusive():
     """No gradient was finite, so no window can be compared."""
     never = moving(1, 1, consumed_finite=False, matches=())

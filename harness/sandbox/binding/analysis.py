@@ -5,7 +5,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from harness.sandbox.binding import huggingface, library, rewrite
+from harness.sandbox.binding import huggingface, library, packages, rewrite
 from harness.sandbox.binding.amp import posted_autocast
 from harness.sandbox.binding.callgraph import CallGraph
 from harness.sandbox.binding.definitions import Class
@@ -235,10 +235,12 @@ def _name_of(call: ast.Call) -> str:
 
 def _library_names(tree: ast.Module, is_network: Callable[[str], bool] | None) -> dict[str, str]:
     """Free names that are used as the library objects of these names would be."""
-    bound = assigned(tree.body)
+    imported = packages.imported(tree)
+    bound = assigned(s for s in tree.body if not isinstance(s, ast.Import | ast.ImportFrom))
+    bound |= assigned(tree.body) - imported.keys()
     read: dict[str, set[str]] = {}
     called: set[str] = set()
-    meanings = library.NAMES | huggingface.trainer_names(tree)
+    meanings = library.NAMES | huggingface.trainer_names(tree) | imported
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in meanings and node.id not in bound:
             read.setdefault(node.id, set())

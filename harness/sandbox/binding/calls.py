@@ -105,7 +105,7 @@ class Calls(LibraryCalls):
         return None
 
     def _backward(self, receiver: Node, name: str, tree: ast.Call) -> None:
-        self.graph.use(receiver, "to_loss")
+        self.graph.use(receiver, "to_loss", f".{name}")
         if tree.args:
             self.graph.use(self.value(tree.args[0]), "to_loss")
 

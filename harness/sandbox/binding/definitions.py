@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import Literal
 
-from harness.sandbox.binding.graph import Node
+from harness.sandbox.binding.graph import Call, Node
 
 Kind = Literal["positional", "either", "keyword", "star", "double-star"]
 
@@ -100,3 +100,11 @@ class Instance:
 
     cls: Class
     """Which."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Partial:
+    """Marks what ``functools.partial`` makes: values that call something with arguments of their own."""
+
+    made: Call
+    """The call that makes it: the first argument is called, the others are given to it."""

@@ -62,7 +62,10 @@ class Expressions(Calls):
             part = self.graph.part(whole, ("[]", index))
             if isinstance(tree.value, ast.Attribute) and tree.value.attr == "shape":
                 self.graph.tag(part, "number")
-            self.graph.flow(self.graph.part(whole, ("[]", "*")), part)
+            if isinstance(index, str):
+                self.picked.append((whole, part))
+            else:
+                self.graph.flow(self.graph.part(whole, ("[]", "*")), part)
             return part
         place = self.value(tree.slice)
         self.graph.use(place, "as_index")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from harness.sandbox.binding import hints
-from harness.sandbox.binding.definitions import Class, Function, Instance
+from harness.sandbox.binding.definitions import Class, Function, Instance, Partial
 from harness.sandbox.binding.graph import Call, Node
 from harness.sandbox.binding.linking import Linking
 from harness.sandbox.binding.reader import Reader
@@ -12,6 +12,8 @@ from harness.sandbox.binding.signs import (
     MODEL_ATTRIBUTES,
     NO_OPTIMIZER,
     NOT_DATA,
+    asks_for_a_loss,
+    goes_back_as_it_is,
     is_fetch,
     is_loader,
     is_model,
@@ -98,6 +100,7 @@ class Inference(Linking):
 
     def _containers(self) -> None:
         """What is known of a whole and its parts at once."""
+        self._picked()
         for mapping in self.reader.dicts:
             self._alike(mapping)
         for whole, place, part in self.reader.indexed:
@@ -106,6 +109,12 @@ class Inference(Linking):
                 self.graph.flow(whole, part)  # rows of a batch, picked by a mask
         for container in self.reader.grown:
             self._grown(container)
+
+    def _picked(self) -> None:
+        """What is any value of a mapping is also the one that is taken by its name."""
+        for whole, item in self.reader.picked:
+            if any(("[]", "*") in node.parts for node in whole.upstream()):
+                self.graph.flow(self.graph.part(whole, ("[]", "*")), item)
 
     def _grown(self, container: Node) -> None:
         """What is put into a container is in it under whatever name, and is any item of it."""
@@ -148,7 +157,7 @@ class Inference(Linking):
         callee, tags = call.callee, set[str]().union(*(a.tags for a in call.arguments()))
         if callee.library.endswith("()"):
             self._library(callee.library, call)
-        if callee.library or any(isinstance(t, Function | Class) for t in callee.targets):
+        if callee.library or any(isinstance(t, Function | Class | Partial) for t in callee.targets):
             return
         instances = [t for t in callee.targets if isinstance(t, Instance)]
         if (is_model(callee) and not is_plain(instances)) or (
@@ -159,7 +168,7 @@ class Inference(Linking):
             pass
         elif self._several and tags & {"data", "output"} and len([*call.arguments()]) == 1:
             self._model_call(call)  # one network judges what another made; a loss compares two
-        elif "output" in tags and (not call.inner or _asks_for_a_loss(call)):
+        elif "output" in tags and (not call.inner or asks_for_a_loss(call)):
             self._criterion_call(call)
         elif "data" in tags:
             self.graph.tag(call.result, "made")
@@ -263,12 +272,12 @@ class Inference(Linking):
             self.graph.use(other, "loss_target")
             self.graph.tag(result, "loss")
         elif operation == "Mult":
-            self._product(one, other)
+            self._product(one, other, result)
 
-    def _product(self, one: Node, other: Node) -> None:
+    def _product(self, one: Node, other: Node, result: Node) -> None:
         if "loss" in one.tags:
             self.graph.use(other, "multiplies_loss")
-            if "number" in other.tags:
+            if "number" in other.tags or goes_back_as_it_is(result, self.graph.calls):
                 return
             if "data" in other.tags or hints.first(other.all_names(), ("mask",)):
                 self.graph.use(one, "per_sample")
@@ -276,12 +285,6 @@ class Inference(Linking):
             self.graph.use(other, "multiplies_output")
         elif "length" in one.tags and "length" not in other.tags:
             self.graph.use(other, "epochs")
-
-
-def _asks_for_a_loss(call: Call) -> bool:
-    """Whether a module that computes its loss itself does it here: ``self.criterion(output, y)``."""
-    named = hints.first(sorted(call.callee.names), ("criterion",)) is not None
-    return named and len(list(call.arguments())) > 1
 
 
 def _nodes(reader: Reader) -> Iterator[Node]:

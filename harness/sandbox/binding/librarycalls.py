@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable
 
 from harness.sandbox.binding import library
-from harness.sandbox.binding.definitions import Function
+from harness.sandbox.binding.definitions import Function, Partial
 from harness.sandbox.binding.graph import Call, Node
 from harness.sandbox.binding.reading import Reading
 
@@ -62,6 +62,8 @@ class LibraryCalls(Reading):
             self.losses(call)
         elif path.startswith("heapq.heap") and call.args:
             self._heap(call)
+        elif path == "functools.partial" and call.args and not call.args[0].library:
+            call.result.targets.add(Partial(call))
 
     def _heap(self, call: Call) -> None:
         """``heappush(heap, item)`` and ``heappop(heap)``."""
@@ -82,6 +84,7 @@ class LibraryCalls(Reading):
         named = [call.keywords["dataset"]] if "dataset" in call.keywords else []
         for dataset in (*call.args[:1], *named):
             self.graph.flow(self.graph.part(dataset, ("batch", 0)), element)
+            self.datasets.append((dataset, element))
 
     def losses(self, call: Call) -> None:
         """A call that takes an output and a target, and returns a loss."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from harness.sandbox.binding.definitions import Class, Function, Instance
+from harness.sandbox.binding.definitions import Class, Function, Instance, Partial
 from harness.sandbox.binding.graph import Call, Graph, Node
 from harness.sandbox.binding.reader import Reader
 from harness.sandbox.binding.trainers import Trainers
@@ -37,7 +37,26 @@ class Linking:
                 self._hook(cls, name)
             for parent in cls.parents:
                 self._inherit(cls, parent)
+        self._datasets()
         self.trainers.link()
+
+    def _datasets(self) -> None:
+        for dataset, element in self.reader.datasets:
+            for target in list(dataset.targets):
+                if isinstance(target, Instance):
+                    self._samples(target.cls, element)
+
+    def _samples(self, cls: Class, element: Node) -> None:
+        """A dataset of the program's own yields what it makes of another one's samples."""
+        method = cls.method("__getitem__")
+        if method is None or not method.parameters:
+            return
+        self.graph.flow(method.result, element)
+        index = [*method.parameters[0].node.downstream()]
+        for whole, place, sample in self.reader.indexed:
+            if place in index:
+                self.graph.use(whole, "dataset")
+                self.graph.flow(self.graph.part(whole, ("batch", 0)), sample)
 
     def _call(self, call: Call) -> None:
         for target in list(call.callee.targets):
@@ -54,6 +73,19 @@ class Linking:
                 for method in _called(target.cls):
                     self._join(call, method)
                     self.graph.flow(method.result, call.result)
+            elif isinstance(target, Partial):
+                self._call_behind(target.made, call)
+
+    def _call_behind(self, made: Call, call: Call) -> None:
+        """``partial(f, a)(b)`` is ``f(a, b)``."""
+        called, *given = made.args
+        inside = Call(
+            called, [*given, *call.args], made.keywords | call.keywords, [*made.spread, *call.spread],
+            call.result, None, call.inner, call.caller,
+        )  # fmt: skip
+        called.calls.append(inside)
+        self.graph.calls.append(inside)
+        self.graph.touch(called)
 
     def _construct(self, call: Call, cls: Class) -> None:
         init = cls.method("__init__")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, default_collate
 
 from harness.sandbox.binding.forms import Form, Part
 from harness.workloads import Batch
@@ -45,6 +45,7 @@ class Loader(DataLoader[Any]):
     _name: str
     _passes: int
     collate: Callable[[list[Any]], Any] | None
+    _items: Any
 
     def __init__(self, *_: Any, **__: Any) -> None:
         """Nothing: what ``DataLoader(dataset, batch_size=32)`` returns has been made by ``over``."""
@@ -62,7 +63,7 @@ class Loader(DataLoader[Any]):
         self = object.__new__(cls)
         vars(self).update(
             _batches=batches, _form=form, _on_batch=on_batch, _publish=publish, _name=name, _passes=0,
-            collate=None,
+            collate=None, _items=None,
         )  # fmt: skip
         dataset = Samples(self)
         DataLoader.__init__(self, dataset, batch_sampler=[list(b.samples) for b in batches])
@@ -84,13 +85,27 @@ class Loader(DataLoader[Any]):
             self._publish(batch, index)
             yield self._shown(batch)
 
+    def __getitem__(self, place: Any) -> Any:
+        """A batch by its place, or several, as of the list of batches that it may stand for."""
+        if isinstance(place, slice):
+            return [self[i] for i in range(*place.indices(len(self)))]
+        index = range(len(self))[place]
+        self._on_batch(max(0, self._passes - 1), index, self._name)
+        self._publish(self._batches[index], index)
+        return self._shown(self._batches[index])
+
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError("a loader holds the run's own channel")
 
     def _shown(self, batch: Batch) -> Any:
         if self.collate is None:
             return self._form.build(leaves(batch))
-        return self.collate([self._form.build(sample(batch, i)) for i in range(len(batch.samples))])
+        rows = range(len(batch.samples))
+        if self._items is None:
+            return self.collate([self._form.build(sample(batch, i)) for i in rows])
+        before = next(i for i, other in enumerate(self._batches) if other is batch)
+        first = sum(len(other.samples) for other in self._batches[:before])
+        return self.collate([self._items[first + i] for i in rows])
 
     @property
     def form(self) -> Form:
@@ -102,10 +117,15 @@ class Loader(DataLoader[Any]):
         assert isinstance(self.sampler, Sampler)
         self.sampler.set_epoch(epoch)
 
-    def with_collate(self, collate: Callable[[list[Any]], Any] | None) -> "Loader":
-        """The same batches, collated by the program's function."""
+    def with_collate(
+        self, collate: Callable[[list[Any]], Any] | None, items: Any = None
+    ) -> "Loader":
+        """The same batches, collated by the program's function.
+
+        ``items``: a dataset of the program's own around ours, which gives a sample by its place.
+        """
         other = Loader.over(self._batches, self._form, self._on_batch, self._publish, self._name)
-        vars(other)["collate"] = collate
+        vars(other).update(collate=collate, _items=items)
         return other
 
 
@@ -130,6 +150,18 @@ class Samples(Dataset[Any]):
         """What ``DataLoader(dataset, ...)`` becomes."""
         return self._loader if collate is None else self._loader.with_collate(collate)
 
+    def loader_around(self, items: Any, collate: Callable[[list[Any]], Any] | None) -> Loader:
+        """What it becomes over a dataset that hands ours on, sample by sample."""
+        return self._loader.with_collate(collate or default_collate, items)
+
+
+def behind(dataset: Any) -> Samples | None:
+    """Our samples inside of a dataset of the program's own, if it has one for each of them."""
+    if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
+        return None
+    held = [v for v in getattr(dataset, "__dict__", {}).values() if isinstance(v, Samples)]
+    return held[0] if len(held) == 1 and len(held[0]) == len(dataset) else None
+
 
 class Source:
     """A function that returns the next batch whenever it is called, without end."""
@@ -146,6 +178,21 @@ class Source:
         except StopIteration:
             self._pass = iter(self._loader)
             return next(self._pass)
+
+
+class Drawn:
+    """A function that gives the parts of a batch one by one; the next batch when one is asked again."""
+
+    def __init__(self, loader: Loader) -> None:
+        """``loader`` yields ``(input, target)``."""
+        self._next = Source(loader)
+        self._left: dict[str, Any] = {}
+
+    def __call__(self, part: str) -> Any:
+        """``input`` or ``target``."""
+        if part not in self._left:
+            self._left = dict(zip(("input", "target"), self._next(), strict=True))
+        return self._left.pop(part)
 
 
 def leaves(batch: Batch) -> Mapping[Part, Any]:

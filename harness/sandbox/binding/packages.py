@@ -1,9 +1,11 @@
 """Imports: packages that only log become inert, packages that are missing leave their names free."""
 
 import ast
+import contextlib
 import importlib.util
 import sys
 from dataclasses import dataclass, field
+from typing import Any
 
 from harness.sandbox.binding import huggingface, inert, library
 
@@ -34,6 +36,29 @@ def examine(tree: ast.Module) -> Imports:
         if isinstance(node, ast.Import | ast.ImportFrom) and not _emptied(node, fetched, found):
             _statement(node, found, guarded=id(node) in guarded)
     return found
+
+
+def imported(tree: ast.Module) -> dict[str, str]:
+    """Names that module-level imports of loaded packages bind, with their dotted paths.
+
+    A reader puts the imports of several fragments first, wherever they stand.
+    """
+    found: dict[str, str] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                top = alias.name.partition(".")[0]
+                found[alias.asname or top] = alias.name if alias.asname else top
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
+    return {n: p for n, p in found.items() if p.partition(".")[0] in sys.modules and n != "*"}
+
+
+def put_first(tree: ast.Module, namespace: dict[str, Any]) -> None:
+    """Bind what is imported before anything runs: a function may be called above its imports."""
+    for name, path in imported(tree).items():
+        with contextlib.suppress(ImportError, AttributeError):
+            namespace[name] = library.lookup(path)
 
 
 def _emptied(node: ast.Import | ast.ImportFrom, names: set[str], found: Imports) -> bool:

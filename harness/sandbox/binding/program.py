@@ -16,9 +16,11 @@ from harness.sandbox.binding import (
     distributed,
     hooks,
     huggingface,
+    losses,
     models,
     packages,
     rewrite,
+    standins,
 )
 from harness.sandbox.binding.analysis import Analysis
 from harness.sandbox.binding.definitions import Parameter
@@ -33,7 +35,7 @@ from harness.sandbox.binding.resolver import LATE, Resolver
 from harness.sandbox.binding.spellings import install_spellings
 from harness.sandbox.binding.trainer import Training
 from harness.sandbox.binding.turns import MOMENT, Turns, note
-from harness.sandbox.binding.unbound import Unbound
+from harness.sandbox.binding.unbound import Unbound, no_input, parsed
 from harness.sandbox.binding.values import Values
 from harness.workloads import Workload
 
@@ -70,7 +72,7 @@ class Bound:
     """``notes``, and what is noticed while it runs."""
 
 
-def bind(
+def bind(  # noqa: PLR0913 - each is a fact of one run
     program: str,
     workload: Workload,
     *,
@@ -78,10 +80,16 @@ def bind(
     world_size: int,
     on_batch: OnBatch,
     tracked: Track,
+    own_data: bool = False,
 ) -> Bound:
-    """Give every free name of ``program`` an object. Raises ``Unbound`` for a name that gets none."""
+    """Give every free name of ``program`` an object. Raises ``Unbound`` for a name that gets none.
+
+    ``own_data``: data that the program draws at random stays as it is.
+    """
     install_spellings()
     binding = _Binding(program, workload, rank, world_size, on_batch, tracked)
+    if not own_data:
+        standins.take_place(binding.analysis, binding.resolver, binding.changes, binding.module)
     return binding.bound()
 
 
@@ -107,7 +115,7 @@ class _Binding:
         self.module = types.ModuleType(MODULE)
         self.module.__dict__["__name__"] = "__main__"
         self.module.__dict__["__file__"] = FILENAME
-        self.tree = hooks.gather(_parsed(program))
+        self.tree = hooks.gather(parsed(program, FILENAME))
         imports = packages.examine(self.tree)
         if imports.refused:
             name, reason = next(iter(imports.refused.items()))
@@ -167,7 +175,8 @@ class _Binding:
         arguments.supplied_by(self.resolver.named)
         if self.analysis.needs_group:
             distributed.ensure_group()
-        vars(self.module)["input"] = _no_input
+        vars(self.module)["input"] = no_input
+        packages.put_first(self.tree, vars(self.module))
         for name in self.inert:  # also those that are no free names: an import that may fail
             vars(self.module)[name] = Inert()
 
@@ -239,6 +248,8 @@ class _Binding:
                 changes.renamed[id(call.where)] = rewrite.CONTEXT if inside else rewrite.DEVICE
             elif path == "torch.Generator" and call.where is not None:
                 changes.renamed[id(call.where)] = rewrite.GENERATOR
+        if self.analysis.uses_workload_data:
+            losses.take_place(reader.library_calls, self.resolver, changes, self.module)
         for where, name in self.analysis.constructors:
             changes.tracked[id(where)] = name
         for statement in self.tree.body:
@@ -282,14 +293,3 @@ class _Binding:
         if self.values.parts and role in ROLES:
             return self.resolver.of_a_part(role, name, self.analysis.reader.free[name])
         return self.values.simple(str(role))
-
-
-def _parsed(program: str) -> ast.Module:
-    try:
-        return ast.parse(program, FILENAME)
-    except (SyntaxError, ValueError, RecursionError) as error:
-        raise Unbound("program", f"is not valid Python: {error}") from error
-
-
-def _no_input(*_: Any) -> str:
-    raise Unbound("input", "waits for a person")

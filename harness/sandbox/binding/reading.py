@@ -33,6 +33,8 @@ class Reading:
         """Containers that something is put into."""
         self.indexed: list[tuple[Node, Node, Node]] = []
         """What is indexed by a value, that value, and what comes out."""
+        # what is taken from by a written name, and what comes out; datasets, and what they yield
+        self.picked, self.datasets = list[tuple[Node, Node]](), list[tuple[Node, Node]]()
         self.library_calls: list[tuple[str, Call]] = []
         """Calls of libraries, with the dotted path of what is called."""
         self.built: list[tuple[ast.Call, Node]] = []

@@ -7,6 +7,7 @@ from typing import Any
 from torch import nn
 
 from harness.sandbox.binding import batches, hints, huggingface, models
+from harness.sandbox.binding.definitions import Instance
 from harness.sandbox.binding.forms import Form, Leaf, Part
 from harness.sandbox.binding.graph import Node
 from harness.sandbox.binding.loaders import Loader, OnBatch, leaves
@@ -177,7 +178,9 @@ class Resolver(Makers):
             object.__setattr__(self.values.model, field, self.maker(f"{name}.{field}", part))
 
     def _fields(self, node: Node) -> list[str]:
-        written = {use[1:] for use in node.uses if use.startswith("=")}
+        wrappers = (t for n in node.downstream() for t in n.targets if isinstance(t, Instance))
+        kept = [node, *(wrapper.cls.instance for wrapper in wrappers)]
+        written = {use[1:] for n in kept for use in n.uses if use.startswith("=")}
         known = {"module", "require_backward_grad_sync", "device", "config", "_orig_mod"}
         return [a for a in node.attributes() if a not in written | known and not hasattr(nn.Module, a)
                 and a not in ("no_sync", "join", "register_comm_hook", "training")]  # fmt: skip

@@ -8,6 +8,7 @@ from harness.sandbox.binding.scopes import is_placeholder
 
 DEVICE, CONTEXT, GENERATOR = "__device__", "__device_context__", "__generator__"
 TRACKED, LATER, TURNS = "__tracked__", "__later__", "__turns__"
+DRAWN = "__drawn__"
 
 
 @dataclass(slots=True)
@@ -18,6 +19,10 @@ class Changes:
     """Calls that call something else."""
     tracked: dict[int, str] = field(default_factory=dict)
     """Constructor calls whose result is watched, with the name of what they construct."""
+    replaced: dict[int, ast.expr] = field(default_factory=dict)
+    """Expressions in whose place another one is evaluated."""
+    compares: str | None = None
+    """What is called in place of ``a == b`` and ``a.eq(b)``."""
     removed: set[int] = field(default_factory=set)
     """Statements that stand for nothing."""
     late: dict[str, int] = field(default_factory=dict)
@@ -111,10 +116,16 @@ class _Rewriter(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> ast.AST | None:
         if id(node) in self._changes.removed:
             return ast.copy_location(ast.Pass(), node)
+        if id(node) in self._changes.replaced:
+            return ast.copy_location(self._changes.replaced[id(node)], node)
         if isinstance(node, ast.Assign | ast.AnnAssign) and is_placeholder(node.value):
             return ast.copy_location(ast.Pass(), node)
         known = id(node)
         changed = self.generic_visit(node)
+        compared = _compared(changed) if self._changes.compares is not None else None
+        if compared is not None:
+            same = ast.Call(ast.Name(self._changes.compares or "", ast.Load()), compared, [])
+            return ast.copy_location(same, changed)
         if isinstance(changed, ast.Call) and known in self._changes.renamed:
             changed.func = ast.copy_location(
                 ast.Name(self._changes.renamed[known], ast.Load()), changed.func
@@ -124,3 +135,15 @@ class _Rewriter(ast.NodeTransformer):
             wrapped = ast.Call(ast.Name(TRACKED, ast.Load()), [changed, what], [])
             return ast.copy_location(wrapped, changed)
         return changed
+
+
+def _compared(node: ast.AST) -> list[ast.expr] | None:
+    """The two sides of ``a == b`` and ``a.eq(b)``; a constant is on neither."""
+    match node:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            sides = [left, right]
+        case ast.Call(func=ast.Attribute(value=left, attr="eq"), args=[right], keywords=[]):
+            sides = [left, right]
+        case _:
+            return None
+    return None if any(isinstance(side, ast.Constant) for side in sides) else sides

@@ -146,7 +146,8 @@ NOT_A_LOSS = frozenset({
 
 
 def _loss(judge: Judge, node: Node) -> Role | None:
-    goes_back = "backward" in attributes(node) or "to_loss" in node.uses
+    enters = "to_loss" in node.uses and not _named_target(node)
+    goes_back = "backward" in attributes(node) or enters
     return "loss" if goes_back and not node.uses & NOT_A_LOSS and not _keyed(node) else None
 
 
@@ -170,7 +171,14 @@ def _part_of_a_batch(judge: Judge, node: Node) -> Role | None:
         return _target_or_mask(node)
     if "loss_output" in node.uses:
         return "output"
+    if "to_loss" in node.uses and _named_target(node):
+        return "target"
     return "step" if "mod_left" in node.uses else None
+
+
+def _named_target(node: Node) -> bool:
+    """What enters a loss by no operation that tells, such as a quotient, is told by its name."""
+    return hints.first(node.all_names()[:1], ("target",)) is not None
 
 
 def _target_or_mask(node: Node) -> Role:

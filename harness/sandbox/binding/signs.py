@@ -1,5 +1,6 @@
 """Signs by which models, loaders and batches are told from other things."""
 
+from harness.sandbox.binding import hints
 from harness.sandbox.binding.definitions import Instance
 from harness.sandbox.binding.graph import Call, Node
 
@@ -71,6 +72,28 @@ def is_undecided(call: Call) -> bool:
     if callee.library or not modules or callee.names & METHODS:
         return False
     return not callee.uses & {"model_call", "criterion", "transform"}
+
+
+def asks_for_a_loss(call: Call) -> bool:
+    """Whether a module that computes its loss itself does it here: ``self.criterion(output, y)``."""
+    named = hints.first(sorted(call.callee.names), ("criterion",)) is not None
+    return named and len(list(call.arguments())) > 1
+
+
+def goes_back_as_it_is(value: Node, calls: list[Call]) -> bool:
+    """Whether backward starts from it with nothing but arithmetic between: then it is one number."""
+    made = {id(call.result) for call in calls}
+    seen, waiting = {id(value)}, [value]
+    while waiting:
+        node = waiting.pop()
+        if ".backward" in node.uses:
+            return True
+        for other in (*node.after, *node.feeds):
+            if id(other) not in seen and id(other) not in made:
+                seen.add(id(other))
+                waiting.append(other)
+    handed = (c for c in calls if c.callee.names & {"scale", "backward", "manual_backward"})
+    return any(id(argument) in seen for call in handed for argument in call.args)
 
 
 BUSY = frozenset({

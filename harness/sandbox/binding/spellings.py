@@ -62,6 +62,9 @@ def _dataloader() -> None:
     def new(cls: type[Any], dataset: Any = None, *_: Any, **kwargs: Any) -> Any:
         if cls is DataLoader and isinstance(dataset, loaders.Samples):
             return dataset.loader(kwargs.get("collate_fn"))
+        samples = loaders.behind(dataset) if cls is DataLoader else None
+        if samples is not None:
+            return samples.loader_around(dataset, kwargs.get("collate_fn"))
         return object.__new__(cls)
 
     def initialise(self: Any, *args: Any, **kwargs: Any) -> None:

@@ -20,16 +20,24 @@ class Backwards:
     """
 
     def __init__(
-        self, tape: Tape, loss_scale: Callable[[], float | None], has_own: Callable[[], bool]
+        self,
+        tape: Tape,
+        loss_scale: Callable[[], float | None],
+        has_own: Callable[[], bool],
+        returned: Callable[[], tuple[float, ...]] = tuple,
     ) -> None:
         """``loss_scale``: the scale in force, ``None`` when no enabled scaler has been used.
 
-        ``has_own``: whether a model is tracked that the oracle cannot build anew, or parts of one
-        that are trained apart; then what each backward adds is written too.
+        ``has_own``: whether a model is tracked that the oracle cannot build anew, be it one whose
+        layers the program exchanged, or parts of one that are trained apart; then what each backward
+        adds is written too.
+
+        ``returned``: what torch's loss functions returned since it was asked before.
         """
         self._tape = tape
         self._has_own = has_own
         self._loss_scale = loss_scale
+        self._returned = returned
         self._inside = False
 
     def install(self) -> None:
@@ -80,6 +88,7 @@ class Backwards:
             gradients_finite=self._tape.finite_gradients(),
             raised=raised,
             create_graph=create_graph,
+            returned=self._returned(),
         )
         added = self._tape.increments(before) if before is not None else ()
         self._tape.write(event, [*self._tape.gradients(), *added])

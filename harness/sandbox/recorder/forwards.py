@@ -38,6 +38,8 @@ class Forwards:
         self._chains = Chains(lambda m, x, y: self._write("model", m, x, y))
         self.own = 0
         self.apart = False
+        self.rebuilt = False
+        self._layers: tuple[object, ...] = ()
         self.learning_rates: Callable[[], tuple[float, ...]] = tuple
 
     def track(self, model: nn.Module, name: str = "model", *, part: bool = False) -> None:
@@ -53,12 +55,25 @@ class Forwards:
             name = f"own{self.own}"
         elif not part:
             self._chains.watch(model)
+            self._layers = _layers(model)
         self.apart = self.apart or part
         self._tracked[id(model)] = name
         self._tape.register("" if name == "model" else f"{name}.", model.named_parameters())
         if type(model) not in self._wrapped:
             self._wrapped.add(type(model))
             self._wrap(type(model))
+
+    @property
+    def unlike_the_workload(self) -> bool:
+        """Whether there is a model that nobody can build anew who knows the workload alone."""
+        return self.own > 0 or self.apart or self.rebuilt
+
+    def _look_for_changes(self, model: nn.Module) -> None:
+        """Notice that the program exchanged or added layers of the workload's model."""
+        if self.rebuilt or _layers(model) == self._layers:
+            return
+        self.rebuilt = True
+        self._tape.take_over(model.named_parameters())
 
     def find_own(self) -> None:
         """Track models that the program defines itself, at their first call.
@@ -132,6 +147,8 @@ class Forwards:
         *,
         differentiable: bool,
     ) -> None:
+        if name == "model":
+            self._look_for_changes(model)
         changed = self._tape.changed_unseen()
         blobs = list(self._tape.values(changed))
         if differentiable:
@@ -160,6 +177,13 @@ class Forwards:
                     self._tape.write(event, [as_blob("grad", plain[0])])
 
         return hook
+
+
+def _layers(model: nn.Module) -> tuple[object, ...]:
+    """The same as long as a model is made of the same layers."""
+    return tuple(
+        (name, id(module), "forward" in vars(module)) for name, module in model.named_modules()
+    )
 
 
 def _autocast() -> str | None:

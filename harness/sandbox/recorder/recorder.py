@@ -13,6 +13,7 @@ from harness.sandbox.recorder.backwards import Backwards
 from harness.sandbox.recorder.clips import Clips
 from harness.sandbox.recorder.collectives import Collectives
 from harness.sandbox.recorder.forwards import Forwards
+from harness.sandbox.recorder.losses import Losses
 from harness.sandbox.recorder.scalers import Scalers
 from harness.sandbox.recorder.schedulers import Schedulers
 from harness.sandbox.recorder.steps import Steps
@@ -38,10 +39,13 @@ class Recorder:
         """
         self.steps.install()
         self.scalers.install()
+        losses = Losses()
+        losses.install()
         Backwards(
             self.tape,
             self.scalers.loss_scale,
-            lambda: self.forwards.own > 0 or self.forwards.apart or self.tape.large,
+            lambda: self.forwards.unlike_the_workload or self.tape.large,
+            losses.take,
         ).install()
         Clips(self.tape).install()
         Schedulers(self.tape).install()

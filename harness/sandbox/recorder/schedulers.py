@@ -38,17 +38,25 @@ class Schedulers:
     def _recorded(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def step(scheduler: Any, *args: Any, **kwargs: Any) -> Any:
             self._depth += 1
+            before = () if args or kwargs else _rates(scheduler)
             try:
                 result = original(scheduler, *args, **kwargs)
             finally:
                 self._depth -= 1
             if self._depth == 0:
-                groups = scheduler.optimizer.param_groups
-                rates = tuple(float(g["lr"]) for g in groups)
-                self._tape.write(SchedulerStep(learning_rates=rates, planned=_planned(scheduler)))
+                stepped = SchedulerStep(
+                    learning_rates=_rates(scheduler), before=before, planned=_planned(scheduler)
+                )
+                self._tape.write(stepped)
             return result
 
         return step
+
+
+def _rates(scheduler: Any) -> tuple[float, ...]:
+    """Learning rate of every group; none where it holds no optimizer of its own."""
+    optimizer = getattr(scheduler, "optimizer", None)
+    return tuple(float(g["lr"]) for g in optimizer.param_groups) if optimizer is not None else ()
 
 
 def _planned(scheduler: Any) -> int | None:

@@ -46,6 +46,16 @@ class Tape:
                 self._parameters[prefix + name] = parameter
         self.large = sum(p.numel() for p in self._parameters.values()) > LARGE
 
+    def take_over(self, named: Iterable[tuple[str, nn.Parameter]]) -> None:
+        """Remember the parameters of a changed model: what took another's place has its name."""
+        parameters = dict(named)
+        there = {id(p) for p in parameters.values()}
+        for name, parameter in parameters.items():
+            if name in self._parameters and id(self._parameters[name]) in there:
+                self.name(parameter)
+            else:
+                self.register("", [(name, parameter)])
+
     def knows(self, parameter: nn.Parameter) -> bool:
         """Whether the parameter is registered."""
         return id(parameter) in self._names

@@ -234,7 +234,7 @@ net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 3))
 for x, y in train_loader:
     optimizer.zero_grad(); criterion(net(x), y).backward(); optimizer.step()
 """),
-    Posted("a program that needs nothing", 40, """
+    Posted("a program that needs nothing", 140, """
 import torch, torch.nn as nn
 from torch.utils.data import DataLoader, TensorDataset
 torch.manual_seed(0)

@@ -109,6 +109,57 @@ for x, y in train_loader:
     criterion(ddp(x), y).backward()
     optimizer.step()
 """,
+    "a loss function with its model given ahead": """
+from functools import partial
+
+def compute_loss(network, scale, inputs, labels):
+    return criterion(network(inputs), labels) / scale
+
+loss_of = partial(compute_loss, model, labels=None)
+for x, y in train_loader:
+    optimizer.zero_grad()
+    loss_of(2.0, x, labels=y).backward()
+    optimizer.step()
+""",
+    "a step whose objects are given ahead": """
+import functools
+
+def step(net, opt, loss_fn, batch):
+    inputs, labels = batch
+    opt.zero_grad()
+    loss_fn(net(inputs), labels).backward()
+    opt.step()
+
+update = functools.partial(step, model, optimizer, functools.partial(criterion))
+for batch in train_loader:
+    update(batch)
+""",
+    "a loss of the library with its reduction given ahead": """
+from functools import partial
+
+loss_fn = partial(F.mse_loss, reduction="sum")
+for x, y in train_loader:
+    optimizer.zero_grad()
+    loss_fn(model(x), y).backward()
+    optimizer.step()
+""",
+    "parts of a wrapper that has the model's name": """
+class Wrapped(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.front, self.back = inner[:1], inner[1:]
+
+    def forward(self, x):
+        return self.back(self.front(x))
+
+model = Wrapped(model)
+for x, y in train_loader:
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    for part in (model.front, model.back):
+        torch.nn.utils.clip_grad_norm_(part.parameters(), max_norm=1.0)
+    optimizer.step()
+""",
     "a LightningModule without its __init__": """
 import lightning.pytorch as pl
 

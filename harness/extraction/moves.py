@@ -1,0 +1,40 @@
+"""Which calls an answer says are moved or removed: a sentence has to name the call, or point at it."""
+
+import re
+
+from harness.extraction.anchors import UPDATE
+
+_FENCED = re.compile(r"^\s*```.*?^\s*```", re.DOTALL | re.MULTILINE)
+_SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n\s*\n|\n\s*[-*]\s")
+_MOVES = re.compile(
+    r"\b(?:mov(?:e|es|ed|ing)|remov(?:e|es|ed|ing)|delet(?:e|es|ed|ing)|drop|drops|take out|takes? the"
+    r"|get rid of|instead of|rather than|belongs?|goes|swap|swapp?ed|reorder)\b",
+    re.IGNORECASE,
+)
+_POINTS = re.compile(
+    r"\b(?:mov|remov|delet|drop|swap|reorder|take)\w*\s+(?:out\s+)?"
+    r"(?:it|them|this|that|these|those|the)\b(?:\s+(?:\w+\s+)?(?:lines?|calls?|two|statements?|block))?",
+    re.IGNORECASE,
+)
+_STAYS = re.compile(
+    r"\b(?:don'?t|do not|never|no need|needn'?t|without|not) (?:to )?(?:mov|remov|delet|drop)",
+    re.IGNORECASE,
+)
+_NAMES = {
+    "backward": r"backward", "step": r"\bstep\b", "zero_grad": r"zero_grad|zeroing|clearing",
+    "clip": r"clip", "unscale_": r"unscal", "update": r"\bupdate\(", "scheduler": r"schedul",
+    "all_reduce": r"all_?reduce",
+}  # fmt: skip
+
+
+def moved(answer: str) -> frozenset[str]:
+    """Anchors of calls that may be taken away where they stand, because they stand elsewhere now."""
+    found: set[str] = set()
+    for sentence in _SENTENCE.split(_FENCED.sub("\n\n", answer)):
+        if not _MOVES.search(sentence) or _STAYS.search(sentence):
+            continue
+        named = {a for a, name in _NAMES.items() if re.search(name, sentence, re.IGNORECASE)}
+        if not named and _POINTS.search(sentence):
+            return UPDATE
+        found |= named
+    return frozenset(found)

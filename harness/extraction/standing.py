@@ -1,0 +1,152 @@
+"""What an answer lets stand of the posted code: definitions that its program uses and does not show."""
+
+import ast
+import re
+from dataclasses import dataclass
+
+from harness.extraction.blocks import parsed
+from harness.extraction.deletions import sentences
+from harness.extraction.names import Statement, free_names, statements
+from harness.extraction.splicing import Snippet, splice
+
+_VERB = (
+    r"\b(?i:delet|remov|drop|throw|tak(?:e|es|ing) out|get rid|chang|rewrit|replac|edit|modif|fix|strip"
+    r"|mov(?:e|es|ing)\b|add(?:s|ing)?\b)"
+)
+_KEEPS = re.compile(r"\b(?:don'?t|do not|never|no need|without)\b", re.IGNORECASE)
+_LONG = 6
+"""Letters from which on a word of an argument's name says what is spoken of."""
+
+
+def with_what_stands(
+    program: str, posted: tuple[str, ...], answer: str, others: tuple[str, ...] = ()
+) -> str:
+    """The program after the posted functions, classes and constants that it uses and does not show.
+
+    What is made with their help comes along. Nothing comes of which the answer says that it changes:
+    how it reads then is not known. ``others``: code of the answer that the program has nothing of.
+    """
+    tree = parsed(program)
+    parts = statements(tree)
+    known = frozenset().union(*(part.binds for part in parts))
+    for code in posted:
+        standing = _Standing(code, answer, others)
+        taken = standing.needed(set(free_names(parts)), known)
+        if taken and not _unreachable(taken, tree, known):
+            return _in_front(tree, program, [standing.source(part) for part in taken])
+    return program
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """One posted program, and what the answer says about it."""
+
+    code: str
+    answer: str
+    others: tuple[str, ...]
+
+    def needed(self, missing: set[str], known: frozenset[str]) -> list[Statement]:
+        """What binds these names, with what that needs; nothing where a part of it is changed."""
+        try:
+            parts = statements(parsed(self.code))
+        except SyntaxError:
+            return []
+        offered = [part for part in _offered(parts) if not part.binds & known]
+        taken: list[Statement] = []
+        while found := [p for p in offered if p not in taken and p.binds & missing]:
+            taken += found
+            missing |= {name for part in found for name in part.needs | part.needs_later}
+        real = [part for part in taken if not _imports(part)]
+        if not real or any(self._changed(part) for part in real):
+            return []
+        return [part for part in parts if part in taken]
+
+    def source(self, part: Statement) -> str:
+        """As it was posted."""
+        decorators = [d.lineno for d in getattr(part.node, "decorator_list", [])]
+        start = min([part.node.lineno, *decorators])
+        lines = self.code.split("\n")[start - 1 : part.node.end_lineno]
+        return "\n".join(lines)
+
+    def _changed(self, part: Statement) -> bool:
+        """Whether the answer says that it is to be another."""
+        spoken = sentences(self.answer)
+        if isinstance(part.node, ast.Assign | ast.AnnAssign) and part.defines:
+            return any(_quotes(s, part) and re.search(r"\d", s) for s in spoken)
+        said = any(_changes(s, name) for s in spoken for name in part.binds)
+        return said or self._other_arguments(part) or self._spliced(part)
+
+    def _other_arguments(self, part: Statement) -> bool:
+        """Whether the answer speaks of an argument that it gives."""
+        calls = [node for node in ast.walk(part.node) if isinstance(node, ast.Call)]
+        words = {w for call in calls for k in call.keywords for w in (k.arg or "").split("_")}
+        return any(len(word) >= _LONG and word in self.answer for word in words)
+
+    def _spliced(self, part: Statement) -> bool:
+        """Whether other code of the answer belongs into it."""
+        source = self.source(part)
+        return any(splice(source, Snippet(other)) is not None for other in self.others)
+
+
+def _offered(parts: tuple[Statement, ...]) -> list[Statement]:
+    """Imports, definitions, and what is made with their help."""
+    own: set[str] = set()
+    found: list[Statement] = []
+    for part in parts:
+        made = isinstance(part.node, ast.Assign) and bool(part.needs & own)
+        if part.defines or made:
+            found.append(part)
+        if made or isinstance(part.node, _DEFINITIONS):
+            own |= part.binds
+    return found
+
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _imports(part: Statement) -> bool:
+    return isinstance(part.node, ast.Import | ast.ImportFrom)
+
+
+def _quotes(sentence: str, part: Statement) -> bool:
+    return any(re.search(rf"`[^`]*\b{re.escape(name)}\b", sentence) for name in part.binds)
+
+
+def _changes(sentence: str, name: str) -> bool:
+    """Whether something is to be done to what is called so, and not to what stands beside it."""
+    quoted = rf"`[^`]*\b{re.escape(name)}\b[^`]*`"
+    within = r"(?i:in|inside|within|from|of|to)\b[^`]*"
+    patterns = (
+        rf"{_VERB}[^`]*{quoted}",
+        rf"{_VERB}.*\b{within}{quoted}",
+        rf"^\W*{within}{quoted}.*{_VERB}",
+        rf"{quoted}[^`]*?\b(?:should|must|needs?|has to|no longer)\b",
+    )
+    flat = " ".join(sentence.split())
+    return not _KEEPS.search(flat) and any(re.search(pattern, flat) for pattern in patterns)
+
+
+def _unreachable(taken: list[Statement], tree: ast.Module, known: frozenset[str]) -> bool:
+    """Whether it reads what the answer's program has inside of its functions only."""
+    inside = {
+        node.id
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    return bool(free_names(tuple(taken)) & (inside - known))
+
+
+def _in_front(tree: ast.Module, program: str, codes: list[str]) -> str:
+    """Below a docstring and what is imported from the future: these stay first."""
+    ends = [node.end_lineno or 0 for node in tree.body if _stays_first(node)]
+    lines, at = program.split("\n"), max(ends, default=0)
+    above = ["\n".join(lines[:at])] if at else []
+    return "\n\n".join([*above, *codes, "\n".join(lines[at:])])
+
+
+def _stays_first(node: ast.stmt) -> bool:
+    future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+    said = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return future or (said and node.lineno == 1)

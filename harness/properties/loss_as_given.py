@@ -1,0 +1,162 @@
+"""Where every batch is an update, the gradient is that of the loss that was asked for, and no multiple.
+
+Bug::
+
+    for x, y in train_loader:
+        optimizer.zero_grad()
+        loss = criterion(model(x), y) / 4      # left over from a loop that accumulates
+        loss.backward()
+        clip_grad_norm_(model.parameters(), max_norm=1.0)
+        optimizer.step()                       # a quarter of the gradient, a threshold of 4
+
+Signature: windows of one batch, below the threshold, all consume the same multiple of the true
+gradient, or one that goes with the size of the batch, and backward ran on that multiple of what the
+loss function had returned.
+
+Masked by: active clipping and Adam, which hide every factor. Lawful: a loss scale that is taken out
+again, a loss of one's own, a sum with a divisor of its own, terms that are added, a learning rate.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.domain.scenario import Expectations
+from harness.domain.trace import Trace
+from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.consumption import Reading, account
+from harness.properties.figures import count, number, show, spread
+from harness.properties.property import Property
+from harness.properties.thresholds import bounds_of
+
+ID = "loss-as-given"
+
+CLEAR = 0.05
+"""Distance of a factor from 1 at which nobody means rounding, or an epsilon."""
+
+SAME = 0.01
+"""Spread of what counts as one factor, half precision included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """What one update made of its loss, seen from two sides."""
+
+    reading: Reading
+    """The update."""
+    of_true: float
+    """Beside the gradient of the workload's loss."""
+    of_returned: float | None
+    """Beside what torch's loss function had returned; ``None`` if that is not known."""
+
+    @property
+    def samples(self) -> int:
+        """Size of its batch."""
+        return self.reading.window.own[0].real_samples
+
+
+def judge(trace: Trace, expectations: Expectations) -> Verdict:
+    """Updates of a single batch, beside the gradient of that batch."""
+    if expectations.accumulates or "as-computed" in expectations.objectives:
+        return inconclusive(ID, "Which factor the loss should have is not judged here.")
+    seen = account(trace, expectations)
+    bounds = bounds_of(expectations)
+    single = [r for r in seen.readings if len(r.window.own) == 1] if seen else []
+    small = [r for r in single if not (bounds and bounds.loud(r.true))]
+    exact = [r for r in small if r.state == "exact"]
+    if exact:
+        return as_given(exact)
+    factors = [found for r in small if (found := factor_in(r)) is not None]
+    rule = rule_of(factors)
+    if rule is None:
+        return inconclusive(
+            ID, "No update of a single batch below the threshold could be compared with its batch."
+        )
+    return multiple(factors, rule, hidden=bounds is None)
+
+
+def factor_in(reading: Reading) -> Factor | None:
+    """Of what backward computed, where that arrived; of what was consumed, where no clip can be why."""
+    computed = reading.update.match("as-computed")
+    if not reading.aligned or computed is None:
+        return None
+    root, weight = root_factor(reading), reading.window.own[0].weight
+    if computed.relative_error <= reading.window.tolerance:
+        return Factor(reading, reading.ratio, root)
+    if reading.state == "grown" and weight is not None:  # clipped afterwards, and still too large
+        return Factor(reading, weight, root)
+    if reading.update.loss_scale > 1.0 or reading.state != "shrunk":
+        return None  # what a scaler left in is no question of the loss
+    return Factor(reading, reading.ratio, None if root is None else root * computed.ratio)
+
+
+def root_factor(reading: Reading) -> float | None:
+    """What the one loss of this update was multiplied by before backward."""
+    rank = next(r for r in reading.window.probe.ranks if r.rank == reading.window.rank)
+    called = [b.factor for b in rank.backwards if b.after_update == reading.update.index]
+    return called[0] if len(called) == 1 and called[0] is not None and called[0] > 0 else None
+
+
+def rule_of(factors: Sequence[Factor]) -> int | None:
+    """The power of the batch's size that all factors follow: 0 for a constant; ``None`` for no rule."""
+    true = [f.reading.true for f in factors]
+    if len(factors) < 2 or spread(true) <= SAME:
+        return None
+    for power in (0, -1, 1):
+        base = [f.of_true / f.samples**power for f in factors]
+        if spread(base) <= SAME and clearly_off([f.of_true for f in factors], power):
+            return power
+    return None
+
+
+def clearly_off(found: Sequence[float], power: int) -> bool:
+    """Whether no convention explains these factors: half a squared error, or a sum over samples that
+    is divided by a usual size instead of each batch's own.
+    """
+    if power == 0:
+        return all(abs(f - usual) > CLEAR for f in found for usual in (1.0, 0.5))
+    return min(found) > 2.0 or max(found) < 0.5
+
+
+def multiple(factors: Sequence[Factor], power: int, *, hidden: bool) -> Verdict:
+    """A fail where the program's own loss function says so too."""
+    first = factors[0].reading
+    figures = (
+        number("factor", factors[0].of_true, first.where),
+        number("norm of the consumed gradient", first.consumed, first.where),
+    )
+    off = f"Updates consume {show(factors[0].of_true)} times the gradient of the loss"
+    returned = [f for f in factors if f.of_returned is not None]
+    by_root = [(f.of_returned or 0.0) / f.samples**power for f in returned]
+    plain = any(abs((f.of_returned or 0.0) - 1.0) <= CLEAR for f in returned)
+    if not by_root or spread(by_root) > SAME or plain:
+        return inconclusive(ID, f"{off}, but the program brings a loss of its own.", *figures)
+    if hidden and all("Adam" in f.reading.update.optimizer for f in factors):
+        return inconclusive(ID, f"{off}, which Adam hides.", *figures)
+    size = {0: "", -1: " (divided by the size of the batch)", 1: " (times the size of the batch)"}
+    return failed(
+        ID,
+        f"In {first.where} the loss, or its gradient, was multiplied by "
+        f"{show(factors[0].of_true)}{size[power]}, and so in {count(len(factors), 'update')}: norm "
+        f"{show(first.consumed)} instead of {show(first.true)}, although each batch is an update of "
+        "its own. The loss is a mean already: leave the factor out.",
+        *figures,
+    )
+
+
+def as_given(exact: list[Reading]) -> Verdict:
+    """The pass."""
+    return passed(
+        ID,
+        f"{count(len(exact), 'update')} of a single batch below the threshold consumed the gradient "
+        f"of its loss (largest relative error {show(max(r.match.relative_error for r in exact))}).",
+        number("updates", len(exact)),
+    )
+
+
+PROPERTY = Property(
+    id=ID,
+    story=str(__doc__),
+    judge=judge,
+    explains=("training-unchanged", "still-learns", "clip-inactive-when-small"),
+    needs="two updates of a single batch below the clipping threshold",
+)

@@ -1,0 +1,91 @@
+"""Losses of classes where the workload's targets are numbers: its own loss takes their place.
+
+A program that brings ``CrossEntropyLoss`` was written for other data. On numbers that loss is none to
+train on, and its gradient says nothing about how the loop adds up what it is given.
+"""
+
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from harness.sandbox.binding import rewrite
+from harness.sandbox.binding.graph import Call
+from harness.sandbox.binding.resolver import Resolver
+from harness.sandbox.binding.values import Values
+
+MADE, CALLED, SAME = "__loss_of_classes__", "__cross_entropy__", "__same__"
+OF_CLASSES = {
+    "torch.nn.CrossEntropyLoss": MADE, "torch.nn.functional.cross_entropy": CALLED,
+    "torch.nn.modules.loss.CrossEntropyLoss": MADE,
+}  # fmt: skip
+NOTE = "cross-entropy: the targets here are numbers, so the workload's own loss is used"
+
+
+class WorkloadLoss(nn.Module):
+    """The workload's loss with torch's three reductions."""
+
+    def __init__(self, values: Values, reduction: str = "mean") -> None:
+        """``reduction``: ``mean``, ``sum`` or ``none``."""
+        super().__init__()
+        self._values = values
+        self._reduction = reduction
+
+    def forward(self, output: Tensor, target: Tensor, *_: Any, **__: Any) -> Tensor:
+        """(n, ...), (n, ...) -> (), or (n,) without reduction."""
+        target = target.reshape(output.shape) if target.numel() == output.numel() else target
+        if self._reduction == "mean":
+            return self._values.criterion(output, target)
+        losses = self._values.criterion_of_each(output, target)
+        return losses.sum() if self._reduction == "sum" else losses
+
+
+def take_place(
+    calls: Iterable[tuple[str, Call]],
+    resolver: Resolver,
+    changes: rewrite.Changes,
+    module: ModuleType,
+) -> None:
+    """Put the workload's loss where the program uses one of classes on numbers."""
+    found = _of_classes(calls, resolver.values)
+    if found:
+        changes.renamed |= found
+        changes.compares = SAME
+        vars(module).update(_named(resolver.values))
+        resolver.notes.append(NOTE)
+
+
+def _of_classes(calls: Iterable[tuple[str, Call]], values: Values) -> dict[int, str]:
+    """Calls to rename, by identity; none where the workload's targets are classes."""
+    numbers = values.batches[0].target.is_floating_point()
+    if not numbers or values.parts or values.workload.extra_names():
+        return {}
+    return {
+        id(call.where): OF_CLASSES[path]
+        for path, call in calls
+        if path in OF_CLASSES and call.where is not None and not call.inner
+    }
+
+
+def _named(values: Values) -> dict[str, Any]:
+    """What the renamed calls call."""
+
+    def made(*_: Any, reduction: str = "mean", **__: Any) -> nn.Module:
+        return WorkloadLoss(values, reduction)
+
+    def called(output: Any = None, target: Any = None, *_: Any, **keywords: Any) -> Tensor:
+        output = keywords.get("input", output)
+        loss = WorkloadLoss(values, keywords.get("reduction", "mean"))
+        return loss.forward(output, keywords.get("target", target))
+
+    return {MADE: made, CALLED: called, SAME: _same}
+
+
+def _same(one: Any, other: Any) -> Any:
+    """``one == other``; predicted classes equal no number of any other shape."""
+    tensors = isinstance(one, Tensor) and isinstance(other, Tensor)
+    if tensors and one.shape != other.shape:
+        return torch.zeros(one.shape, dtype=torch.bool)
+    return one == other

@@ -1,0 +1,82 @@
+"""Memory pages that every run writes to, made a fork's own before its job is there.
+
+A fork shares its memory with the zygote until it writes to it. Each first write to a page is a fault
+and a copy, and a small run writes to some two thousand pages: a third of its time. A fork that waits
+for its job can have them copied beforehand. Without the kernel's help nothing is gained or lost.
+"""
+
+import contextlib
+import ctypes
+import gc
+import mmap
+import os
+from array import array
+from collections.abc import Callable, Iterator
+
+Pages = tuple[tuple[int, int], ...]
+"""Stretches of memory: first byte, number of bytes."""
+
+_POPULATE_WRITE = 23  # MADV_POPULATE_WRITE, Linux 5.14
+_PRESENT, _EXCLUSIVE = 1 << 63, 1 << 56  # of /proc/PID/pagemap
+_ENTRY = 8
+
+
+def learn(rehearse: Callable[[], None]) -> Pages:
+    """The pages that a fork has written to once it has done ``rehearse``; none where nobody can tell."""
+    gc.collect()
+    gc.freeze()  # or the fork's first collection writes to every object there is
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        _rehearse(rehearse, reading, writing)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        found = array("Q", pipe.read())
+    os.waitpid(pid, 0)
+    return tuple(zip(found[::2], found[1::2], strict=True))
+
+
+def own(pages: Pages) -> None:
+    """Copy these pages now, as far as they are there."""
+    libc = ctypes.CDLL(None)
+    for start, size in pages:
+        libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), _POPULATE_WRITE)
+
+
+def _rehearse(rehearse: Callable[[], None], reading: int, writing: int) -> None:
+    """In the fork. It never returns."""
+    try:
+        os.close(reading)
+        rehearse()
+        with contextlib.suppress(OSError), open(writing, "wb") as pipe:
+            pipe.write(array("Q", (n for stretch in _written() for n in stretch)))
+    finally:
+        os._exit(0)
+
+
+def _written() -> Iterator[tuple[int, int]]:
+    """Stretches of private memory that this process shares with nobody."""
+    page = mmap.PAGESIZE
+    with open("/proc/self/pagemap", "rb", buffering=0) as map_:
+        for first, last in _writable():
+            map_.seek(first // page * _ENTRY)
+            entries = array("Q", map_.read((last - first) // page * _ENTRY))
+            start: int | None = None
+            for place, entry in enumerate((*entries, 0)):
+                mine = bool(entry & _PRESENT and entry & _EXCLUSIVE)
+                if mine and start is None:
+                    start = place
+                elif not mine and start is not None:
+                    yield first + start * page, (place - start) * page
+                    start = None
+
+
+def _writable() -> Iterator[tuple[int, int]]:
+    """First and last address of every private mapping that can be written to."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        lines = maps.read().splitlines()
+    for line in lines:
+        addresses, mode = line.split()[:2]
+        if mode.startswith("rw") and mode.endswith("p"):
+            first, last = (int(address, 16) for address in addresses.split("-"))
+            yield first, last

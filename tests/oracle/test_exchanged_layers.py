@@ -1,0 +1,56 @@
+"""A program that exchanges or adds layers of the model that it was given is judged by what it recorded."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from harness.sandbox.executor import JailedExecutor
+from tests.quality.judging import SCENARIOS, Court, open_court
+
+EACH = """import torch
+
+for name, child in list(model.named_children()):
+    if isinstance(child, (torch.nn.ReLU, torch.nn.Tanh)):
+        setattr(model, name, {})
+"""
+ANEW = "optimizer = torch.optim.SGD(model.parameters(), lr=0.05)\n"
+
+CHANGES = {
+    "other activations": EACH.format("torch.nn.GELU()"),
+    "dropout": EACH.format("torch.nn.Sequential(child, torch.nn.Dropout(0.2))"),
+    "normalisation": "import torch\n\nmodel.insert(0, torch.nn.LayerNorm(16))\n" + ANEW,
+    "a layer of the same sizes": (
+        "import torch\n\nfirst = model[0]\n"
+        "model[0] = torch.nn.Linear(first.in_features, first.out_features)\n" + ANEW
+    ),
+    "hardly another output": "import torch\n\nmodel.append(torch.nn.Tanh())\n",
+}
+LOOPS = ("clip-before-backward", "accumulation-loss-not-divided")
+
+
+@pytest.fixture(scope="module")
+def court() -> Iterator[Court]:
+    with JailedExecutor(parallel=2) as executor:
+        yield open_court(executor)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("scenario", LOOPS)
+def test_a_loop_is_right_or_wrong_whatever_layers_the_program_exchanged(
+    court: Court, scenario: str, change: str
+) -> None:
+    right, wrong = SCENARIOS[scenario].reference, SCENARIOS[scenario].buggy
+
+    found = [court.judged(SCENARIOS[scenario], CHANGES[change] + loop) for loop in (right, wrong)]
+
+    assert [one.code for one in found] == ["right", "wrong"], found[0].story()
+    assert set(SCENARIOS[scenario].buggy_fails) <= found[1].failed
+
+
+def test_an_optimizer_that_holds_the_layer_that_was_there_before_is_found(court: Court) -> None:
+    scenario = SCENARIOS["clip-before-backward"]
+    kept = CHANGES["a layer of the same sizes"].removesuffix(ANEW)
+
+    found = court.judged(scenario, kept + scenario.reference)
+
+    assert "every-parameter-learns" in found.failed

@@ -1,0 +1,106 @@
+from tests.fakes.traces import (
+    backward,
+    match,
+    micro_batch,
+    norms,
+    probe,
+    rank,
+    trace,
+    update,
+)
+from tests.properties.verdicts import on
+
+ID = "loss-as-given"
+SIZES = (6, 4, 8, 6)
+
+
+def step(index, true, *, factor, after=1.0, consumed=None, **fields):
+    """An update of one batch: backward computed ``factor`` times its gradient, then came ``after``."""
+    got = true * factor * after if consumed is None else consumed
+    found = [match("as-computed", true=true * factor, consumed=got)]
+    found += [match("sample-mean", true=true, consumed=got)]
+    alone = micro_batch(index, weight=factor, real_samples=SIZES[index % 4])
+    return update(
+        index,
+        coefficients=(1.0,),
+        matches=found,
+        consumed_norm=got,
+        micro_batches=(alone,),
+        **fields,
+    )
+
+
+def seen(factor, *, root=None, low=0.1, name="quiet", **fields):
+    """Four updates whose loss was multiplied; ``root``: by what torch's loss function says."""
+    of = factor if callable(factor) else lambda size: factor
+    steps = [step(i, n, factor=of(SIZES[i]), **fields) for i, n in enumerate(norms(low))]
+    told = of if root is None else (lambda size: root)
+    backwards = [
+        backward(0.5, after=i).model_copy(update={"factor": told(SIZES[i])}) for i in range(4)
+    ]
+    return trace(probe(name, ranks=[rank(steps, backwards=tuple(backwards))]))
+
+
+def judged(found, **expectations):
+    return on(ID, found, accumulates=False, objectives=("sample-mean",), **expectations)
+
+
+def test_a_quarter_of_the_loss_in_every_update_fails():
+    """No clip and no scaler is why."""
+    verdict = judged(seen(0.25))
+    assert verdict.outcome == "fail"
+    assert "multiplied by 0.25, and so in 4 updates" in verdict.sentence
+
+
+def test_gradients_multiplied_on_the_way_to_the_step_fail():
+    """The loss is the loss, and the optimizer gets a quarter."""
+    assert judged(seen(1.0, after=0.25)).outcome == "fail"
+
+
+def test_a_factor_so_large_that_quiet_gradients_are_clipped_fails():
+    """A clip makes nothing larger."""
+    assert judged(seen(20.0, consumed=1.0)).outcome == "fail"
+
+
+def test_a_mean_divided_by_the_size_of_its_batch_fails():
+    """The factor differs from batch to batch and follows a rule."""
+    verdict = judged(seen(lambda size: 1 / size))
+    assert verdict.outcome == "fail"
+    assert "divided by the size of the batch" in verdict.sentence
+
+
+def test_the_loss_as_it_is_passes():
+    """And so does a loss scale that is taken out again."""
+    assert judged(seen(1.0)).outcome == "pass"
+    assert judged(seen(1024.0, after=1 / 1024)).outcome == "pass"
+
+
+def test_a_loss_of_the_programs_own_is_not_judged():
+    """Its mean is in other units, or nobody knows what it was."""
+    assert judged(seen(0.25, root=1.0)).outcome == "inconclusive"
+    found = seen(0.25)
+    unknown = tuple(
+        b.model_copy(update={"factor": None}) for b in found.probes[0].ranks[0].backwards
+    )
+    alone = found.probes[0].ranks[0].model_copy(update={"backwards": unknown})
+    silent = trace(found.probes[0].model_copy(update={"ranks": (alone,)}))
+    assert judged(silent).outcome == "inconclusive"
+
+
+def test_half_a_squared_error_is_a_convention():
+    """And so is a sum over samples that is divided by a usual size."""
+    assert judged(seen(0.5)).outcome == "inconclusive"
+    assert judged(seen(lambda size: size / 7)).outcome == "inconclusive"
+
+
+def test_what_a_clip_or_adam_hides_is_not_judged():
+    """A common norm is clipping."""
+    assert judged(seen(0.25, low=10.0, consumed=1.0)).outcome == "inconclusive"
+    assert judged(seen(0.25, optimizer="AdamW"), max_norm=None).outcome == "inconclusive"
+    assert judged(seen(0.25, optimizer="AdamW")).outcome == "fail"
+
+
+def test_where_updates_gather_batches_another_property_speaks():
+    """There a quarter is right."""
+    found = on(ID, seen(0.25), accumulates=True, objectives=("sample-mean",))
+    assert found.outcome == "inconclusive"
