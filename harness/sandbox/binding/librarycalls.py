@@ -60,9 +60,14 @@ class LibraryCalls(Reading):
             self._optim(call, schedules="lr_scheduler" in path)
         elif last in library.LOSSES:
             self.losses(call)
-        elif path.startswith("heapq.heap") and call.args:
+        elif call.args:
+            self._standard(path, call)
+
+    def _standard(self, path: str, call: Call) -> None:
+        """What of Python's own library hands values on."""
+        if path.startswith("heapq.heap"):
             self._heap(call)
-        elif path == "functools.partial" and call.args and not call.args[0].library:
+        elif path == "functools.partial" and not call.args[0].library:
             call.result.targets.add(Partial(call))
 
     def _heap(self, call: Call) -> None:
