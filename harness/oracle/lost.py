@@ -9,7 +9,12 @@ from harness.oracle.facts import RankRun
 from harness.oracle.replay import Replay
 
 WIPED = 0.02
-"""A coefficient below it means that the micro-batch was wiped."""
+"""Share of the largest coefficient below which a micro-batch was wiped, at most: divided again after
+each backward, a first one of four has 1/64.
+"""
+
+CONDITION = 100.0
+"""How much the separation into micro-batches may enlarge rounding: above that a share is one."""
 
 
 def lost_batches(
@@ -72,9 +77,10 @@ def _consumed_forwards(rank: int, updates: tuple[Update, ...]) -> set[int]:
         if update.consumed_norm == 0.0 and not update.matches and not update.skipped:
             continue  # cleared between backward and step
         largest = max((abs(m.coefficient or 0.0) for m in update.micro_batches), default=0.0)
+        share = min(WIPED, CONDITION * update.tolerance)
         for m in update.micro_batches:
             known = m.coefficient is not None
-            wiped = known and abs(m.coefficient or 0.0) < WIPED * largest
+            wiped = known and abs(m.coefficient or 0.0) < share * largest
             if m.rank == rank and not wiped and (known or m.in_window):
                 used.add(m.forward)
     return used

@@ -7,7 +7,7 @@ Bug::
     loss.backward()                    # the new head has gradients
     optimizer.step()                   # and the optimizer still holds the old one
 
-Signature: a parameter with a true gradient has none when the optimizer steps, in every window; or
+Signature: a parameter with a true gradient has none, or 0, when the optimizer steps, in every window; or
 its value is the same, bit for bit, at the end; or backward runs over a whole pass and no update
 follows.
 
@@ -85,6 +85,9 @@ def never_fed(probe: ProbeTrace) -> Verdict | None:
     windows = full_of(probe)
     due, got = fed(windows)
     missing = sorted(due - got)
+    zeroed = sorted(set(missing) & zero_throughout(windows))
+    if zeroed:
+        return made_zero(probe, zeroed, len(windows))
     if missing:
         return failed(
             ID,
@@ -104,6 +107,29 @@ def never_fed(probe: ProbeTrace) -> Verdict | None:
             number("updates without a gradient", len(empty), probe.probe),
         )
     return None
+
+
+def zero_throughout(windows: tuple[Window, ...]) -> set[str]:
+    """Parameters that the optimizer had a gradient for, exactly 0 each time."""
+    sizes: dict[str, set[float | None]] = {}
+    for window in windows:
+        for match in window.update.matches:
+            for p in match.parameters:
+                sizes.setdefault(p.name, set()).add(p.consumed_norm)
+    return {name for name, seen in sizes.items() if seen == {0.0}}
+
+
+def made_zero(probe: ProbeTrace, names: list[str], windows: int) -> Verdict:
+    """The fail for gradients that something takes away from some parameters alone."""
+    return failed(
+        ID,
+        f"In {probe.probe} the gradient of {', '.join(names[:4])} was exactly 0 at each of "
+        f"{count(windows, 'step')}, and the true one is not: something after backward takes it away, "
+        "as a clip does whose limit is a share of the parameter's own norm where that is 0 (give the "
+        "limit a floor).",
+        number("parameters with a gradient of 0", len(names), probe.probe),
+        number("updates", windows, probe.probe),
+    )
 
 
 def never_moved(probe: ProbeTrace) -> Verdict | None:
@@ -127,8 +153,9 @@ def never_moved(probe: ProbeTrace) -> Verdict | None:
     return failed(
         ID,
         f"In {probe.probe} {', '.join(stuck[:4])} did not move in "
-        f"{count(len(of_probe(probe)), 'update')}: the optimizer does not hold what the model "
-        "uses. Build it after the model is complete and in place.",
+        f"{count(len(of_probe(probe)), 'update')}: either the optimizer does not hold what the model "
+        "uses (build it after the model is complete and in place), or backward does not reach them "
+        "(detached, or checkpointed from an input that asks for no gradient).",
         number("parameters that did not move", len(stuck), probe.probe),
         number("parameters", len(learning.moved), probe.probe),
     )

@@ -11,7 +11,8 @@ Bug::
 
 Signature: the measurement raises in backward; timed parts with and without clipping do not hold
 the same numbers of forwards, backwards and steps; the timed clip was given no gradient, or acts in
-some of the timed steps only; or the first timed part is the first thing that runs.
+some of the timed steps only; one timed part loads its data after the other had it at hand; or the
+first timed part is the first thing that runs.
 
 Masked by: a ratio that looks plausible.
 """
@@ -158,7 +159,7 @@ def alike(
         timed = [i for i in places if warm(probe, i)]
         kinds = {each_time(probe.segments[i]) for i in timed if not partly(probe.segments[i])}
         if len(kinds) == 2 and not alike_fed(probe, timed):
-            return fed_differently(probe)
+            return fed_differently(probe, timed)
         if len(kinds) == 2:
             return passed(
                 ID,
@@ -177,13 +178,20 @@ def alike_fed(probe: ProbeTrace, timed: Sequence[int]) -> bool:
     return any({(True, loads), (False, loads)} <= kinds for loads in (True, False))
 
 
-def fed_differently(probe: ProbeTrace) -> Verdict:
-    """No verdict: one part also pays for loading. Who repeats a loader from memory does so as well."""
-    return inconclusive(
-        ID,
+def fed_differently(probe: ProbeTrace, timed: Sequence[int]) -> Verdict:
+    """A fail where parts load their data after others had it: no verdict the other way round, since
+    who repeats a loader from memory loads once, and first.
+    """
+    parts = [probe.segments[i] for i in timed if not partly(probe.segments[i])]
+    loads = [2 * s.batches >= s.forwards for s in parts]
+    text = (
         f"In {probe.probe} one of the timed parts also takes its batches from the loader and the "
-        "other does not: the difference is not the clip's alone. Take them from a list in both.",
+        "other does not: the difference is not the clip's alone. Take them from a list in both."
     )
+    if loads != sorted(loads, reverse=True):
+        most = max(s.batches for s in parts)
+        return failed(ID, text, number("batches loaded in a part", most, probe.probe))
+    return inconclusive(ID, text)
 
 
 def each_time(segment: SegmentSeen) -> bool:

@@ -21,6 +21,14 @@ def test_a_parameter_without_a_gradient_fails_by_name():
     assert "head.weight" in verdict.sentence
 
 
+def test_a_gradient_that_is_taken_away_before_each_step_fails_as_that():
+    """The optimizer holds the parameter: a clip relative to a weight of 0 left nothing."""
+    verdict = on(ID, trace(probe("plain", with_head(0.0))))
+    assert verdict.outcome == "fail"
+    assert "head.weight was exactly 0 at each of 1 step" in verdict.sentence
+    assert "Build the optimizer" not in verdict.sentence
+
+
 def test_a_parameter_that_stays_the_same_fails():
     """The optimizer holds another tensor."""
     stuck = learning(moved={"net.0.weight": 0.1, "net.2.weight": 0.0})

@@ -100,3 +100,11 @@ def test_a_loader_in_one_part_only_is_no_comparison():
     loading = segment(20, 20, 20, 20, batches=20)
     assert on(ID, timed(loading, WITHOUT)).outcome == "inconclusive"
     assert on(ID, timed(loading, segment(20, 20, 0, 20, batches=20))).outcome == "pass"
+
+
+def test_a_part_that_loads_what_another_had_at_hand_before_fails():
+    """Nothing that was kept in memory has to be loaded later."""
+    bare, clipped = segment(20, 20, 0, 20), segment(20, 20, 20, 20, batches=20)
+    verdict = on(ID, timed(bare, clipped))
+    assert verdict.outcome == "fail"
+    assert "takes its batches from the loader" in verdict.sentence

@@ -40,6 +40,20 @@ def test_a_free_target_belongs_to_the_batch_in_hand(run):
     assert ran.result == "(True, 14)"
 
 
+def test_a_free_target_that_enters_a_quotient_is_no_loss(run):
+    """A loss of one's own divides by predictions; the loop over the batches is the program's."""
+    ran = run(
+        "def ratio(output, known):\n    safe = output.exp()\n"
+        "    return torch.where(safe > 0, known / safe, torch.ones_like(safe)).mean()\n"
+        "seen = []\nfor step, batch in enumerate(train_loader):\n    optimizer.zero_grad()\n"
+        "    loss = ratio(model(batch), target)\n    loss.backward()\n    optimizer.step()\n"
+        "    seen.append(target.min().item())\n"
+        "result = len(set(seen))\n"
+    )
+
+    assert (ran.steps, ran.result) == (14, "14")
+
+
 def test_a_constructor_gives_the_model_once_and_fresh_ones_after(run):
     """Two experiments do not share weights, and start from the same."""
     ran = run(
