@@ -14,6 +14,7 @@ import yaml
 from tests.extraction.situation import ROOT
 
 HELD_OUT = ROOT / "tests/material/held-out"
+SETS = [HELD_OUT / name for name in ("first", "second", "third", "fourth")]
 FRESH = ROOT / "tests/material/labelled/fresh"
 
 NOT_TOLD = {
@@ -23,6 +24,7 @@ NOT_TOLD = {
     "second/ddp-module-bypassed--r01.md": "its own model and data",
     "second/amp-clip-without-unscale--r01.py": "a class and a loop of two lines that fits in no place",
     "second/small-gradients-still-learning--w02.py": "prints words and no number",
+    "third/clipping-overhead--a76.md": "both timed parts clip: nothing is timed beside a clip",
     "fresh/f20.md": "clips every tenth of the timed steps, and times nothing else",
     "fresh/g01.md": "two blocks of which one draws conclusions from the other's output",
 }
@@ -37,21 +39,23 @@ def labels(folder: Path) -> dict[Path, dict]:
     return {folder / name: label for name, label in found.items()}
 
 
-LABELS = labels(HELD_OUT / "first") | labels(HELD_OUT / "second") | labels(FRESH)
-
-
 def short(path: Path) -> str:
     return f"{path.parent.name}/{path.name}"
 
 
-@pytest.mark.parametrize("folder", [HELD_OUT / "first", HELD_OUT / "second", FRESH])
+each_set = pytest.mark.parametrize("folder", [*SETS, FRESH], ids=lambda folder: folder.name)
+
+
+@each_set
 def test_every_answer_has_a_label_and_every_label_an_answer(folder):
     assert {p for p in folder.iterdir() if p.name != "labels.yaml"} == set(labels(folder))
 
 
 @pytest.mark.slow
-def test_what_was_held_out_is_judged_as_its_readers_judged_it():
-    mapped = {str(path): label["scenario"] for path, label in LABELS.items()}
+@each_set
+def test_what_was_held_out_is_judged_as_its_readers_judged_it(folder):
+    known = labels(folder)
+    mapped = {str(path): label["scenario"] for path, label in known.items()}
     command = [sys.executable, "-m", "harness", "grade", *mapped, "--map", "/dev/stdin"]
     done = subprocess.run(
         [*command, "--judge", "none", "--json"],
@@ -59,16 +63,14 @@ def test_what_was_held_out_is_judged_as_its_readers_judged_it():
     )  # fmt: skip
     found = {Path(line["file"]): line["code"] for line in map(json.loads, done.stdout.splitlines())}
 
-    assert found.keys() == LABELS.keys(), done.stderr
+    assert found.keys() == known.keys(), done.stderr
     off = {
         short(path): (label["code"], found[path])
-        for path, label in LABELS.items()
+        for path, label in known.items()
         if label["code"] != found[path] and short(path) not in NOT_TOLD | ONLY_ADVICE
     }
     assert off == {}
     turned = {
-        s
-        for p in LABELS
-        if (s := short(p)) in NOT_TOLD and found[p] not in ("none", "inconclusive")
+        s for p in known if (s := short(p)) in NOT_TOLD and found[p] not in ("none", "inconclusive")
     }
     assert turned == set()

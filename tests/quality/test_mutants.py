@@ -1,12 +1,19 @@
 """Operators make right loops wrong, in the way they say, and in no other."""
 
+import libcst as cst
 import pytest
 
+from harness.domain.grade import Grade
+from harness.domain.instruments import Instruments
 from harness.properties import PROPERTIES
 from harness.quality.mutants import derive
+from harness.quality.operator import CLIPS, LOUD
 from harness.quality.operators import OPERATORS
-from harness.quality.program import Program
+from harness.quality.program import Changes, Program
 from harness.quality.sources import Source
+from harness.quality.trial import try_program
+from tests.fakes.executor import FakeExecutor
+from tests.fakes.oracle import FakeMeter
 from tests.quality.judging import SCENARIOS
 
 BY_ID = {operator.id: operator for operator in OPERATORS}
@@ -35,6 +42,30 @@ def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
         [line.strip() for line in old if line not in new],
         [line.strip() for line in new if line not in old],
     )
+
+
+class WalkingEverywhere(cst.CSTTransformer):
+    """The plain way to change nodes: every node of the tree is visited."""
+
+    def __init__(self, changes: Changes) -> None:
+        super().__init__()
+        self._changes = changes
+
+    def on_leave(self, original_node, updated_node):
+        change = self._changes.get(original_node)
+        return change(updated_node) if change is not None else updated_node
+
+
+def probes_tried(first: tuple[str, ...], stops_at: str = "") -> list[str]:
+    """The names of the probes that a program runs in, in their order."""
+    tried: list[str] = []
+    tools = Instruments(FakeExecutor(lambda *given: tried.append(given[-1].name)), FakeMeter())
+
+    def enough(_: Grade) -> bool:
+        return tried[-1] == stops_at
+
+    try_program(SCENARIOS["all-three-techniques"], LOOP, tools, enough, first)
+    return tried
 
 
 def test_there_are_at_least_thirty_operators_with_names_of_their_own():
@@ -126,3 +157,45 @@ def test_the_bank_has_a_place_for_every_operator():
         program = Program(scenario.reference)
         missing -= {o.id for o in fitting if any(True for _ in o.derive(program))}
     assert not missing
+
+
+@pytest.mark.parametrize(
+    "scenario", ["all-three-techniques", "gan-two-optimizers", "everything-under-ddp"]
+)
+def test_a_mutant_is_the_same_text_whether_all_of_the_program_is_walked_or_not(scenario):
+    """Only what is around a change is: most of the time of deriving went into the rest."""
+    program = Program(SCENARIOS[scenario].reference)
+    derived = [
+        changes
+        for operator in OPERATORS
+        if operator.applies_to(SCENARIOS[scenario])
+        for changes in operator.derive(program)
+    ]
+    assert derived
+    for changes in derived:
+        assert program.changed(changes) == program.module.visit(WalkingEverywhere(changes)).code
+
+
+def test_a_fault_of_clipping_shows_in_probes_with_large_gradients_and_no_other_fault_asks_for_them():
+    asking = {operator.id for operator in OPERATORS if operator.shows_in == LOUD}
+    assert asking == {o.id for o in OPERATORS if CLIPS & set(o.named_by)}
+    assert "clip-dropped" in asking
+    assert "zero-grad-dropped" not in asking
+
+
+def test_the_probes_with_large_gradients_are_called_so_in_the_bank():
+    """Another name would cost time and nothing else, so nobody would see it."""
+    names = {probe.name for scenario in SCENARIOS.values() for probe in scenario.probes}
+    assert names.issuperset(LOUD)
+
+
+def test_probes_that_are_named_come_first_and_the_others_keep_their_order():
+    usual = probes_tried(())
+    last = usual[-1]
+    assert usual == [probe.name for probe in SCENARIOS["all-three-techniques"].probes]
+    assert probes_tried((last, "unheard-of")) == [last, *usual[:-1]]
+
+
+def test_a_program_that_fails_in_a_probe_that_is_named_runs_in_no_other():
+    last = probes_tried(())[-1]
+    assert probes_tried((last,), stops_at=last) == [last]
