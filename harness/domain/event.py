@@ -108,6 +108,8 @@ class Backward(Record):
     """Message of the exception, if it raised."""
     create_graph: bool = False
     """Whether its own result can be differentiated again, as a gradient penalty needs it."""
+    seed: float | None = None
+    """The gradient that it was given for its one scalar root: ``loss.backward(torch.tensor(0.25))``."""
     returned: tuple[float, ...] = ()
     """Means that torch's loss functions had returned since the call before: what the roots were made
     of.
@@ -197,6 +199,8 @@ class SchedulerStep(Record):
     """Learning rates of its optimizer before it; none where it was told which step it is."""
     planned: int | None = None
     """How many steps the schedule was made for, where it says so (``T_max``, ``total_steps``)."""
+    reaches: bool = True
+    """Whether the rates that it moved are those of an optimizer that had stepped by then."""
 
 
 class Collective(Record):

@@ -81,6 +81,8 @@ class MicroBatch(Record):
     """Element type of autocast in its forward."""
     backwards: int = 1
     """How often gradient flowed back into it: 2 where backward ran over one graph twice."""
+    after_batch: tuple[int, int] | None = None
+    """Pass and place of the batch that the bound loader had last handed out at its forward."""
     on_padding: float = 0.0
     """Part of its output-gradient, relative to it, that lies on samples which carry no weight."""
 
@@ -166,6 +168,8 @@ class Update(Record):
     """Whether the program had read a clock before it and read one again after it."""
     scheduler_steps: int
     """Scheduler steps between this update and the next (or the end)."""
+    scheduled_elsewhere: int = 0
+    """Those of them that moved the rates of an optimizer which had not stepped by then."""
     scheduled_for: int | None = None
     """How many steps the schedule that stepped was made for, where it says so."""
     scheduled_early: int = 0
@@ -181,8 +185,8 @@ class Update(Record):
     ``None`` where it cannot be told.
     """
     clip_calls: tuple[str, ...]
-    """Clipping functions called in its window, with how many gradients and what they returned; they
-    explain, values decide.
+    """Clipping functions called in its window, with how many gradients, the threshold and what they
+    returned; they explain, values decide.
     """
     story: tuple[str, ...] = ()
     """What happened since the update before, in order, one line an event; for people alone."""

@@ -20,8 +20,15 @@ _STAYS = re.compile(
     r"\b(?:don'?t|do not|never|no need|needn'?t|without|not) (?:to )?(?:mov|remov|delet|drop)",
     re.IGNORECASE,
 )
+_WHAT = r"(?:(?:the|an?|each|every|all|your|both)\s+)*(?:`[^`]*`|[\w.]+(?:\(\))?)"
+_PLACE = re.compile(
+    r"\b(?:below|under|underneath|beneath|behind|after|following|above|before|ahead of|in front of"
+    rf"|next to|beside|per|until|between\s+{_WHAT}\s+and)\s+{_WHAT}",
+    re.IGNORECASE,
+)
+"""Calls that only say where another one is or goes: "the call below `loss.backward()`"."""
 _NAMES = {
-    "backward": r"backward", "step": r"\bstep\b", "zero_grad": r"zero_grad|zeroing|clearing",
+    "backward": r"backward", "step": r"\bstep\b", "zero_grad": r"zero_grad|zeroing|\bclear(?:s|ing)?\b",
     "clip": r"clip", "unscale_": r"unscal", "update": r"\bupdate\(", "scheduler": r"schedul",
     "all_reduce": r"all_?reduce",
 }  # fmt: skip
@@ -33,8 +40,11 @@ def moved(answer: str) -> frozenset[str]:
     for sentence in _SENTENCE.split(_FENCED.sub("\n\n", answer)):
         if not _MOVES.search(sentence) or _STAYS.search(sentence):
             continue
-        named = {a for a, name in _NAMES.items() if re.search(name, sentence, re.IGNORECASE)}
-        if not named and _POINTS.search(sentence):
+        if not _named(_PLACE.sub(" ", sentence)) and _POINTS.search(sentence):
             return UPDATE
-        found |= named
+        found |= _named(sentence)
     return frozenset(found)
+
+
+def _named(sentence: str) -> set[str]:
+    return {a for a, name in _NAMES.items() if re.search(name, sentence, re.IGNORECASE)}

@@ -28,11 +28,15 @@ class Passed:
     """Element type of autocast."""
     position: int
     """Index of its event."""
-    in_pass: int | None
-    """Which pass over the bound loader it belongs to; ``None`` when nothing was handed out before.
-    """
+    batch: tuple[int, int] | None
+    """Pass and place of the batch that the bound loader had last handed out; ``None`` before any."""
     attached: bool = False
     """Whether gradient could flow on into what made its input."""
+
+    @property
+    def in_pass(self) -> int | None:
+        """Which pass over the bound loader it belongs to; ``None`` before any."""
+        return self.batch[0] if self.batch else None
 
 
 @dataclass(slots=True)
@@ -88,6 +92,8 @@ class Consumed:
     """Floating elements reduced over ranks since the update before."""
     scheduler_steps: int = 0
     """Scheduler steps after it and before the next."""
+    scheduled_elsewhere: int = 0
+    """Those of them that moved the rates of an optimizer which had not stepped by then."""
     scheduled_for: int | None = None
     """How many steps the schedule was made for, where the last of them says so."""
     scheduled_early: int = 0

@@ -126,7 +126,8 @@ def _factor(event: Backward, loss: float | None) -> float | None:
     """What the program multiplied the one mean by that its loss was made of."""
     if loss is None or len(event.roots) != 1 or len(event.returned) != 1:
         return None
-    factor = loss / event.returned[0] if event.returned[0] else math.nan
+    seed = 1.0 if event.seed is None else event.seed
+    factor = seed * loss / event.returned[0] if event.returned[0] else math.nan
     return factor if math.isfinite(factor) else None
 
 

@@ -104,7 +104,7 @@ class _Walk:
         self._last_backward: tuple[int, bool, tuple[int, int] | None] = 0, True, None
         self.sampled = False
         self._timed = False
-        self._early = self._ahead = 0
+        self._early = self._ahead = self._ended = 0
         self._rate = 0.0
         self._spread: dict[str, float] = {}
 
@@ -144,6 +144,7 @@ class _Walk:
                 self._ahead += untouched and max(event.before, default=0.0) > 0.0
                 if self.updates:
                     self.updates[-1].scheduler_steps += 1
+                    self.updates[-1].scheduled_elsewhere += not event.reaches
                     self.updates[-1].scheduled_for = event.planned
             case ClockRead():
                 self._timed = True
@@ -156,6 +157,7 @@ class _Walk:
         self._rate = max(event.learning_rates, default=0.0)
         self._note_change(dict(_named(item, "param:")))
         if event.differentiable:
+            self._ended = self._ended or position - 1  # of what came of the last backward
             self.forwards[event.id] = Passed(
                 id=event.id,
                 model=event.model,
@@ -164,7 +166,7 @@ class _Walk:
                 parameters=self.parameters,
                 autocast=event.autocast,
                 position=position,
-                in_pass=self._batch[0] if self._batch else None,
+                batch=self._batch,
                 attached=event.attached,
             )
 
@@ -194,7 +196,7 @@ class _Walk:
         self._given_up(finite=event.gradients_finite)
         self._last_backward = position, event.gradients_finite, self._batch
         self._scale = event.loss_scale if event.loss_scale is not None else 1.0
-        self._early = 0
+        self._early = self._ended = 0
         self._last_gradients = self._gradients(item, "grad:")
         added = self._gradients(item, "inc:")
         for flow in self._fresh:
@@ -205,8 +207,8 @@ class _Walk:
     def _given_up(self, *, finite: bool) -> None:
         """Gradients that were not finite are gone without a step: the program itself skipped it."""
         position, was_finite, batch = self._last_backward
-        fresh = {id(flow) for flow in self._fresh}
-        new = {n: flow for n, flow in self.window.items() if id(flow) in fresh}
+        position = self._ended or position
+        new = {n: flow for n, flow in self.window.items() if any(flow is f for f in self._fresh)}
         if was_finite or not finite or len(new) == len(self.window):
             return
         now, self._batch = self._batch, batch

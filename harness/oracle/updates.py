@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import torch
 
-from harness.domain.event import BatchYielded
+from harness.domain.event import BatchYielded, Clip
 from harness.domain.trace import Match, MicroBatch, Update
 from harness.oracle.diagnostics import cleared_before, left_over
 from harness.oracle.facts import Consumed, RankRun
@@ -84,12 +84,11 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         rounds=_rounds(update, {n for x in known for n in x.gradient.names}),
         timed=update.timed,
         scheduler_steps=update.scheduler_steps,
+        scheduled_elsewhere=update.scheduled_elsewhere,
         scheduled_early=update.scheduled_early,
         scheduled_ahead=update.scheduled_ahead,
         scheduled_for=update.scheduled_for,
-        clip_calls=tuple(
-            f"{c.function}({c.parameters} gradients) returned {c.returned}" for c in update.clips
-        ),
+        clip_calls=tuple(_told(c) for c in update.clips),
         story=story_of(view.run, index),
         **compared._asdict(),
     )
@@ -205,6 +204,7 @@ def _micro_batch(rank: int, x: Replayed, coefficient: float | None, *, inside: b
         objective_error=x.objective_error,
         loss_scale=x.flow.loss_scale,
         autocast=x.flow.forward.autocast,
+        after_batch=x.flow.forward.batch,
         backwards=x.flow.calls // max(1, len(x.flow.gradients)),
         on_padding=x.on_padding,
     )
@@ -239,6 +239,11 @@ def _is_short(run: RankRun, index: int, size: int, usual: int) -> bool:
     epoch, last = update.last_batch
     handed_out = [e for e in run.events if isinstance(e, BatchYielded) and e.epoch == epoch]
     return last == max((e.index for e in handed_out), default=-1)
+
+
+def _told(clip: Clip) -> str:
+    limit = "" if clip.threshold is None else f" at {clip.threshold:g}"
+    return f"{clip.function}({clip.parameters} gradients){limit} returned {clip.returned}"
 
 
 def _changed_late(update: Consumed) -> float | None:

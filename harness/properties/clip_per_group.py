@@ -7,7 +7,8 @@ Bug::
     optimizer.step()                               # the backbone is left with 0.005
 
 Signature: a group's consumed gradient, projected on its true one, is a smaller fraction than it
-must keep; or it is larger, at one norm (normalised); or a clip is given no gradient.
+must keep; or it is larger, at one norm (normalised); or a clip is given no gradient; or the loud
+group is cut down at a threshold far below the one that the quiet group is given and never reaches.
 
 Masked by: groups of equal size; Adam, which makes up for the factor; a head that is quiet.
 """
@@ -15,6 +16,7 @@ Masked by: groups of equal size; Adam, which makes up for the factor; a head tha
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 from harness.domain.scenario import Expectations, Group
 from harness.domain.trace import Trace
@@ -26,6 +28,9 @@ from harness.properties.property import Property
 from harness.properties.thresholds import NAMED
 
 ID = "clip-per-group"
+
+FAR = 4.0
+"""Factor from which one group is louder than another, and a threshold larger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         evidence.append(shown)
     return (
         grown(seen)
+        or exchanged(seen)
         or idle(readings, seen)
         or passed(ID, f"{'; '.join(evidence)}.", number("windows", len(readings)))
     )
@@ -156,6 +162,37 @@ def grown(seen: Mapping[str, list[Part]]) -> Verdict | None:
                 number(f"consumed over true of {name}", most.kept, most.reading.where),
             )
     return None
+
+
+def exchanged(seen: Mapping[str, list[Part]]) -> Verdict | None:
+    """A fail where the loud group was given the small threshold and the quiet one the large."""
+    for (loud, high), (quiet, low) in permutations(seen.items(), 2):
+        both = [
+            (a, b) for a in high for b in low if a.reading is b.reading and a.true > FAR * b.true
+        ]
+        cut = [(a, b) for a, b in both if a.kept < 0.5]
+        limits = [(limit(a), limit(b)) for a, b in both]
+        if len(cut) < 2 or not all(b.whole for _, b in both):
+            continue
+        if any(not x or not y or FAR * x > y for x, y in limits):
+            continue
+        (one, other), (small, large) = cut[0], limits[0]
+        return failed(
+            ID,
+            f"In {one.reading.where} {loud}'s gradient of norm {show(one.true)} was clipped at "
+            f"{show(small or 0.0)}, and {quiet}'s of norm {show(other.true)} at {show(large or 0.0)}: "
+            "the thresholds were given to the wrong groups. Keep each threshold with its parameters.",
+            number(f"threshold of {loud}", small or 0.0, one.reading.where),
+            number(f"threshold of {quiet}", large or 0.0, one.reading.where),
+        )
+    return None
+
+
+def limit(part: Part) -> float | None:
+    """The threshold of the one clip that was given this group: it returned its norm."""
+    calls = [c for c in clip_calls(part.reading.update) if c.limit and c.returned]
+    mine = [c for c in calls if close(c.returned or 0.0, part.true, NAMED)]
+    return mine[0].limit if len(mine) == 1 else None
 
 
 def idle(readings: Sequence[Reading], seen: Mapping[str, list[Part]]) -> Verdict | None:

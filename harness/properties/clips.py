@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 from harness.domain.trace import Update
 
-CALL = re.compile(r"^(?P<function>\w+)\((?P<gradients>\d+) gradients\) returned (?P<returned>\S+)$")
+CALL = re.compile(
+    r"^(?P<function>\w+)\((?P<gradients>\d+) gradients\)"
+    r"( at (?P<limit>\S+))? returned (?P<returned>\S+)$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +19,24 @@ class ClipCall:
     """Name of the function."""
     gradients: int
     """Gradients that it was given."""
+    limit: float | None
+    """Its threshold; ``None`` where it has none, and in traces of earlier days."""
+    returned: float | None
+    """The norm that it returned."""
 
 
 def clip_calls(update: Update) -> tuple[ClipCall, ...]:
     """The calls in an update's window that could be read."""
     found = [CALL.match(text) for text in update.clip_calls]
-    return tuple(ClipCall(m["function"], int(m["gradients"])) for m in found if m is not None)
+    return tuple(
+        ClipCall(m["function"], int(m["gradients"]), _number(m["limit"]), _number(m["returned"]))
+        for m in found
+        if m is not None
+    )
+
+
+def _number(text: str | None) -> float | None:
+    return None if text is None or text == "None" else float(text)
 
 
 def on_nothing(update: Update) -> bool:

@@ -11,7 +11,7 @@ Bug::
 
 Signature: windows of one batch, below the threshold, all consume the same multiple of the true
 gradient, or one that goes with the size of the batch, and backward ran on that multiple of what the
-loss function had returned.
+loss function had returned. Or windows of several, where nobody asked for them, consume the sum.
 
 Masked by: active clipping and Adam, which hide every factor. Lawful: a loss scale that is taken out
 again, a loss of one's own, a sum with a divisor of its own, terms that are added, a learning rate.
@@ -23,10 +23,11 @@ from dataclasses import dataclass
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.consumption import Reading, account
+from harness.properties.consumption import Reading, account, read
 from harness.properties.figures import count, number, show, spread
 from harness.properties.property import Property
-from harness.properties.thresholds import bounds_of
+from harness.properties.thresholds import Bounds, bounds_of
+from harness.properties.windows import full
 
 ID = "loss-as-given"
 
@@ -60,6 +61,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         return inconclusive(ID, "Which factor the loss should have is not judged here.")
     seen = account(trace, expectations)
     bounds = bounds_of(expectations)
+    wrong = added_up(trace, bounds)
+    if wrong is not None:
+        return wrong
     single = [r for r in seen.readings if len(r.window.own) == 1] if seen else []
     small = [r for r in single if not (bounds and bounds.loud(r.true))]
     exact = [r for r in small if r.state == "exact"]
@@ -72,6 +76,40 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
             ID, "No update of a single batch below the threshold could be compared with its batch."
         )
     return multiple(factors, rule, hidden=bounds is None)
+
+
+def added_up(trace: Trace, bounds: Bounds | None) -> Verdict | None:
+    """A fail where windows hold the sum of several backwards, and no division by their number."""
+    readings = read(full(trace), "micro-batch-mean", bounds).readings
+    several = [r for r in readings if r.update.window_size > 1 and summed(r)]
+    if len(several) < 2 or spread([r.true for r in several]) <= SAME:
+        return None
+    if bounds is None and all("Adam" in r.update.optimizer for r in several):
+        return None
+    first = several[0]
+    size = first.update.window_size
+    return failed(
+        ID,
+        f"In {first.where} the optimizer consumed the sum of {size} backwards, {show(first.ratio)} "
+        f"times their mean (norm {show(first.consumed)} instead of {show(first.true)}), and so in "
+        f"{count(len(several), 'update')}. Run backward once an update, or divide each loss by their "
+        "number.",
+        number("consumed over true", first.ratio, first.where),
+        number("backwards", size, first.where),
+    )
+
+
+def summed(reading: Reading) -> bool:
+    """Whether each backward ran on a whole mean by itself, and what was consumed is their sum."""
+    size, weights = reading.update.window_size, [m.weight for m in reading.window.own]
+    rank = next(r for r in reading.window.probe.ranks if r.rank == reading.window.rank)
+    called = sum(b.after_update == reading.update.index for b in rank.backwards)
+    return (
+        len(weights) == size <= called
+        and all(w is not None and abs(w - 1.0) <= SAME for w in weights)
+        and abs(reading.ratio / size - 1.0) <= SAME
+        and reading.aligned
+    )
 
 
 def factor_in(reading: Reading) -> Factor | None:

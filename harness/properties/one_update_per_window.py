@@ -9,21 +9,33 @@ Bug::
             optimizer.zero_grad()
 
 Signature: a window that the end of the data did not cut differs in size from the usual one; all
-windows hold one micro-batch where several were meant; or an update has no new micro-batch and the
-old gradient.
+windows hold one micro-batch where several were meant; an update has no new micro-batch and the
+old gradient; or batches of the window before are in the next one again, in the same pass.
 
 Masked by: one update; a loss curve, which falls all the same.
 """
 
+from itertools import pairwise
+
 from harness.domain.scenario import Expectations
-from harness.domain.trace import ProbeTrace, Trace
+from harness.domain.trace import MicroBatch, ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.coefficients import consumed_again
 from harness.properties.figures import count, number
 from harness.properties.property import Property
-from harness.properties.windows import Window, crosses_passes, of_probe, ordinary, usual_size
+from harness.properties.windows import (
+    Window,
+    crosses_passes,
+    of_probe,
+    of_rank,
+    ordinary,
+    usual_size,
+)
 
 ID = "one-update-per-window"
+
+UNDONE = 0.5
+"""How far parameters are moved back, over the update, from which it is undone and tried again."""
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
@@ -31,7 +43,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     whole = 0
     sizes: set[int] = set()
     for probe in ordinary(trace, expectations):
-        wrong = repeated(probe) or too_small(probe, expectations) or odd(probe)
+        wrong = repeated(probe) or trained_again(probe)
+        if wrong is None and expectations.accumulates:
+            wrong = too_small(probe) or odd(probe)
         if wrong is not None:
             return wrong
         usual = usual_size(probe)
@@ -67,9 +81,59 @@ def repeated(probe: ProbeTrace) -> Verdict | None:
     return None
 
 
-def too_small(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
+def trained_again(probe: ProbeTrace) -> Verdict | None:
+    """A fail on batches that two updates in a row consumed in one pass: in part, or one batch after
+    the other. Parts of a model may take turns, and a single batch may be trained on for good.
+    """
+    if probe.parts:
+        return None
+    rows = [of_rank(probe, rank) for rank in probe.ranks]
+    found = [(b, again(a, b)) for row in rows for a, b in pairwise(row)]
+    whole = [(b, old) for b, old in found if old and len(old) == len(b.own)]
+    parts = [(b, old) for b, old in found if old and len(old) < len(b.own)]
+    places = {m.after_batch for b, _ in whole for m in b.own}
+    of = sum(len(row) for row in rows)
+    wrong = parts or (whole if len(places) > 1 and 3 * len(whole) >= of else [])
+    if not wrong:
+        return None
+    first, old = wrong[0]
+    return failed(
+        ID,
+        f"In {first.where}, {count(len(old), 'micro-batch')} had reached the optimizer in the update "
+        f"before already, in the same pass over the data, and so in {len(wrong)} of "
+        f"{count(of, 'update')}. Use every batch once: one update each, and forget a window's "
+        "batches after its step.",
+        number("micro-batches consumed again", len(old), first.where),
+        number("updates in which any was", len(wrong), probe.probe),
+    )
+
+
+def again(before: Window, now: Window) -> tuple[MicroBatch, ...]:
+    """What of a window was in the one before, where the loader had gone on or both saw one batch.
+
+    Who keeps a list of batches and goes through it several times is not asked: no loader tells of it.
+    """
+    if now.update.timed or before.update.overwritten > UNDONE or crosses_passes(now):
+        return ()
+    old = {m.samples for m in before.own if m.samples and len(m.samples) > 1}
+    found = tuple(m for m in now.own if m.samples in old)
+    at = {m.after_batch for m in (*before.own, *now.own)}
+    passes = {place[0] for place in at if place is not None}
+    if None in at or len(passes) != 1 or not stepped(before) & stepped(now):
+        return ()
+    moved_on = before.own[-1].after_batch != now.own[-1].after_batch
+    return found if moved_on or len(found) == len(now.own) else ()
+
+
+def stepped(window: Window) -> set[str]:
+    """Names of the parameters that the optimizer had a gradient for."""
+    parameters = window.update.matches[0].parameters if window.update.matches else ()
+    return {p.name for p in parameters if p.consumed_norm is not None}
+
+
+def too_small(probe: ProbeTrace) -> Verdict | None:
     """A fail when updates were meant to gather and none does."""
-    if not expectations.accumulates or usual_size(probe) != 1:
+    if usual_size(probe) != 1:
         return None
     steps = len(of_probe(probe))
     return failed(

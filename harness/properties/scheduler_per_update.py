@@ -12,7 +12,8 @@ Bug::
 Signature: more than one scheduler step an update, throughout; a schedule as long as there are updates
 that steps once a pass and so hardly begins, or one as long as there are micro-batches that steps once
 an update; or the scheduler steps before the first update, or between
-the last backward and the optimizer's step, which takes from each update the rate that was meant for it.
+the last backward and the optimizer's step, which takes from each update the rate that was meant for it;
+or the scheduler moves the rates of an optimizer that never steps.
 
 Masked by: windows of one micro-batch. Lawful: one an epoch, none, one a rank (a schedule counted
 in single-process steps), one for each of several optimizers, a step ahead that leaves a rate of 0,
@@ -42,7 +43,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     if not (moved or ahead) or not windows:
         return inconclusive(ID, f"No scheduler stepped in {count(len(windows), 'full window')}.")
     for probe in (p for p in trace.probes if p.probe in names):
-        wrong = too_often(probe, [w for w in windows if w.probe is probe])
+        wrong = elsewhere(probe) or too_often(probe, [w for w in windows if w.probe is probe])
         if wrong is not None:
             return wrong
     sound = [p for p in trace.probes if p.probe in names]
@@ -67,6 +68,29 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         f"{most} times an update.{also}",
         number("windows in which it moved", len(moved)),
         number("most steps an update", most),
+    )
+
+
+def elsewhere(probe: ProbeTrace) -> Verdict | None:
+    """A fail where the schedule moves an optimizer that never steps, and nothing the one that does."""
+    moved = [u for rank in probe.ranks for u in rank.updates if u.scheduler_steps]
+    steps = sum(u.scheduler_steps for u in moved)
+    stepped = [w.update for w in of_probe(probe)]
+    rates = {u.learning_rates for u in stepped}
+    if (
+        steps < 2
+        or len(rates) != 1
+        or any(u.scheduled_elsewhere < u.scheduler_steps for u in moved)
+    ):
+        return None
+    rate = max(stepped[0].learning_rates, default=0.0)
+    return failed(
+        ID,
+        f"In {probe.probe} the schedule moved {count(steps, 'time')}, and the optimizer that steps "
+        f"stayed at {show(rate)} in {count(len(stepped), 'update')}: the scheduler holds another one, "
+        "which never steps. Build the scheduler last, on the optimizer that the loop steps.",
+        number("scheduler steps", steps, probe.probe),
+        number("learning rate", rate, probe.probe),
     )
 
 

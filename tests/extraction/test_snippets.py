@@ -208,13 +208,27 @@ CLIPPED_FIRST = "loss.backward()\nclip_grad_norm_(model.parameters(), 1.0)"
 
 @pytest.mark.parametrize(
     "said",
-    ["Use Adam instead of SGD.", "Don't move the clip.", "The bias term belongs to the head."],
+    [
+        "Use Adam instead of SGD.",
+        "Don't move the clip.",
+        "The bias term belongs to the head.",
+        "Remove `optimizer.zero_grad()` below the step.",
+    ],
 )
 def test_a_call_is_not_taken_away_where_no_sentence_moves_it(said):
     """Nothing names the clip, so it is not known whether there are two of them now."""
     assert "not clear" in proposed(said + fenced(CLIPPED_FIRST))
 
 
-@pytest.mark.parametrize("said", ["Move the clip up.", "Move that line up."])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Move the clip up.",
+        "Move that line up.",
+        "Remove the call below `optimizer.step()` and put it here:",
+        "Drop that line under the step, shorten after `loss.backward()`:",
+        "Take out the call after the step, it goes between backward and the step.",
+    ],
+)
 def test_a_call_is_taken_away_where_a_sentence_moves_it(said):
     assert proposed(said + fenced(CLIPPED_FIRST)).count("clip_grad_norm_") == 1

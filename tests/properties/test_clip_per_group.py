@@ -113,3 +113,26 @@ def test_a_roomy_threshold_over_both_passes():
     roomy = ("clip_grad_norm_(6 gradients) returned 8",)
     seen = in_turn([0.02, 0.03], [8.0, 9.0], clip_calls=[roomy] * 2)
     assert on(ID, seen, groups=GROUPS).outcome == "pass"
+
+
+def test_thresholds_that_went_to_the_wrong_groups_fail():
+    """The loud head has the small one, and the quiet backbone one that it never comes near."""
+
+    def clipped(backbone, head):
+        calls = [
+            (
+                f"clip_grad_norm_(4 gradients) at {backbone} returned {0.02 + 0.01 * i}",
+                f"clip_grad_norm_(2 gradients) at {head} returned {8.0 + i}",
+            )
+            for i in range(3)
+        ]
+        return in_turn([0.02, 0.03, 0.04], [min(head, 8.0 + i) for i in range(3)], clip_calls=calls)
+
+    whole = {"backbone": {"prefix": "backbone"}, "head": {"prefix": "head", "bounded_by": 7.5}}
+    whole["backbone"]["keeps_at_least"] = 0.5
+    verdict = on(ID, clipped(7, 0.5), groups=whole)
+
+    assert verdict.outcome == "fail"
+    assert "the thresholds were given to the wrong groups" in verdict.sentence
+    assert on(ID, clipped(0.5, 7), groups=whole).outcome == "pass"
+    assert on(ID, clipped(1, 1), groups=whole).outcome == "pass"

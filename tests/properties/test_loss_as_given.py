@@ -104,3 +104,35 @@ def test_where_updates_gather_batches_another_property_speaks():
     """There a quarter is right."""
     found = on(ID, seen(0.25), accumulates=True, objectives=("sample-mean",))
     assert found.outcome == "inconclusive"
+
+
+def added(*, times=2, weight=1.0, turned=0.0, backwards=None, **fields):
+    """Updates that consume the sum of several backwards over means."""
+    steps = []
+    for i, true in enumerate(norms(0.1)):
+        got = times * weight * true
+        found = [match("as-computed", true=got)]
+        found += [match("micro-batch-mean", true=true, consumed=got)]
+        found += [match("sample-mean", true=true, consumed=got, turned=turned)]
+        own = tuple(micro_batch(times * i + k, weight=weight) for k in range(times))
+        made = update(i, coefficients=(1.0,) * times, matches=found, consumed_norm=got, **fields)
+        steps.append(made.model_copy(update={"micro_batches": own}))
+    calls = [backward(0.5, after=i) for i in range(4) for _ in range(backwards or times)]
+    return trace(probe("quiet", ranks=[rank(steps, backwards=tuple(calls))]))
+
+
+def test_the_sum_of_several_backwards_in_each_update_fails():
+    """A closure that ran twice and never cleared, or batches that were gathered and not divided."""
+    verdict = judged(added())
+
+    assert verdict.outcome == "fail"
+    assert "the sum of 2 backwards, 2 times their mean" in verdict.sentence
+    assert judged(added(times=4)).outcome == "fail"
+    assert judged(added(turned=0.1)).outcome == "fail"  # batches of several sizes
+
+
+def test_several_backwards_that_were_divided_are_no_sum():
+    """Nor is a loss that the program adds up itself, whose terms are its own choice."""
+    assert judged(added(times=4, weight=0.25)).outcome != "fail"
+    assert judged(added(backwards=1)).outcome != "fail"
+    assert judged(added(optimizer="AdamW"), max_norm=None).outcome != "fail"

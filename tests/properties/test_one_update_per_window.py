@@ -1,4 +1,4 @@
-from tests.fakes.traces import probe, trace, update
+from tests.fakes.traces import micro_batch, probe, trace, update
 from tests.properties.verdicts import on
 
 ID = "one-update-per-window"
@@ -62,3 +62,55 @@ def test_a_step_after_each_step_fails_although_it_is_as_frequent_as_the_windows(
     verdict = on(ID, trace(probe("plain", *seen, update(4, **again))))
     assert verdict.outcome == "fail"
     assert "a second time" in verdict.sentence
+
+
+def fed(*windows, **fields):
+    """Updates from these batches; a batch is ``(its number, the number handed out last)``."""
+    made = []
+    for index, batches in enumerate(windows):
+        own = [
+            micro_batch(9 * index + i, samples=(2 * b, 2 * b + 1), after_batch=(0, last))
+            for i, (b, last) in enumerate(batches)
+        ]
+        made.append(sized(index, len(own), **fields).model_copy(update={"micro_batches": own}))
+    last = made[-1]
+    made[-1] = last.model_copy(update={"short": last.window_size < made[0].window_size})
+    return trace(probe("plain", *made))
+
+
+def at_end(batches, last):
+    return [(b, last) for b in batches]
+
+
+def test_a_buffer_that_still_holds_the_window_before_fails():
+    """``deque(maxlen=4)`` at the end of ten batches."""
+    verdict = on(ID, fed(at_end(range(4), 3), at_end(range(4, 8), 7), at_end(range(6, 10), 9)))
+
+    assert verdict.outcome == "fail"
+    assert "update 2, 2 micro-batches had reached the optimizer" in verdict.sentence
+    assert on(ID, fed(*(at_end(range(s, s + 4), s + 3) for s in (0, 4)))).outcome == "pass"
+
+
+def test_each_batch_for_two_updates_fails_and_one_batch_over_and_over_does_not():
+    """Repeating one batch is an experiment; so is undoing an update, to do it again."""
+    twice = fed(*([(b, b)] for b in range(4) for _ in range(2)))
+    alone = fed(*([(0, 0)] for _ in range(6)))
+    undone = fed(*([(b, b)] for b in range(4) for _ in range(2)), overwritten=1.0)
+
+    assert on(ID, twice, accumulates=False).outcome == "fail"
+    assert on(ID, alone, accumulates=False).outcome == "pass"
+    assert on(ID, undone, accumulates=False).outcome != "fail"
+
+
+def test_a_list_of_batches_may_be_gone_through_again():
+    """Three batches in windows of two: nothing is read any more, and so nothing tells a pass."""
+    seen = fed(*(at_end(w, 9) for w in ([0, 1], [2, 0], [1, 2], [0, 1])))
+
+    assert on(ID, seen).outcome == "pass"
+
+
+def test_windows_of_any_size_are_lawful_where_none_were_meant():
+    """A batch that was left out because its norm was too large leaves a larger window."""
+    seen = trace(probe("plain", sized(0, 1), sized(1, 2), sized(2, 1)))
+
+    assert on(ID, seen, accumulates=False).outcome == "pass"

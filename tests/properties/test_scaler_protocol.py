@@ -1,4 +1,4 @@
-from tests.fakes.traces import call, probe, program, rank, trace, update
+from tests.fakes.traces import backward, call, probe, program, rank, skipped, trace, update
 from tests.properties.verdicts import on
 
 ID = "scaler-protocol"
@@ -69,3 +69,16 @@ def test_a_disabled_scaler_is_inconclusive():
     inert = (call("update", enabled=False, scale_before=1.0), call("step", enabled=False))
     plain = [update(0, true=0.2), update(1, true=0.3)]
     assert on(ID, amp(*inert, updates=plain)).outcome == "inconclusive"
+
+
+def test_who_looks_for_infinities_himself_may_step_without_the_scaler():
+    """Where that is seen to leave out what overflows; elsewhere the step goes past the scaler."""
+    by_hand = (call("unscale_"), call("update", 1), call("unscale_", 1), call("update", 2))
+    quiet = amp(*by_hand).probes[0]
+    steps = (backward(), backward(finite=False, after=1), backward(after=2))
+    calls = (call("unscale_"), call("update", 1), call("unscale_", 1), call("update", 1))
+    made = [update(0, true=0.2, scale=S), skipped(1), update(2, true=0.2, scale=S)]
+    overflow = probe("overflow", ranks=[rank(made, scaler=calls, backwards=steps)])
+
+    assert on(ID, trace(quiet, overflow), overflow_probe="overflow").outcome == "pass"
+    assert "without a step" in on(ID, trace(quiet)).sentence

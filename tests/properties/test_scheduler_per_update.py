@@ -114,3 +114,18 @@ def test_a_schedule_that_moves_before_the_step_fails():
     assert verdict.outcome == "fail"
     assert "after optimizer.step()" in verdict.sentence
     assert on(ID, trace(probe("plain", early[0], update(1), update(2)))).outcome == "pass"
+
+
+def test_a_schedule_of_an_optimizer_that_never_steps_fails():
+    """It was built before the optimizer was; who moves the rate himself as well is not asked."""
+
+    def elsewhere(*rates):
+        made = [
+            update(i, scheduler_steps=1, scheduled_elsewhere=1, learning_rates=(rate,))
+            for i, rate in enumerate(rates)
+        ]
+        return on(ID, trace(probe("plain", *made)))
+
+    assert elsewhere(0.1, 0.1, 0.1).outcome == "fail"
+    assert "another one, which never steps" in elsewhere(0.1, 0.1, 0.1).sentence
+    assert elsewhere(0.1, 0.2, 0.3).outcome == "pass"

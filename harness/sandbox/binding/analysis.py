@@ -28,6 +28,8 @@ from harness.sandbox.binding.turns import MOMENT
 from harness.sandbox.binding.unbound import Unbound
 
 DDP_ONLY = frozenset({".no_sync", ".require_backward_grad_sync", ".register_comm_hook"})
+GROWS = frozenset({"add_module", "append", "extend", "insert", "register_module"})
+"""Methods that give a container another layer."""
 QUESTIONS = frozenset(
     {
         "is_available",
@@ -144,6 +146,22 @@ class Analysis:
         nodes = [node for result in results for node in result.downstream()]
         written = {use[1:] for node in nodes for use in node.uses if use.startswith("=")}
         return {name for node in nodes for name in node.attributes()} - written
+
+    def grows(self, constructor: str) -> bool:
+        """Whether a model of the program's own gets layers after it has been constructed."""
+        return bool(GROWS & self.fields_used(constructor))
+
+    def class_of(self, constructor: str) -> ast.ClassDef | None:
+        """The class that the program itself writes for a model."""
+        return next((c.tree for c in self.reader.classes if c.name == constructor), None)
+
+    def takes_more_than_inputs(self, constructor: str) -> bool:
+        """Whether the forward of a model of the program's own cannot do without a second argument."""
+        found = next((c for c in self.reader.classes if c.name == constructor), None)
+        forward = found.method("forward") if found is not None else None
+        plain = ("positional", "either")
+        given = [p for p in (forward.parameters if forward else ()) if p.kind in plain]
+        return sum(not parameter.default for parameter in given) > 1
 
     # ---------------------------------------------------------------------------------- privately
 

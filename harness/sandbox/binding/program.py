@@ -3,7 +3,6 @@
 import ast
 import sys
 import types
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,6 @@ from harness.sandbox.binding import (
     hooks,
     huggingface,
     losses,
-    models,
     packages,
     rewrite,
     standins,
@@ -30,6 +28,7 @@ from harness.sandbox.binding.fitting import Fitting
 from harness.sandbox.binding.graph import Node
 from harness.sandbox.binding.inert import Inert
 from harness.sandbox.binding.loaders import OnBatch
+from harness.sandbox.binding.own_models import OwnModels, Track
 from harness.sandbox.binding.parts import ROLES
 from harness.sandbox.binding.resolver import LATE, Resolver
 from harness.sandbox.binding.spellings import install_spellings
@@ -43,9 +42,6 @@ FILENAME = "<candidate>"
 """File name of the program's code, as tracebacks show it."""
 
 MODULE = "candidate"
-
-Track = Callable[..., nn.Module]
-"""``(model, name)``: watch a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +126,13 @@ class _Binding:
         )  # fmt: skip
         self.resolver.notes += imports.notes
         self.changes = rewrite.Changes()
-        self.own: list[nn.Module] = []
         self.replaced: set[str] = set()
-        self.output_shape = (
-            models.shape_of(self.values.model, self.values.batches[0].inputs)
-            if self.analysis.constructors else None
-        )  # fmt: skip
         self.fitting = Fitting(self.analysis, self.resolver, self.module)
         self.training = Training(self.analysis, self.resolver)
-        self.resolver.lightning_module = lambda: self._built(self.fitting.model(), "model")
+        self.own_models = OwnModels(self.analysis, self.resolver, self.fitting, tracked)
+        self.resolver.lightning_module = lambda: self.own_models.built(
+            self.fitting.model(), "model"
+        )
 
     def bound(self) -> Bound:
         self._environment()
@@ -236,7 +230,7 @@ class _Binding:
         changes, reader = self.changes, self.analysis.reader
         vars(self.module).update({
             rewrite.DEVICE: device, rewrite.CONTEXT: device_context, rewrite.GENERATOR: generator,
-            rewrite.TRACKED: self._built, rewrite.LATER: self._later,
+            rewrite.TRACKED: self.own_models.built, rewrite.LATER: self._later,
         })  # fmt: skip
         contexts = {
             id(item.context_expr) for node in ast.walk(self.tree)
@@ -256,40 +250,11 @@ class _Binding:
             if getattr(statement, "name", None) in self.replaced:
                 changes.removed.add(id(statement))
 
-    def _built(self, model: Any, name: str) -> Any:
-        """A model of the program's own has been built: watch it, if it fits the data."""
-        if not isinstance(model, nn.Module):
-            return model
-        self.fitting.complete(model)
-        if self.values.parts:
-            used = self.analysis.fields_used(name)
-            return self.values.parts.built(model, name, used, self.track, self.resolver.notes)
-        if any(part is self.values.model for part in model.modules()):
-            return model
-        problem = self._problem(model)
-        if problem is None:
-            self.values.trained = model
-            self.own.append(model)
-            return self.track(model, f"model{len(self.own)}")
-        missing = [a for a in self.analysis.model_fields(name) if not hasattr(self.values.model, a)]
-        if missing:
-            raise Unbound(name, f"does not take the workload's data: {problem}")
-        self.resolver.notes.append(
-            f"{name} does not take the workload's data: its model is used instead"
-        )
-        self.values.trained = self.values.model
-        return self.values.another_model()
-
-    def _problem(self, model: nn.Module) -> str | None:
-        if not self.analysis.uses_workload_data:
-            return None
-        return models.misfit(model, self.values.batches[0].inputs, self.output_shape)
-
     def _later(self, name: str) -> Any:
         """A name whose object needs what the program has built by now."""
         role = self.resolver.judge.role(self.analysis.reader.free[name])
         if role == "lightning_model":
-            return self._built(self.fitting.model(), name)
+            return self.own_models.built(self.fitting.model(), name)
         if self.values.parts and role in ROLES:
             return self.resolver.of_a_part(role, name, self.analysis.reader.free[name])
         return self.values.simple(str(role))

@@ -6,20 +6,24 @@ unless it does more than compute: such a model may be what the program is about.
 """
 
 import ast
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import ModuleType
+from typing import Any
 
+import torch
 from torch import nn
 
 from harness.domain.event import DATA_REPLACED
 from harness.sandbox.binding import rewrite
 from harness.sandbox.binding.analysis import Analysis
 from harness.sandbox.binding.effects import BACKWARD, STEP, called, loops
-from harness.sandbox.binding.forms import Form, Leaf, Part, Row
+from harness.sandbox.binding.forms import Form, Leaf, Part, Row, Table, Thing
 from harness.sandbox.binding.graph import Node
-from harness.sandbox.binding.loaders import Drawn
+from harness.sandbox.binding.loaders import Drawn, Loader
 from harness.sandbox.binding.resolver import Resolver
+from harness.sandbox.binding.unbound import Unbound
 from harness.workloads import Workload
 
 DRAWS = frozenset({
@@ -41,6 +45,9 @@ CLOCKS = frozenset({"perf_counter", "time", "monotonic", "Event", "Timer", "time
 FOREIGN_LOSSES = frozenset({"BCELoss", "binary_cross_entropy", "NLLLoss", "nll_loss"})
 """Losses of targets that no other workload's targets could be."""
 
+
+MASKED_ROWS = 64
+"""Rows of a program's own data in which some have to be masked."""
 
 DEEP = 10
 """From so many layers on a workload's model is a subject of its own, which nothing else stands for."""
@@ -87,8 +94,13 @@ def take_place(
     for number, (expression, element) in enumerate(found.loaders, 1):
         name = f"drawn_data_{number}"
         known = element if isinstance(element, Form) else resolver.form(element)
-        vars(module)[name] = resolver.loader(known)
-        changes.replaced[id(expression)] = ast.Name(name, ast.Load())
+        instead: ast.expr = ast.Name(name, ast.Load())
+        loader = vars(module)[name] = resolver.loader(known)
+        if "mask" in known.parts():
+            vars(module)[name] = functools.partial(_instead_of, loader, known)
+            own = ast.Lambda(ast.arguments([], [], None, [], [], None, []), expression)
+            instead = ast.Call(instead, [own], [])
+        changes.replaced[id(expression)] = instead
         resolver.notes.append(f"{name}: loader of {known}")
     for place, part in found.draws.items():
         call = ast.Call(ast.Name(rewrite.DRAWN, ast.Load()), [ast.Constant(part)], [])
@@ -96,6 +108,36 @@ def take_place(
     vars(module)[rewrite.DRAWN] = Drawn(resolver.loader(Row((Leaf("input"), Leaf("target")))))
     resolver.notes.append(DATA_REPLACED)
     analysis.uses_workload_data = True
+
+
+def _instead_of(loader: Loader, form: Form, own: Callable[[], Any]) -> Loader:
+    """The workload's loader, unless the masks that the program's own gives mark nothing.
+
+    Ours are right whatever makes the program's, so a mask of ones alone would be gone with its data.
+    Raises ``Unbound`` for such a mask.
+    """
+    with torch.random.fork_rng(devices=[]):
+        made = own()
+        dataset, collate = made.dataset, made.collate_fn
+        rows = [dataset[place] for place in range(min(MASKED_ROWS, len(dataset)))]
+        masks = list(_masks(form, collate(rows)))
+    if all(bool((mask == mask.flatten()[0]).all()) for mask in masks if mask.numel()):
+        raise Unbound("mask", "is the same everywhere in the data that the program draws")
+    return loader
+
+
+def _masks(form: Form, batch: Any) -> Iterator[torch.Tensor]:
+    match form:
+        case Leaf(part="mask"):
+            yield torch.as_tensor(batch)
+        case Row(forms):
+            for inner, value in zip(forms, batch, strict=False):
+                yield from _masks(inner, value)
+        case Table(forms) | Thing(forms):
+            for key, inner in forms:
+                yield from _masks(
+                    inner, batch[key] if isinstance(form, Table) else getattr(batch, key)
+                )
 
 
 def _is_the_point(analysis: Analysis) -> bool:

@@ -65,9 +65,9 @@ class Backwards:
             finally:
                 self._inside = False
                 name = "grad" if function.__name__ == "grad" else "backward"
-                again = _again(name, args, kwargs)
+                again, seed = _again(name, args, kwargs), _seed(name, plain, args, kwargs)
                 with outside():
-                    self._write(name, values, raised, before, create_graph=again)
+                    self._write(name, values, raised, before, create_graph=again, seed=seed)
             return result
 
         return wrapper
@@ -80,6 +80,7 @@ class Backwards:
         before: dict[str, Tensor] | None,
         *,
         create_graph: bool,
+        seed: float | None,
     ) -> None:
         event = Backward(
             function="grad" if function == "grad" else "backward",
@@ -88,6 +89,7 @@ class Backwards:
             gradients_finite=self._tape.finite_gradients(),
             raised=raised,
             create_graph=create_graph,
+            seed=seed,
             returned=self._returned(),
         )
         added = self._tape.increments(before) if before is not None else ()
@@ -98,6 +100,16 @@ def _again(name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> bo
     """Whether ``create_graph`` was asked for, by name or in its place."""
     place = 4 if name == "grad" else 3
     return bool(kwargs.get("create_graph", args[place] if len(args) > place else False))
+
+
+def _seed(
+    name: str, roots: Iterable[Tensor], args: tuple[object, ...], kwargs: dict[str, object]
+) -> float | None:
+    """The gradient that was handed over for a single scalar root."""
+    place, key = (2, "grad_outputs") if name == "grad" else (1, "grad_tensors")
+    given = unwrapped(tensors_in(args[place] if len(args) > place else kwargs.get(key))) or []
+    scalar = all(t.numel() == 1 for t in (*roots, *given))
+    return _value(given[0]) if scalar and len(given) == 1 else None
 
 
 def _value(root: Tensor) -> float | None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from torch.optim import lr_scheduler
+from torch.optim import Optimizer, lr_scheduler
 
 from harness.domain.event import SchedulerStep
 from harness.sandbox.recorder.tape import Tape
@@ -12,9 +12,10 @@ from harness.sandbox.recorder.tape import Tape
 class Schedulers:
     """Wraps ``step`` of every scheduler class that defines one of its own."""
 
-    def __init__(self, tape: Tape) -> None:
-        """Write to ``tape``."""
+    def __init__(self, tape: Tape, has_stepped: Callable[[Optimizer], bool]) -> None:
+        """Write to ``tape``. ``has_stepped``: whether the optimizer, or what it wraps, has stepped."""
         self._tape = tape
+        self._has_stepped = has_stepped
         self._depth = 0
 
     def install(self) -> None:
@@ -44,8 +45,12 @@ class Schedulers:
             finally:
                 self._depth -= 1
             if self._depth == 0:
+                optimizer = getattr(scheduler, "optimizer", None)
                 stepped = SchedulerStep(
-                    learning_rates=_rates(scheduler), before=before, planned=_planned(scheduler)
+                    learning_rates=_rates(scheduler),
+                    before=before,
+                    planned=_planned(scheduler),
+                    reaches=optimizer is None or self._has_stepped(optimizer),
                 )
                 self._tape.write(stepped)
             return result

@@ -51,6 +51,11 @@ class Steps:
         """Learning rate of every group of every optimizer that has stepped."""
         return tuple(float(g["lr"]) for o in self._alive for g in o.param_groups if "lr" in g)
 
+    def has_stepped(self, optimizer: Optimizer) -> bool:
+        """Whether it has, be it as the one that a wrapper shares its groups with."""
+        groups = {id(group) for group in optimizer.param_groups}
+        return any(id(group) in groups for o in self._alive for group in o.param_groups)
+
     def _recorded(self, function: Step) -> Step:
         @wraps(function)
         def step(optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:

@@ -117,3 +117,43 @@ def test_names_that_are_imported_later_are_what_is_imported(run):
     )
 
     assert ran.result == "True"
+
+
+MASKED = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+class Rows(Dataset):
+    def __len__(self):
+        return 40
+
+    def __getitem__(self, i):
+        return torch.randn(5), torch.randint(0, 4, ()), torch.rand(()) > 0.3
+
+def collate(rows):
+    x, y, real = (torch.stack(part) for part in zip(*rows))
+    return x, y, {mask}
+
+model = nn.Sequential(nn.Linear(5, 7), nn.ReLU(), nn.Linear(7, 4))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y, mask in DataLoader(Rows(), batch_size=4, collate_fn=collate):
+    optimizer.zero_grad()
+    losses = nn.functional.cross_entropy(model(x), y, reduction="none")
+    ((losses * mask).sum() / mask.sum()).backward()
+    optimizer.step()
+"""
+
+
+def test_masks_that_the_program_makes_give_way_to_the_workloads(run):
+    ran = run(MASKED.replace("{mask}", "real.float()"), workload="padded")
+
+    assert ran.outcome == "ran"
+    assert ran.batches["train"] == ran.steps > 0
+
+
+def test_masks_that_mark_nothing_do_not_give_way(run):
+    """The workload's are right, whatever the program's own function makes of its rows."""
+    ran = run(MASKED.replace("{mask}", "torch.ones(len(y))"), workload="padded")
+
+    assert ran.error == "Unbound"

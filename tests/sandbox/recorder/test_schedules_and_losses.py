@@ -1,0 +1,159 @@
+"""What is written down of losses, of backward and of schedules, in the real jail."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from harness.domain.candidate import Candidate
+from harness.domain.event import Backward, SchedulerStep
+from harness.domain.recording import Recording
+from harness.domain.scenario import Expectations, Probe
+from harness.domain.workload import WorkloadSpec
+from harness.oracle.measure import measure
+from harness.sandbox.executor import JailedExecutor
+
+WORKLOAD = WorkloadSpec(name="mlp", parameters={"target_scale": 0.2, "batches": 4}, seed=3)
+PROBE = Probe(name="probe", lifts="")
+
+LOOP = """
+for x, y in train_loader:
+    optimizer.zero_grad()
+    {backward}
+    {step}
+"""
+
+
+@pytest.fixture(scope="module")
+def executor() -> Iterator[JailedExecutor]:
+    with JailedExecutor() as jailed:
+        yield jailed
+
+
+def run(executor: JailedExecutor, program: str) -> Recording:
+    recording = executor.execute(Candidate(program=program, origin="test"), WORKLOAD, PROBE)
+    assert recording.problem is None
+    return recording
+
+
+def backwards(executor: JailedExecutor, backward: str) -> list[Backward]:
+    recording = run(executor, LOOP.format(backward=backward, step="optimizer.step()"))
+    return [e.event for e in recording.ranks[0].events if isinstance(e.event, Backward)]
+
+
+def factors(executor: JailedExecutor, backward: str) -> set[float | None]:
+    """What each loss was multiplied by, over what torch's loss function had returned for it."""
+    recording = run(executor, LOOP.format(backward=backward, step="optimizer.step()"))
+    (rank,) = measure(recording, WORKLOAD, PROBE, Expectations()).ranks
+    assert len(rank.backwards) == 4
+    return {None if b.factor is None else round(b.factor, 4) for b in rank.backwards}
+
+
+def test_backward_is_told_what_torchs_loss_functions_had_returned(
+    executor: JailedExecutor,
+) -> None:
+    """Each mean once, before the program divides it in place; a sum, and what carries no gradient,
+    is none of them.
+    """
+    means = """
+    with torch.no_grad():
+        criterion(model(x), y)
+    one, other = criterion(model(x), y), torch.nn.functional.mse_loss(model(x), y)
+    torch.nn.functional.mse_loss(model(x), y, reduction='sum')
+    one.div_(4).backward()"""
+    for event in backwards(executor, means.strip()):
+        (root,) = event.roots
+        assert len(event.returned) == 2
+        assert event.returned[0] == pytest.approx(4 * (root or 0.0))
+
+
+@pytest.mark.parametrize(
+    ("backward", "factor"),
+    [
+        ("criterion(model(x), y).backward()", 1.0),
+        ("(criterion(model(x), y) / 4).backward()", 0.25),
+        ("criterion(model(x), y).backward(torch.tensor(0.25))", 0.25),
+        ("criterion(model(x), y).backward(gradient=torch.tensor(0.25))", 0.25),
+        ("torch.autograd.backward([criterion(model(x), y)], [torch.tensor(0.25)])", 0.25),
+        ("(criterion(model(x), y) / 2).backward(torch.tensor(0.5))", 0.25),
+        ("((model(x) - y) ** 2).mean().backward()", None),
+    ],
+)
+def test_a_factor_on_the_loss_is_seen_however_it_is_spelt(
+    executor: JailedExecutor, backward: str, factor: float | None
+) -> None:
+    assert factors(executor, backward) == {factor}
+
+
+HALVED = "torch.optim.lr_scheduler.LambdaLR(optimizer, lambda n: 0.5 ** n)"
+STEP = "optimizer.step(); scheduler.step()"
+
+
+def steps(executor: JailedExecutor, program: str) -> list[SchedulerStep]:
+    events = (e.event for e in run(executor, program).ranks[0].events)
+    return [e for e in events if isinstance(e, SchedulerStep)]
+
+
+def loop(before: str, step: str = STEP) -> str:
+    return before + LOOP.format(backward="criterion(model(x), y).backward()", step=step)
+
+
+def test_a_step_of_a_schedule_tells_the_rate_before_and_after(executor: JailedExecutor) -> None:
+    """The one that its construction makes is no step; where it is told which step it is, there is no
+    before.
+    """
+    seen = steps(executor, loop(f"scheduler = {HALVED}"))
+    first = seen[0].before[0]
+    assert [s.before[0] / first for s in seen] == [1.0, 0.5, 0.25, 0.125]
+    assert [s.learning_rates[0] / first for s in seen] == [0.5, 0.25, 0.125, 0.0625]
+
+    told = loop(f"scheduler = {HALVED}", "optimizer.step(); scheduler.step(3)")
+    assert [s.before for s in steps(executor, told)] == [()] * 4
+
+
+REBUILT = "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)"
+WRAPPED = """
+class Wrapper(torch.optim.Optimizer):
+    def __init__(self, inner):
+        self.inner = inner
+        super().__init__(inner.param_groups, inner.defaults)
+    def step(self, closure=None):
+        return self.inner.step(closure)
+optimizer = Wrapper(optimizer)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "reaches"),
+    [
+        (f"scheduler = {HALVED}", True),
+        (f"{REBUILT}\nscheduler = {HALVED}", True),
+        (f"{WRAPPED}\nscheduler = {HALVED}", True),
+        (f"scheduler = {HALVED}\n{WRAPPED}", True),
+        (f"scheduler = {HALVED}\n{REBUILT}", False),
+    ],
+    ids=["as given", "rebuilt", "wrapped", "wrapped afterwards", "rebuilt afterwards"],
+)
+def test_a_schedule_reaches_the_optimizer_that_steps_unless_that_is_another(
+    executor: JailedExecutor, before: str, *, reaches: bool
+) -> None:
+    assert {s.reaches for s in steps(executor, loop(before))} == {reaches}
+
+
+def test_a_schedule_that_moves_before_all_is_counted_with_the_first_update(
+    executor: JailedExecutor,
+) -> None:
+    recording = run(executor, loop(f"scheduler = {HALVED}\nscheduler.step()"))
+    trace = measure(recording, WORKLOAD, PROBE, Expectations())
+
+    assert [u.scheduled_ahead for u in trace.updates] == [1, 0, 0, 0]
+    assert [u.scheduler_steps for u in trace.updates] == [1, 1, 1, 1]
+
+
+def test_a_batch_that_is_used_again_keeps_its_place(executor: JailedExecutor) -> None:
+    """What a forward came after is what the loader had handed out last."""
+    twice = "criterion(model(x), y).backward(); optimizer.step(); criterion(model(x), y).backward()"
+    recording = run(executor, LOOP.format(backward=twice, step="optimizer.step()"))
+    trace = measure(recording, WORKLOAD, PROBE, Expectations())
+
+    places = [m.after_batch for u in trace.updates for m in u.micro_batches if m.in_window]
+    assert places == [(0, i) for i in range(4) for _ in range(2)]
