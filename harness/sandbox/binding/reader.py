@@ -197,7 +197,9 @@ class Reader(Statements):
         function = self.define(tree, tree.name)
         marks = {ast.unparse(decorator) for decorator in tree.decorator_list}
         function.owner, function.static = cls, "staticmethod" in marks
-        function.no_grad = any(is_no_grad(decorator) for decorator in tree.decorator_list)
+        for decorator in tree.decorator_list:
+            self.graph.use(self.value(decorator), "decorates")
+            function.no_grad |= is_no_grad(decorator)
         if not function.static:
             function.parameters = function.parameters[1:]
         cls.methods[tree.name] = function

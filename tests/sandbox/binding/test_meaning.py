@@ -310,3 +310,17 @@ def test_a_lightning_hook_without_its_class_becomes_a_method_of_one():
     assert methods("print(1)\n" + hook) == ["training_step", "on_before_optimizer_step"]
     assert methods(step + hook) == ["training_step", "on_before_optimizer_step"]
     assert hooks.gather(plain) is plain
+
+
+def test_a_name_that_only_decorates_a_method_is_given(run):
+    """``torch``, imported by nobody, in the head of a method; what Python brings stays as it is."""
+    ran = run(
+        "class Seen:\n    def __init__(self): self._rows = 0\n"
+        "    @property\n    def rows(self): return self._rows\n"
+        "    @rows.setter\n    def rows(self, n): self._rows = n\n"
+        "    @staticmethod\n    def of(x): return len(x)\n"
+        "    @torch.no_grad()\n    def __call__(self, x): self.rows += self.of(x)\n"
+        "seen = Seen()\nfor x, y in train_loader:\n    seen(x)\n" + STEP + "result = seen.rows > 0\n"
+    )
+
+    assert (ran.steps, ran.result) == (14, "True")
