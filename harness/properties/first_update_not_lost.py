@@ -10,8 +10,9 @@ Bug::
 Signature: updates before the first one with a learning rate consumed a gradient, at a rate of 0 or
 as good as 0, and the parameters stayed where they were.
 
-Masked by: one update among thousands; a rate that is 0 throughout a short run. Lawful: some groups at 0 and others not, a decay that ends at
-0, an update that a scaler skipped, and any start that moves something.
+Masked by: one update among thousands; a rate that is 0 throughout a short run. Lawful: some groups
+at 0 and others not, a decay that ends at 0, an update that a scaler skipped, and any start that
+moves something.
 """
 
 from itertools import takewhile
@@ -41,14 +42,10 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         for rank in probe.ranks:
             updates = tuple(w for w in of_rank(probe, rank) if fed(w))
             highest = max((rate(w) for w in updates), default=0.0)
-            if len(updates) < 2:
-                continue
-            if highest <= 0.0 and all(w.update.moved == 0.0 for w in updates):
-                return thrown_away(updates, len(updates), highest)
-            if highest <= 0.0:
+            if len(updates) < 2 or (highest <= 0.0 and not still(updates)):
                 continue
             lost = resting(updates, highest)
-            if lost and all(stayed(w, updates) for w in lost):
+            if lost and (still(lost) or all(stayed(w, updates) for w in lost)):
                 return thrown_away(lost, len(updates), highest)
             starts.append(0.0 if lost else rate(updates[0]) / highest)
     if not starts:
@@ -68,7 +65,12 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 def resting(updates: tuple[Window, ...], highest: float) -> tuple[Window, ...]:
     """The updates before the first one with a learning rate."""
-    return tuple(takewhile(lambda w: rate(w) < NOTHING * highest, updates))
+    return tuple(takewhile(lambda w: rate(w) <= NOTHING * highest, updates))
+
+
+def still(updates: tuple[Window, ...]) -> bool:
+    """Whether no parameter moved at all."""
+    return all(w.update.moved == 0.0 for w in updates)
 
 
 def fed(window: Window) -> bool:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.consumption import Reading, account, read
+from harness.properties.consumption import Reading, account, read, weighty
 from harness.properties.figures import count, number, show, spread
 from harness.properties.property import Property
 from harness.properties.thresholds import Bounds, bounds_of
@@ -115,8 +115,10 @@ def summed(reading: Reading) -> bool:
 def factor_in(reading: Reading) -> Factor | None:
     """Of what backward computed, where that arrived; of what was consumed, where no clip can be why."""
     computed = reading.update.match("as-computed")
-    if not reading.aligned or computed is None:
+    if computed is None:
         return None
+    if not reading.aligned:
+        return factor_of_parts(reading)
     root, weight = root_factor(reading), reading.window.own[0].weight
     if computed.relative_error <= reading.window.tolerance:
         return Factor(reading, reading.ratio, root)
@@ -125,6 +127,21 @@ def factor_in(reading: Reading) -> Factor | None:
     if reading.update.loss_scale > 1.0 or reading.state != "shrunk":
         return None  # what a scaler left in is no question of the loss
     return Factor(reading, reading.ratio, None if root is None else root * computed.ratio)
+
+
+def factor_of_parts(reading: Reading) -> Factor | None:
+    """The largest factor among the parameters that keep their direction, where others do not: what
+    was centralised or clipped unit by unit is smaller, and the loss was multiplied by this very one.
+    """
+    weight = reading.window.own[0].weight
+    kept = [
+        p.consumed_norm / p.expected_norm
+        for p in weighty(reading.match, reading.window)
+        if p.consumed_norm and p.dot >= (1.0 - SAME**2) * p.consumed_norm * p.expected_norm
+    ]
+    if not weight or not kept or abs(max(kept) / weight - 1.0) > SAME:
+        return None
+    return Factor(reading, max(kept), root_factor(reading))
 
 
 def root_factor(reading: Reading) -> float | None:
@@ -164,9 +181,14 @@ def multiple(factors: Sequence[Factor], power: int, *, hidden: bool) -> Verdict:
     )
     off = f"Updates consume {show(factors[0].of_true)} times the gradient of the loss"
     returned = [f for f in factors if f.of_returned is not None]
-    by_root = [(f.of_returned or 0.0) / f.samples**power for f in returned]
+    by_probe: dict[
+        str, list[float]
+    ] = {}  # a workload may scale its loss, each probe in its own way
+    for f in returned:
+        root = (f.of_returned or 0.0) / f.samples**power
+        by_probe.setdefault(f.reading.window.probe.probe, []).append(root)
     plain = any(abs((f.of_returned or 0.0) - 1.0) <= CLEAR for f in returned)
-    if not by_root or spread(by_root) > SAME or plain:
+    if not by_probe or max(map(spread, by_probe.values())) > SAME or plain:
         return inconclusive(ID, f"{off}, but the program brings a loss of its own.", *figures)
     if hidden and all("Adam" in f.reading.update.optimizer for f in factors):
         return inconclusive(ID, f"{off}, which Adam hides.", *figures)

@@ -3,6 +3,7 @@ from tests.fakes.traces import (
     match,
     micro_batch,
     norms,
+    parameter,
     probe,
     rank,
     trace,
@@ -136,3 +137,28 @@ def test_several_backwards_that_were_divided_are_no_sum():
     assert judged(added(times=4, weight=0.25)).outcome != "fail"
     assert judged(added(backwards=1)).outcome != "fail"
     assert judged(added(optimizer="AdamW"), max_norm=None).outcome != "fail"
+
+
+def centralised(weight, *, kept, root=None):
+    """Updates in which one parameter keeps its direction at ``kept`` of its size, and one does not."""
+    steps = []
+    for i, true in enumerate(norms(0.1)):
+        parts = [parameter("bias", true, kept * true)]
+        parts += [parameter("weight", true, 0.1 * true).model_copy(update={"dot": 0.0})]
+        found = [match(o, true=true, consumed=kept * true, turned=0.5, parameters=parts)
+                 for o in ("as-computed", "sample-mean")]  # fmt: skip
+        own = (micro_batch(i, weight=weight),)
+        steps.append(update(i, coefficients=(1.0,), matches=found, micro_batches=own))
+    calls = [backward(0.5, after=i).model_copy(update={"factor": root or weight}) for i in range(4)]
+    return trace(probe("quiet", ranks=[rank(steps, backwards=tuple(calls))]))
+
+
+def test_a_quarter_shows_in_the_parameters_that_keep_their_direction():
+    """What is centralised or clipped unit by unit points elsewhere as a whole."""
+    verdict = judged(centralised(0.25, kept=0.25))
+
+    assert verdict.outcome == "fail"
+    assert "multiplied by 0.25" in verdict.sentence
+    assert judged(centralised(0.25, kept=1.0)).outcome == "inconclusive"  # scaled back
+    assert judged(centralised(1.0, kept=1.0)).outcome == "inconclusive"
+    assert judged(centralised(0.25, kept=0.25, root=1.0)).outcome == "inconclusive"  # its own loss
