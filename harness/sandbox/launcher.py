@@ -154,6 +154,7 @@ class ZygoteHandle:
         try:
             socket.send_fds(self._socket, [Codec.encode(start)], list(fds))
         except OSError as error:
+            self._lose()  # or the next try finds it alive, if it comes before the reader knows
             raise ZygoteGone from error
         return run
 
@@ -186,6 +187,7 @@ class ZygoteHandle:
         """Kill it; its children die with it."""
         self._process.kill()
         self._process.wait()
+        self._lose()
 
     def _await_ready(self, log: int) -> JailReport:
         self._socket.settimeout(_WARM_UP_SECONDS)

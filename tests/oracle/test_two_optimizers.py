@@ -14,6 +14,7 @@ parameters = list(model.parameters())
 rate = {"lr": 0.05}
 encoder_optimizer = torch.optim.SGD(parameters[:2], **rate)
 head_optimizer = torch.optim.SGD(parameters[2:], **rate)
+optimizer = encoder_optimizer
 """
 
 LOOPS = (
@@ -31,7 +32,7 @@ def court() -> Iterator[Court]:
 
 
 def in_two(program: str) -> str:
-    """Every call on the optimizer, made on one after the other; a schedule keeps its own."""
+    """Every call on the optimizer, made on one after the other; a schedule is the encoder's."""
     twice = r"encoder_optimizer.\1(\2); head_optimizer.\1(\2)"
     changed = re.sub(r"\boptimizer\.(step|zero_grad)\((.*?)\)", twice, program)
     assert changed != program

@@ -18,9 +18,9 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.graph import _engine_run_backward
 
+from harness.sandbox.binding.guessed_inputs import ROWS, guesses, lists_of
 from harness.sandbox.binding.models import unseen
 
-ROWS = 4
 LARGEST = 2_000_000
 """Parameters up to which it is asked."""
 ASKED = 32
@@ -91,8 +91,7 @@ def flaw(model: nn.Module, inputs: Tensor) -> Flaw | None:
         raise Unasked
     with _apart(model, torch.float32):
         taken = _taken_by(model, inputs)
-        known = {id(p) for p in model.parameters()}
-        if any(id(leaf) not in known for leaf in _leaves(_run_on(model, taken)())):
+        if _strangers(model, _run_on(model, taken)):
             return Flaw("trains tensors that are none of its parameters")
     with _apart(model, torch.float64):
         for parameter in model.parameters():  # away from exact zeros, where a ReLU has no slope
@@ -136,17 +135,11 @@ def _lists(model: nn.Module) -> Iterator[list[Any]]:
     """What a forward or a hook may write into: lists of the model and of the program."""
     program = sys.modules.get(type(model).__module__)
     for home in [*model.modules(), *([program] if program is not None else [])]:
-        yield from _lists_of(home)
-
-
-def _lists_of(home: Any) -> Iterator[list[Any]]:
-    for value in list(vars(home).values()):
-        within = value.values() if isinstance(value, dict) else [value]
-        yield from (held for held in list(within) if isinstance(held, list))
+        yield from lists_of(home)
 
 
 def _taken_by(model: nn.Module, inputs: Tensor) -> Tensor:
-    for value in (inputs[:ROWS], *_guesses(model)):
+    for value in (inputs[:ROWS], *guesses(model)):
         if _runs(_run_on(model, value)):
             return value
     raise Unasked
@@ -184,41 +177,13 @@ def _tensors(given: Any) -> Iterator[Tensor]:
             yield from _tensors(part)
 
 
-def _guesses(model: nn.Module) -> Iterator[Tensor]:
-    """Inputs that one of its layers would take."""
-    seen: set[tuple[Any, ...]] = set()
-    for layer in _layers(model):
-        for shape, classes in _taken(layer):
-            if (shape, classes) not in seen:
-                seen.add((shape, classes))
-                yield torch.randint(1, classes, shape) if classes else torch.randn(shape)
-
-
-def _layers(model: nn.Module) -> Iterator[nn.Module]:
-    """All of them: also those in plain lists, whose parameters are nobody's."""
-    for module in model.modules():
-        yield module
-        held = (one for some in _lists_of(module) for one in some if isinstance(one, nn.Module))
-        yield from (layer for one in held for layer in one.modules())
-
-
-def _taken(layer: nn.Module) -> list[tuple[tuple[int, ...], int]]:
-    """Shapes of inputs, and how many classes they are of; 0 for numbers."""
-    shapes: list[tuple[int, ...]] = []
-    match layer:
-        case nn.Embedding():
-            return [(shape, layer.num_embeddings) for shape in ((ROWS, 8), (ROWS,))]
-        case nn.Linear():
-            shapes = [(layer.in_features,), (5, layer.in_features)]
-        case nn.Conv1d():
-            shapes = [(layer.in_channels, 32)]
-        case nn.Conv2d():
-            shapes = [(layer.in_channels, side, side) for side in (8, 16, 28, 32, 64)]
-        case nn.RNNBase():
-            shapes = [(5, layer.input_size)]
-        case nn.LayerNorm():
-            shapes = [(*lead, *layer.normalized_shape) for lead in ((), (5,))]
-    return [((ROWS, *shape), 0) for shape in shapes]
+def _strangers(model: nn.Module, run: Run) -> bool:
+    """Whether it computes with other trained tensors than its parameters, the same ones each time: an
+    input that a checkpoint wants to ask for gradients is another one in every run.
+    """
+    once, again = list(_leaves(run())), list(_leaves(run()))
+    lasting = {id(leaf) for leaf in once} & {id(leaf) for leaf in again}
+    return bool(lasting - {id(p) for p in model.parameters()})
 
 
 def _leaves(output: Tensor) -> Iterator[Tensor]:

@@ -320,7 +320,9 @@ def test_a_name_that_only_decorates_a_method_is_given(run):
         "    @rows.setter\n    def rows(self, n): self._rows = n\n"
         "    @staticmethod\n    def of(x): return len(x)\n"
         "    @torch.no_grad()\n    def __call__(self, x): self.rows += self.of(x)\n"
-        "seen = Seen()\nfor x, y in train_loader:\n    seen(x)\n" + STEP + "result = seen.rows > 0\n"
+        "seen = Seen()\nfor x, y in train_loader:\n    seen(x)\n"
+        + STEP
+        + "result = seen.rows > 0\n"
     )
 
     assert (ran.steps, ran.result) == (14, "True")
