@@ -18,8 +18,6 @@ SETS = [HELD_OUT / name for name in ("first", "second", "third", "fourth", "fift
 FRESH = ROOT / "tests/material/labelled/fresh"
 
 NOT_TOLD = {
-    "first/all-three-techniques--r03.py": "its own data, in windows that no probe can reach",
-    "first/ddp-accumulation-no-sync--r02.md": "its own model and data, whose norms stay near the threshold",
     "first/clipping-overhead--w02.py": "one timed part loads its data; a repeated loader does so too",
     "second/ddp-module-bypassed--r01.md": "its own model and data",
     "second/amp-clip-without-unscale--r01.py": "a class and a loop of two lines that fits in no place",
