@@ -19,7 +19,6 @@ FRESH = ROOT / "tests/material/labelled/fresh"
 
 NOT_TOLD = {
     "first/clipping-overhead--w02.py": "one timed part loads its data; a repeated loader does so too",
-    "second/ddp-module-bypassed--r01.md": "its own model and data",
     "second/amp-clip-without-unscale--r01.py": "a class and a loop of two lines that fits in no place",
     "second/small-gradients-still-learning--w02.py": "prints words and no number",
     "third/clipping-overhead--a76.md": "both timed parts clip: nothing is timed beside a clip",
