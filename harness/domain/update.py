@@ -6,6 +6,9 @@ The terms are those of ``harness.domain.trace``.
 from harness.domain.record import Record
 from harness.domain.scenario import Objective
 
+CONDITION = 100.0
+"""How much the separation of a gradient into micro-batches may enlarge its rounding error."""
+
 
 class ParameterMatch(Record):
     """One parameter's part in an update."""
@@ -190,6 +193,11 @@ class Update(Record):
     """
     story: tuple[str, ...] = ()
     """What happened since the update before, in order, one line an event; for people alone."""
+
+    @property
+    def coefficient_error(self) -> float:
+        """Rounding error of a micro-batch's coefficient, relative to the largest, at most."""
+        return CONDITION * self.tolerance
 
     def match(self, objective: Objective) -> Match | None:
         """The match under one objective, if it was computed."""

@@ -13,9 +13,6 @@ WIPED = 0.02
 each backward, a first one of four has 1/64.
 """
 
-CONDITION = 100.0
-"""How much the separation into micro-batches may enlarge rounding: above that a share is one."""
-
 
 def lost_batches(
     rank: int, run: RankRun, updates: tuple[Update, ...], usual: int, replay: Replay
@@ -77,7 +74,7 @@ def _consumed_forwards(rank: int, updates: tuple[Update, ...]) -> set[int]:
         if update.consumed_norm == 0.0 and not update.matches and not update.skipped:
             continue  # cleared between backward and step
         largest = max((abs(m.coefficient or 0.0) for m in update.micro_batches), default=0.0)
-        share = min(WIPED, CONDITION * update.tolerance)
+        share = min(WIPED, update.coefficient_error)
         for m in update.micro_batches:
             known = m.coefficient is not None
             wiped = known and abs(m.coefficient or 0.0) < share * largest

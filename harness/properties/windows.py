@@ -10,9 +10,6 @@ from harness.domain.trace import MicroBatch, ProbeTrace, RankTrace, Trace, Updat
 SAFETY = 2.0
 """The oracle's tolerance is what rounding can cause; a fault has to be clearly beyond it."""
 
-CONDITION = 100.0
-"""How much the separation of a gradient into micro-batches may enlarge its rounding error."""
-
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -40,7 +37,7 @@ class Window:
     @property
     def negligible(self) -> float:
         """Share of a gradient below which a micro-batch counts as absent; a tenth at most."""
-        return min(0.1, CONDITION * self.update.tolerance)
+        return min(0.1, self.update.coefficient_error)
 
     @property
     def own(self) -> tuple[MicroBatch, ...]:
