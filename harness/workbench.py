@@ -124,7 +124,8 @@ class Workbench:
         """``total``: how many tasks are expected, for the progress bar."""
         self.settings = settings
         self._stories = ThreadPoolExecutor(max(2 * settings.jobs + 2, settings.asking), "story")
-        self._probes = ThreadPoolExecutor(settings.jobs, "probe")
+        # One more than the jail has room for: it would stand still while a recording is measured.
+        self._probes = ThreadPoolExecutor(settings.jobs + 1, "probe")
         self._total = total
         self._done = 0
         self._running: list[str] = []

@@ -136,13 +136,16 @@ def test_ctrl_c_keeps_what_was_finished(tmp_path):
 
 
 def test_ctrl_c_closes_the_instruments_and_starts_nothing_more(tmp_path):
-    """The call under way ends because the executor is closed; what waits never runs."""
+    """Calls under way end because the executor is closed; what waits never runs.
+
+    There is one more call than jobs: it waits for room in the jail.
+    """
     executor = InterruptedExecutor(at=1)
 
     outcome = run_bank(three(tmp_path), Settings(jobs=1), opens(executor))
 
     assert outcome.interrupted
-    assert executor.executions == 1
+    assert executor.executions <= 2
     assert outcome.run.results == ()
 
 

@@ -3,7 +3,7 @@
 import functools
 import os
 import traceback
-from types import TracebackType
+from types import FrameType, TracebackType
 
 from harness.domain.event import Finished
 from harness.domain.workload import WorkloadSpec
@@ -97,7 +97,7 @@ def _run(bound: binding.Bound) -> Finished:
     except SystemExit as exit_:
         return Finished(outcome="exited", exception="SystemExit", message=str(exit_.code))
     except BaseException as error:
-        if _is_ours(error.__traceback__):
+        if _is_ours(error):
             raise
         return Finished(
             outcome="raised",
@@ -114,14 +114,26 @@ def _line(trace: TracebackType | None) -> int | None:
     return lines[-1] if lines else None
 
 
-def _is_ours(trace: TracebackType | None) -> bool:
+def _is_ours(error: BaseException) -> bool:
     """Whether the innermost frame is the harness's: a probe that breaks must not look like a broken
     loop.
     """
+    trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    name = trace.tb_frame.f_globals.get("__name__", "") if trace is not None else ""
-    return str(name).startswith("harness.sandbox.recorder")
+    if trace is None:
+        return False
+    name = str(trace.tb_frame.f_globals.get("__name__", ""))
+    return name.startswith("harness.sandbox.recorder") and not _refused(error, trace.tb_frame)
+
+
+def _refused(error: BaseException, frame: FrameType) -> bool:
+    """Whether what a probe hands on refused the program's arguments.
+
+    Python raises that in the frame of the caller, which is the probe.
+    """
+    name = getattr(frame.f_locals.get("original"), "__qualname__", None)
+    return isinstance(error, TypeError) and str(error).startswith(f"{name}()")
 
 
 def _during(trace: TracebackType | None) -> str | None:

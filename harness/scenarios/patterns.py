@@ -13,7 +13,7 @@ _SHORT_GAP = rf"[^,;:.?!]{{0,40}}?{_WORD}"
 # People write "dont", too; and a lone "n't" among alternatives stands for any word that ends so.
 _AUXILIARY = r"(?:do|does|did|is|are|was|were|wo|ca|would|should|could|has|have|had|need)"
 _CONTRACTED = re.compile(rf"\b({_AUXILIARY})n'?t\b")
-_NT = re.compile(r"(?<=[(|:])n'?t(?=[|)])")
+_NT = re.compile(r"(?<=[(|:])n'?t(?=[|) ]|\\b|$)")
 _ANY_NT = rf"(?:\w{{1,7}}n't|{_AUXILIARY}nt)"
 # Python's engine backtracks. A repetition without bound around anything but one plain character
 # class can take exponential time on a text that somebody made for it.

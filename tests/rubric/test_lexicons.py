@@ -9,6 +9,7 @@ from harness.domain.lexicon import Lexicon
 from harness.rubric import calibrate
 from harness.rubric.lexical import LexicalJudge, rationalizations
 from harness.rubric.matching import shows
+from harness.scenarios.patterns import compiled
 from tests.rubric.situation import BANK, ROOT, WITH_PATTERNS
 
 ANSWERS = ROOT / "tests/material/answers"
@@ -109,3 +110,15 @@ def test_an_answer_made_to_keep_patterns_busy_takes_seconds(text):
     LexicalJudge().assess(text, scenario, scenario.rubric)
 
     assert time.process_time() - began < 20
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"(?:never|n't) clip", r"(?:never|n't\b) clip", "(?:n't clip)"]
+)
+def test_a_lone_nt_in_a_pattern_stands_for_every_contraction(pattern):
+    """Also as people write it who leave the apostrophe out."""
+    found = [
+        compiled(pattern, {}).search(f"you {verb} clip") for verb in ("don't", "wont", "isn't")
+    ]
+
+    assert all(found)

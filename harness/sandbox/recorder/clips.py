@@ -36,10 +36,11 @@ class Clips:
         def call(*args: Any, **kwargs: Any) -> Any:
             try:
                 bound = signature.bind(*args, **kwargs)
-            except TypeError:
+                first, given = next(iter(bound.arguments.items()))
+                _ = isinstance(given, Tensor) or iter(given)
+            except TypeError:  # torch says what is wrong
                 return original(*args, **kwargs)
-            first = next(iter(bound.arguments))
-            items, bound.arguments[first] = _listed(bound.arguments[first])
+            items, bound.arguments[first] = _listed(given)
             inside, self._inside = self._inside, True
             try:
                 result = original(*bound.args, **bound.kwargs)

@@ -1,0 +1,64 @@
+"""A call with wrong arguments is the program's mistake, also where a probe hands the call on."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from harness.domain.candidate import Candidate
+from harness.domain.event import Clip, Finished
+from harness.domain.scenario import Probe
+from harness.domain.workload import WorkloadSpec
+from harness.sandbox.executor import JailedExecutor
+
+WORKLOAD = WorkloadSpec(name="mlp", parameters={"batches": 2}, seed=3)
+PROBE = Probe(name="probe", lifts="")
+
+BEFORE = """
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.tensor(1.0))
+    def forward(self, x):
+        return self.scale * x
+
+scaler = torch.amp.GradScaler("cpu")
+scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _: 1.0)
+net = Net()
+net(torch.ones(2)).sum().backward()
+"""
+
+
+@pytest.fixture(scope="module")
+def executor() -> Iterator[JailedExecutor]:
+    with JailedExecutor() as jailed:
+        yield jailed
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "net(torch.ones(2), torch.ones(2))",
+        "scaler.scale()",
+        "scaler.unscale_(optimizer, 1, 2)",
+        "scheduler.step(1, 2, 3)",
+        "torch.nn.utils.clip_grad_norm_(model.parameters())",
+        "torch.nn.utils.clip_grad_norm_(5, 1.0)",
+        "optimizer.step(1, 2, 3)",
+    ],
+)
+def test_wrong_arguments_are_no_fault_of_the_harness(executor: JailedExecutor, call: str) -> None:
+    """It was called one, because Python raises in the frame of the caller: the probe's."""
+    recording = executor.execute(Candidate(program=BEFORE + call, origin="test"), WORKLOAD, PROBE)
+
+    assert recording.problem is None
+    (end,) = [e.event for e in recording.ranks[0].events if isinstance(e.event, Finished)]
+    assert (end.outcome, end.exception) == ("raised", "TypeError")
+
+
+def test_a_single_parameter_without_dimensions_can_be_clipped(executor: JailedExecutor) -> None:
+    """It is a tensor that cannot be iterated over."""
+    call = "torch.nn.utils.clip_grad_norm_(net.scale, 1.0)"
+    recording = executor.execute(Candidate(program=BEFORE + call, origin="test"), WORKLOAD, PROBE)
+
+    (clip,) = [e.event for e in recording.ranks[0].events if isinstance(e.event, Clip)]
+    assert (clip.parameters, clip.returned) == (1, 2.0)
