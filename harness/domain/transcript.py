@@ -44,6 +44,8 @@ class Replacement(Record):
     """What stands there afterwards."""
     everywhere: bool = False
     """Every occurrence, instead of the only one."""
+    optional: bool = False
+    """Whether nothing happens where it is absent, instead of a failure."""
 
 
 class Edit(Record):
@@ -105,6 +107,54 @@ class Delete(Record):
     """Where."""
 
 
+class Copy(Record):
+    """A file takes the place of another."""
+
+    kind: Literal["copy"] = "copy"
+    """Tells the kinds of change apart."""
+    path: str
+    """The file that is copied."""
+    to: str
+    """The one that becomes like it."""
+    moves: bool = False
+    """Whether the first one is gone then."""
+
+
+class LineScript(Record):
+    """A file goes through a stream editor, in place."""
+
+    kind: Literal["line-script"] = "line-script"
+    """Tells the kinds of change apart."""
+    path: str
+    """Where."""
+    language: Literal["sed", "sed -E", "perl -p", "perl -0p"]
+    """What the script is written in."""
+    script: str
+    """All of it; several are joined by line breaks."""
+
+
+class Undo(Record):
+    """The last change to a file is taken back."""
+
+    kind: Literal["undo"] = "undo"
+    """Tells the kinds of change apart."""
+    path: str
+    """Where."""
+
+
+class Git(Record):
+    """Files under version control are put away or back, or become what they are put back to."""
+
+    kind: Literal["git"] = "git"
+    """Tells the kinds of change apart."""
+    path: str
+    """A file, or the folder under which all files are meant."""
+    action: Literal["commit", "restore", "stash", "unstash", "other-version"]
+    """``restore`` puts back what was committed; so does ``stash``, which keeps what was there.
+    ``other-version`` puts back what the log does not show.
+    """
+
+
 class Seen(Record):
     """No change: the log shows the whole content that a file had at this moment."""
 
@@ -128,7 +178,19 @@ class Unshown(Record):
 
 
 FileEdit = Annotated[
-    Write | Append | Edit | Insert | Patch | Delete | Seen | Unshown, Field(discriminator="kind")
+    Write
+    | Append
+    | Edit
+    | Insert
+    | Patch
+    | Delete
+    | Copy
+    | LineScript
+    | Undo
+    | Git
+    | Seen
+    | Unshown,
+    Field(discriminator="kind"),
 ]
 """What a call did to one file."""
 

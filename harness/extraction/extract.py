@@ -86,7 +86,7 @@ def _unmarked(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
 
 
 def _posted(transcript: Transcript, scenario: Scenario) -> tuple[str, ...]:
-    return (scenario.buggy, *_posted_blocks(transcript))
+    return (*code_blocks(scenario.prompt), *_posted_blocks(transcript))
 
 
 def _posted_blocks(transcript: Transcript) -> tuple[str, ...]:

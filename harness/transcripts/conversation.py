@@ -116,8 +116,9 @@ class Conversation:
         call.status = status
         call.result = _cut(text, _RESULT_KEPT)
         seen = before or seen_by_call(call.name, call.given, text, call.folder)
-        if seen is not None and status == "ok" and not isinstance(next(iter(call.edits), 0), Seen):
-            call.edits = (seen, *call.edits)
+        known = any(isinstance(edit, Seen) for edit in call.edits)
+        if seen is not None and status == "ok" and not known:
+            call.edits = (seen, *call.edits) if before else (*call.edits, seen)
             self._grow(draft, sys.getsizeof(seen.content))
         self._grow(draft, sys.getsizeof(call.result))
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pydantic import JsonValue
 
 from harness.domain.transcript import (
+    Copy,
     Delete,
     Edit,
     FileEdit,
@@ -14,15 +15,19 @@ from harness.domain.transcript import (
     Patch,
     Replacement,
     Seen,
+    Undo,
     Unshown,
     Write,
 )
 from harness.transcripts.patches import edits_of_patch, hunks_of
+from harness.transcripts.python_scripts import edits_of_python
 from harness.transcripts.shell import edits_of_command, script_of, shown_file
 from harness.transcripts.values import fields, first, items, string
 
 _Input = dict[str, JsonValue]
 _NUMBERED = re.compile(r"\s*(\d+)(?:→|\t|: )(.*)")
+_RUNS = re.compile(r"shell|bash|terminal|command|exec")
+_WRITES = re.compile(r"write|create|save|edit|replace")
 _PAGE = 2000  # lines that Read shows when it is not told how many
 
 
@@ -30,7 +35,7 @@ def edits_of_call(name: str, given: JsonValue, folder: str = "") -> tuple[FileEd
     """The changes that a call makes when it succeeds; ``folder`` is where relative paths start."""
     tool = _short(name)
     record: _Input = {"input": given} if isinstance(given, str) else fields(given)
-    make = _TOOLS.get(tool)
+    make = _maker(tool, record)
     if make is None:
         return ()
     place = first(record, "workdir", "cwd") or folder
@@ -42,7 +47,7 @@ def seen_by_call(name: str, given: JsonValue, result: str, folder: str = "") -> 
     tool, record = _short(name), fields(given)
     place = first(record, "workdir", "cwd") or folder
     seen: Seen | None = None
-    if _TOOLS.get(tool) is _shell:
+    if _maker(tool, record) is _shell:
         seen = _shown(shown_file(_command(record)), result)
     elif tool in ("read", "view", "read_file") and not (
         record.get("offset") or record.get("limit")
@@ -63,9 +68,22 @@ def resolved(path: str, folder: str) -> str:
 def moved(edit: FileEdit, folder: str) -> FileEdit:
     """The same change, with its paths made absolute where the folder is."""
     update = {"path": resolved(edit.path, folder)}
+    if isinstance(edit, Copy):
+        update["to"] = resolved(edit.to, folder)
     if isinstance(edit, Patch) and edit.moved_to:
         update["moved_to"] = resolved(edit.moved_to, folder)
     return edit.model_copy(update=update)
+
+
+def _maker(tool: str, record: _Input) -> Callable[[_Input], list[FileEdit]] | None:
+    """What reads the call: by the tool's name, else by what it was given."""
+    if tool in _TOOLS:
+        return _TOOLS[tool]
+    if _RUNS.search(tool) and _command(record):
+        return _shell
+    if _path(record) and _WRITES.search(tool):
+        return _edit if any(key in record for key in ("old_string", "old_str")) else _write
+    return None
 
 
 def _short(name: str) -> str:
@@ -117,7 +135,7 @@ def _text_editor(record: _Input) -> list[FileEdit]:
             at = line if isinstance(line, int) and 0 <= line < 10**9 else 0
             return [Insert(path=_path(record), line=at, content=content)]
         case "undo_edit":
-            return [Unshown(path=_path(record), why="an edit was undone")]
+            return [Undo(path=_path(record))]
         case _:
             return []
 
@@ -154,6 +172,10 @@ def _command(record: _Input) -> str:
 
 def _shell(record: _Input) -> list[FileEdit]:
     return list(edits_of_command(_command(record)))
+
+
+def _python(record: _Input) -> list[FileEdit]:
+    return list(edits_of_python(first(record, "code", "script", "source", "input")))
 
 
 def _shown(what: tuple[str, int | None] | None, result: str) -> Seen | None:
@@ -193,6 +215,7 @@ _TOOLS: dict[str, Callable[[_Input], list[FileEdit]]] = {
     **dict.fromkeys(("text_editor_code_execution",), _text_editor),
     "file_change": _file_change,
     **dict.fromkeys(("notebookedit", "notebook_edit"), _notebook_edit),
+    **dict.fromkeys(("python", "execute_python", "run_python", "code_interpreter"), _python),
     **dict.fromkeys(("delete_file", "remove_file"), _delete),
     **dict.fromkeys(
         (

@@ -1,36 +1,31 @@
 """Rebuilds files from the changes that were really made: pure, no disk."""
 
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+import ast
+import posixpath
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from harness.domain.transcript import (
-    Append,
+    Copy,
     Delete,
-    Edit,
     FileEdit,
     FileState,
-    Hunk,
-    Insert,
+    Git,
+    LineScript,
     Message,
     Patch,
     Seen,
     Transcript,
+    Undo,
     Unshown,
     Write,
 )
+from harness.transcripts.changes import LONGEST_FILE, changed, put_in
 
 _MOST_TEXT = 16 << 20
 _MOST_FILES = 2000
-# A training loop is a thousand times shorter; longer files and searches are made to keep us busy.
-_LONGEST_FILE = 1 << 20
-_LONGEST_SEARCH = 10_000_000
-_TYPEWRITTEN = {
-    **dict.fromkeys(range(0x2010, 0x2016), "-"),
-    0x2212: "-",
-    **dict.fromkeys(range(0x2018, 0x201C), "'"),
-    **dict.fromkeys(range(0x201C, 0x2020), '"'),
-}
+_NOT_SHOWN = "the log does not show what was in it"
+_NOT_SHOWN_BEFORE = "what was put back into it is not in the log"
 
 
 def files_after(transcript: Transcript) -> tuple[FileState, ...]:
@@ -54,6 +49,13 @@ class _File:
     pieces: tuple[str, ...] = ()
     changes: int = 0
     why: str = ""
+    committed: str | None = None
+    """As version control has it; ``None`` where that is not known, or it has no such file."""
+    stashed: str | None = None
+    before: tuple[str | None, ...] = ()
+    """Its last contents, the latest last."""
+    is_new: bool = False
+    """Whether the agent created it, and it was not committed since."""
 
 
 class Files:
@@ -90,21 +92,67 @@ class Files:
     def apply(self, edits: Iterable[FileEdit]) -> None:
         """Make these changes."""
         for edit in edits:
-            path = self._known(edit.path)
-            before = self._files.get(path)
-            if isinstance(edit, Seen):
-                if before is None or before.content is None:
-                    old = before or _File()
-                    self._put(path, replace(old, content=edit.content, pieces=(), why=""))
-                continue
-            if isinstance(edit, Delete):
-                self._drop(path)
-                continue
-            after = _changed(before or _File(why="the log does not show what was in it"), edit)
-            if isinstance(edit, Patch) and edit.moved_to:
-                self._drop(path)
-                path = edit.moved_to
-            self._put(path, after)
+            match edit:
+                case Seen():
+                    self._see(edit)
+                case Git():
+                    for path in self._under(edit.path):
+                        self._put(path, _versioned(self._files[path], edit.action))
+                case Delete():
+                    self._drop(self._known(edit.path))
+                case Copy():
+                    self._copy(edit)
+                case _:
+                    self._change(edit)
+
+    def _see(self, seen: Seen) -> None:
+        path = self._known(seen.path)
+        before = self._files.get(path) or _File()
+        if before.content is not None and not _tells_more(seen.content, before.content, path):
+            return
+        committed = before.committed if before.changes else seen.content
+        seen_now = replace(before, content=seen.content, pieces=(), why="", committed=committed)
+        self._put(path, seen_now)
+
+    def _copy(self, copy: Copy) -> None:
+        source, target = self._known(copy.path), self._known(copy.to)
+        given = self._files.get(source, _File(why=_NOT_SHOWN))
+        if source not in self._files and target not in self._files and not _is_python(target):
+            return
+        old = self._files.get(target) or _File()
+        self._put(
+            target,
+            replace(
+                old,
+                content=given.content,
+                pieces=given.pieces,
+                changes=max(given.changes, old.changes) + 1,
+                why=given.why,
+                before=(*old.before[-4:], old.content),
+            ),
+        )
+        if copy.moves:
+            self._drop(source)
+
+    def _change(self, edit: FileEdit) -> None:
+        path = self._known(edit.path)
+        after = _after(self._files.get(path) or _File(why=_NOT_SHOWN), edit)
+        if isinstance(edit, Patch) and edit.moved_to:
+            self._drop(path)
+            path = edit.moved_to
+        self._put(path, after)
+
+    def _under(self, path: str) -> list[str]:
+        """The file of this name, or all files in the folder of this name."""
+        known = self._known(path)
+        if known in self._files:
+            return [known]
+        folder = posixpath.normpath(path)
+        return [
+            path
+            for path, file in self._files.items()
+            if (folder == "." or path.startswith(f"{folder}/")) and not file.is_new
+        ]
 
     def _known(self, path: str) -> str:
         """The name under which the file is known: ``train.py`` may be ``/repo/train.py``."""
@@ -120,7 +168,7 @@ class Files:
 
     def _put(self, path: str, file: _File) -> None:
         self._drop(path)
-        if _weight(file) > _LONGEST_FILE:
+        if _weight(file) > LONGEST_FILE:
             file = _File(None, (), file.changes, "it is too long to keep")
         self._files[path] = file
         self._size += _weight(file)
@@ -143,117 +191,66 @@ class Files:
 
 
 def _weight(file: _File) -> int:
-    return len(file.content or "") + sum(map(len, file.pieces))
+    texts = (file.content, file.committed, file.stashed, *file.pieces, *file.before)
+    return sum(len(text) for text in texts if text is not None)
 
 
-def _changed(file: _File, edit: FileEdit) -> _File:
-    content: str | None
-    pieces: tuple[str, ...]
-    match edit:
-        case Write():
-            return _File(edit.content, (), file.changes + 1)
-        case Unshown():
-            return _File(None, file.pieces, file.changes + 1, edit.why)
-        case Append():
-            content, pieces = _plus(file.content, edit.content), (edit.content,)
-        case Edit():
-            content, pieces = _edited(file, edit), tuple(r.new for r in edit.replacements)
-        case Insert():
-            content, pieces = _inserted(file.content, edit), (edit.content,)
-        case Patch():
-            content = _patched(file.content, edit.hunks)
-            pieces = tuple("".join(f"{line}\n" for line in hunk.new) for hunk in edit.hunks)
-        case _:
-            return file
+def _is_python(path: str) -> bool:
+    return path.endswith(".py")
+
+
+def _tells_more(seen: str, known: str, path: str) -> bool:
+    """Whether a listing shows that the file was changed by somebody else.
+
+    Listings lose blanks, and some are cut: what is no program, or the beginning of what is known,
+    tells nothing.
+    """
+    if seen.split() == known.split() or known.startswith(seen.rstrip()):
+        return False
+    try:
+        ast.parse(seen)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return _is_python(path)
+
+
+def _after(file: _File, edit: FileEdit) -> _File:
+    now = replace(file, changes=file.changes + 1, before=(*file.before[-4:], file.content))
+    if isinstance(edit, Unshown):
+        return replace(now, content=None, why=edit.why)
+    if isinstance(edit, Undo):
+        return _undone(file)
+    content = changed(file.content, edit)
     if content is not None:
-        return _File(content, (), file.changes + 1)
+        is_new = file.is_new or (
+            isinstance(edit, Write) and not file.changes and not file.committed
+        )
+        return replace(now, content=content, pieces=(), why="", is_new=is_new)
     why = file.why or "a change does not fit what the log shows of it"
-    return _File(None, (*file.pieces, *pieces), file.changes + 1, why)
+    if isinstance(edit, LineScript):
+        why = f"{edit.language.split()[0]} changed it in place"
+    return replace(now, content=None, pieces=(*file.pieces, *put_in(edit)), why=why)
 
 
-def _plus(content: str | None, more: str) -> str | None:
-    return None if content is None else content + more
+def _undone(file: _File) -> _File:
+    *earlier, last = file.before or (None,)
+    why = "" if last is not None else "an edit was undone"
+    return replace(
+        file, content=last, pieces=(), changes=file.changes + 1, why=why, before=tuple(earlier)
+    )
 
 
-def _edited(file: _File, edit: Edit) -> str | None:
-    content = file.content
-    for part in edit.replacements:
-        if not part.old and not content:
-            content = part.new
-        elif content is None or not part.old:
-            return None
-        else:
-            places = content.count(part.old) if part.everywhere else int(part.old in content)
-            growth = places * (len(part.new) - len(part.old))
-            if not places or len(content) + growth > _LONGEST_FILE:
-                return None
-            content = content.replace(part.old, part.new, places)
-    return content
-
-
-def _inserted(content: str | None, edit: Insert) -> str | None:
-    if content is None:
-        return None
-    lines = content.split("\n")
-    if edit.line > len(lines):
-        return None
-    added = edit.content.removesuffix("\n").split("\n")
-    return "\n".join([*lines[: edit.line], *added, *lines[edit.line :]])
-
-
-def _patched(content: str | None, hunks: tuple[Hunk, ...]) -> str | None:
-    if content is None:
-        return None
-    lines = content.removesuffix("\n").split("\n") if content else []
-    search = _Search(lines)
-    done: list[str] = []
-    at = 0
-    for hunk in hunks:
-        place = search.place(hunk, at)
-        if place is None:
-            return None
-        done += [*lines[at:place], *hunk.new]
-        at = place + len(hunk.old)
-    return "".join(f"{line}\n" for line in (*done, *lines[at:]))
-
-
-class _Search:
-    """Finds lines in a file, ever less strict about blanks and typography."""
-
-    def __init__(self, lines: list[str]) -> None:
-        self._lines: dict[Callable[[str], str], list[str]] = {str: lines}
-        self._left = _LONGEST_SEARCH
-
-    def place(self, hunk: Hunk, start: int) -> int | None:
-        """Where the hunk's old lines stand, past its anchors."""
-        for anchor in hunk.anchors:
-            found = self._find((anchor,), start)
-            if found is not None:  # an anchor that is not found is a hint that is ignored
-                start = found + 1
-        end = len(self._lines[str])
-        if not hunk.old:
-            return start if hunk.anchors and not hunk.at_end else end
-        last = max(end - len(hunk.old), start)
-        if hunk.at_end and (found := self._find(hunk.old, last)) is not None:
-            return found
-        return self._find(hunk.old, start)
-
-    def _find(self, wanted: tuple[str, ...], start: int) -> int | None:
-        for same in (str, str.rstrip, str.strip, _plain):
-            goal = [same(line) for line in wanted]
-            if same not in self._lines:
-                self._lines[same] = [same(line) for line in self._lines[str]]
-            there = self._lines[same]
-            last = len(there) - len(goal)
-            self._left -= max(last - start, 0) + len(goal)
-            if self._left < 0:
-                return None
-            for at in range(start, last + 1):
-                if there[at] == goal[0] and there[at : at + len(goal)] == goal:
-                    return at
-        return None
-
-
-def _plain(line: str) -> str:
-    """Typographic dashes and quotes as a keyboard has them."""
-    return unicodedata.normalize("NFKC", line.strip()).translate(_TYPEWRITTEN)
+def _versioned(file: _File, action: str) -> _File:
+    if action == "commit":
+        return replace(file, committed=file.content, is_new=False)
+    if action == "unstash":
+        why = "" if file.stashed is not None else _NOT_SHOWN_BEFORE
+        return replace(file, content=file.stashed, why=why, changes=file.changes + 1)
+    if action != "other-version" and file.committed == file.content:
+        return file
+    back = None if action == "other-version" else file.committed
+    stashed = file.content if action == "stash" else file.stashed
+    why = "" if back is not None else _NOT_SHOWN_BEFORE
+    return replace(
+        file, content=back, pieces=(), why=why, changes=file.changes + 1, stashed=stashed
+    )

@@ -15,6 +15,7 @@
     *** End Patch
 """
 
+import re
 from collections.abc import Iterator
 
 from harness.domain.transcript import Delete, FileEdit, Hunk, Patch, Write
@@ -29,6 +30,24 @@ def edits_of_patch(text: str) -> tuple[FileEdit, ...]:
     return tuple(_edit(header, body) for header, body in _sections(text))
 
 
+def edits_of_diff(text: str) -> tuple[FileEdit, ...]:
+    """What a unified diff does, file by file (``git apply``, ``patch -p1``)."""
+    edits: list[FileEdit] = []
+    parts = re.split(r"^--- (?=[^\n]*\n\+\+\+ )", text, flags=re.MULTILINE)
+    for part in parts[1:]:
+        old, new, *lines = part.removesuffix("\n").split("\n")
+        before, after = _named_in_diff(old), _named_in_diff(new.removeprefix("+++ "))
+        body = [line for line in lines if line.startswith(("@@", "+", "-", " ", "\\")) or not line]
+        if before == "/dev/null":
+            added = [line[1:] for line in body if line.startswith("+")]
+            edits.append(Write(path=after, content="".join(f"{line}\n" for line in added)))
+        elif after == "/dev/null":
+            edits.append(Delete(path=before))
+        else:
+            edits.append(Patch(path=after, hunks=hunks_of(body)))
+    return tuple(edits)
+
+
 def hunks_of(lines: list[str]) -> tuple[Hunk, ...]:
     """Hunks of a patch or of a unified diff, whose line numbers are not needed."""
     places: list[list[str]] = [[]]
@@ -38,6 +57,11 @@ def hunks_of(lines: list[str]) -> tuple[Hunk, ...]:
             places.append([])
         places[-1].append(line)
     return tuple(_hunk(place) for place in places if any(not p.startswith("@@") for p in place))
+
+
+def _named_in_diff(header: str) -> str:
+    path = header.partition("\t")[0].strip()
+    return path[2:] if path.startswith(("a/", "b/")) else path
 
 
 def _sections(text: str) -> Iterator[tuple[str, list[str]]]:

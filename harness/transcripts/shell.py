@@ -1,53 +1,73 @@
 """What a shell command does to files, as far as it can be read without running it.
 
-Read: heredocs into ``cat >``, ``cat >>`` and ``tee``, ``apply_patch`` by heredoc or argument, and
-commands that only show a file. ``sed -i`` on a file is named as a change that is not shown.
+Followed: heredocs and literal texts into files, ``apply_patch`` and unified diffs, ``sed -i``,
+``perl -pi``, Python scripts that replace text, copying, moving and removing, and what git puts back.
+A Python file that is written in another way is named as a change that is not shown.
 """
 
+import posixpath
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Literal
 
-from harness.domain.transcript import Append, FileEdit, Unshown, Write
-from harness.transcripts.patches import edits_of_patch
+from harness.domain.transcript import (
+    Append,
+    Copy,
+    Delete,
+    FileEdit,
+    LineScript,
+    Unshown,
+    Write,
+)
+from harness.transcripts.git import edits_of_git
+from harness.transcripts.patches import edits_of_diff, edits_of_patch
+from harness.transcripts.python_scripts import edits_of_python
+from harness.transcripts.shell_words import Command, commands_of
 
-# The word after << ends the heredoc; quoted, nothing in the body is expanded.
-_HEREDOC = re.compile(r"<<(?P<dash>-?)[ \t]*(?P<quote>['\"\\]?)(?P<word>[A-Za-z_][\w.]*)['\"]?")
-_PATH = r"(?P<path>'[^'\n]+'|\"[^\"\n]+\"|[^\s<>|;&'\"]+)"
-_REDIRECT = re.compile(rf"(?<![0-9&<>])(?P<arrow>>>?)\|?[ \t]*{_PATH}")
-_TEE = re.compile(rf"\btee[ \t]+(?P<append>-a[ \t]+|--append[ \t]+)?{_PATH}")
-_CD = re.compile(rf"^[ \t]*cd[ \t]+{_PATH}[ \t]*(?:&&|;|$)")
-_IN_PLACE = re.compile(r"\bsed[ \t]+(?:-[a-zA-Z]*i|--in-place)")
-_EXPANDS = re.compile(r"(?<!\\)(?:\$[\w({?@*#!-]|`)")
-_ESCAPED = re.compile(r"\\([$`\\])")
-_SHOWS = re.compile(rf"\s*(?:cat|sed[ \t]+-n[ \t]+'?1,(?P<last>\d+)p'?)[ \t]+{_PATH}\s*")
+_SHOWN = re.compile(r"1,(?P<last>\d{1,9})p")
+_BEFORE_A_PROGRAM = re.compile(r"\w+=.*|sudo|time|command|env|exec|then|do|else|\{|!")
+_IN_PLACE = re.compile(r"-[a-zA-Z]*i|--in-place")
+_EXTENDED = re.compile(r"-[a-zA-Z]*[Er]|--regexp-extended")
+_PRINTS = re.compile(r"-[a-zA-Z]*n|--quiet|--silent")
+_QUIET = ("cd", "sed", "perl", "cp", "mv", "rm", "mkdir", "touch", "set", "export", "git", "python",
+          "python3")  # fmt: skip
 
 
 def edits_of_command(command: str) -> tuple[FileEdit, ...]:
     """Changes to files, in the order of the commands; paths are as written, after any ``cd``."""
+    if "*** Begin Patch" in command and "<<" not in command:
+        return edits_of_patch(command[command.index("*** Begin Patch") :])
     edits: list[FileEdit] = []
     folder = ""
-    lines = iter(command.split("\n"))
-    for line in lines:
-        if change := _CD.match(line):
-            folder = _joined(folder, _unquoted(change["path"]))
-        start = _HEREDOC.search(line)
-        if start is not None:
-            edits += _from_heredoc(line, start, _body(lines, start), folder)
-        elif "apply_patch" in line:
-            start_of_patch = line.split("apply_patch", 1)[1].lstrip(" '\"")
-            edits += edits_of_patch("\n".join([start_of_patch, *lines]))
-        elif _IN_PLACE.search(line):
-            edits += _in_place(line, folder)
+    for one in commands_of(command):
+        program, words = _program(one)
+        if program == "cd" and words:
+            folder = _joined(folder, words[0])
+            continue
+        edits += (_at(folder, edit) for edit in _edits(program, words, one))
     return tuple(edits)
 
 
 def shown_file(command: str) -> tuple[str, int | None] | None:
-    """The file that the command prints and does nothing else, and up to which line."""
-    match = _SHOWS.fullmatch(command)
-    if match is None or _unquoted(match["path"]).startswith("-"):
+    """The file that the command prints last, and up to which line; nothing else is printed."""
+    commands = commands_of(command)
+    if not commands or any(c.piped or c.into for c in commands[-1:]):
         return None
-    return _unquoted(match["path"]), int(match["last"][:9]) if match["last"] else None
+    folder = ""
+    for one in commands[:-1]:
+        program, words = _program(one)
+        if program not in _QUIET or one.piped:
+            return None
+        if program == "cd" and words:
+            folder = _joined(folder, words[0])
+    match _program(commands[-1]):
+        case "cat", [path] if not path.startswith("-") and commands[-1].body is None:
+            return _joined(folder, path), None
+        case "sed", ["-n", script, path] if found := _SHOWN.fullmatch(script):
+            return _joined(folder, path), int(found["last"])
+        case _:
+            return None
 
 
 def script_of(argv: list[str]) -> str:
@@ -59,46 +79,124 @@ def script_of(argv: list[str]) -> str:
     return shlex.join(argv)
 
 
-def _body(lines: Iterator[str], start: re.Match[str]) -> list[str]:
-    body: list[str] = []
-    for line in lines:
-        text = line.lstrip("\t") if start["dash"] else line
-        if text.rstrip(")'\"; ") == start["word"]:
-            break
-        body.append(text)
-    return body
+def _program(command: Command) -> tuple[str, list[str]]:
+    words = command.words
+    while words and _BEFORE_A_PROGRAM.fullmatch(words[0]):
+        words = words[1:]
+    return (posixpath.basename(words[0]), words[1:]) if words else ("", [])
 
 
-def _from_heredoc(
-    line: str, start: re.Match[str], body: list[str], folder: str
-) -> Iterator[FileEdit]:
-    text = "".join(f"{content}\n" for content in body)
-    if "apply_patch" in line or (body and body[0].strip() == "*** Begin Patch"):
-        yield from edits_of_patch(text)
+def _edits(program: str, words: list[str], command: Command) -> Iterator[FileEdit]:
+    body = command.body or ""
+    if "*** Begin Patch" in body:
+        yield from edits_of_patch(body)
+    elif program.startswith("python"):
+        yield from _python(words, body)
+    elif program == "patch" or (program == "git" and "apply" in words):
+        yield from edits_of_diff(body)
+    elif program in _PROGRAMS:
+        yield from _PROGRAMS[program](words)
+    if command.into is not None or program == "tee":
+        yield from _output(program, words, command)
+
+
+def _output(program: str, words: list[str], command: Command) -> Iterator[FileEdit]:
+    """What is written where the output goes."""
+    files = [word for word in words if not word.startswith("-")]
+    appends = command.appends or (program == "tee" and any(w in ("-a", "--append") for w in words))
+    into = files[0] if program == "tee" and files else command.into
+    if into is None or into.startswith("/dev/"):
         return
-    rest = line[: start.start()] + line[start.end() :]
-    target = _TEE.search(rest) or _REDIRECT.search(rest)
-    if target is None or not re.search(r"\b(?:cat|tee)\b", line):
+    text = _text(program, words, command)
+    if text is not None and not command.expands:
+        yield Append(path=into, content=text) if appends else Write(path=into, content=text)
+    elif text is not None:
+        yield Unshown(path=into, why="the shell filled in parts of it")
+    elif program == "cat" and len(files) == 1 and not appends:
+        yield Copy(path=files[0], to=into)
+    elif into.endswith(".py"):
+        yield Unshown(path=into, why="what a command printed was written to it")
+
+
+def _text(program: str, words: list[str], command: Command) -> str | None:
+    """What is written, where the command holds it."""
+    if program in ("cat", "tee") and command.body is not None:
+        return command.body
+    if program == "echo" and not any(w.startswith("-") for w in words[:1]):
+        return " ".join(words) + "\n"
+    if program == "printf" and len(words) == 1 and "%" not in words[0]:
+        return words[0].replace("\\n", "\n").replace("\\t", "\t")
+    return None
+
+
+def _python(words: list[str], body: str) -> Iterator[FileEdit]:
+    if "-c" in words[:-1]:
+        yield from edits_of_python(words[words.index("-c") + 1])
+    elif body:
+        yield from edits_of_python(body)
+
+
+def _sed(words: list[str]) -> Iterator[FileEdit]:
+    flags = [word for word in words if word.startswith("-") and word != "-e"]
+    if not any(map(_IN_PLACE.match, flags)):
         return
-    path = _joined(folder, _unquoted(target["path"]))
-    if not start["quote"]:
-        if _EXPANDS.search(text):
-            yield Unshown(path=path, why="the shell filled in parts of it")
-            return
-        text = _ESCAPED.sub(r"\1", text)
-    appends = target.groupdict().get("append") or target.groupdict().get("arrow") == ">>"
-    yield Append(path=path, content=text) if appends else Write(path=path, content=text)
+    # An empty word after -i says that no backup is wanted, where one has to say so.
+    given = [word for word in words if word and word not in flags]
+    after = [i + 1 for i, word in enumerate(given) if word == "-e"]
+    scripts = [given[i] for i in after if i < len(given)]
+    rest = [w for i, w in enumerate(given) if i not in after and w != "-e"]
+    if not scripts:
+        scripts, rest = rest[:1], rest[1:]
+    language: Literal["sed", "sed -E"] = "sed -E" if any(map(_EXTENDED.match, flags)) else "sed"
+    for path in rest:
+        if any(map(_PRINTS.match, flags)):
+            yield Unshown(path=path, why="sed changed it in place")
+        else:
+            yield LineScript(path=path, language=language, script="\n".join(scripts))
 
 
-def _in_place(line: str, folder: str) -> Iterator[FileEdit]:
-    last = re.split(r"&&|;|\|", line[line.rindex("sed") :])[0].split()[-1]
-    if "." in last and not last.startswith(("'", '"', "-", "s/")):
-        yield Unshown(path=_joined(folder, last), why="sed changed it in place")
+def _perl(words: list[str]) -> Iterator[FileEdit]:
+    flags = "".join(w for w in words if w.startswith("-"))
+    if "i" not in flags or "p" not in flags:
+        return
+    place = next((i for i, w in enumerate(words) if re.fullmatch(r"-\w*e", w)), None)
+    if place is None or place + 2 >= len(words):
+        return
+    language: Literal["perl -p", "perl -0p"] = "perl -0p" if "0" in flags else "perl -p"
+    for path in words[place + 2 :]:
+        yield LineScript(path=path, language=language, script=words[place + 1])
+
+
+def _copied(words: list[str], *, moves: bool) -> Iterator[FileEdit]:
+    files = [word for word in words if not word.startswith("-")]
+    if len(files) == 2:
+        source, target = files
+        if target.endswith("/") or target in (".", ".."):
+            target = posixpath.join(target, posixpath.basename(source))
+        yield Copy(path=source, to=target, moves=moves)
+
+
+def _removed(words: list[str]) -> Iterator[FileEdit]:
+    yield from (Delete(path=word) for word in words if not word.startswith("-"))
+
+
+def _at(folder: str, edit: FileEdit) -> FileEdit:
+    update = {"path": _joined(folder, edit.path)}
+    if isinstance(edit, Copy):
+        update["to"] = _joined(folder, edit.to)
+    return edit.model_copy(update=update)
 
 
 def _joined(folder: str, path: str) -> str:
     return path if not folder or path.startswith(("/", "~")) else f"{folder}/{path}"
 
 
-def _unquoted(word: str) -> str:
-    return word[1:-1] if word[:1] in ("'", '"') else word
+_PROGRAMS: dict[str, Callable[[list[str]], Iterator[FileEdit]]] = {
+    "sed": _sed,
+    "gsed": _sed,
+    "perl": _perl,
+    "cp": lambda words: _copied(words, moves=False),
+    "mv": lambda words: _copied(words, moves=True),
+    "rm": _removed,
+    "git": edits_of_git,
+}

@@ -1,6 +1,7 @@
 """Any file or stream as seekable bytes in UTF-8, and as lines of bounded length."""
 
 import codecs
+import errno
 import io
 import re
 import stat
@@ -90,9 +91,18 @@ def opened(what: Readable) -> Iterator[Source]:
             with _as_utf8(file if regular else _spooled(file)) as stream:
                 yield Source(str(what), stream)
         return
-    stream = sys.stdin.buffer if isinstance(what, str | Path) else _bytes_of(what)
+    if isinstance(what, str | Path):
+        name, stream = "<stdin>", _standard_input()
+    else:
+        name, stream = name_of(what), _bytes_of(what)
     with _as_utf8(_spooled(stream)) as spooled:
-        yield Source("<stdin>" if stream is sys.stdin.buffer else name_of(what), spooled)
+        yield Source(name, spooled)
+
+
+def _standard_input() -> IO[bytes]:
+    if sys.stdin is None:  # what Python makes of a descriptor that was closed (`<&-`)
+        raise OSError(errno.EBADF, "standard input is closed")
+    return sys.stdin.buffer
 
 
 def _bytes_of(stream: BinaryIO | TextIO) -> IO[bytes]:

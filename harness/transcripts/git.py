@@ -1,0 +1,89 @@
+"""What git does to the files that an agent works on."""
+
+from collections.abc import Callable, Iterator
+
+from harness.domain.transcript import Copy, Delete, FileEdit, Git
+
+_TAKES_A_VALUE = ("-C", "-c", "--git-dir", "--work-tree")
+_NEW_BRANCH = {"-b", "-B", "--orphan", "--detach"}
+_HEAD = ("HEAD", "@")
+
+
+def edits_of_git(words: list[str]) -> Iterator[FileEdit]:
+    """Changes to files, from the words after ``git``."""
+    folder = "."
+    while words and words[0].startswith("-"):
+        if words[0] == "-C" and len(words) > 1:
+            folder = words[1]
+        words = words[2:] if words[0] in _TAKES_A_VALUE else words[1:]
+    if words and words[0] in _VERBS:
+        yield from _VERBS[words[0]](words[1:], folder)
+
+
+def _commit(_: list[str], folder: str) -> Iterator[FileEdit]:
+    yield Git(path=folder, action="commit")
+
+
+def _stash(given: list[str], folder: str) -> Iterator[FileEdit]:
+    verb = next((word for word in given if not word.startswith("-")), "push")
+    if verb in ("pop", "apply"):
+        yield Git(path=folder, action="unstash")
+    elif verb in ("push", "save"):
+        yield Git(path=folder, action="stash")
+
+
+def _reset(given: list[str], folder: str) -> Iterator[FileEdit]:
+    if "--hard" not in given:
+        return
+    if {*given} <= {"--hard", "-q", "--quiet", *_HEAD}:
+        yield Git(path=folder, action="restore")
+    else:
+        yield Git(path=folder, action="other-version")
+
+
+def _checkout(given: list[str], folder: str) -> Iterator[FileEdit]:
+    """``checkout`` changes branches, too: then nothing is said of a file."""
+    about_files = "--" in given or any("." in path for path in _paths(given))
+    if about_files and not _NEW_BRANCH & {*given}:
+        yield from _put_back(given, folder)
+
+
+def _restore(given: list[str], folder: str) -> Iterator[FileEdit]:
+    if "--staged" not in given or "--worktree" in given:
+        yield from _put_back(given, folder)
+
+
+def _put_back(given: list[str], folder: str) -> Iterator[FileEdit]:
+    version = given[: given.index("--")] if "--" in given else []
+    version += [w.partition("=")[2] for w in given if w.startswith("--source=")]
+    older = any(w not in _HEAD and not w.startswith("-") for w in version)
+    for path in _paths(given) or [folder]:
+        yield Git(path=path, action="other-version" if older else "restore")
+
+
+def _move(given: list[str], _: str) -> Iterator[FileEdit]:
+    files = [word for word in given if not word.startswith("-")]
+    if len(files) == 2:
+        yield Copy(path=files[0], to=files[1], moves=True)
+
+
+def _remove(given: list[str], _: str) -> Iterator[FileEdit]:
+    if "--cached" not in given:
+        yield from (Delete(path=path) for path in _paths(given))
+
+
+def _paths(given: list[str]) -> list[str]:
+    if "--" in given:
+        return given[given.index("--") + 1 :]
+    return [word for word in given if not word.startswith("-") and word not in _HEAD]
+
+
+_VERBS: dict[str, Callable[[list[str], str], Iterator[FileEdit]]] = {
+    "commit": _commit,
+    "stash": _stash,
+    "reset": _reset,
+    "checkout": _checkout,
+    "restore": _restore,
+    "mv": _move,
+    "rm": _remove,
+}

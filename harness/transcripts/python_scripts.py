@@ -1,0 +1,196 @@
+"""What a short Python script does to files: ``text.replace(old, new)`` between reading and writing.
+
+Agents edit by such scripts (``python - <<'EOF'``). Only literal texts are followed; nothing is run.
+A script that writes in a way that is not followed is named for every Python file that it mentions.
+"""
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.domain.transcript import Append, Edit, FileEdit, Replacement, Unshown, Write
+
+_MOST_STEPS = 500
+_WRITES = ("write", "write_text", "writelines", "write_bytes", "FileInput", "input")
+
+
+def edits_of_python(script: str) -> tuple[FileEdit, ...]:
+    """Changes to files, in order."""
+    try:
+        tree = ast.parse(script)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    follower = _Follower()
+    try:
+        follower.body(tree.body)
+    except (_NotFollowedError, RecursionError):
+        return tuple(_unfollowed(tree))
+    return tuple(follower.edits)
+
+
+class _NotFollowedError(Exception):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """A path, or the file that was opened there."""
+
+    path: str
+    mode: str = "r"
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """What stood in a file, with replacements made."""
+
+    path: str
+    made: tuple[Replacement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """Something that is known to change no file, and nothing else."""
+
+
+_Value = str | _Path | _Text | _Lines | tuple[str, ...]
+_UNKNOWN = _Lines()
+
+
+class _Follower:
+    def __init__(self) -> None:
+        self.edits: list[FileEdit] = []
+        self._names: dict[str, _Value] = {}
+        self._steps = 0
+
+    def body(self, statements: Sequence[ast.stmt]) -> None:
+        for statement in statements:
+            self._steps += 1
+            if self._steps > _MOST_STEPS:
+                raise _NotFollowedError
+            self._statement(statement)
+
+    def _statement(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Assign(targets=[target], value=value):
+                self._assign(target, value)
+            case ast.Expr(value=value):
+                self._value(value)
+            case ast.Assert() | ast.Import() | ast.ImportFrom() | ast.Pass():
+                pass
+            case _:
+                self._compound(node)
+
+    def _compound(self, node: ast.stmt) -> None:
+        match node:
+            case ast.With(items=[ast.withitem(call, ast.Name(id=name))], body=body):
+                self._names[name] = self._value(call)
+                self.body(body)
+            case ast.For(target=target, iter=ast.List() | ast.Tuple() as given, body=body):
+                for item in given.elts:
+                    self._assign(target, item)
+                    self.body(body)
+            case ast.If(test=ast.Compare(ops=[ast.In()]), body=body, orelse=[]):
+                self.body(body)  # "if old in text": without it, replacing does nothing either
+            case ast.If(body=body, orelse=[]) if not any(map(_writes, ast.walk(node))):
+                if not all(isinstance(s, ast.Raise | ast.Expr) for s in body):
+                    raise _NotFollowedError
+            case _:
+                raise _NotFollowedError
+
+    def _assign(self, target: ast.expr, value: ast.expr) -> None:
+        match target, value:
+            case ast.Name(id=name), _:
+                self._names[name] = self._value(value)
+            case ast.Tuple(elts=names), ast.Tuple(elts=values) if len(names) == len(values):
+                for one, given in zip(names, values, strict=True):
+                    self._assign(one, given)
+            case _:
+                raise _NotFollowedError
+
+    def _value(self, node: ast.expr) -> _Value:
+        match node:
+            case ast.Constant(value=str(text)):
+                return text
+            case ast.Name(id=name):
+                return self._names.get(name, _UNKNOWN)
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                one, other = self._value(left), self._value(right)
+                return one + other if isinstance(one, str) and isinstance(other, str) else _UNKNOWN
+            case ast.Call():
+                return self._call(node)
+            case _:
+                return self._looked_into(node)
+
+    def _call(self, node: ast.Call) -> _Value:
+        match node:
+            case ast.Call(func=ast.Name(id="open"), args=[path, *rest], keywords=keywords):
+                return self._opened(path, rest, keywords)
+            case ast.Call(func=ast.Name(id="Path") | ast.Attribute(attr="Path"), args=[path]):
+                given = self._value(path)
+                return _Path(given) if isinstance(given, str) else _UNKNOWN
+            case ast.Call(func=ast.Attribute(value=on, attr=name), args=args):
+                return self._method(self._value(on), name, args)
+            case _:
+                return self._looked_into(node)
+
+    def _opened(self, path: ast.expr, rest: list[ast.expr], keywords: list[ast.keyword]) -> _Value:
+        given = self._value(path)
+        place = given.path if isinstance(given, _Path) else given
+        modes = [*rest[:1], *(k.value for k in keywords if k.arg == "mode")]
+        mode = self._value(modes[0]) if modes else "r"
+        if not isinstance(place, str) or not isinstance(mode, str):
+            raise _NotFollowedError
+        return _Path(place, mode)
+
+    def _method(self, on: _Value, name: str, args: list[ast.expr]) -> _Value:
+        given = [self._value(arg) for arg in args]
+        match on, name, given:
+            case _Path(path), "read" | "read_text", _:
+                return _Text(path)
+            case _Path(path), "open", _:
+                return _Path(path, given[0] if given and isinstance(given[0], str) else "r")
+            case _Path(path, mode), "write" | "write_text", [content]:
+                self._write(path, content, appends=name == "write" and "a" in mode)
+                return _UNKNOWN
+            case _Text(path, made), "replace", [str(old), str(new), *count]:
+                step = Replacement(old=old, new=new, everywhere=not count, optional=True)
+                return _Text(path, (*made, step))
+            case str(text), "replace", [str(old), str(new)]:
+                return text.replace(old, new)
+            case _, changing, _ if changing in _WRITES:
+                raise _NotFollowedError
+            case _:
+                return _UNKNOWN
+
+    def _write(self, path: str, content: _Value, *, appends: bool) -> None:
+        match content:
+            case str(text):
+                edit = Append if appends else Write
+                self.edits.append(edit(path=path, content=text))
+            case _Text(same, made) if same == path and not appends:
+                self.edits.append(Edit(path=path, replacements=made))
+            case _:
+                raise _NotFollowedError
+
+    def _looked_into(self, node: ast.expr) -> _Value:
+        """What is no text: nothing to know of it, unless it writes."""
+        if any(map(_writes, ast.walk(node))):
+            raise _NotFollowedError
+        return _UNKNOWN
+
+
+def _writes(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and (
+        (isinstance(node.func, ast.Attribute) and node.func.attr in _WRITES)
+        or (isinstance(node.func, ast.Name) and node.func.id == "open" and len(node.args) > 1)
+    )
+
+
+def _unfollowed(tree: ast.Module) -> Iterator[FileEdit]:
+    if not any(map(_writes, ast.walk(tree))):
+        return
+    texts = (n.value for n in ast.walk(tree) if isinstance(n, ast.Constant))
+    for path in dict.fromkeys(t for t in texts if isinstance(t, str) and t.endswith(".py")):
+        if "\n" not in path:
+            yield Unshown(path=path, why="a Python script changed it")

@@ -1,0 +1,221 @@
+"""What shell commands do to files, beside the programs themselves where they are there."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from harness.domain.transcript import Message, ToolCall, Transcript
+from harness.transcripts import files_after
+from harness.transcripts.edits import edits_of_call, seen_by_call
+from harness.transcripts.perl import after_perl
+from harness.transcripts.sed import after_sed
+from harness.transcripts.shell_words import commands_of
+
+TEXT = """import torch
+
+steps = 4
+for i, (x, y) in enumerate(loader):
+    optimizer.zero_grad()
+    loss = criterion(model(x), y) / steps
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
+
+    if (i + 1) % steps == 0:
+        optimizer.step()
+"""
+
+
+def after(*commands, text=TEXT):
+    """Both files of a folder after a file was read and these commands were run."""
+    seen = seen_by_call("Bash", {"command": "cat a.py"}, text, "/r")
+    read = ToolCall(id="0", name="Bash", input="", status="ok", edits=(seen,))
+    made = [
+        ToolCall(
+            id="1", name="Bash", input="", status="ok",
+            edits=edits_of_call("Bash", {"command": command}, "/r"),
+        )
+        for command in commands
+    ]  # fmt: skip
+    message = Message(role="assistant", text="", calls=(read, *made))
+    return {f.path: f.content for f in files_after(Transcript(messages=(message,), agent="a"))}
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "s/max_norm=1.0/max_norm=0.5/",
+        "/^    optimizer.zero_grad()$/d",
+        r"s/^        optimizer.step()$/        optimizer.step()\n        optimizer.zero_grad()/",
+        "5,7d",
+        "/zero_grad/,/backward/d",
+        "$d",
+        "2,$s/o/0/g",
+        r"s/\(loss\)\.backward()/scaler.scale(\1).backward()/",
+        "s/clip_grad_norm_(model.parameters(), max_norm=1.0)/clip(net)/",
+        r"/loss.backward/a\    print(loss)",
+        r"/loss.backward/i\    print(loss)",
+        "5c\\    pass",
+        "s#/ steps##",
+        "s/[[:space:]]*optimizer/X/",
+        r"s/a\+/A/g",
+        "s/LOSS/l/I",
+        "/clip/!s/model/m/",
+        "s/.*clip.*/& # clipped/",
+        "/if/,+1d",
+        "s/1/2/;s/2/3/",
+        "5,3d",
+    ],
+)
+@pytest.mark.skipif(shutil.which("sed") is None, reason="no sed to compare with")
+def test_sed_is_followed_as_sed_does_it(script):
+    done = subprocess.run(["sed", script], input=TEXT, capture_output=True, text=True, check=True)
+
+    assert after_sed(script, TEXT) == done.stdout
+
+
+@pytest.mark.parametrize(
+    "script", [r"s/(loss)\.backward\(\)/scaler.scale(\1)/", r"s/(max_norm=)[0-9.]+/\15/"]
+)
+@pytest.mark.skipif(shutil.which("sed") is None, reason="no sed to compare with")
+def test_sed_with_extended_patterns(script):
+    command = ["sed", "-E", script]
+    done = subprocess.run(command, input=TEXT, capture_output=True, text=True, check=True)
+
+    assert after_sed(script, TEXT, "extended") == done.stdout
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize(
+    "script",
+    [
+        r"s/max_norm=1\.0/max_norm=0.5/",
+        r"s/(loss)\.backward\(\)/scaler.scale($1).backward()/",
+        r"s/\s+optimizer\.zero_grad\(\)\n//",
+        "s{max_norm=1.0}{max_norm=2}g",
+        "s/o/0/g; s/0/q/",
+        r"s/^(\s*)optimizer\.step\(\)/$1scaler.step(optimizer)\n$1scaler.update()/m",
+        "s/loss.*?clip/X/s",
+    ],
+)
+@pytest.mark.skipif(shutil.which("perl") is None, reason="no perl to compare with")
+def test_perl_is_followed_as_perl_does_it(script, whole):
+    command = ["perl", *(["-0"] if whole else []), "-pe", script]
+    done = subprocess.run(command, input=TEXT, capture_output=True, text=True, check=True)
+
+    assert after_perl(script, TEXT, whole=whole) == done.stdout
+
+
+@pytest.mark.parametrize("script", ["s/a/b/e", "y/abc/xyz/", "/a/{s/b/c/}", "s/a/b/w out", "s/a"])
+def test_a_script_that_is_not_followed_is_not_guessed_at(script):
+    assert after_sed(script, TEXT) is None
+    assert after(f"sed -i '{script}' a.py") == {"/r/a.py": None}
+
+
+def test_a_pattern_that_would_take_years_is_given_up():
+    slow = "s/" + r"\(.*\)" * 6 + "[12345]$/z/"
+
+    assert after_sed(slow, "a1" * 300 + "b\n") is None
+
+
+def test_files_are_copied_moved_and_removed():
+    done = after("cp a.py a.py.bak && sed -i 's/1.0/9/' a.py", "mv a.py.bak b.py; rm a.py")
+
+    assert done == {"/r/b.py": TEXT}
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["git checkout a.py", "git checkout -- .", "git restore a.py", "git stash", "git -C . stash -q",
+     "git reset --hard", "git checkout HEAD -- a.py"],
+)  # fmt: skip
+def test_git_puts_back_what_the_file_was_before_the_agent_touched_it(command):
+    """A right edit that was undone was graded as the agent's proposal."""
+    assert after("sed -i 's/1.0/9/' a.py", command) == {"/r/a.py": TEXT}
+
+
+def test_what_was_committed_is_put_back_and_what_was_stashed_returns():
+    edited = TEXT.replace("1.0", "9")
+
+    assert after("sed -i 's/1.0/9/' a.py && git commit -am x", "git checkout a.py", "true") == {
+        "/r/a.py": edited
+    }
+    assert after("sed -i 's/1.0/9/' a.py", "git stash", "git stash pop") == {"/r/a.py": edited}
+
+
+@pytest.mark.parametrize("command", ["git checkout HEAD~1 -- a.py", "git reset --hard HEAD~2"])
+def test_another_version_is_not_in_the_log(command):
+    assert after("sed -i 's/1.0/9/' a.py", command) == {"/r/a.py": None}
+
+
+def test_a_new_file_is_none_of_version_controls():
+    assert after("cat > b.py <<'E'\nx\nE", "git stash") == {"/r/b.py": "x\n"}
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "p = 'a.py'\nt = open(p).read()\nassert '1.0' in t\nopen(p, 'w').write(t.replace('1.0', '9'))",
+        "import pathlib\np = pathlib.Path('a.py')\np.write_text(p.read_text().replace('1.0', '9'))",
+        """
+with open('a.py') as f:
+    s = f.read()
+for old, new in [('1.0', '9')]:
+    s = s.replace(old, new)
+with open('a.py', 'w') as f:
+    f.write(s)""",
+        """
+from pathlib import Path
+f = Path('a.py')
+t = f.read_text()
+if '1.0' in t:
+    t = t.replace('1.0', '9', 1)
+f.write_text(t)
+print('done')""",
+    ],
+)
+def test_python_scripts_that_replace_text_are_followed(script):
+    edited = TEXT.replace("1.0", "9")
+
+    assert after(f"python3 - <<'EOF'\n{script}\nEOF") == {"/r/a.py": edited}
+    assert after(f'python -c "{script}"') == {"/r/a.py": edited}
+
+
+def test_a_python_script_that_computes_what_it_writes_is_not_followed():
+    script = "import re\nt = open('a.py').read()\nopen('a.py', 'w').write(re.sub('1', '2', t))"
+
+    assert after(f"python - <<'EOF'\n{script}\nEOF") == {"/r/a.py": None}
+
+
+def test_a_unified_diff_is_applied():
+    diff = (
+        "--- a/a.py\n+++ b/a.py\n@@ -3,2 +3,2 @@\n steps = 4\n"
+        "-for i, (x, y) in enumerate(loader):\n+for i, (x, y) in enumerate(data):\n"
+    )
+
+    assert after(f"git apply <<'EOF'\n{diff}EOF") == {"/r/a.py": TEXT.replace("(loader)", "(data)")}
+
+
+def test_a_listing_after_an_edit_tells_what_somebody_else_changed():
+    """The user undid it in another window; the file was taken for what the agent had made of it."""
+    call = {"command": "sed -i 's/a/b/w x' a.py && cat a.py"}
+    seen = seen_by_call("Bash", call, "y = 2\n", "/r")
+
+    assert seen is not None
+    assert (seen.path, seen.content) == ("/r/a.py", "y = 2\n")
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("a 'b c' \"d\\\"e\" # f's", [["a", "b c", 'd"e']]),
+        ("a && b || c; d | e\nf", [["a"], ["b"], ["c"], ["d"], ["e"], ["f"]]),
+        ("a 2>&1 >b c &>/dev/null", [["a", "c"]]),
+        ("(cd x && y=$(a | b) z)", [["cd", "x"], ["y=$(a | b)", "z"]]),
+        ("python -c \"\nx = 'a;b'\n\"", [["python", "-c", "\nx = 'a;b'\n"]]),
+        ("cat <<'E' >b && c\nx; y\nE\nd", [["cat"], ["c"], ["d"]]),
+        ("a '", [["a", ""]]),
+    ],
+)
+def test_a_script_is_taken_apart_into_commands(script, words):
+    assert [command.words for command in commands_of(script)] == words
