@@ -1,34 +1,169 @@
 """The program in files that an agent edited: their final state."""
 
 import ast
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from harness.domain.candidate import Candidate, NoCandidate
-from harness.domain.transcript import FileState, Transcript
-from harness.extraction.blocks import parsed
+from harness.domain.transcript import FileState, Seen, ToolCall, Transcript
+from harness.extraction.blocks import code_blocks, parsed
 from harness.extraction.loops import doing
 from harness.transcripts import files_after
 
 
 def program_in_files(transcript: Transcript) -> Candidate | NoCandidate | None:
-    """The last changed Python file that trains, with what it imports from other changed files.
+    """The Python file that trains and that the agent changed last, with what it imports.
 
-    ``None`` where the agent changed no file that trains: the proposal is in what it said.
+    A change to a module that it imports is a change to it. ``None`` where the agent changed no file
+    that trains: the proposal is in what it said.
     """
-    states = [s for s in files_after(transcript) if s.path.endswith(".py") and not _is_test(s.path)]
-    known = [state for state in states if state.content is not None and _trains(state.content)]
-    if known:
-        others = {PurePosixPath(s.path).stem: s for s in states if s is not known[-1]}
-        program = _with_imports(known[-1].content or "", others)
-        return Candidate(program=program, origin=f"file {known[-1].path}")
+    posted = [code for m in transcript.messages if m.role == "user" for code in code_blocks(m.text)]
+    files = files_after(transcript, tuple(posted), also_unchanged=True)
+    states = [s for s in files if s.path.endswith(".py") and not _is_test(s.path)]
+    linked = [_Linked(state, states) for state in states if state.content is not None]
+    trains = [one for one in linked if one.changed and one.trains]
+    if trains:
+        imported = {path for one in trains for path in one.paths[1:]}
+        entries = [one for one in trains if one.paths[0] not in imported] or trains
+        last = max(entries, key=lambda one: max(map([s.path for s in states].index, one.paths)))
+        return Candidate(program=last.program, origin=f"file {last.paths[0]}")
+    return _piece(states) or _unknown(states)
+
+
+def said_since_edits(transcript: Transcript, *, in_later_turns: bool) -> Transcript | None:
+    """The conversation without what the assistant said before its last change to a file.
+
+    ``in_later_turns``: nor what it said in that turn. ``None`` where no file was changed.
+    """
+    messages = transcript.messages
+    changed = [i for i, m in enumerate(messages) if any(map(_changes, m.calls))]
+    if not changed:
+        return None
+    asked = [i for i, m in enumerate(messages) if m.role == "user"]
+    if in_later_turns:
+        start = next((i for i in asked if i > changed[-1]), len(messages))
+    else:
+        start = max((i for i in asked if i < changed[-1]), default=0)
+    kept = tuple(m for i, m in enumerate(messages) if i >= start or m.role == "user")
+    return transcript.model_copy(update={"messages": kept, "gap": None})
+
+
+def _changes(call: ToolCall) -> bool:
+    return call.status == "ok" and any(not isinstance(edit, Seen) for edit in call.edits)
+
+
+def _piece(states: list[FileState]) -> Candidate | None:
+    """What an edit put into a file of which no more is known."""
     for state in reversed(states):
         for piece in reversed(state.pieces):
             if _trains(piece):
                 return Candidate(program=piece, origin=f"what was put into {state.path}")
-    unknown = [state for state in states if state.content is None]
-    if unknown:
-        return NoCandidate(reason=f"{unknown[-1].path} was edited, but {unknown[-1].why}")
     return None
+
+
+def _unknown(states: list[FileState]) -> NoCandidate | None:
+    unknown = [state for state in states if state.changes and state.content is None]
+    if not unknown:
+        return None
+    return NoCandidate(reason=f"{unknown[-1].path} was edited, but {unknown[-1].why}")
+
+
+class _Linked:
+    """One file with the known files that it imports in the place of the imports."""
+
+    def __init__(self, file: FileState, files: list[FileState]) -> None:
+        self.paths: list[str] = []
+        self._by_name: dict[str, FileState] = {}
+        for other in files:
+            self._by_name[PurePosixPath(other.path).stem] = other
+        self._changes = 0
+        self.program = self._text(file, entry=True)
+        self.trains = _trains(self.program)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the agent changed any of it."""
+        return self._changes > 0
+
+    def _text(self, file: FileState, *, entry: bool) -> str:
+        """A file's code below that of the files which it imports; each file stands there once."""
+        self.paths.append(file.path)
+        self._changes += file.changes
+        code = file.content or ""
+        try:
+            tree = parsed(code)
+        except SyntaxError:
+            return code
+        lines, before = code.split("\n"), []
+        for node in _top_level(tree, entry=entry):
+            if isinstance(node, ast.If):  # what a module does when it is the program itself
+                _comment_out(lines, node)
+                continue
+            links = list(self._links(node))
+            if links:
+                before += [text for text in links if text]
+                _comment_out(lines, node)
+        return "\n\n".join([*before, "\n".join(lines)])
+
+    def _links(self, node: ast.stmt) -> Iterator[str]:
+        """The code that an import brings, and the names by which it is used."""
+        match node:
+            case ast.ImportFrom(module=module, names=names):
+                known = self._found((module or "").rpartition(".")[2])
+                if known is not None:
+                    yield self._once(known)
+                    yield from (f"{n.asname} = {n.name}" for n in names if n.asname)
+                    return
+                modules = {n.asname or n.name: self._found(n.name) for n in names}
+            case ast.Import(names=names):
+                modules = {
+                    n.asname or n.name: self._found(n.name.rpartition(".")[2])
+                    for n in names
+                    if n.asname or "." not in n.name
+                }
+            case _:
+                return
+        if all(file is not None for file in modules.values()):
+            for name, file in modules.items():
+                if file is not None:
+                    yield self._once(file)
+                    yield _namespace(name, file)
+
+    def _found(self, name: str) -> FileState | None:
+        found = self._by_name.get(name)
+        return found if found is not None and found.content is not None else None
+
+    def _once(self, file: FileState) -> str:
+        if file.path in self.paths:
+            return ""
+        return self._text(file, entry=False).rstrip("\n")
+
+
+def _top_level(tree: ast.Module, *, entry: bool) -> Iterator[ast.stmt]:
+    for node in tree.body:
+        is_main = isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
+        if isinstance(node, ast.Import | ast.ImportFrom) or (is_main and not entry):
+            yield node
+
+
+def _namespace(name: str, file: FileState) -> str:
+    """``import config`` and ``config.LR``: an object with what the file defines."""
+    defined: dict[str, None] = {}
+    for node in parsed(file.content or "").body:
+        match node:
+            case ast.FunctionDef() | ast.ClassDef() | ast.AsyncFunctionDef():
+                defined[node.name] = None
+            case ast.Assign(targets=targets):
+                defined |= dict.fromkeys(t.id for t in targets if isinstance(t, ast.Name))
+            case ast.AnnAssign(target=ast.Name(id=one)):
+                defined[one] = None
+    fields = ", ".join(f"{one}={one}" for one in defined)
+    return f"import types\n{name} = types.SimpleNamespace({fields})"
+
+
+def _comment_out(lines: list[str], node: ast.stmt) -> None:
+    for number in range(node.lineno - 1, node.end_lineno or node.lineno):
+        lines[number] = f"# {lines[number]}"
 
 
 def _is_test(path: str) -> bool:
@@ -42,18 +177,3 @@ def _trains(code: str) -> bool:
     except SyntaxError:
         return False
     return found.whole or found.part
-
-
-def _with_imports(program: str, others: dict[str, FileState]) -> str:
-    """Code of changed files stands where it was imported from (``from helpers import clip``)."""
-    lines, before = program.split("\n"), []
-    for node in parsed(program).body:
-        if not isinstance(node, ast.ImportFrom):
-            continue
-        other = others.get((node.module or "").rpartition(".")[2])
-        if other is None or other.content is None:
-            continue
-        before.append(other.content.rstrip("\n"))
-        for number in range(node.lineno - 1, node.end_lineno or node.lineno):
-            lines[number] = f"# {lines[number]}"
-    return "\n\n".join([*before, "\n".join(lines)])

@@ -8,7 +8,7 @@ from harness.domain.transcript import Transcript
 from harness.extraction.assembly import Assembled, assemble, join
 from harness.extraction.blocks import Block, blocks_of, code_blocks
 from harness.extraction.choice import driven_by, heads_of
-from harness.extraction.edited import program_in_files
+from harness.extraction.edited import program_in_files, said_since_edits
 from harness.extraction.pieces import Piece, fingerprint, pieces_of
 from harness.extraction.snippets import into_posted, only_snippets, whole_loop
 from harness.extraction.standing import with_what_stands
@@ -17,14 +17,24 @@ from harness.extraction.standing import with_what_stands
 def extract(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...] | NoCandidate:
     """The programs that the answer proposes: several where it offers alternatives.
 
-    Files that the agent edited come before what it said: their final state is what it leaves.
+    Files that the agent edited come before what it said: their final state is what it leaves. A
+    whole loop that it shows in a later turn, without editing any more, corrects them.
     """
     edited = program_in_files(transcript)
-    if isinstance(edited, Candidate):
-        return (edited,)
+    if edited is None:
+        return _said(transcript, scenario)
+    left = (edited,) if isinstance(edited, Candidate) else edited
+    since = said_since_edits(transcript, in_later_turns=isinstance(left, tuple))
+    if since is None or (isinstance(left, tuple) and not _shows_a_loop(since, scenario)):
+        return left
+    said = _said(since, scenario)
+    return said if isinstance(said, tuple) else left
+
+
+def _said(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...] | NoCandidate:
     found = proposals(transcript, scenario)
     if isinstance(found, NoCandidate):
-        return edited or found
+        return found
     return tuple(Candidate(program=one.program, origin=_origin(one)) for one in found)
 
 
@@ -44,6 +54,12 @@ def proposals(transcript: Transcript, scenario: Scenario) -> tuple[Assembled, ..
         return snippets
     found = [assemble(head, pieces, question) for head in heads] or [join(_unmarked(pieces))]
     return tuple(_completed(one, transcript, scenario, pieces) for one in found)
+
+
+def _shows_a_loop(transcript: Transcript, scenario: Scenario) -> bool:
+    posted = {fingerprint(code) for code in _posted(transcript, scenario)}
+    pieces = pieces_of(blocks_of(transcript), frozenset(code for code in posted if code))
+    return any(piece.doing.whole and not piece.doubted for piece in pieces)
 
 
 def _completed(

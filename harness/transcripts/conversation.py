@@ -24,7 +24,7 @@ from harness.domain.transcript import (
     Transcript,
     Usage,
 )
-from harness.transcripts.edits import edits_of_call, seen_by_call
+from harness.transcripts.edits import edits_of_call, said_by_call, seen_by_call
 from harness.transcripts.files import Files
 from harness.transcripts.values import as_text, clean
 
@@ -91,6 +91,7 @@ class Conversation:
         """The assistant uses a tool."""
         if call_id and call_id in self._open:
             return
+        self.say("assistant", said_by_call(name, given), key)
         edits = edits_of_call(name, given, folder)
         text = as_text(given)
         # Kept whole only where a result may need it to say which file was shown.

@@ -26,6 +26,7 @@ from harness.transcripts.values import fields, first, items, string
 
 _Input = dict[str, JsonValue]
 _NUMBERED = re.compile(r"\s*(\d+)(?:→|\t|: )(.*)")
+_SAYS = ("submit", "submit_answer", "final_answer", "attempt_completion", "finish", "exitplanmode")
 _RUNS = re.compile(r"shell|bash|terminal|command|exec")
 _WRITES = re.compile(r"write|create|save|edit|replace")
 _PAGE = 2000  # lines that Read shows when it is not told how many
@@ -40,6 +41,17 @@ def edits_of_call(name: str, given: JsonValue, folder: str = "") -> tuple[FileEd
         return ()
     place = first(record, "workdir", "cwd") or folder
     return tuple(moved(edit, place) for edit in make(record) if edit.path.strip())
+
+
+def said_by_call(name: str, given: JsonValue) -> str:
+    """What the agent says by a tool: its answer, where it has to hand one in."""
+    if _short(name) not in _SAYS:
+        return ""
+    return (
+        given
+        if isinstance(given, str)
+        else first(fields(given), "answer", "result", "text", "plan")
+    )
 
 
 def seen_by_call(name: str, given: JsonValue, result: str, folder: str = "") -> Seen | None:

@@ -2,6 +2,7 @@
 
 import ast
 import posixpath
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -24,23 +25,32 @@ from harness.transcripts.changes import LONGEST_FILE, changed, put_in
 
 _MOST_TEXT = 16 << 20
 _MOST_FILES = 2000
+_GRADIENTS = re.compile(r"grad|backward|step|loss|scale|sync")
 _NOT_SHOWN = "the log does not show what was in it"
 _NOT_SHOWN_BEFORE = "what was put back into it is not in the log"
 
 
-def files_after(transcript: Transcript) -> tuple[FileState, ...]:
-    """Every file that the agent changed, as it was at the end, the last changed one last.
+def files_after(
+    transcript: Transcript, posted: tuple[str, ...] = (), *, also_unchanged: bool = False
+) -> tuple[FileState, ...]:
+    """Every file that the agent changed, as it was at the end, the last touched one last.
 
     A call that failed, was denied or has no result changed nothing. A file whose earlier content
     the log does not show has ``content=None`` and the pieces that edits put into it.
+
+    Args:
+        transcript: The conversation.
+        posted: Code that the user showed. A file that the log does not show is taken for the one
+            among them into which the first change fits.
+        also_unchanged: Files that the agent only read, too.
     """
-    files = Files()
+    files = Files(posted)
     kept = transcript.gap.after if transcript.gap else 0
     files.follow(transcript.messages[:kept])
     if transcript.gap:
         files.carry(transcript.gap.files)
     files.follow(transcript.messages[kept:])
-    return tuple(state for state in files.states() if state.changes)
+    return tuple(state for state in files.states() if state.changes or also_unchanged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +64,8 @@ class _File:
     stashed: str | None = None
     before: tuple[str | None, ...] = ()
     """Its last contents, the latest last."""
+    is_part: bool = False
+    """Whether only a part of it is known: what the user posted of it."""
     is_new: bool = False
     """Whether the agent created it, and it was not committed since."""
 
@@ -61,7 +73,9 @@ class _File:
 class Files:
     """Files as they are at one moment."""
 
-    def __init__(self) -> None:
+    def __init__(self, posted: tuple[str, ...] = ()) -> None:
+        """``posted``: what files may be that are not shown."""
+        self._posted = posted
         self._files: dict[str, _File] = {}
         self._size = 0
 
@@ -136,11 +150,19 @@ class Files:
 
     def _change(self, edit: FileEdit) -> None:
         path = self._known(edit.path)
-        after = _after(self._files.get(path) or _File(why=_NOT_SHOWN), edit)
+        after = _after(self._files.get(path) or self._unseen(edit), edit)
         if isinstance(edit, Patch) and edit.moved_to:
             self._drop(path)
             path = edit.moved_to
         self._put(path, after)
+
+    def _unseen(self, edit: FileEdit) -> _File:
+        """A file that the log did not show yet: the posted one, where the change fits into it."""
+        if not isinstance(edit, Write | Unshown):
+            for code in self._posted:
+                if changed(code, edit) not in (None, code):
+                    return _File(code, committed=code, is_part=True)
+        return _File(why=_NOT_SHOWN)
 
     def _under(self, path: str) -> list[str]:
         """The file of this name, or all files in the folder of this name."""
@@ -226,6 +248,8 @@ def _after(file: _File, edit: FileEdit) -> _File:
             isinstance(edit, Write) and not file.changes and not file.committed
         )
         return replace(now, content=content, pieces=(), why="", is_new=is_new)
+    if file.is_part and not any(map(_GRADIENTS.search, put_in(edit))):
+        return now  # somewhere else in the file
     why = file.why or "a change does not fit what the log shows of it"
     if isinstance(edit, LineScript):
         why = f"{edit.language.split()[0]} changed it in place"

@@ -5,6 +5,7 @@ A script that writes in a way that is not followed is named for every Python fil
 """
 
 import ast
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -129,6 +130,8 @@ class _Follower:
             case ast.Call(func=ast.Name(id="Path") | ast.Attribute(attr="Path"), args=[path]):
                 given = self._value(path)
                 return _Path(given) if isinstance(given, str) else _UNKNOWN
+            case ast.Call(func=ast.Attribute(value=ast.Name("textwrap"), attr=name), args=args):
+                return _wrapped(name, [self._value(arg) for arg in args])
             case ast.Call(func=ast.Attribute(value=on, attr=name), args=args):
                 return self._method(self._value(on), name, args)
             case _:
@@ -178,6 +181,16 @@ class _Follower:
         if any(map(_writes, ast.walk(node))):
             raise _NotFollowedError
         return _UNKNOWN
+
+
+def _wrapped(name: str, given: list[_Value]) -> _Value:
+    match name, given:
+        case "dedent", [str(text)]:
+            return textwrap.dedent(text)
+        case "indent", [str(text), str(prefix)]:
+            return textwrap.indent(text, prefix)
+        case _:
+            return _UNKNOWN
 
 
 def _writes(node: ast.AST) -> bool:
