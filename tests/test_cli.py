@@ -184,6 +184,11 @@ def test_a_name_that_does_not_exist_is_a_usage_error(fake, arguments, said):
         (["run", "--verbos"], "No such option: --verbos; did you mean --verbose?"),
         (["run", "--jobs", "0"], "Invalid value for '--jobs'"),
         (["run", "--seed", "x"], "Invalid value for '--seed'"),
+        (["run", "--seed", str(2**64)], "Invalid value for '--seed'"),
+        (["compare", "--plan", "--trials", "100000"], "Invalid value for '--trials'"),
+        (["quality", "--matrix", "nowhere/m.md"], "nowhere/m.md: cannot be written"),
+        (["quality", "--matrix", "tests"], "tests: cannot be written"),
+        (["show", "tests"], "tests: expected the id of a scenario, or the folder of a stored run"),
         (["show"], "Missing argument 'ID|RUN'."),
         (["run", "extra"], "Got unexpected extra argument"),
     ],
@@ -248,30 +253,3 @@ def test_the_process_gives_the_exit_code(fake):
     assert process("list", "--bank", fake.folder).returncode == 0
     assert process("list", "--bank", fake.root / "nowhere").returncode == 2
     assert process("--version").stdout.startswith("harness ")
-
-
-def test_a_reader_that_leaves_early_is_no_error(fake):
-    """``harness show ID | head -1``: no traceback, no changed exit code."""
-    reader, writer = os.pipe()
-    os.close(reader)
-    command = [sys.executable, "-m", "harness", "show", "beta", "--bank", str(fake.folder)]
-    with os.fdopen(writer, "w") as out:
-        done = subprocess.run(
-            command, cwd=ROOT, stdout=out, stderr=subprocess.PIPE, text=True, check=False
-        )
-
-    assert done.stderr == ""
-    assert done.returncode == 0
-
-
-def test_an_ascii_terminal_is_no_reason_to_fail(fake):
-    """What cannot be written is written as its code point."""
-    fake.edit("beta/scenario.yaml", "title: A loss", "title: Ein Verlust für")
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    command = [sys.executable, "-m", "harness", "list", "--bank", str(fake.folder)]
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-
-    assert done.returncode == 0
-    assert "f\\xfcr" in done.stdout

@@ -124,6 +124,18 @@ def test_a_plan_says_what_could_be_seen_before_anything_is_asked(bank):
     assert result.stdout.startswith("8 scenarios, 3 trials of each in each arm")
 
 
+def test_a_run_is_not_compared_with_itself(bank, agent, tmp_path):
+    """Somebody meant another folder, or ``--aa``; the sentence says both."""
+    options = ["--agent", agent, "--trials", "1", "--out", tmp_path / "runs"]
+    compare(bank, "--skill", "none", "--skill", "none", *options)
+    run = tmp_path / "runs/none"
+
+    result = compare(bank, run, tmp_path / "runs/../runs/none")
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "a run is given twice" in result.stderr
+
+
 @pytest.mark.parametrize("arguments", [[], ["one-run"], ["--skill", "a"], ["--agent", "buggy"]])
 def test_a_question_that_is_not_whole_is_exit_code_2(bank, arguments):
     """In one sentence."""

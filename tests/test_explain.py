@@ -9,6 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from harness.cli import app
+from harness.cli.app import write_file
+from harness.domain.errors import UsageError
 from tests.fakes.bank import FakeBank
 from tests.fakes.executor import FakeExecutor
 from tests.fakes.oracle import opens
@@ -74,6 +76,12 @@ sys.modules["harness"] = None
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
+
+
+def test_a_script_that_cannot_be_written_is_one_sentence(tmp_path):
+    """Exit code 2, as for every other file that a command writes."""
+    with pytest.raises(UsageError, match=f"^{tmp_path}: cannot be written: Is a directory$"):
+        write_file(tmp_path, "import torch")
 
 
 def test_an_answer_without_code_has_nothing_to_explain(tmp_path):

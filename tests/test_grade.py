@@ -150,7 +150,7 @@ def test_a_fault_of_ours_is_exit_code_3_and_no_verdict(bank, tmp_path):
     ("options", "sentence"),
     [
         (["--scenario", "gamma"], "there is no scenario gamma"),
-        (["--map", "missing.yaml"], "missing.yaml: "),
+        (["--map", "missing.yaml"], "missing.yaml: cannot be read as a map: No such file"),
         (["--scenario", "alpha", "--map", "m.yaml"], "give one"),
         (["--scenario", "alpha", "--format", "word"], "unknown format 'word'"),
     ],
@@ -162,6 +162,17 @@ def test_a_command_line_that_cannot_be_meant_is_exit_code_2(bank, tmp_path, opti
 
     assert (result.exit_code, result.stdout) == (2, "")
     assert sentence in result.stderr
+
+
+def test_a_map_for_other_files_is_refused_before_anything_is_graded(bank, tmp_path):
+    """It would leave the scenario of each answer to a guess."""
+    (file,) = written(tmp_path, a=RIGHT)
+    (tmp_path / "m.csv").write_text("title,author\nx,y\n")
+
+    result = grade(bank, file, "--map", tmp_path / "m.csv")
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "m.csv: names none of the files that were given" in result.stderr
 
 
 @pytest.mark.parametrize("name", sorted(FORMAT_OF))

@@ -105,12 +105,16 @@ class Silent:
     def complete(
         self,
         system: str,  # noqa: ARG002 (whatever is asked)
-        turns: Sequence[Turn],  # noqa: ARG002
+        turns: Sequence[Turn],  # noqa: ARG002 (whatever is asked)
         *,
-        max_tokens: int,  # noqa: ARG002
-        tools: Sequence[Tool] = (),  # noqa: ARG002
+        max_tokens: int,  # noqa: ARG002 (whatever is asked)
+        tools: Sequence[Tool] = (),  # noqa: ARG002 (whatever is asked)
     ) -> Completion:
-        """Nothing."""
+        """Answer nothing.
+
+        Raises:
+            Unavailable: always.
+        """
         raise Unavailable("interrupted", f"{self.name} was not to be asked")
 
 

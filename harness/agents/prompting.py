@@ -37,7 +37,11 @@ def prompts_version() -> str:
 
 
 class _Templates(BaseLoader):
-    def get_source(self, environment: Environment, template: str) -> tuple[str, None, None]:  # noqa: ARG002
+    def get_source(
+        self,
+        environment: Environment,  # noqa: ARG002 (as jinja2 asks a loader)
+        template: str,
+    ) -> tuple[str, None, None]:
         file = _FOLDER / f"{template}.md.j2"
         if not file.is_file():
             raise TemplateNotFound(template)

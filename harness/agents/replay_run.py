@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from harness.agents.agent import Unanswered
-from harness.domain.errors import UsageError
+from harness.domain.errors import UsageError, reason
 from harness.domain.scenario import Scenario
 from harness.domain.stored import RunHead, StoredAnswer
 from harness.domain.transcript import Transcript
@@ -80,8 +80,8 @@ def replay_run(folder: Path) -> ReplayRun:
         head = RunHead.model_validate_json((folder / _HEAD).read_bytes())
         lines = dict(_lines(folder / _LINES))
     except (OSError, ValidationError) as error:
-        why = str(error).partition("\n")[0]
-        raise UsageError(f"{folder}: this version cannot read the run: {why}") from error
+        sentence = f"{folder}: this version cannot read the run: {reason(error)}"
+        raise UsageError(sentence) from error
     if head.kind == "bank":
         raise UsageError(f"{folder}: the bank's own programs were run there; no agent answered")
     places: dict[tuple[str, int], tuple[int, int]] = {}

@@ -30,8 +30,7 @@ def check_skill(
 ) -> CheckReport:
     """Check a skill: ``folder`` holds SKILL.md, or is one Markdown file.
 
-    ``against``: an older version; what differs is told, and ``bank`` tells which scenarios exercise
-    it.
+    ``against``: an older version, to tell what differs; ``bank`` tells which scenarios exercise that.
 
     Raises:
         UserError: a folder cannot be read, or this machine cannot run candidates.

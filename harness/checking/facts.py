@@ -62,8 +62,6 @@ class InspectionSeen(_Seen):
     """Norm of all gradients before."""
     norm_after: float = 0.0
     """After."""
-    printed: int = 0
-    """Characters that it printed."""
     told: str = ""
     """What statements without a function print of a model with a NaN."""
     returned: tuple[float, ...] = ()
@@ -101,8 +99,6 @@ class ModuleSeen(_Seen):
     """Whether it defines ``forward``; otherwise its layers were called in order."""
     finite: bool = True
     """Whether its output is finite."""
-    keeps_shape: bool = False
-    """Whether output and input have one shape."""
     first_over_last: float | None = None
     """Gradient norm of its first weight over that of its last, at the start."""
     parameters: int = 0
@@ -117,8 +113,6 @@ class ModuleSeen(_Seen):
     """Gradient norm of fifty, one after the other."""
     he_gradient: float | None = None
     """The same under He initialisation."""
-    stacked_output: float | None = None
-    """Norm of their output over that of the input."""
 
 
 class InitialisationSeen(_Seen):
@@ -161,8 +155,6 @@ class UpdateFunctionSeen(_Seen):
     """Every step."""
     backwards: int = 0
     """Backward passes."""
-    returned_finite: bool = True
-    """Whether what it returned is finite."""
     large_batch: float | None = None
     """Relative distance from the gradient of the mean over all real tokens of all ranks."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from harness.checking.shape import called
 from harness.domain.scenario import Expectations, Probe, PropertyRule, Scenario
 from harness.domain.workload import WorkloadSpec
 from harness.skills.kinds import uses
@@ -55,7 +56,7 @@ def techniques(program: str) -> Techniques:
     names |= {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
     whole = _whole_model_clips(tree)
     clips = len(
-        [n for n in ast.walk(tree) if isinstance(n, ast.Call) and _name(n).startswith("clip_")]
+        [n for n in ast.walk(tree) if isinstance(n, ast.Call) and called(n).startswith("clip_")]
     )
     return Techniques(
         ranks=bool({"no_sync", "DDP", "DistributedDataParallel"} & (calls | names)),
@@ -204,7 +205,7 @@ def _whole_model_clips(tree: ast.Module) -> int:
     """Calls of ``clip_grad_norm_`` on all parameters of one model."""
     found = 0
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _name(node) == "clip_grad_norm_" and node.args:
+        if isinstance(node, ast.Call) and called(node) == "clip_grad_norm_" and node.args:
             text = ast.unparse(node.args[0])
             found += text in (
                 "model.parameters()",
@@ -249,9 +250,3 @@ def _masks(tree: ast.Module) -> bool:
 
 def _keywords(tree: ast.Module) -> set[str]:
     return {k.arg or "" for n in ast.walk(tree) if isinstance(n, ast.Call) for k in n.keywords}
-
-
-def _name(node: ast.Call) -> str:
-    if isinstance(node.func, ast.Attribute):
-        return node.func.attr
-    return node.func.id if isinstance(node.func, ast.Name) else ""

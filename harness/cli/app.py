@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from harness import __version__
-from harness.domain.errors import UsageError, UserError
+from harness.domain.errors import UsageError, UserError, reason
 from harness.domain.outcome import Fault
 from harness.domain.scenario import Bank
 from harness.report.console import Output
@@ -66,7 +66,9 @@ OutOption = Annotated[
         "--out", metavar="RUN", help="Store the run here, or go on with it.", show_default=False
     ),
 ]
-SeedOption = Annotated[int, typer.Option(min=0, help="Added to every workload's seed.")]
+SeedOption = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1, help="Added to every workload's seed.")
+]
 StrictOption = Annotated[
     bool, typer.Option("--strict", help="Exit code 4 where something could not be told.")
 ]
@@ -92,6 +94,18 @@ def _harness(
     elif context.invoked_subcommand is None:
         Output(stderr=True).text(context.get_help())
         raise typer.Exit(2)
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write what a command was told to write.
+
+    Raises:
+        UsageError: it cannot be written there.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {reason(error)}") from error
 
 
 def cores(jobs: int | None) -> int:

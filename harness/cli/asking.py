@@ -14,6 +14,7 @@ from harness.domain.instruments import OpenInstruments
 from harness.domain.scenario import Bank
 from harness.domain.stored import SkillUsed, Told
 from harness.report.console import Output, progress_bar
+from harness.report.words import some
 
 if TYPE_CHECKING:
     from harness.agents.naming import Asking
@@ -23,7 +24,7 @@ ASKED_AT_ONCE = 8
 
 Delivery = Literal["system", "tool", "none"]
 DeliveryOption = Annotated[Delivery, typer.Option(help="How the skill reaches the agent.")]
-TrialsOption = Annotated[int, typer.Option(min=1, help="Answers to each question.")]
+TrialsOption = Annotated[int, typer.Option(min=1, max=1000, help="Answers to each question.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ def _spent(meter: "Meter") -> str:
     usage, unpriced = meter.usage, meter.unpriced
     dollars = f"${meter.spent:.2f} spent"
     if unpriced:
-        dollars += f", and {unpriced} calls whose price is not known"
+        dollars += f", and {some(unpriced, 'call')} whose price is not known"
     return f"harness: {usage.input:,} tokens read, {usage.output:,} written, {dollars}"
 
 

@@ -129,7 +129,11 @@ def show(
     if is_run(Path(scenario)):
         _show_run(Path(scenario), as_json=as_json, plain=plain, verbose=verbose)
         return
-    found = find(load(bank), scenario)
+    known = load(bank)
+    if Path(scenario).exists() and all(scenario != one.id for one in known.scenarios):
+        expected = "expected the id of a scenario, or the folder of a stored run"
+        raise UsageError(f"{scenario}: {expected}")
+    found = find(known, scenario)
     output = Output(plain=plain)
     if as_json:
         output.text(found.model_dump_json(indent=2))

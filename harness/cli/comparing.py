@@ -152,6 +152,10 @@ class _Shown:
             return self._alarms([false_alarms(arms[0].name, rates, trials, rules=self._rules)])
         if aa or len(arms) < 2:
             raise UsageError("compare takes two stored runs; with --aa one, against itself")
+        if len({folder.resolve() for folder in folders}) < len(folders):
+            raise UsageError(
+                "a run is given twice: name two, or one with --aa (how often the gate errs on it)"
+            )
         found = [compare(arms[0], new, self._rules, allow=self._allow) for new in arms[1:]]
         for comparison, folder in zip(found, folders[1:], strict=True):
             self._comparison(comparison, (folders[0], folder))

@@ -15,6 +15,7 @@ from harness.cli.app import (
     app,
     cores,
     load,
+    write_file,
 )
 from harness.domain.errors import UsageError
 from harness.report.console import Output, progress_bar
@@ -97,13 +98,16 @@ def quality(
     from harness.scenarios import default_bank
     from harness.scenarios.selection import select
 
+    if matrix is not None and (matrix.is_dir() or not matrix.parent.is_dir()):
+        # said before minutes of work
+        raise UsageError(f"{matrix}: cannot be written: expected a file in a folder that exists")
     chosen = select(load(bank), scenario, suite)
     folder = bank if bank is not None else default_bank()
     with progress_bar(Output(stderr=True)) as watch:
         plan = Plan(folder, cores(jobs), depth=None if thorough else 1, watch=watch)
         report = judge_the_judge(chosen, plan, context.obj or jail_and_oracle)
     if matrix is not None:
-        matrix.write_text(render_kill_matrix(report), encoding="utf-8")
+        write_file(matrix, render_kill_matrix(report))
     output = Output(plain=plain)
     if as_json:
         output.text(render_quality_json(report))

@@ -1,5 +1,6 @@
 """``grade`` and ``regrade``: what agents answered already."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,9 +21,10 @@ from harness.cli.app import (
     cores,
     load,
     print_faults,
+    write_file,
 )
 from harness.cli.stored import print_count, printing, stored
-from harness.domain.errors import UsageError
+from harness.domain.errors import UsageError, reason
 from harness.domain.scenario import Bank
 from harness.domain.stored import Told
 from harness.report.console import Output, progress_bar
@@ -66,7 +68,7 @@ def grade(
     from harness.scenarios.selection import select
 
     chosen = select(load(bank), suite=suite)
-    answers = given_answers(files, form, chosen, _choice(chosen, scenario, map_file))
+    answers = given_answers(files, form, chosen, _choice(chosen, scenario, map_file, files))
     told = printing(as_json=as_json, plain=plain, verbose=verbose, show_program=show_program)
     instruments = context.obj or jail_and_oracle
     with (
@@ -108,7 +110,7 @@ def explain(
     from harness.runner import Settings, grade_answers, jail_and_oracle
 
     chosen, told = load(bank), list[Told]()
-    answers = given_answers([file], form, chosen, _choice(chosen, scenario, None))
+    answers = given_answers([file], form, chosen, _choice(chosen, scenario))
     settings = Settings(jobs=cores(None), keep=told.append)
     batch = grade_answers(chosen, answers, 1, settings, context.obj or jail_and_oracle)
     print_faults(batch.faults, all_traces=False)
@@ -124,7 +126,7 @@ def explain(
     if output is None:
         Output(plain=True).text(script.rstrip("\n"))
     else:
-        output.write_text(script, encoding="utf-8")
+        write_file(output, script)
 
 
 @app.command()
@@ -176,7 +178,9 @@ def _errors() -> Output:
     return Output(stderr=True)
 
 
-def _choice(bank: Bank, scenario: str | None, map_file: Path | None) -> "Choice":
+def _choice(
+    bank: Bank, scenario: str | None, map_file: Path | None = None, files: Sequence[str] = ()
+) -> "Choice":
     from harness.extraction.assignment import Choice, read_map
     from harness.scenarios.selection import find
 
@@ -187,5 +191,8 @@ def _choice(bank: Bank, scenario: str | None, map_file: Path | None) -> "Choice"
     try:
         text = map_file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{map_file}: {error}") from error
-    return Choice(by_file=read_map(text, str(map_file)))
+        raise UsageError(f"{map_file}: cannot be read as a map: {reason(error)}") from error
+    choice = Choice(by_file=read_map(text, str(map_file)))
+    if not any(choice.mapped("<stdin>" if file == "-" else file) for file in files):
+        raise UsageError(f"{map_file}: names none of the files that were given; expected FILE, ID")
+    return choice

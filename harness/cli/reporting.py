@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from harness.cli.app import load
 from harness.domain.comparison import Comparison
-from harness.domain.errors import BankError, UsageError
+from harness.domain.errors import BankError, UsageError, reason
 from harness.domain.quality import QualityReport
 from harness.domain.scenario import Bank, Scenario
 from harness.domain.stored import StoredAnswer
@@ -39,8 +39,8 @@ def _quality(path: Path) -> QualityReport:
     try:
         return QualityReport.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
-        why = str(error).partition("\n")[0]
-        raise UsageError(f"{path}: expected what harness quality --json writes: {why}") from error
+        expected = "expected what harness quality --json writes"
+        raise UsageError(f"{path}: {expected}: {reason(error)}") from error
 
 
 def _rendered(found: Report, form: Format) -> str:

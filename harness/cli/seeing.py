@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.app import BankOption, app
+from harness.cli.app import BankOption, app, write_file
 from harness.cli.reporting import Format, written_report
 from harness.domain.errors import UsageError
 from harness.report.console import Output
@@ -41,11 +41,8 @@ def report(
     if out is None:
         Output().text(written.rstrip("\n"))
         return
-    try:
-        out.write_text(written, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{out}: {error.strerror}") from error
-    Output(stderr=True).text(f"harness: {out} is written, {len(written.encode()) / 1e6:.1f} MB")
+    write_file(out, written)
+    Output(stderr=True).text(f"harness: {out} is written, {len(written.encode()) / 1e3:,.0f} kB")
 
 
 @app.command()

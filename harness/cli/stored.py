@@ -24,7 +24,7 @@ def stored(
     agent: str | None = None,
     skill: SkillUsed | None = None,
 ) -> Iterator[RunFolder | None]:
-    """The run to add to, and how many answers it has already; nothing without ``--out``."""
+    """The run to add to, ``None`` without ``--out``. How many answers it has already is printed."""
     if out is None:
         yield None
         return

@@ -82,7 +82,7 @@ class BlockResult(Record):
     parts: tuple[PartResult, ...]
     """Its alternatives, or itself alone."""
 
-    @computed_field  # type: ignore[prop-decorator]
+    @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
     @property
     def status(self) -> Status:
         """The worst of its parts."""
@@ -183,7 +183,7 @@ class CheckReport(Record):
     seconds: float = 0.0
     """Wall-clock time."""
 
-    @computed_field  # type: ignore[prop-decorator]
+    @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
     @property
     def exit_code(self) -> int:
         """3 for a fault of ours, 1 for a claim that fails or a broken rule, otherwise 0."""

@@ -10,6 +10,8 @@ HarnessError
 
 from pathlib import Path
 
+from pydantic import ValidationError
+
 
 class HarnessError(Exception):
     """The root: nothing raises it directly."""
@@ -38,3 +40,16 @@ class CannotExecuteHere(UserError):
 
 class HarnessFault(HarnessError):
     """A fault of the harness itself. It is never counted against a candidate."""
+
+
+def reason(error: Exception) -> str:
+    """Why a file cannot be used, in half a sentence: its place in the message is the caller's."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(step) for step in first["loc"])
+        return f"{where}: {first['msg']}" if where else first["msg"]
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is no UTF-8 text (byte {error.start})"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error).partition("\n")[0]

@@ -90,8 +90,7 @@ class Backward(Record):
     """A call of backward returned or raised.
 
     Tensors: ``grad:<name>`` of every parameter that then had a gradient; ``inc:<name>``, what this
-    call
-    added, where the program trains a model of its own.
+    call added, where the program trains a model of its own.
     """
 
     kind: Literal["backward"] = "backward"
@@ -177,9 +176,7 @@ class OptimizerStep(Record):
     groups: tuple[ParameterGroup, ...]
     """Its groups."""
     fused_scale: float | None = None
-    """``grad_scale`` that a fused kernel divides by; the consumed gradient is ``grad /
-    fused_scale``.
-    """
+    """``grad_scale`` that a fused kernel divides by; the consumed gradient is ``grad / fused_scale``."""
     fused_skip: bool = False
     """Whether the fused kernel found non-finite gradients and left the parameters alone."""
     closures: int = 0
@@ -213,9 +210,7 @@ class Collective(Record):
     elements: int
     """Number of elements."""
     floating: bool
-    """Whether the elements are floating point (gradients are; bitmaps of unused parameters are
-    not).
-    """
+    """Whether the elements are floating point (gradients are; bitmaps of unused parameters are not)."""
     size_bytes: int = 0
     """What the elements take."""
 
@@ -255,6 +250,10 @@ class Finished(Record):
     """Line of the program (1-based) where it was raised."""
     during: str | None = None
     """Function of torch in which it was raised, if it was raised there."""
+    untrue: str | None = None
+    """Why gradients of this run are not those of a loss: which model gives others than the
+    derivatives of its outputs. ``None`` where nothing speaks against them.
+    """
 
 
 DATA_REPLACED = "data drawn at random: the workload's is used instead"

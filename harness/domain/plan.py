@@ -62,10 +62,6 @@ class Plan(Record):
     """How often losses of various sizes would be seen."""
     passed: float
     """How often the gate would let an unchanged skill pass (exit 0)."""
-    tokens: int | None = None
-    """Tokens it would take, where the agent can say."""
-    cost: float | None = None
-    """US dollars it would cost, where the agent can say."""
 
 
 class FalseAlarms(Record):

@@ -95,8 +95,7 @@ Level = Literal["required", "guard", "advisory"]
 """What a verdict does to the code's grade.
 
 ``required``: code is right only if it passes. ``guard``: a failure makes code wrong, but not being
-able
-to tell does not keep it from being right. ``advisory``: a failure is shown and flips nothing.
+able to tell does not keep it from being right. ``advisory``: a failure is shown and flips nothing.
 """
 
 

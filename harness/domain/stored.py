@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.domain.answer import AnswerGrade
+from harness.domain.grade import Code
 from harness.domain.model import NoAnswer
 from harness.domain.outcome import Fault
 from harness.domain.record import Record
@@ -67,6 +68,11 @@ class StoredAnswer(Record):
     """What was said."""
     traces: tuple[str, ...] = ()
     """Names of the stored traces, one for each alternative."""
+
+    @property
+    def outcome(self) -> Code | Literal["unanswered"]:
+        """What it came to."""
+        return "unanswered" if self.answer.error is not None else self.answer.code
 
     @property
     def is_final(self) -> bool:

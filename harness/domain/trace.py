@@ -132,6 +132,10 @@ class Program(Record):
     """What its free names were taken for, and what was mapped or replaced."""
     calls: tuple[str, ...] = ()
     """What was called once it had been executed."""
+    untrue: str | None = None
+    """Why gradients of this run are not those of a loss: which model gives others than the
+    derivatives of its outputs. ``None`` where nothing speaks against them.
+    """
 
     @property
     def as_run(self) -> str:

@@ -39,9 +39,7 @@ class Match(Record):
     relative_error: float
     """``|consumed - true| / |true|``."""
     direction_error: float
-    """``|consumed/|consumed| - true/|true||``: 0 when they point the same way, whatever their
-    sizes.
-    """
+    """``|consumed/|consumed| - true/|true||``: 0 when they point the same way, whatever their sizes."""
     parameters: tuple[ParameterMatch, ...]
     """The same by parameter."""
 
@@ -59,9 +57,7 @@ class MicroBatch(Record):
     rank: int
     """Rank it ran on."""
     samples: tuple[int, ...] | None
-    """Samples that entered, as indices into the rank's data; ``None`` when a row was not
-    recognised.
-    """
+    """Samples that entered, as indices into the rank's data; ``None`` when a row was not recognised."""
     real_samples: int
     """How many of them carry weight (padding does not)."""
     in_window: bool

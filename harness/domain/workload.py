@@ -82,12 +82,10 @@ class DeepResidual(WorkloadParameters):
 
 
 class PositiveLoss(WorkloadParameters):
-    """A rate times an exposure, and a custom loss that takes the logarithm and the inverse of the
-    prediction.
+    """A rate times an exposure; a custom loss takes the prediction's logarithm and its inverse.
 
     The rate is positive whatever the weights. So predictions are positive while exposures are,
-    exactly
-    zero where the exposure is, and negative where a row corrects an earlier one.
+    exactly zero where the exposure is, and negative where a row corrects an earlier one.
     """
 
     hidden: int = Field(default=12, ge=1, le=1024)

@@ -92,7 +92,7 @@ def understood(reply: object) -> Answer:
         Unavailable: it is something else.
     """
     try:
-        raw = reply.model_dump(mode="json", exclude_unset=True, warnings=False)  # type: ignore[attr-defined]
+        raw = reply.model_dump(mode="json", exclude_unset=True, warnings=False)  # type: ignore[attr-defined]  # else caught
         return Answer.model_validate(raw)
     except (AttributeError, ValidationError) as error:
         sentence = "what came back is no answer of the Messages API"

@@ -181,7 +181,7 @@ class _Desk:
         if judged.grade.code != "wrong" and new:  # only advisory ones: does the original fail them?
             before = self._failed_before(mutant)
             new = tuple(name for name in new if name not in before)
-        return _described(mutant, judged, new, self._excuse)
+        return _described(mutant, judged, new, self._difference)
 
     def _failed_before(self, mutant: Mutant) -> tuple[str, ...]:
         """What the program fails without the mutation."""
@@ -191,7 +191,7 @@ class _Desk:
             self._originals[key] = judged.failed
         return self._originals[key]
 
-    def _excuse(self, mutant: Mutant) -> str | None:
+    def _difference(self, mutant: Mutant) -> str | None:
         """How it differs from its original in the second probe; ``None`` when it does not."""
         return self.comparison.difference(mutant.scenario, mutant.source.text, mutant.text)
 
@@ -225,7 +225,7 @@ def _described(
     mutant: Mutant,
     judged: Judged,
     killed_by: tuple[str, ...],
-    excuse: Callable[[Mutant], str | None],
+    difference: Callable[[Mutant], str | None],
 ) -> MutantResult:
     naming = {*mutant.operator.named_by, *mutant.operator.also}
     result = MutantResult(
@@ -242,7 +242,7 @@ def _described(
         return result
     if (raised := judged.only_raised) is not None:
         return result.model_copy(update={"fate": "not runnable", "reason": raised})
-    differs = "what it says differs" if mutant.operator.observes else excuse(mutant)
+    differs = "what it says differs" if mutant.operator.observes else difference(mutant)
     if differs is None:
         why = f"every update is the same with {said(mutant.scenario, mutant.source.text)}"
         return result.model_copy(update={"fate": "equivalent", "reason": why})

@@ -107,7 +107,7 @@ def _grade(grade: Grade, *, verbose: bool) -> Iterator[RenderableType]:
 
 
 def _criteria(answer: AnswerGrade, *, verbose: bool) -> Iterator[RenderableType]:
-    """What was missed or committed, with what was found; with ``verbose`` all criteria."""
+    """What was missed or committed, with what was found; with ``verbose`` all, and why not assessed."""
     for name, criterion in answer.criteria.items():
         if not verbose and (criterion.state != "not_met" or criterion.weight == "bonus"):
             continue
@@ -116,6 +116,8 @@ def _criteria(answer: AnswerGrade, *, verbose: bool) -> Iterator[RenderableType]
         yield _indented(f"{name}: {said}{weak}", style)
         if criterion.quote:
             yield Padding.indent(text(f"found: {_short(criterion.quote)}", "dim"), 6)
+        elif criterion.reason:
+            yield Padding.indent(text(_short(criterion.reason), "dim"), 6)
     for excuse in answer.rationalizations:
         yield _indented(f"excuse: {_short(excuse.quote)}", "yellow")
         yield Padding.indent(text(f"instead: {excuse.instead.strip()}", "dim"), 6)

@@ -5,6 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.domain.calibration import Agreement, Calibration, Gap, Interval, SayDo
+from harness.report.words import some, text
 
 
 def render_calibration(measured: Calibration, *, plain: bool = False) -> RenderableType:
@@ -20,7 +21,7 @@ def render_calibration(measured: Calibration, *, plain: bool = False) -> Rendera
             table.add_row(Text(scenario, "bold"))
         table.add_row(f"  {row.criterion}", *_figures(row.agreement))
     table.add_row(Text("pooled", "bold"), *_figures(measured.pooled))
-    title = f"judge {measured.judge} beside {measured.labels}, {measured.answers} answers"
+    title = f"judge {measured.judge} beside {measured.labels}, {some(measured.answers, 'answer')}"
     parts: list[RenderableType] = [Text(title), Text(), table, Text(), Text(_closing(measured))]
     if measured.say_do is not None:
         parts += [Text(), *_say_do(measured.say_do)]
@@ -54,7 +55,7 @@ def _closing(measured: Calibration) -> str:
 def _say_do(found: SayDo) -> list[RenderableType]:
     noun = "criterion" if found.compared == 1 else "criteria"
     head = f"say-do gap: words and execution differ on {len(found.gaps)} of {found.compared} {noun}"
-    return [Text(head, "bold"), *(Text(f"  {_sentence(gap)}") for gap in found.gaps)]
+    return [Text(head, "bold"), *(text(f"  {_sentence(gap)}") for gap in found.gaps)]
 
 
 def _sentence(gap: Gap) -> str:

@@ -7,6 +7,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from harness.domain.check import BlockResult, Change, CheckReport, FormatFinding, PartResult, Status
+from harness.report.words import clean, text
 
 _WORDS: dict[Status, tuple[str, str]] = {
     "holds": ("claim holds", "green"),
@@ -27,7 +28,7 @@ def render_check(report: CheckReport, *, verbose: bool = False) -> RenderableTyp
             parts += _block(block, verbose=verbose)
     parts += _comparison(report)
     parts += [
-        Text(f"fault of ours: {fault.place}: {fault.sentence}", "red") for fault in report.faults
+        text(f"fault of ours: {fault.place}: {fault.sentence}", "red") for fault in report.faults
     ]
     parts += [Text(f"this machine: {note}", "yellow") for note in report.machine_notes]
     parts.append(_closing(report))
@@ -67,7 +68,7 @@ def _part_annotation(report: CheckReport, block: BlockResult, part: PartResult) 
 
 def _command(level: str, properties: dict[str, str], message: str) -> str:
     given = ",".join(f"{k}={_escaped(v, ':,')}" for k, v in properties.items())
-    return f"::{level} {given}::{_escaped(message)}"
+    return clean(f"::{level} {given}::{_escaped(message)}")
 
 
 def _escaped(text: str, also: str = "") -> str:
@@ -90,8 +91,9 @@ def _needs_a_look(block: BlockResult) -> bool:
 def _format_line(finding: FormatFinding) -> Text:
     refused = f" Refused by: {', '.join(finding.refused_by)}." if finding.refused_by else ""
     return Text.assemble(
-        (f"{finding.file}:{finding.line}", "bold"), "  ",
-        (finding.level, _LEVELS[finding.level]), f"  {finding.rule}: {finding.sentence}{refused}",
+        (clean(f"{finding.file}:{finding.line}"), "bold"), "  ",
+        (finding.level, _LEVELS[finding.level]),
+        clean(f"  {finding.rule}: {finding.sentence}{refused}"),
     )  # fmt: skip
 
 
@@ -101,8 +103,8 @@ def _block(block: BlockResult, *, verbose: bool) -> Iterator[RenderableType]:
             continue
         words, style = _WORDS[part.status]
         yield Text.assemble(
-            (f"{block.file}:{part.line}", "bold"), "  ", (words, style),
-            f"  {part.kind}  {' > '.join(block.headings[-1:])}",
+            (clean(f"{block.file}:{part.line}"), "bold"), "  ", (words, style),
+            clean(f"  {part.kind}  {' > '.join(block.headings[-1:])}"),
         )  # fmt: skip
         yield _indented(_claimed(part) + part.sentence)
         for seen in part.observations:
@@ -120,7 +122,7 @@ def _claimed(part: PartResult) -> str:
 def _comparison(report: CheckReport) -> Iterator[RenderableType]:
     if report.comparison is None:
         return
-    yield Text(f"against {report.comparison.old}", "bold")
+    yield text(f"against {report.comparison.old}", "bold")
     if not report.comparison.changes:
         yield _indented("nothing differs")
     for change in report.comparison.changes:
@@ -150,5 +152,5 @@ def _closing(report: CheckReport) -> Text:
     )
 
 
-def _indented(text: str, style: str = "") -> RenderableType:
-    return Padding.indent(Text(text, style), 4)
+def _indented(said: str, style: str = "") -> RenderableType:
+    return Padding.indent(text(said, style), 4)

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from harness.domain.errors import UserError, reason
 from harness.domain.progress import Progress
 
 
@@ -27,15 +28,23 @@ class Output(Console):
             self.print(renderable)
 
     def text(self, text: str) -> None:
-        """Write exactly this and a line end."""
+        """Write exactly this and a line end.
+
+        Raises:
+            UserError: standard output takes no more, as on a full disk.
+        """
         try:
             self.file.write(f"{text}\n")
             self.file.flush()
         except BrokenPipeError:
             self.on_broken_pipe()
+        except OSError as error:
+            self.on_broken_pipe()
+            if not self.stderr:  # where a complaint cannot be written either, the exit code is left
+                raise UserError(f"standard output cannot be written: {reason(error)}") from error
 
     def on_broken_pipe(self) -> None:
-        """The reader has left (``| head``): go on in silence, so that the exit code stays true."""
+        """Nobody reads on (``| head``): continue in silence, so that the exit code stays true."""
         self.quiet = True
         with suppress(OSError, ValueError):  # no descriptor behind it: nothing to redirect
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())

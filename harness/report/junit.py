@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
 from harness.domain.stored import StoredAnswer
-from harness.report.reported import WORDS, Report, Side, came_to
+from harness.report.reported import WORDS, Report, Side
 from harness.report.words import clean
 
 
@@ -36,7 +36,7 @@ def _suite(report: Report, side: Side, scenario: str) -> ET.Element:
 
 
 def _case(suite: str, number: int, stored: StoredAnswer) -> ET.Element:
-    answer, outcome = stored.answer, came_to(stored)
+    answer, outcome = stored.answer, stored.outcome
     seconds = sum(one.grade.seconds for one in answer.alternatives)
     title = f"trial {number}, {answer.file}"
     about = _text({"name": title, "classname": suite, "time": f"{seconds:.3f}"})

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from harness.domain.comparison import Comparison
 from harness.domain.stored import StoredAnswer
-from harness.report.reported import WORDS, Report, Side, came_to, tally_in_words
-from harness.report.words import chance, clean, signed
+from harness.report.reported import WORDS, Report, Side, tally_in_words
+from harness.report.words import chance, clean, signed, some
 
 _MOST = 30  # answers that are named; GitHub refuses comments of more than 65,536 characters
 _LONGEST = 400
@@ -34,7 +34,8 @@ def _difference(found: Comparison) -> Iterator[str]:
         yield (
             f"**{_plain(found.new.name)} against {_plain(found.old.name)}: {one.says}**,"
             f" {signed(one.effect)} points of right answers ({sure:.0%} interval {signed(one.low)}"
-            f" to {signed(one.high)}, {one.method}, p {_equals(one.p)}, {one.scenarios} scenarios)."
+            f" to {signed(one.high)}, {one.method}, p {_equals(one.p)},"
+            f" {some(one.scenarios, 'scenario')})."
         )
     yield f"Gate {found.gate.code}: {_plain(found.gate.why)}."
 
@@ -55,11 +56,11 @@ def _table(report: Report) -> Iterator[str]:
 def _not_right(report: Report) -> Iterator[str]:
     """Of the last side: what is proposed, not what was there."""
     side = report.sides[-1]
-    answers = [one for one in _answers(side) if came_to(one[2]) != "right"]
+    answers = [one for one in _answers(side) if one[2].outcome != "right"]
     if answers:
         yield from ("", "<details><summary>Not right</summary>", "")
         for scenario, number, stored in answers[:_MOST]:
-            yield f"- **{_plain(scenario)}**, trial {number}: {WORDS[came_to(stored)]}"
+            yield f"- **{_plain(scenario)}**, trial {number}: {WORDS[stored.outcome]}"
             yield from (f"  - {_plain(_short(why))}" for why in _why(stored))
         if len(answers) > _MOST:
             yield f"- and {len(answers) - _MOST} more"

@@ -63,6 +63,15 @@ class Picture:
     """What it shows, for those who do not see it."""
 
 
+def pictures_of(
+    probe: ProbeTrace, objectives: Sequence[Objective], threshold: float | None
+) -> Iterator[Picture]:
+    """All that there is to see of one probe."""
+    for picture in (norms_picture(probe, objectives, threshold), rounds_picture(probe)):
+        if picture is not None:
+            yield picture
+
+
 def norms_picture(
     probe: ProbeTrace, objectives: Sequence[Objective] = (), threshold: float | None = None
 ) -> Picture | None:
@@ -281,12 +290,3 @@ def _rounds_in_words(probe: ProbeTrace) -> str:
 def _estimate_in_words(name: str, found: Estimate) -> str:
     low, high = signed(found.low), signed(found.high)
     return f"{name}: {signed(found.effect)} points, interval {low} to {high}"
-
-
-def pictures_of(
-    probe: ProbeTrace, objectives: Sequence[Objective], threshold: float | None
-) -> Iterator[Picture]:
-    """All that there is to see of one probe."""
-    for picture in (norms_picture(probe, objectives, threshold), rounds_picture(probe)):
-        if picture is not None:
-            yield picture

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.domain.plan import FalseAlarms, Plan, Reach, Rules, Seen
-from harness.report.words import points, text
+from harness.report.words import points, some, text
 
 
 def render_plan(plan: Plan) -> RenderableType:
@@ -15,8 +15,9 @@ def render_plan(plan: Plan) -> RenderableType:
     losses = [
         Text(f"  a loss of {points(s.effect)}: shown {s.power:.0%} of the time") for s in plan.curve
     ]
+    size = f"{some(plan.scenarios, 'scenario')}, {some(plan.trials, 'trial')} of each in each arm"
     return Group(
-        Text(f"{plan.scenarios} scenarios, {plan.trials} trials of each in each arm", "bold"),
+        Text(size, "bold"),
         Text(_assumed(plan)),
         Text(_needed(plan)),
         Text(f"a comparison like this shows {in_reach(plan.reach, plan.rules)}"),
@@ -25,8 +26,6 @@ def render_plan(plan: Plan) -> RenderableType:
             f"the gate lets an unchanged skill pass {plan.passed:.0%} of the time (for that, a loss"
             f" of {points(plan.rules.margin)} must be ruled out)"
         ),
-        *([Text(f"tokens: about {plan.tokens:,}")] if plan.tokens is not None else []),
-        *([Text(f"cost: about ${plan.cost:.2f}")] if plan.cost is not None else []),
     )
 
 

@@ -1,7 +1,7 @@
 """What ``harness quality`` found, as a table, as data, and as the page ``docs/kill-matrix.md``."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -158,7 +158,9 @@ def _fates(mutants: list[MutantResult]) -> tuple[str, ...]:
     return tuple(str(fates[fate] or "") for fate in FATES)
 
 
-_most_first: Callable[[tuple[str, int]], tuple[int, str]] = lambda pair: (-pair[1], pair[0])  # noqa: E731
+def _most_first(counted: tuple[str, int]) -> tuple[int, str]:
+    name, times = counted
+    return -times, name
 
 
 def _section(

@@ -53,7 +53,7 @@ class Side:
         chosen = self.all if scenario is None else self.trials(scenario).values()
         counts = dict.fromkeys(WORDS, 0)
         for stored in chosen:
-            counts[came_to(stored)] += 1
+            counts[stored.outcome] += 1
         return Tally.model_validate(counts)
 
 
@@ -81,11 +81,6 @@ class Report:
     def title(self) -> str:
         """The names of the sides."""
         return " and ".join(side.name for side in self.sides)
-
-
-def came_to(stored: StoredAnswer) -> str:
-    """A key of ``WORDS``."""
-    return "unanswered" if stored.answer.error is not None else stored.answer.code
 
 
 def outcomes(answer: AnswerGrade) -> dict[str, Outcome]:

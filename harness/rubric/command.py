@@ -80,7 +80,7 @@ def commanded(line: str, seconds: float) -> Commanded:
     try:
         words = tuple(shlex.split(line))
     except ValueError as error:
-        raise UsageError(f"--judge command:{line}: {error}") from None
+        raise UsageError(f"--judge command:{line}: {str(error).lower()}") from None
     if not words or shutil.which(words[0]) is None:
         raise UsageError(f"--judge command:{line}: there is no program {words[0] if words else ''}")
     return Commanded(line, words, seconds)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
 
-from harness.domain.errors import UserError
+from harness.domain.errors import UserError, reason
 from harness.domain.scenario import Bank, Scenario
 from harness.domain.transcript import Transcript
 from harness.scenarios.problem import did_you_mean
@@ -38,10 +38,9 @@ def read_labels(path: Path, bank: Bank) -> tuple[Labelled, ...]:
     try:
         tree = read_yaml(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read as a file of labels: {error}") from None
+        raise UserError(f"{path}: cannot be read as a file of labels: {reason(error)}") from None
     if tree.complaints:
-        first = tree.complaints[0]
-        raise UserError(f"{path}:{first.line}: {first.sentence}")
+        raise UserError(tree.complaints[0].about(path))
     return tuple(_labelled(path, bank, tree))
 
 

@@ -12,9 +12,7 @@ from functools import cached_property, lru_cache
 from harness.domain.lexicon import Within
 from harness.markdown import fenced_blocks
 
-_LONGEST = (
-    1200  # characters of a sentence: what has no full stop is cut, so that patterns stay fast
-)
+_LONGEST = 1200  # characters of a sentence: a text without full stops is cut, for fast patterns
 _MOST = 120_000  # characters of an answer that are read
 _PASSAGE = 3
 
@@ -66,7 +64,7 @@ class Reading:
     def __init__(self, answer: str, *, known: str = "") -> None:
         """``known``: the user's message; its sentences are not the answer's when repeated."""
         self._answer = answer[:_MOST]
-        self._known = {_same(s) for s, _ in _sentences(known)} if known else set()
+        self._known = {_same(s) for s in _sentences(known)} if known else set()
 
     def places(self, within: Within) -> tuple[Place, ...]:
         """Everywhere that a signal of this kind is looked for."""
@@ -93,8 +91,8 @@ class Reading:
     def _prose(self) -> tuple[Place, ...]:
         found = _sentences(self._split[0])
         return tuple(
-            Place(plain, ((0, said),))
-            for said, plain in ((said, _plain(said)) for said, _ in found)
+            Place(_plain(said), ((0, said),))
+            for said in found
             if _same(said) and _same(said) not in self._known
         )
 
@@ -128,11 +126,11 @@ def _apart(answer: str) -> tuple[str, str]:
     return "\n".join(lines), "\n".join(code)
 
 
-def _sentences(prose: str) -> Iterator[tuple[str, int]]:
-    """Each sentence as it stands, with its offset; list items and table rows stand alone."""
-    for block, offset in _units(prose):
+def _sentences(prose: str) -> Iterator[str]:
+    """Each sentence as it stands; list items and table rows stand alone."""
+    for block in _units(prose):
         if block.lstrip().startswith("|"):
-            yield block.strip(), offset
+            yield block.strip()
             continue
         start = 0
         for end in [*(m.end() for m in _SENTENCE_END.finditer(block)), len(block)]:
@@ -140,7 +138,7 @@ def _sentences(prose: str) -> Iterator[tuple[str, int]]:
                 continue
             for cut in range(start, end, _LONGEST):
                 if said := block[cut : min(end, cut + _LONGEST)].strip():
-                    yield said, offset + cut
+                    yield said
             start = end
 
 
@@ -151,19 +149,18 @@ def _closes(sentence: str) -> bool:
     )
 
 
-def _units(prose: str) -> Iterator[tuple[str, int]]:
-    """Paragraphs, list items, headings and table rows with their offsets."""
-    held, begun, offset = "", 0, 0
+def _units(prose: str) -> Iterator[str]:
+    """Paragraphs, list items, headings and table rows."""
+    held = ""
     for line in prose.splitlines(keepends=True):
         if not line.strip() or _NEW_UNIT.match(line):
             if held:
-                yield held, begun
-            held, begun = (line, offset) if line.strip() else ("", 0)
+                yield held
+            held = line if line.strip() else ""
         else:
-            held, begun = (held + line, begun) if held else (line, offset)
-        offset += len(line)
+            held += line
     if held:
-        yield held, begun
+        yield held
 
 
 def _joined(places: tuple[Place, ...]) -> Place:

@@ -93,7 +93,9 @@ def fails_on_other_data(recording: Recording) -> bool:
     events = [recorded.event for rank in recording.ranks for recorded in rank.events]
     started = (e for e in events if isinstance(e, Start))
     replaced = any(note == DATA_REPLACED for e in started for note in e.notes)
-    through = all(e.outcome == "returned" for e in events if isinstance(e, Finished))
+    through = all(
+        e.outcome == "returned" and e.untrue is None for e in events if isinstance(e, Finished)
+    )
     return replaced and not (through and recording.problem is None)
 
 

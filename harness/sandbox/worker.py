@@ -86,7 +86,7 @@ def _work(recorder: Recorder, job: Job, rank: int, world_size: int) -> None:
     recorder.start(bound.notes, bound.source, tuple(str(call) for call in bound.calls))
     with recorder.recording(bound.module, world_size):
         finished = _run(bound)
-    recorder.finish(finished)
+    recorder.finish(finished.model_copy(update={"untrue": bound.untrue()}))
 
 
 def _run(bound: binding.Bound) -> Finished:

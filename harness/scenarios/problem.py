@@ -7,6 +7,9 @@ from pathlib import Path
 
 from harness.domain.errors import BankError, UserError
 
+_MANY = 30
+"""A longer list of names is no help in a sentence."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
@@ -37,9 +40,11 @@ class BankProblems(UserError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """``; did you mean X?``, or what there is, or nothing when there is nothing."""
+    """``; did you mean X?``, or what there is, or nothing when that is nothing or too much."""
     names = list(known)
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if close:
         return f"; did you mean {close[0]}?"
-    return f"; there is {', '.join(names)}" if names else ""
+    if len(names) > _MANY:
+        return ""
+    return f"; there {'are' if len(names) > 1 else 'is'} {', '.join(names)}" if names else ""

@@ -40,5 +40,5 @@ def find(bank: Bank, name: str) -> Scenario:
     for scenario in bank.scenarios:
         if scenario.id == name:
             return scenario
-    hint = did_you_mean(name, (s.id for s in bank.scenarios))
+    hint = did_you_mean(name, (s.id for s in bank.scenarios)) or "; `harness list` names them"
     raise UsageError(f"there is no scenario {name}{hint}")

@@ -7,9 +7,12 @@ dates stay as written. A key that is given twice is a problem, not the last one 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import yaml
 from pydantic import JsonValue
+
+from harness.domain.errors import reason
 
 Place = tuple[str | int, ...]
 """Way from the root to a value: keys and positions."""
@@ -23,6 +26,11 @@ class Complaint:
     """1-based line; 0 when no line can be named."""
     sentence: str
     """What and why."""
+
+    def about(self, file: Path | str) -> str:
+        """``file:line: sentence``."""
+        place = f"{file}:{self.line}" if self.line else str(file)
+        return f"{place}: {self.sentence}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,7 @@ def read_yaml(text: str) -> Tree:
     except yaml.MarkedYAMLError as error:
         return Tree(None, {}, (_syntax(error),))
     except yaml.YAMLError as error:
-        return Tree(None, {}, (Complaint(0, f"this is not YAML: {error}"),))
+        return Tree(None, {}, (Complaint(0, f"this is not YAML: {reason(error)}"),))
     if root is None:
         return Tree(None, {}, (Complaint(1, "the file is empty"),))
     reading = _Reading()

@@ -1,7 +1,6 @@
 """The marks by which authors of skills judge their code, and nothing else that looks like one."""
 
 import re
-from collections.abc import Iterator
 from typing import Literal
 
 from harness.domain.skill import Mark, Polarity
@@ -70,12 +69,6 @@ def sentence_mark(text: str, line: int) -> Mark | None:
 def heading_mark(text: str, line: int) -> Mark | None:
     """What a heading says about the blocks below it."""
     return _opening(text, "heading", line) or _within(text, "heading", line)
-
-
-def marks_in(text: str) -> Iterator[str]:
-    """Every sign and capital word in a text; to tell whether a change touched a claim."""
-    yield from (sign for sign in _SIGNS if sign in text)
-    yield from re.findall(r"\b(?:WRONG|RIGHT|BAD|GOOD|CORRECT|INCORRECT|AVOID|PREFER)\b", text)
 
 
 def _opening(text: str, place: Place, line: int) -> Mark | None:

@@ -1,10 +1,8 @@
 """A stored run as one side of a comparison."""
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
 
 from harness.domain.comparison import Arm, ScenarioTrials, Trial
-from harness.domain.grade import Code
 from harness.domain.stored import RunHead, StoredAnswer
 from harness.store.folder import RunFolder
 
@@ -66,12 +64,8 @@ def _trial(number: int, stored: StoredAnswer) -> Trial:
     answer = stored.answer
     return Trial(
         trial=number,
-        outcome=_outcome(stored),
+        outcome=stored.outcome,
         verdicts=answer.deciding.grade.verdicts if answer.alternatives else (),
         criteria={name: criterion.state for name, criterion in answer.criteria.items()},
         rationalizations=tuple(excuse.excuse for excuse in answer.rationalizations),
     )
-
-
-def _outcome(stored: StoredAnswer) -> Code | Literal["unanswered"]:
-    return "unanswered" if stored.answer.error is not None else stored.answer.code

@@ -13,11 +13,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO, Literal, Self
 
 from pydantic import ValidationError
 
-from harness.domain.errors import UsageError
+from harness.domain.errors import UsageError, reason
 from harness.domain.stored import SCHEMA, RunHead, StoredAnswer, Told
 from harness.domain.trace import Trace
 
@@ -38,7 +38,11 @@ class RunFolder:
         self.folder = folder
         self.head = head
         self._lines = lines
-        self._places = dict(_places(lines, folder))
+        try:
+            self._places = dict(_places(lines, folder))
+        except UsageError:
+            lines.close()
+            raise
 
     @classmethod
     def create(cls, folder: Path, head: RunHead) -> Self:
@@ -51,7 +55,7 @@ class RunFolder:
             _refuse_another(folder, _read_head(folder), head)
         else:
             _start(folder, head)
-        lines = (folder / LINES).open("a+b", buffering=0)
+        lines = _lines_of(folder, "a+b")
         try:
             fcntl.flock(lines, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -69,10 +73,7 @@ class RunFolder:
         """
         if not is_run(folder):
             raise UsageError(f"{folder}: expected a stored run, a folder with {HEAD} in it")
-        head, lines = _read_head(folder), folder / LINES
-        if not lines.exists():
-            lines.touch()
-        return cls(folder, head, lines.open("rb", buffering=0))
+        return cls(folder, _read_head(folder), _lines_of(folder, "rb"))
 
     def __contains__(self, key: str) -> bool:
         return key in self._places
@@ -135,8 +136,7 @@ class RunFolder:
         try:
             return Trace.model_validate_json(gzip.decompress(path.read_bytes()))
         except (OSError, EOFError, ValidationError) as error:
-            why = str(error).partition("\n")[0]
-            raise UsageError(f"{path}: expected a stored trace: {why}") from error
+            raise UsageError(f"{path}: expected a stored trace: {reason(error)}") from error
 
 
 def _start(folder: Path, head: RunHead) -> None:
@@ -146,7 +146,17 @@ def _start(folder: Path, head: RunHead) -> None:
         (folder / TRACES).mkdir(parents=True)
         _write_whole(folder / HEAD, head.model_dump_json(indent=2).encode() + b"\n")
     except OSError as error:
-        raise UsageError(f"{folder}: {error.strerror}") from error
+        raise UsageError(f"{folder}: {reason(error)}") from error
+
+
+def _lines_of(folder: Path, mode: Literal["rb", "a+b"]) -> BinaryIO:
+    path = folder / LINES
+    try:
+        if not path.exists():
+            path.touch()
+        return path.open(mode, buffering=0)
+    except OSError as error:
+        raise UsageError(f"{path}: {reason(error)}") from error
 
 
 def _read_head(folder: Path) -> RunHead:
@@ -154,8 +164,7 @@ def _read_head(folder: Path) -> RunHead:
     try:
         head = RunHead.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
-        why = str(error).partition("\n")[0]
-        raise UsageError(f"{path}: this version cannot read it: {why}") from error
+        raise UsageError(f"{path}: this version cannot read it: {reason(error)}") from error
     if head.schema_version != SCHEMA:
         raise UsageError(
             f"{path}: written in version {head.schema_version} of the format, expected {SCHEMA}"
@@ -209,10 +218,8 @@ def _places(lines: BinaryIO, folder: Path) -> Iterator[tuple[str, tuple[int, int
         try:
             yield StoredAnswer.model_validate_json(line).key, (start, len(line))
         except ValidationError as error:
-            why = str(error).partition("\n")[0]
-            raise UsageError(
-                f"{folder / LINES}:{number}: expected a stored answer: {why}"
-            ) from error
+            place = f"{folder / LINES}:{number}"
+            raise UsageError(f"{place}: expected a stored answer: {reason(error)}") from error
         start += len(line)
 
 

@@ -63,9 +63,7 @@ class Workload(ABC):
 
     @abstractmethod
     def sample_losses(self, output: Tensor, batch: Batch) -> Tensor:
-        """The loss of each sample. The objective is their weighted mean. ``output``: (n, ...) ->
-        (n,)
-        """
+        """The loss of each sample. The objective is their weighted mean. ``output``: (n, ...) -> (n,)"""
 
     def parts(self) -> tuple[str, ...]:
         """Submodules that are trained against each other, an optimizer each; none by default."""

@@ -67,3 +67,13 @@ def test_data_keep_not_a_number_apart_from_nothing():
 
 def test_text_of_a_skill_is_shown_as_it_is_and_never_as_markup():
     assert "[bold]x[/bold]" in plain_text(render_check(report(sentence="[bold]x[/bold]")))
+
+
+def test_escape_sequences_of_a_skill_do_not_reach_the_terminal():
+    """Its marks, headings and sentences are words of strangers; GitHub's log is a terminal too."""
+    evil = report(sentence="\x1b[2J", kind="loss", mark=Mark(
+        polarity="right", word="RIGHT", place="comment", text="RIGHT: \x1b]0;x\x07", line=8,
+    ))  # fmt: skip
+    said = plain_text(render_check(evil, verbose=True)) + "".join(render_annotations(evil))
+
+    assert all(character.isprintable() or character == "\n" for character in said)

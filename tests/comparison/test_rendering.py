@@ -114,13 +114,12 @@ def test_the_record_is_dumped_whole():
 
 
 def test_a_plan_says_what_will_be_seen_before_money_is_spent():
-    """Tokens and cost where the agent can tell them."""
-    planned = plan(10, 3, rules=QUICK)
-    page = plain_text(render_plan(planned.model_copy(update={"tokens": 120_000, "cost": 1.5})))
+    """What has to change, what would be shown, and what the gate says of an unchanged skill."""
+    page = plain_text(render_plan(plan(10, 3, rules=QUICK)))
 
     assert "at least 6 scenarios have to change, all one way" in page
     assert "a comparison like this shows losses of " in page
-    assert page.endswith("tokens: about 120,000\ncost: about $1.50")
+    assert page.endswith("(for that, a loss of 20 points must be ruled out)")
 
 
 def test_false_alarms_stand_beside_the_power():

@@ -83,6 +83,8 @@ def test_the_second_size_is_larger_in_everything_that_is_a_size(scenario: str) -
     for probe in SCENARIOS[scenario].probes:
         usual = SCENARIOS[scenario].workload_of(probe)
         larger = enlarged(usual).parameters.model_dump()
-        changed = {k for k, v in usual.parameters.model_dump().items() if larger[k] != v}
+        before = usual.parameters.model_dump()
+        changed = {name for name in before if larger[name] != before[name]}
 
         assert changed == set(LARGER[usual.name])
+        assert all(larger[name] > before[name] for name in changed)

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.domain.assessment import CriterionState
 from harness.domain.run import Run
+from harness.report.answers import render_answer
 from harness.report.console import Output, plain_text
 from harness.report.data import render_json
 from harness.report.scenario import render_list, render_scenario
@@ -13,6 +15,7 @@ from harness.report.verbose import render_verbose
 from harness.scenarios import load_bank
 from tests.fakes.bank import BUGGY, REFERENCE, FakeBank
 from tests.fakes.run import ADVISORY, grade, result, run, verdict
+from tests.report.sides import answer
 
 FAILS = verdict("finite-loss", "fail")
 
@@ -34,6 +37,16 @@ def test_verbose_says_why_there_is_no_code():
     text = plain_text(render_verbose(run(result(FAILS, reference=fix))))
 
     assert "reference: none, 0.25 s: the answer holds no Python block" in text
+
+
+def test_verbose_says_why_a_criterion_was_not_assessed():
+    """A judge that cannot be asked is not told from one that had nothing to say otherwise."""
+    unread = CriterionState(state="unassessed", polarity="must", reason="the judge ended with 1")
+    graded = answer("right").answer.model_copy(update={"criteria": {"says-why": unread}})
+
+    text = plain_text(render_answer(graded, verbose=True, show_program=False))
+
+    assert "    says-why: not assessed\n      the judge ended with 1\n" in text
 
 
 def test_a_run_survives_json():

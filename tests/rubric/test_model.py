@@ -169,7 +169,7 @@ def test_a_program_that_fails_or_hangs_leaves_it_open(tmp_path, body, reason):
         ("anthropic:", "no such judge"),
         ("command:", "no such judge"),
         ("command:no-such-program-here", "there is no program"),
-        ("command:'", "No closing quotation"),
+        ("command:'", "no closing quotation"),
         ("replay:/no/such/folder", "no such folder"),
     ],
 )

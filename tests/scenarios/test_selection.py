@@ -4,7 +4,7 @@ import pytest
 
 from harness.domain.errors import UsageError
 from harness.scenarios import load_bank
-from harness.scenarios.selection import select
+from harness.scenarios.selection import find, select
 from tests.fakes.bank import FakeBank
 
 
@@ -29,11 +29,21 @@ def test_ids_and_suite_choose_together(bank, ids, suite, found):
     assert [s.id for s in select(bank, ids, suite).scenarios] == found
 
 
+def test_in_a_large_bank_the_names_are_not_all_recited(bank):
+    """A command lists them better than a sentence."""
+    one = bank.scenarios[0]
+    many = tuple(one.model_copy(update={"id": f"scenario-{number}"}) for number in range(40))
+
+    with pytest.raises(UsageError, match=r"there is no scenario zzz; `harness list` names them$"):
+        find(bank.model_copy(update={"scenarios": many}), "zzz")
+
+
 @pytest.mark.parametrize(
     ("ids", "suite", "said"),
     [
         ("alhpa", None, r"there is no scenario alhpa; did you mean alpha\?"),
         ("all", "tos", r"there is no suite tos; did you mean toy\?"),
+        ("zzz", None, r"there is no scenario zzz; there are gamma, alpha, beta$"),
         ("alpha", "real", "none of the scenarios alpha is in the suite real"),
         (" , ", None, "no scenario is named"),
     ],

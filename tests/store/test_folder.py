@@ -121,6 +121,26 @@ def test_a_trace_that_is_not_as_it_was_written_is_named(tmp_path, damage):
             run.traces(stored)
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("run.json", "{}", r"run\.json: this version cannot read it: kind: Field required"),
+        (
+            "answers.jsonl",
+            "{}\n",
+            r"answers\.jsonl:1: expected a stored answer: key: Field required",
+        ),
+    ],
+)
+def test_a_damaged_run_is_named_with_what_is_wrong_in_it(tmp_path, file, text, said):
+    """The file, the line and the first thing that is not as it was written."""
+    RunFolder.create(tmp_path / "run", head()).close()
+    (tmp_path / "run" / file).write_text(text)
+
+    with pytest.raises(UsageError, match=said):
+        RunFolder.load(tmp_path / "run")
+
+
 @pytest.mark.slow
 def test_a_batch_that_is_killed_in_the_middle_goes_on_and_loses_nothing(tmp_path):
     """Real answers through the real jail; SIGKILL as soon as some are stored."""

@@ -14,10 +14,8 @@ def divisions(program: Program) -> list[cst.BinaryOperation]:
     lines = {program.statement(b) for b in program.backwards()}
     text = " ".join(code(line) for line in lines)
     for node in cast("list[cst.Assign]", program.all(cst.Assign)):
-        if (
-            isinstance(node.targets[0].target, cst.Name)
-            and f"{code(node.targets[0].target)}" in text
-        ):
+        target = node.targets[0].target
+        if isinstance(target, cst.Name) and target.value in text:
             lines.add(program.statement(node))
     found = cast("list[cst.BinaryOperation]", program.all(cst.BinaryOperation))
     return [

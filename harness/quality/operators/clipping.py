@@ -91,8 +91,8 @@ def _around(first: str, then: str) -> Derive:
 
 def _both(first: Change, then: Change) -> Change:
     def change(node: cst.CSTNode) -> cst.FlattenSentinel[cst.BaseStatement]:
-        *ahead, _ = first(node).nodes  # type: ignore[union-attr]
-        return cst.FlattenSentinel([*ahead, *then(node).nodes])  # type: ignore[union-attr]
+        *ahead, _ = first(node).nodes  # type: ignore[union-attr]  # before gives several
+        return cst.FlattenSentinel([*ahead, *then(node).nodes])  # type: ignore[union-attr]  # so does after
 
     return change
 

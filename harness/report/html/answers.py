@@ -10,7 +10,7 @@ from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict
 from harness.report.html.transcript import MessageView, transcript_view
 from harness.report.pictures import Picture, pictures_of
-from harness.report.reported import Report, Side, came_to
+from harness.report.reported import Report, Side
 
 _ANY: tuple[Objective, ...] = ("micro-batch-mean", "sample-mean", "as-computed")
 
@@ -83,12 +83,12 @@ class Drawing:
     def __init__(self, report: Report, most: int) -> None:
         """``most``: programs with pictures."""
         self._report = report
-        answers = [(side, stored) for side in report.sides for stored in side.all]
-        answers.sort(key=lambda one: came_to(one[1]) != "wrong")  # stable: else their order
+        answers = [stored for side in report.sides for stored in side.all]
+        answers.sort(key=lambda stored: stored.outcome != "wrong")  # stable: else their order
         programs = [
             (id(stored), number)
-            for _, stored in answers
-            for number, _ in enumerate(stored.answer.alternatives)
+            for stored in answers
+            for number in range(len(stored.answer.alternatives))
         ]
         self._chosen = frozenset(programs[:most])
         self.left_out = max(0, len(programs) - most)
@@ -125,7 +125,7 @@ def _answers(side: Side, scenario: str, anchor: str, drawing: Drawing) -> Iterat
             anchor=f"{anchor}-{number}",
             number=number,
             stored=stored,
-            outcome=came_to(stored),
+            outcome=stored.outcome,
             programs=tuple(map(_program, alternatives, pictures)),
             messages=transcript_view(stored.transcript, alternatives) if stored.transcript else (),
         )

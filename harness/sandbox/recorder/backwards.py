@@ -15,9 +15,7 @@ R = TypeVar("R")
 
 
 class Backwards:
-    """Replaces ``torch.autograd.backward`` and ``grad``, through which ``Tensor.backward`` goes
-    too.
-    """
+    """Replaces ``torch.autograd.backward`` and ``grad``, through which ``Tensor.backward`` goes too."""
 
     def __init__(
         self,

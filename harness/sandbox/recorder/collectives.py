@@ -1,6 +1,4 @@
-"""Collective operations, whoever issues them: DDP's reducer in C++, ``dist``, functional
-collectives.
-"""
+"""Collective operations, whoever issues them: DDP's reducer in C++, ``dist``, functional collectives."""
 
 from typing import Any
 

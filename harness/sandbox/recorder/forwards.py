@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable
 from itertools import count
+from weakref import WeakKeyDictionary, WeakSet
 
 import torch
 from torch import Tensor, nn
@@ -22,17 +23,16 @@ class Forwards:
 
     A wrapper on the instance would travel into ``copy.deepcopy`` and let a copy (a moving average,
     a checkpoint) run the original; one on ``__call__`` would miss ``model.forward(x)``. Called
-    through
-    DDP, ``torch.compile`` or a LightningModule, the tracked model is the same object.
+    through DDP, ``torch.compile`` or a LightningModule, the tracked model is the same object.
     """
 
     def __init__(self, tape: Tape) -> None:
         """Nothing is tracked yet."""
         self._tape = tape
-        self._tracked: dict[int, str] = {}
+        self._tracked: WeakKeyDictionary[nn.Module, str] = WeakKeyDictionary()
         self._wrapped: set[type[nn.Module]] = set()
         self._ids = count()
-        self._seen: set[int] = set()
+        self._seen: WeakSet[nn.Module] = WeakSet()
         self._inside = False
         self._first: int | None = None
         self._chains = Chains(lambda m, x, y: self._write("model", m, x, y))
@@ -48,7 +48,7 @@ class Forwards:
         The first one named ``model`` is the workload's, or a ``part`` of it; any other is one of the
         program's own.
         """
-        if id(model) in self._tracked:
+        if model in self._tracked:
             return
         if not part and (name != "model" or name in self._tracked.values()):
             self.own += 1
@@ -57,7 +57,7 @@ class Forwards:
             self._chains.watch(model)
             self._layers = _layers(model)
         self.apart = self.apart or part
-        self._tracked[id(model)] = name
+        self._tracked[model] = name
         self._tape.register("" if name == "model" else f"{name}.", model.named_parameters())
         if type(model) not in self._wrapped:
             self._wrapped.add(type(model))
@@ -78,19 +78,17 @@ class Forwards:
     def find_own(self) -> None:
         """Track models that the program defines itself, at their first call.
 
-        A module is taken as a whole when it holds no parameter that is known already; wrappers
-        around
-        the tracked model (DDP, a LightningModule) hold only known ones, and of a mixture each
-        unknown
-        part is found when it is called.
+        A module is taken as a whole when it holds no parameter that is known already. Wrappers
+        around the tracked model (DDP, a LightningModule) hold only known ones, and of a mixture
+        each unknown part is found when it is called.
         """
         register_module_forward_pre_hook(self._look_at)
         register_module_forward_hook(self._after_first, always_call=True)
 
     def _look_at(self, module: nn.Module, _: object) -> None:
-        if self._inside or id(module) in self._tracked or id(module) in self._seen:
+        if self._inside or module in self._tracked or module in self._seen:
             return
-        self._seen.add(id(module))
+        self._seen.add(module)
         parameters = list(module.parameters())
         if parameters and not any(self._tape.knows(p) for p in parameters):
             self.track(module, "own")
@@ -100,7 +98,7 @@ class Forwards:
     def _after_first(self, module: nn.Module, inputs: object, output: object) -> None:
         if self._first == id(module):
             self._first, self._inside = None, False
-            self._write(self._tracked[id(module)], module, inputs, output)
+            self._write(self._tracked[module], module, inputs, output)
         elif not self._inside:
             self._chains.called(module, inputs, output)
 
@@ -109,7 +107,7 @@ class Forwards:
         forwards = self
 
         def forward(model: nn.Module, *args: object, **kwargs: object) -> object:
-            name = forwards._tracked.get(id(model))
+            name = forwards._tracked.get(model)
             if name is None or forwards._inside:
                 return original(model, *args, **kwargs)
             forwards._inside = True

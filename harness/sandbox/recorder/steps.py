@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from functools import wraps
+from itertools import count
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -17,8 +19,7 @@ class Steps:
     """Wraps ``step`` of every optimizer class inside torch's own hook wrapper.
 
     A global pre-hook is too early: an optimizer's own pre-hooks run after it and may clip, and with
-    a
-    closure the gradient does not exist yet. Here, hooks of all kinds have run, and a closure is
+    a closure the gradient does not exist yet. Here, hooks of all kinds have run, and a closure is
     wrapped so that the gradients are taken when it returns (Lightning's automatic optimisation
     runs forward, backward and the clip inside it).
     """
@@ -26,8 +27,9 @@ class Steps:
     def __init__(self, tape: Tape) -> None:
         """No optimizer has stepped yet."""
         self._tape = tape
-        self._numbers: dict[int, int] = {}
-        self._alive: list[Optimizer] = []
+        self._numbers: WeakKeyDictionary[Optimizer, int] = WeakKeyDictionary()
+        """The optimizers that have stepped, as long as the program has them."""
+        self._next = count()
         self._running: list[_Pending] = []
         self.count = 0
         self.given: Optimizer | None = None
@@ -49,12 +51,12 @@ class Steps:
 
     def learning_rates(self) -> tuple[float, ...]:
         """Learning rate of every group of every optimizer that has stepped."""
-        return tuple(float(g["lr"]) for o in self._alive for g in o.param_groups if "lr" in g)
+        return tuple(float(g["lr"]) for o in self._numbers for g in o.param_groups if "lr" in g)
 
     def has_stepped(self, optimizer: Optimizer) -> bool:
         """Whether it has, be it as the one that a wrapper shares its groups with."""
         groups = {id(group) for group in optimizer.param_groups}
-        return any(id(group) in groups for o in self._alive for group in o.param_groups)
+        return any(id(group) in groups for o in self._numbers for group in o.param_groups)
 
     def _recorded(self, function: Step) -> Step:
         @wraps(function)
@@ -78,13 +80,12 @@ class Steps:
         return step
 
     def _write(self, optimizer: Optimizer, pending: "_Pending") -> None:
-        if id(optimizer) not in self._numbers:
-            self._numbers[id(optimizer)] = len(self._numbers)
-            self._alive.append(optimizer)
+        if optimizer not in self._numbers:
+            self._numbers[optimizer] = next(self._next)
         groups = tuple(self._group(g) for g in optimizer.param_groups)
         names = [name for group in groups for name in group.parameters]
         event = OptimizerStep(
-            optimizer=self._numbers[id(optimizer)],
+            optimizer=self._numbers[optimizer],
             type=f"{type(optimizer).__module__}.{type(optimizer).__qualname__}",
             groups=groups,
             fused_scale=pending.fused_scale,

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.utils.weak import TensorWeakRef
 
 from harness.domain.event import Event
 from harness.sandbox.frames import Json
@@ -27,13 +28,18 @@ class Sink(Protocol):
 
 
 class Tape:
-    """Writes events, and knows every parameter by one name however many modules share it."""
+    """Writes events, and knows every parameter by one name however many modules share it.
+
+    It keeps none alive: a program that trains a copy after another would have all of them in every
+    event.
+    """
 
     def __init__(self, sink: Sink) -> None:
         """Write to ``sink``; parameters are registered later."""
         self._sink = sink
-        self._names: dict[int, str] = {}
-        self._parameters: dict[str, nn.Parameter] = {}
+        self._names: dict[int, tuple[str, TensorWeakRef]] = {}
+        self._count = 0
+        self._parameters: dict[str, TensorWeakRef] = {}
         self._last: dict[str, Tensor] = {}
         self._versions: dict[str, int] = {}
         self.large = False
@@ -41,45 +47,59 @@ class Tape:
     def register(self, prefix: str, named: Iterable[tuple[str, nn.Parameter]]) -> None:
         """Remember parameters under ``prefix + name``; one that is known keeps its first name."""
         for name, parameter in named:
-            if id(parameter) not in self._names:
-                self._names[id(parameter)] = prefix + name
-                self._parameters[prefix + name] = parameter
-        self.large = sum(p.numel() for p in self._parameters.values()) > LARGE
+            if not self.knows(parameter):
+                self._count += 1
+                found = TensorWeakRef(parameter)
+                self._names[id(parameter)] = prefix + name, found
+                self._parameters[prefix + name] = found
+        self.large = sum(p.numel() for _, p in self._alive()) > LARGE
 
     def take_over(self, named: Iterable[tuple[str, nn.Parameter]]) -> None:
         """Remember the parameters of a changed model: what took another's place has its name."""
         parameters = dict(named)
         there = {id(p) for p in parameters.values()}
+        known = dict(self._alive())
         for name, parameter in parameters.items():
-            if name in self._parameters and id(self._parameters[name]) in there:
+            if name in known and id(known[name]) in there:
                 self.name(parameter)
             else:
                 self.register("", [(name, parameter)])
 
     def knows(self, parameter: nn.Parameter) -> bool:
-        """Whether the parameter is registered."""
-        return id(parameter) in self._names
+        """Whether the parameter is registered; where one was that is gone, another may stand now."""
+        known = self._names.get(id(parameter))
+        return known is not None and known[1]() is parameter
+
+    def _alive(self) -> Iterator[tuple[str, nn.Parameter]]:
+        """The parameters that the program still has, by name."""
+        for name, found in list(self._parameters.items()):
+            parameter = found()
+            if parameter is not None:
+                yield name, parameter
+                continue
+            for known in (self._parameters, self._last, self._versions):
+                known.pop(name, None)
 
     def gradient_values(self) -> dict[str, Tensor]:
         """A copy of every gradient that exists now; samples of it for large models."""
         return {
             name: sampled(p.grad.detach()) if self.large else p.grad.detach().clone()
-            for name, p in self._parameters.items()
+            for name, p in self._alive()
             if p.grad is not None
         }
 
     def increments(self, before: dict[str, Tensor]) -> Iterator[Blob]:
         """``inc:<name>``: what was added to every gradient since ``before`` was taken."""
-        for name, parameter in self._parameters.items():
+        for name, parameter in self._alive():
             if parameter.grad is not None:
                 now = sampled(parameter.grad.detach()) if self.large else parameter.grad
                 yield as_blob(f"inc:{name}", now - before[name] if name in before else now)
 
     def name(self, parameter: nn.Parameter) -> str:
         """Name of a parameter; one never seen before is registered as loose."""
-        if id(parameter) not in self._names:
-            self.register("loose.", [(str(len(self._names)), parameter)])
-        return self._names[id(parameter)]
+        if not self.knows(parameter):
+            self.register("loose.", [(str(self._count), parameter)])
+        return self._names[id(parameter)][0]
 
     def write(self, event: Event, tensors: Iterable[Blob] = ()) -> None:
         """Write one event."""
@@ -88,7 +108,7 @@ class Tape:
 
     def gradients(self) -> Iterator[Blob]:
         """``grad:<name>`` of every parameter that has a gradient now."""
-        for name, parameter in self._parameters.items():
+        for name, parameter in self._alive():
             if parameter.grad is not None:
                 yield self.blob(f"grad:{name}", parameter.grad)
 
@@ -101,20 +121,20 @@ class Tape:
 
     def values(self, names: Iterable[str] | None = None) -> Iterator[Blob]:
         """``param:<name>`` of the named parameters (all by default), remembered as known."""
-        for name in self._parameters if names is None else names:
-            parameter = self._parameters[name]
-            self._remember(name, parameter)
-            yield self.blob(f"param:{name}", parameter)
+        known = dict(self._alive())
+        for name in known if names is None else (n for n in names if n in known):
+            self._remember(name, known[name])
+            yield self.blob(f"param:{name}", known[name])
 
     def changed_unseen(self) -> list[str]:
         """Parameters that differ from what was last written, or never were."""
-        return [name for name, p in self._parameters.items() if self._differs(name, p)]
+        return [name for name, p in self._alive() if self._differs(name, p)]
 
     def finite_gradients(self) -> bool:
         """Whether every gradient is finite now."""
         return all(
             bool(torch.isfinite(p.grad.sum() if self.large else p.grad).all())
-            for p in self._parameters.values()
+            for _, p in self._alive()
             if p.grad is not None
         )
 

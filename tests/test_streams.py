@@ -1,0 +1,71 @@
+"""What the process does where its standard streams are not what one expects."""
+
+import functools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.bank import FakeBank
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> FakeBank:
+    return FakeBank(tmp_path).add("alpha").add("beta")
+
+
+def process(*arguments, **streams) -> subprocess.CompletedProcess[str]:
+    """The command line in a process of its own; ``streams``: in place of those that are read."""
+    command = [sys.executable, "-m", "harness", *map(str, arguments)]
+    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
+    return subprocess.run(command, cwd=ROOT, text=True, check=False, **given)
+
+
+def test_a_reader_that_leaves_early_is_no_error(fake):
+    """``harness show ID | head -1``: no traceback, no changed exit code."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as out:
+        done = process("show", "beta", "--bank", fake.folder, stdout=out)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_full_disk_behind_standard_output_is_one_sentence(fake):
+    """It is nobody's fault here: exit code 2 and no traceback."""
+    with Path("/dev/full").open("w") as out:
+        done = process("list", "--bank", fake.folder, stdout=out)
+
+    assert done.stderr == "harness: standard output cannot be written: No space left on device\n"
+    assert done.returncode == 2
+
+
+def test_a_full_disk_behind_standard_error_changes_no_exit_code(fake):
+    """Nothing can be said; the code still tells."""
+    with Path("/dev/full").open("w") as errors:
+        done = process("show", "gamma", "--bank", fake.folder, stderr=errors)
+
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_standard_input_that_is_closed_is_one_sentence(fake):
+    """Python has ``None`` in its place."""
+    done = process("grade", "-", "--bank", fake.folder, preexec_fn=functools.partial(os.close, 0))
+
+    assert done.stdout.startswith("-: not graded: standard input is closed; expected ")
+    assert (done.returncode, done.stderr) == (2, "")
+
+
+def test_an_ascii_terminal_is_no_reason_to_fail(fake):
+    """What cannot be written is written as its code point."""
+    fake.edit("beta/scenario.yaml", "title: A loss", "title: Ein Verlust für")
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+
+    done = process("list", "--bank", fake.folder, env=ascii_only)
+
+    assert done.returncode == 0
+    assert "f\\xfcr" in done.stdout
