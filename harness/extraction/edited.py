@@ -75,7 +75,8 @@ class _Linked:
         self.paths: list[str] = []
         self._by_name: dict[str, FileState] = {}
         for other in files:
-            self._by_name[PurePosixPath(other.path).stem] = other
+            path = PurePosixPath(other.path)
+            self._by_name[path.parent.name if path.stem == "__init__" else path.stem] = other
         self._changes = 0
         self.program = self._text(file, entry=True)
         self.trains = _trains(self.program)

@@ -34,7 +34,11 @@ def extract(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...]
 def _said(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...] | NoCandidate:
     found = proposals(transcript, scenario)
     if isinstance(found, NoCandidate):
-        return found
+        tried = any(call.edits for message in transcript.messages for call in message.calls)
+        none_made = tried and said_since_edits(transcript, in_later_turns=True) is None
+        return NoCandidate(
+            reason=f"{found.reason}; no edit succeeded" if none_made else found.reason
+        )
     return tuple(Candidate(program=one.program, origin=_origin(one)) for one in found)
 
 

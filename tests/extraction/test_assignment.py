@@ -72,8 +72,19 @@ def test_maps_are_yaml_or_csv(name, text):
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("m.yaml", "nothing"), ("m.yaml", ": ["), ("m.csv", "")]
+    ("name", "text", "said"),
+    [
+        ("m.yaml", "nothing", "m.yaml: expected a file and a scenario"),
+        ("m.yaml", "a.md: [one\n", "m.yaml:2: this is not YAML"),
+        ("m.yaml", "a.md: one\na.md: two\n", "m.yaml:2: "),
+        ("m.yaml", "\x00", "m.yaml: this is not YAML: unacceptable character"),
+        ("m.csv", "", "m.csv: expected a file and a scenario"),
+    ],
 )
-def test_something_that_is_no_map_is_refused(name, text):
-    with pytest.raises(UsageError, match=r"^m\."):
+def test_something_that_is_no_map_is_refused_with_its_line(name, text, said):
+    """In one line, whatever the parser has to say."""
+    with pytest.raises(UsageError) as refusal:
         read_map(text, name)
+
+    assert str(refusal.value).startswith(said)
+    assert "\n" not in str(refusal.value)

@@ -94,6 +94,17 @@ def test_imports_are_followed_in_every_spelling(line: str, name: str) -> None:
     assert run(program(train, helper)) == ["backward", "step"]
 
 
+def test_a_package_that_hands_names_on_is_followed() -> None:
+    train = Write(
+        path="/r/a.py", content=f"from lib import update\n{BY_HELPER.format(name='update')}"
+    )
+    package = Write(path="/r/lib/__init__.py", content="from .up import update\n")
+
+    found = program(package, Write(path="/r/lib/up.py", content=HELPER), train)
+
+    assert run(found) == ["backward", "step"]
+
+
 def test_a_file_that_the_log_does_not_show_is_the_posted_one() -> None:
     """Where the change fits into it; one that only adds an import is somewhere else in the file."""
     asked = f"```python\n{LOOP}```"
@@ -119,6 +130,16 @@ def test_a_stream_editor_that_is_not_followed_leaves_no_candidate() -> None:
     )
 
     assert found == NoCandidate(reason="a.py was edited, but sed changed it in place")
+
+
+def test_edits_that_all_failed_are_told() -> None:
+    made = session(Write(path="a.py", content=LOOP))
+    (asked, done) = made.messages
+    denied = tuple(call.model_copy(update={"status": "denied"}) for call in done.calls)
+    failed = done.model_copy(update={"calls": denied})
+    found = extract(made.model_copy(update={"messages": (asked, failed)}), scenario())
+
+    assert found == NoCandidate(reason="the answer holds no Python block; no edit succeeded")
 
 
 def test_a_whole_loop_in_a_later_turn_corrects_the_files() -> None:
