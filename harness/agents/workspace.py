@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.agents.skill_text import SkillText
-from harness.domain.transcript import Write
+from harness.domain.file_edit import Write
 
 _OURS = ("HARNESS", "PYTEST", "PYTHON", "VIRTUAL_ENV", "COVERAGE", "MAKE", "MFLAGS", "OLDPWD")
 _LARGEST_FILE = 1 << 20

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from harness.domain.candidate import Candidate, NoCandidate
-from harness.domain.transcript import FileState, Seen, ToolCall, Transcript
+from harness.domain.file_edit import FileState, Seen
+from harness.domain.transcript import ToolCall, Transcript
 from harness.extraction.blocks import code_blocks, parsed
 from harness.extraction.loops import doing
 from harness.transcripts import files_after
@@ -22,6 +23,7 @@ def program_in_files(transcript: Transcript) -> Candidate | NoCandidate | None:
     states = [s for s in files if s.path.endswith(".py") and not _is_test(s.path)]
     linked = [_Linked(state, states) for state in states if state.content is not None]
     trains = [one for one in linked if one.changed and one.trains]
+    trains = [one for one in trains if not one.by_subagent] or trains
     if trains:
         imported = {path for one in trains for path in one.paths[1:]}
         entries = [one for one in trains if one.paths[0] not in imported] or trains
@@ -78,6 +80,7 @@ class _Linked:
             path = PurePosixPath(other.path)
             self._by_name[path.parent.name if path.stem == "__init__" else path.stem] = other
         self._changes = 0
+        self.by_subagent = True
         self.program = self._text(file, entry=True)
         self.trains = _trains(self.program)
 
@@ -90,6 +93,7 @@ class _Linked:
         """A file's code below that of the files which it imports; each file stands there once."""
         self.paths.append(file.path)
         self._changes += file.changes
+        self.by_subagent &= file.by_subagent or not file.changes
         code = file.content or ""
         try:
             tree = parsed(code)

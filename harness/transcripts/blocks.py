@@ -4,7 +4,8 @@ import re
 
 from pydantic import JsonValue
 
-from harness.domain.transcript import CallStatus, Seen, Usage
+from harness.domain.file_edit import Seen
+from harness.domain.transcript import CallStatus, Usage
 from harness.transcripts.conversation import Conversation, Role
 from harness.transcripts.values import as_text, count, fields, items, string
 
@@ -23,8 +24,12 @@ def add_message(
     *,
     folder: str = "",
     before: Seen | None = None,
+    by_subagent: bool = False,
 ) -> None:
-    """All blocks of one message; results go to the calls that they answer."""
+    """All blocks of one message; results go to the calls that they answer.
+
+    Of a subagent only the calls are taken: it works on the same files.
+    """
     role: Role = "assistant" if message.get("role") == "assistant" else "user"
     if message.get("role") in ("system", "developer"):
         role = "system"
@@ -33,12 +38,14 @@ def add_message(
     for value in [content] if isinstance(content, str) else items(content):
         block = fields(value)
         kind = string(block.get("type"))
+        if by_subagent and (isinstance(value, str) or kind == "text"):
+            continue
         if isinstance(value, str) or kind == "text":
             text = string(value) if isinstance(value, str) else string(block.get("text"))
             talk.say(role, text if role == "assistant" else _REMINDER.sub("", text), key)
         elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
             call_id, name = string(block.get("id")), string(block.get("name"))
-            talk.call(call_id, name, block.get("input"), key, folder)
+            talk.call(call_id, name, block.get("input"), key, folder, by_subagent=by_subagent)
         elif kind.endswith("tool_result"):
             text = text_of(block.get("content"))
             talk.result(string(block.get("tool_use_id")), text, status_of(block, text), before)

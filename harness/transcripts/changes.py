@@ -3,16 +3,7 @@
 import unicodedata
 from collections.abc import Callable
 
-from harness.domain.transcript import (
-    Append,
-    Edit,
-    FileEdit,
-    Hunk,
-    Insert,
-    LineScript,
-    Patch,
-    Write,
-)
+from harness.domain.file_edit import Append, Edit, FileEdit, Hunk, Insert, LineScript, Patch, Write
 from harness.transcripts.perl import after_perl
 from harness.transcripts.sed import after_sed
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from harness.domain.transcript import Origin, Seen, Transcript, Unreadable, Usage
+from harness.domain.file_edit import Seen
+from harness.domain.transcript import Origin, Transcript, Unreadable, Usage
 from harness.transcripts.blocks import Meter, add_message
 from harness.transcripts.conversation import Conversation
 from harness.transcripts.edits import resolved
@@ -28,7 +29,7 @@ _NONE = -1
 
 
 def read_claude_code(source: Source) -> Iterator[Transcript | Unreadable]:
-    """The live conversation: from the last line back to the root, subagents left out."""
+    """The live conversation: from the last line back to the root, with what subagents did to files."""
     tree = _Tree()
     for record in Records(source):
         tree.add(record)
@@ -38,8 +39,9 @@ def read_claude_code(source: Source) -> Iterator[Transcript | Unreadable]:
     records = Records(source)
     for position, record in enumerate(records):
         live = position in wanted or hash(_message_id(record)) in messages
-        if live or any(talk.awaits(call) for call in _answered(record)):
-            session.read(talk, record, main=not tree.all_side)
+        side = record.get("isSidechain") is True and not tree.all_side
+        if live or side or any(talk.awaits(call) for call in _answered(record)):
+            session.read(talk, record, by_subagent=side)
     for note in records.notes():
         talk.note(note)
     if talk.empty:
@@ -116,11 +118,16 @@ class _Tree:
 class _Session:
     facts: dict[str, str] = field(default_factory=dict)
 
-    def read(self, talk: Conversation, record: dict[str, JsonValue], *, main: bool) -> None:
-        """One line of the live conversation."""
+    def read(self, talk: Conversation, record: dict[str, JsonValue], *, by_subagent: bool) -> None:
+        """One line of the live conversation, or of a subagent's."""
         message = fields(record.get("message"))
-        side = record.get("isSidechain") is True
-        if not message or (side and main) or record.get("type") not in ("user", "assistant"):
+        if not message or record.get("type") not in ("user", "assistant"):
+            return
+        if by_subagent:
+            folder, role = string(record.get("cwd")), string(record.get("type"))
+            shown = seen_in(record.get("toolUseResult"), folder)
+            said = {**message, "role": role}
+            add_message(talk, said, folder=folder, before=shown, by_subagent=True)
             return
         if record.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>":
             talk.note("The API failed during the conversation.")

@@ -89,15 +89,17 @@ class _Run:
         message = {**fields(record.get("message")), "role": string(record.get("type"))}
         if record.get("type") == "assistant":
             self.meter.add(string(message.get("id")), message.get("usage"))
-        if record.get("parent_tool_use_id") or record.get("isMeta") or record.get("isReplay"):
-            return  # a subagent's; or the program's own
+        if record.get("isMeta") or record.get("isReplay"):
+            return  # the program's own
         if record.get("type") == "assistant":
             self.spoken = True
             if model := string(message.get("model")):
                 self.facts.setdefault("model", model)
         folder = self.facts.get("cwd", "")
         result = record.get("tool_use_result", record.get("toolUseResult"))
-        add_message(self.talk, message, folder=folder, before=seen_in(result, folder))
+        side = bool(record.get("parent_tool_use_id"))
+        shown = seen_in(result, folder)
+        add_message(self.talk, message, folder=folder, before=shown, by_subagent=side)
 
     def _result(self, record: dict[str, JsonValue]) -> None:
         self.final = usage_of(record.get("usage")) or self.final

@@ -12,14 +12,13 @@ from typing import Literal, TypeAlias
 
 from pydantic import JsonValue
 
+from harness.domain.file_edit import FileEdit, Seen
 from harness.domain.transcript import (
     CallStatus,
     Fact,
-    FileEdit,
     Gap,
     Message,
     Origin,
-    Seen,
     ToolCall,
     Transcript,
     Usage,
@@ -49,6 +48,7 @@ class _Call:
     edits: tuple[FileEdit, ...]
     status: CallStatus = "pending"
     result: str = ""
+    by_subagent: bool = False
 
 
 @dataclass(slots=True)
@@ -86,17 +86,25 @@ class Conversation:
         self._grow(draft, sys.getsizeof(text) + _TEXT_OVERHEAD)
 
     def call(
-        self, call_id: str, name: str, given: JsonValue, key: str = "", folder: str = ""
+        self,
+        call_id: str,
+        name: str,
+        given: JsonValue,
+        key: str = "",
+        folder: str = "",
+        *,
+        by_subagent: bool = False,
     ) -> None:
-        """The assistant uses a tool."""
+        """The assistant uses a tool, or a subagent of its does."""
         if call_id and call_id in self._open:
             return
-        self.say("assistant", said_by_call(name, given), key)
+        if not by_subagent:
+            self.say("assistant", said_by_call(name, given), key)
         edits = edits_of_call(name, given, folder)
         text = as_text(given)
         # Kept whole only where a result may need it to say which file was shown.
         short = given if len(text) <= _INPUT_KEPT else _cut(text, _INPUT_KEPT)
-        call = _Call(call_id, name, short, folder, edits)
+        call = _Call(call_id, name, short, folder, edits, by_subagent=by_subagent)
         draft = self._draft("assistant", key)
         draft.calls.append(call)
         if call_id:
@@ -206,7 +214,7 @@ class Conversation:
     def _follow(files: Files, draft: _Draft) -> None:
         for call in draft.calls:
             if call.status == "ok":
-                files.apply(call.edits)
+                files.apply(call.edits, by_subagent=call.by_subagent)
 
 
 def _message(draft: _Draft) -> Message:
@@ -221,6 +229,7 @@ def _message(draft: _Draft) -> Message:
                 status=call.status,
                 result=call.result,
                 edits=call.edits,
+                by_subagent=call.by_subagent,
             )
             for call in draft.calls
         ),

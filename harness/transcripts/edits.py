@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pydantic import JsonValue
 
-from harness.domain.transcript import (
+from harness.domain.file_edit import (
     Copy,
     Delete,
     Edit,

@@ -6,21 +6,20 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from harness.domain.transcript import (
+from harness.domain.file_edit import (
     Copy,
     Delete,
     FileEdit,
     FileState,
     Git,
     LineScript,
-    Message,
     Patch,
     Seen,
-    Transcript,
     Undo,
     Unshown,
     Write,
 )
+from harness.domain.transcript import Message, Transcript
 from harness.transcripts.changes import LONGEST_FILE, changed, put_in
 
 _MOST_TEXT = 16 << 20
@@ -66,6 +65,7 @@ class _File:
     """Its last contents, the latest last."""
     is_part: bool = False
     """Whether only a part of it is known: what the user posted of it."""
+    by_subagent: bool = True
     is_new: bool = False
     """Whether the agent created it, and it was not committed since."""
 
@@ -76,6 +76,7 @@ class Files:
     def __init__(self, posted: tuple[str, ...] = ()) -> None:
         """``posted``: what files may be that are not shown."""
         self._posted = posted
+        self._by_subagent = False
         self._files: dict[str, _File] = {}
         self._size = 0
 
@@ -88,23 +89,26 @@ class Files:
                 pieces=file.pieces,
                 changes=file.changes,
                 why=file.why,
+                by_subagent=file.by_subagent,
             )
 
     def carry(self, states: Iterable[FileState]) -> None:
         """Go on from here."""
         self._files, self._size = {}, 0
         for s in states:
-            self._put(s.path, _File(s.content, s.pieces, s.changes, s.why))
+            file = _File(s.content, s.pieces, s.changes, s.why, by_subagent=s.by_subagent)
+            self._put(s.path, file)
 
     def follow(self, messages: Iterable[Message]) -> None:
         """Go through what was done in these messages."""
         for message in messages:
             for call in message.calls:
                 if call.status == "ok":
-                    self.apply(call.edits)
+                    self.apply(call.edits, by_subagent=call.by_subagent)
 
-    def apply(self, edits: Iterable[FileEdit]) -> None:
+    def apply(self, edits: Iterable[FileEdit], *, by_subagent: bool = False) -> None:
         """Make these changes."""
+        self._by_subagent = by_subagent
         for edit in edits:
             match edit:
                 case Seen():
@@ -113,7 +117,8 @@ class Files:
                     for path in self._under(edit.path):
                         self._put(path, _versioned(self._files[path], edit.action))
                 case Delete():
-                    self._drop(self._known(edit.path))
+                    for path in self._under(edit.path, new_too=True):
+                        self._drop(path)
                 case Copy():
                     self._copy(edit)
                 case _:
@@ -164,7 +169,7 @@ class Files:
                     return _File(code, committed=code, is_part=True)
         return _File(why=_NOT_SHOWN)
 
-    def _under(self, path: str) -> list[str]:
+    def _under(self, path: str, *, new_too: bool = False) -> list[str]:
         """The file of this name, or all files in the folder of this name."""
         known = self._known(path)
         if known in self._files:
@@ -173,7 +178,7 @@ class Files:
         return [
             path
             for path, file in self._files.items()
-            if (folder == "." or path.startswith(f"{folder}/")) and not file.is_new
+            if (folder == "." or path.startswith(f"{folder}/")) and (new_too or not file.is_new)
         ]
 
     def _known(self, path: str) -> str:
@@ -189,6 +194,9 @@ class Files:
         return alike[0] if len(alike) == 1 else path
 
     def _put(self, path: str, file: _File) -> None:
+        before = self._files.get(path, _File())
+        if file.changes > before.changes and not self._by_subagent:
+            file = replace(file, by_subagent=False)
         self._drop(path)
         if _weight(file) > LONGEST_FILE:
             file = _File(None, (), file.changes, "it is too long to keep")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from harness.domain.transcript import Copy, Delete, FileEdit, Git
+from harness.domain.file_edit import Copy, Delete, FileEdit, Git
 
 _TAKES_A_VALUE = ("-C", "-c", "--git-dir", "--work-tree")
 _NEW_BRANCH = {"-b", "-B", "--orphan", "--detach"}

@@ -18,7 +18,7 @@
 import re
 from collections.abc import Iterator
 
-from harness.domain.transcript import Delete, FileEdit, Hunk, Patch, Write
+from harness.domain.file_edit import Delete, FileEdit, Hunk, Patch, Write
 
 _BEGIN, _END = "*** Begin Patch", "*** End Patch"
 _ADD, _UPDATE, _DELETE = "*** Add File: ", "*** Update File: ", "*** Delete File: "

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from harness.domain.transcript import Append, Edit, FileEdit, Replacement, Unshown, Write
+from harness.domain.file_edit import Append, Edit, FileEdit, Replacement, Unshown, Write
 
 _MOST_STEPS = 500
 _WRITES = ("write", "write_text", "writelines", "write_bytes", "FileInput", "input")

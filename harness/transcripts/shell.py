@@ -11,15 +11,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from harness.domain.transcript import (
-    Append,
-    Copy,
-    Delete,
-    FileEdit,
-    LineScript,
-    Unshown,
-    Write,
-)
+from harness.domain.file_edit import Append, Copy, Delete, FileEdit, LineScript, Unshown, Write
 from harness.transcripts.git import edits_of_git
 from harness.transcripts.patches import edits_of_diff, edits_of_patch
 from harness.transcripts.python_scripts import edits_of_python

@@ -3,17 +3,8 @@
 import pytest
 
 from harness.domain.candidate import NoCandidate
-from harness.domain.transcript import (
-    Edit,
-    FileEdit,
-    LineScript,
-    Message,
-    Replacement,
-    Seen,
-    ToolCall,
-    Transcript,
-    Write,
-)
+from harness.domain.file_edit import Edit, FileEdit, LineScript, Replacement, Seen, Write
+from harness.domain.transcript import Message, ToolCall, Transcript
 from harness.extraction import extract
 from tests.extraction.situation import scenario
 
@@ -130,6 +121,18 @@ def test_a_stream_editor_that_is_not_followed_leaves_no_candidate() -> None:
     )
 
     assert found == NoCandidate(reason="a.py was edited, but sed changed it in place")
+
+
+def test_what_only_a_subagent_wrote_gives_way_to_what_the_agent_wrote() -> None:
+    """A variant for review that nobody took over."""
+    made = session(Write(path="a.py", content=LOOP), Write(path="review/b.py", content=LOOP + "#"))
+    (asked, done) = made.messages
+    calls = (done.calls[0], done.calls[1].model_copy(update={"by_subagent": True}))
+    messages = (asked, done.model_copy(update={"calls": calls}))
+    found = extract(made.model_copy(update={"messages": messages}), scenario())
+
+    assert not isinstance(found, NoCandidate)
+    assert found[0].program == LOOP
 
 
 def test_edits_that_all_failed_are_told() -> None:

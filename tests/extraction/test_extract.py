@@ -5,7 +5,8 @@ from textwrap import indent
 import pytest
 
 from harness.domain.candidate import NoCandidate
-from harness.domain.transcript import Edit, Message, Replacement, ToolCall, Transcript, Write
+from harness.domain.file_edit import Edit, Replacement, Write
+from harness.domain.transcript import Message, ToolCall, Transcript
 from harness.extraction import extract, proposals
 from tests.extraction.situation import scenario
 

@@ -138,3 +138,26 @@ def test_lines_that_are_too_long_are_left_out():
 
     assert (transcript.prompt, transcript.answer) == ("q", "A")
     assert transcript.notes == ("3 lines were too long to read.",)
+
+
+def test_what_subagents_do_to_files_counts_and_what_they_say_does_not():
+    """They work on the same files; a file that only they changed is told apart."""
+    write = [
+        {"type": "text", "text": "I am the subagent."},
+        {
+            "type": "tool_use",
+            "id": "t1",
+            "name": "Write",
+            "input": {"file_path": "/r/a.py", "content": "x = 1\n"},
+        },
+    ]
+    done = [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]
+    lines = _line("a", None, "user", "q") + _line("b", "a", "assistant", "A")
+    lines += _line("s1", None, "assistant", write, isSidechain=True)
+    lines += _line("s2", "s1", "user", done, isSidechain=True)
+    lines += _line("c", "b", "user", "thanks")
+
+    transcript = only(results_of(lines))
+
+    assert transcript.answer == "A"
+    assert [(f.content, f.by_subagent) for f in files_after(transcript)] == [("x = 1\n", True)]

@@ -2,7 +2,8 @@
 
 import pytest
 
-from harness.domain.transcript import Append, Delete, Message, ToolCall, Transcript, Unshown, Write
+from harness.domain.file_edit import Append, Delete, Unshown, Write
+from harness.domain.transcript import Message, ToolCall, Transcript
 from harness.transcripts import files_after
 from harness.transcripts.edits import edits_of_call
 
