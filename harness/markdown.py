@@ -1,5 +1,6 @@
 """The one reader of fenced code blocks, and the one writer."""
 
+import functools
 import re
 
 from markdown_it import MarkdownIt
@@ -25,12 +26,18 @@ class Fence(Record):
 
 def fenced_blocks(text: str) -> tuple[Fence, ...]:
     """All fenced blocks in order; an unclosed one ends with the text, as CommonMark says."""
-    tokens = MarkdownIt("commonmark").parse(text)
+    tokens = _reader().parse(text)
     return tuple(
         Fence(info=t.info.strip(), content=t.content, line=t.map[0] + 1 if t.map else 1)
         for t in tokens
         if t.type == "fence"
     )
+
+
+@functools.cache
+def _reader() -> MarkdownIt:
+    """Building one takes longer than reading an answer; what it reads leaves nothing in it."""
+    return MarkdownIt("commonmark")
 
 
 def fence(code: str, info: str) -> str:

@@ -1,6 +1,7 @@
 """Blocks as pieces of a program: what each needs, brings and does."""
 
 import ast
+import functools
 from dataclasses import dataclass, replace
 
 from harness.extraction.blocks import Block, parsed
@@ -91,6 +92,7 @@ def _piece_or_none(block: Block, posted: frozenset[str]) -> Piece | None:
         return None
 
 
+@functools.lru_cache(256)  # the posted code is the same for every answer of a batch
 def fingerprint(code: str) -> str | None:
     """The same for two programs that differ in comments and layout only."""
     try:
