@@ -13,7 +13,6 @@ _CALLS = {
     "manual_backward": "backward", "clip_gradients": "clip", "clip_grad_norm": "clip",
     "clip_grad_norm_": "clip", "clip_grad_value_": "clip", "clip_grads_with_norm_": "clip",
 }  # fmt: skip
-_Simple = ast.Expr | ast.Assign | ast.AnnAssign | ast.AugAssign
 
 
 def anchors(node: ast.stmt) -> Counter[str]:

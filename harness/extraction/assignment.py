@@ -2,10 +2,8 @@
 
 import csv
 import io
-from collections.abc import Mapping
 from pathlib import PurePath
 
-import yaml
 from pydantic import Field
 
 from harness.domain.errors import UsageError
@@ -14,6 +12,7 @@ from harness.domain.scenario import Bank
 from harness.domain.transcript import Transcript
 from harness.extraction.likeness import most_like
 from harness.scenarios.selection import find
+from harness.scenarios.yaml_tree import read_yaml
 
 SURE = 0.6
 """Below this confidence nothing is guessed: the next scenario is nearly as close."""
@@ -26,6 +25,12 @@ class Choice(Record):
     """The scenario of every answer."""
     by_file: dict[str, str] = Field(default_factory=dict)
     """The scenario of each file, by its path or its name."""
+
+    def mapped(self, file: str) -> str | None:
+        """The scenario that the map has for a file: by its path, its name, or that without suffix."""
+        path = PurePath(file)
+        names = (str(path), path.name, path.stem)
+        return next((self.by_file[name] for name in names if name in self.by_file), None)
 
 
 class Assigned(Record):
@@ -46,7 +51,9 @@ class Unassigned(Record):
 
 def assign(transcript: Transcript, bank: Bank, choice: Choice) -> Assigned | Unassigned:
     """The scenario of an answer: told, named in the file, or matched."""
-    told = choice.scenario or _mapped(transcript, choice.by_file)
+    told = choice.scenario
+    if told is None and transcript.origin is not None:
+        told = choice.mapped(transcript.origin.file)
     if told is not None:
         return _known(told, bank, how="")
     if transcript.scenario is not None:
@@ -71,13 +78,6 @@ def _known(name: str, bank: Bank, how: str) -> Assigned | Unassigned:
         return Assigned(scenario=find(bank, name).id, how=how)
     except UsageError as error:
         return Unassigned(sentence=str(error))
-
-
-def _mapped(transcript: Transcript, by_file: Mapping[str, str]) -> str | None:
-    if transcript.origin is None:
-        return None
-    path = PurePath(transcript.origin.file)
-    return next((by_file[n] for n in (str(path), path.name, path.stem) if n in by_file), None)
 
 
 def _matched(transcript: Transcript, bank: Bank) -> Assigned | Unassigned:
@@ -110,13 +110,13 @@ def _csv_pairs(text: str) -> dict[str, str]:
 
 
 def _yaml_pairs(text: str, name: str) -> dict[str, str]:
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise UsageError(f"{name}: not YAML: {str(error).splitlines()[0]}") from error
+    tree = read_yaml(text)
+    if tree.complaints:
+        raise UsageError(tree.complaints[0].about(name))
+    value = tree.value
     if isinstance(value, list):
-        value = {e.get("file"): e.get("scenario") for e in value if isinstance(e, dict)}
+        value = {str(e.get("file")): e.get("scenario") for e in value if isinstance(e, dict)}
     if not isinstance(value, dict):
         return {}
     plain = {k: v.get("scenario") if isinstance(v, dict) else v for k, v in value.items()}
-    return {str(k): v for k, v in plain.items() if isinstance(v, str)}
+    return {k: v for k, v in plain.items() if isinstance(v, str)}

@@ -1,14 +1,26 @@
 """What a block does, as far as choosing needs to know. It judges nothing."""
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+from harness.extraction.reach import calls, comes_to, last_name
 
 _BACKWARD = frozenset({"backward", "manual_backward", "grad", "grad_and_value", "value_and_grad"})
 _FITS = frozenset({"fit", "Trainer"})
 _TIMERS = frozenset(
     {"perf_counter", "elapsed_time", "time", "Timer", "timeit", "monotonic", "profile"}
 )
-_Loop = ast.For | ast.AsyncFor | ast.While
+_LOOPING_CALLS = frozenset({"map", "starmap", "reduce"})
+_Loop = (
+    ast.For
+    | ast.AsyncFor
+    | ast.While
+    | ast.ListComp
+    | ast.SetComp
+    | ast.DictComp
+    | ast.GeneratorExp
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +59,7 @@ class Doing:
 
 def doing(tree: ast.Module) -> Doing:
     """Look at all calls of a block."""
-    called = _calls(tree)
+    called = calls(tree)
     around = [node for node in tree.body if isinstance(node, _DEFINITIONS) and _trains(node)]
     outside = ast.Module([n for n in tree.body if not isinstance(n, _DEFINITIONS)], [])
     return Doing(
@@ -56,9 +68,7 @@ def doing(tree: ast.Module) -> Doing:
         loops=_loops(tree),
         fits=bool(_FITS & called),
         times=bool(_TIMERS & called),
-        goes_back_in_loop=any(
-            isinstance(n, _Loop) and _BACKWARD & _calls(n) for n in ast.walk(tree)
-        ),
+        goes_back_in_loop=any(comes_to(n, tree, _BACKWARD) for n in _loops_of(tree)),
         reads_gradients=_reads_gradients(tree),
         around=frozenset(node.name for node in around),
         module_level=_trains(outside),
@@ -69,29 +79,29 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def _trains(node: ast.AST) -> bool:
-    called = _calls(node)
+    called = calls(node)
     return bool(_FITS & called) or (bool(_BACKWARD & called) and "step" in called)
 
 
-def _calls(tree: ast.AST) -> set[str]:
-    """Last names of everything that is called."""
-    functions = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    named = {f.attr for f in functions if isinstance(f, ast.Attribute)}
-    return named | {f.id for f in functions if isinstance(f, ast.Name)}
+def _loops(tree: ast.Module) -> bool:
+    """A loop that comes to an update or to its gradients; a lightning step counts."""
+    updates = _BACKWARD | {"step"}
+    names = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
+    return "training_step" in names or any(
+        comes_to(loop, tree, updates) for loop in _loops_of(tree)
+    )
 
 
-def _loops(tree: ast.AST) -> bool:
-    """A loop that holds an update or a call into something that may; a lightning step counts."""
+def _loops_of(tree: ast.AST) -> Iterator[ast.AST]:
+    """What runs again and again: also a comprehension, a map, a function that calls itself."""
     for node in ast.walk(tree):
-        if isinstance(node, _Loop) and ("step" in _calls(node) or _BACKWARD & _calls(node)):
-            return True
-        if isinstance(node, ast.FunctionDef) and node.name == "training_step":
-            return True
-    loops = [node for node in ast.walk(tree) if isinstance(node, _Loop)]
-    stepping = {
-        n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and "step" in _calls(n)
-    }
-    return any(stepping & _calls(loop) for loop in loops)
+        maps = isinstance(node, ast.Call) and last_name(node.func) in _LOOPING_CALLS
+        recurs = isinstance(node, ast.FunctionDef) and any(
+            isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == node.name
+            for n in ast.walk(node)
+        )
+        if isinstance(node, _Loop) or maps or recurs:
+            yield node
 
 
 def _reads_gradients(tree: ast.AST) -> bool:

@@ -234,9 +234,8 @@ def _doubled(tree: ast.Module, place: _Place, new: list[ast.stmt]) -> Counter[st
     brought = _total(new) - _total(place.replaced)
     elsewhere = _total(tree.body) - _total(place.replaced)
     loops = [node for node in tree.body if not is_simple(node)]
-    elsewhere["zero_grad"] = (_total(loops) - _total(place.replaced))[
-        "zero_grad"
-    ]  # one before is none
+    in_loops = _total(loops) - _total(place.replaced)
+    elsewhere["zero_grad"] = in_loops["zero_grad"]  # one in front of the loop doubles nothing
     about, outside = subjects_of(new), subjects_of(_outside(tree, place))
     several = bool(told_apart(tree.body))
     return Counter({

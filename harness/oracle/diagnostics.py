@@ -29,8 +29,7 @@ def cleared_before(window: list[Replayed]) -> int | None:
     ``None`` when not even the first backward is seen to start from cleared gradients.
 
     Where a backward left exactly what it added, nothing of what came before was still there. Only
-    for
-    flows that least squares cannot tell apart, such as two passes over the same samples.
+    for flows that least squares cannot tell apart, such as two passes over the same samples.
     """
     start = None
     for first, group in _by_backward(window):

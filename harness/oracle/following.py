@@ -1,6 +1,4 @@
-"""Whether new parameters follow from the old ones and the consumed gradient, by torch's own
-optimizers.
-"""
+"""Whether new parameters follow from the old ones and the consumed gradient by torch's optimizers."""
 
 import math
 
@@ -11,9 +9,10 @@ from harness.domain.event import OptimizerStep
 from harness.oracle.facts import Consumed, Parameters, RankRun
 
 CLOSE = 1e-4
-"""Relative difference that fused kernels and another order of operations may cause over a few
-steps.
-"""
+"""Relative difference that fused kernels and another order of operations may cause over a few steps."""
+
+SEMANTIC = frozenset({"nesterov", "amsgrad", "maximize", "centered", "decoupled_weight_decay"})
+"""Flags that change the result; the others choose an implementation."""
 
 
 def overwritten(index: int, run: RankRun) -> float:
@@ -97,10 +96,6 @@ class Follower:
                 parameter.grad = None if gradient is None else gradient.to(parameter.dtype)
         optimizer.step()
         return True
-
-
-SEMANTIC = frozenset({"nesterov", "amsgrad", "maximize", "centered", "decoupled_weight_decay"})
-"""Flags that change the result; the others choose an implementation."""
 
 
 def _close(ours: Parameters, theirs: Parameters, names: list[str]) -> bool:

@@ -8,6 +8,9 @@ from harness.oracle.gradient import Gradient, total
 from harness.oracle.parts import passed_on
 from harness.oracle.replay import Replay, Replayed
 
+FOREIGN = 0.05
+"""Part of the workload's learning rate below which all rates are somebody else's."""
+
 
 def measure_learning(run: RankRun, replay: Replay, *, compare: bool) -> Learning | None:
     """Loss before and after; with ``compare`` also the plain loop's parameters and every true norm."""
@@ -17,13 +20,20 @@ def measure_learning(run: RankRun, replay: Replay, *, compare: bool) -> Learning
         before=replay.loss(run.initial),
         after=replay.loss(run.final),
         parameters_identical=_same_as_plain(run, replay) if compare and _comparable(run) else None,
-        own_optimizer=_own_optimizer(run),
+        own_optimizer=_own_optimizer(run) or foreign_rate(run, replay),
         moved={name: _moved(run.initial[name], run.final[name]) for name in _used(run, replay)},
         true_norms={n: float(g.norm()) for n, g in _whole_gradient(run.initial, replay).items()}
         if compare
         else {},
         printed_norms=_printable(run, replay) if compare else {},
     )
+
+
+def foreign_rate(run: RankRun, replay: Replay) -> bool:
+    """Whether the program sets a learning rate that was chosen for another model than the workload's."""
+    groups = [g for update in run.updates for step in update.steps for g in step.groups]
+    rate = max((group.numbers.get("lr", 0.0) for group in groups), default=0.0)
+    return 0.0 < rate < FOREIGN * replay.workload.parameters.learning_rate
 
 
 def _used(run: RankRun, replay: Replay) -> list[str]:
@@ -50,9 +60,7 @@ def _comparable(run: RankRun) -> bool:
 
 
 def _same_as_plain(run: RankRun, replay: Replay) -> bool:
-    """Whether the final parameters are, bit for bit, those of as many plain updates, batch by
-    batch.
-    """
+    """Whether the final parameters are, bit for bit, those of as many plain updates, batch by batch."""
     model = replay.workload.model()
     optimizer = replay.workload.optimizer(model.parameters())
     criterion = replay.workload.criterion()

@@ -26,6 +26,9 @@ SEPARABLE = 0.05
 1/2.
 """
 
+WITHIN = 4.0
+"""Errors of a coefficient within which a small one cannot be told from 0."""
+
 CUT = 0.01
 """Relative distance at which a gradient counts as cut off element by element, in half precision too."""
 
@@ -89,15 +92,15 @@ def coefficients(flows: Sequence[Gradient], consumed: Gradient) -> Coefficients:
     allowed = SEPARABLE * max(abs(a) for a in found.values())
     values: list[float | None] = [None] * len(flows)
     for place, j in enumerate(kept):
-        if noise * float(spread[place]) / sizes[j] < allowed:
-            values[j] = found[j]
+        error = noise * float(spread[place]) / sizes[j]
+        if error < allowed:
+            nothing = abs(found[j]) < min(WITHIN * error, allowed)
+            values[j] = 0.0 if nothing else found[j]
     return Coefficients(tuple(values), float(residual.norm()) / size)
 
 
 def unexplained_by_parameter(window: Gradient, consumed: Gradient) -> float:
-    """Relative part of the consumed gradient left when every parameter may have a factor of its
-    own.
-    """
+    """Relative part of the consumed gradient left when every parameter may have a factor of its own."""
     g = window.on(consumed.names)
     c = consumed.on(g.names)
     size = consumed.norm
@@ -126,10 +129,8 @@ def tolerance(window: Sequence[Replayed], whole: Gradient) -> float:
     """Relative rounding error of an accumulated gradient (see docs/tolerances.md).
 
     Each flow carries an error of about ``2 sqrt(depth)`` units of its element type, where depth is
-    the
-    number of parameter tensors; sums of k terms add ``sqrt(k)``; cancellation magnifies both by the
-    size of the terms over
-    the size of their sum. The clip's own epsilon comes on top.
+    the number of parameter tensors; sums of k terms add ``sqrt(k)``; cancellation magnifies both by
+    the size of the terms over the size of their sum. The clip's own epsilon comes on top.
     """
     size = whole.norm
     if not window or size == 0.0:
@@ -148,9 +149,7 @@ def _unit(replayed: Replayed) -> float:
 
 
 def _least_squares(matrix: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Solution, error of each coefficient for unit noise (infinite where undetermined), and
-    residual.
-    """
+    """Solution, error of each coefficient for unit noise (infinite where undetermined), and residual."""
     left, singular, right = torch.linalg.svd(matrix, full_matrices=False)
     usable = singular > singular[0] * 1e-10
     inverse = torch.where(usable, 1.0 / singular.clamp_min(1e-300), 0.0)

@@ -21,9 +21,7 @@ from harness.oracle.replay import Replay
 def measure(
     recording: Recording, workload: WorkloadSpec, probe: Probe, expectations: Expectations
 ) -> ProbeTrace:
-    """Measure one recording against the pristine workload. Facts that cannot be measured stay
-    absent.
-    """
+    """Measure one recording against the pristine workload. Facts that cannot be measured stay absent."""
     torch.set_num_threads(1)
     runs = [read_rank(rank.events) for rank in recording.ranks]
     thread = threading.get_ident()  # what is kept is written to while it is used

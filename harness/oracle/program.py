@@ -55,6 +55,7 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
         ours=False,
         texts=texts,
         reported_before_backward=None,
+        untrue=finished.untrue,
     ).model_copy(update=ran)
 
 

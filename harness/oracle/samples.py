@@ -36,9 +36,7 @@ class SampleIndex:
         self._exact = {contents[row]: self._numbers[row] for row in backwards}
 
     def recognise(self, inputs: tuple[Tensor, ...]) -> tuple[int, ...] | None:
-        """Sample of each row of the first recognisable input, ``None`` when a row is in no data
-        set.
-        """
+        """Sample of each row of the first recognisable input, ``None`` when a row is in no data set."""
         for tensor in inputs:
             if tensor.ndim >= 1 and tensor.shape[1:] == self._inputs.shape[1:]:
                 return self._rows(tensor)

@@ -100,6 +100,8 @@ def bears(judged: Property, probe: ProbeTrace, expectations: Expectations) -> bo
     """Whether what this probe shows may be held against the program."""
     if probe.program.ours or probe.program.outcome == "unbound":
         return False
+    if probe.program.untrue is not None and not judged.sees_flow:
+        return False
     if judged.rests_on == "facts":
         return True
     if judged.rests_on == "windows":
@@ -144,4 +146,4 @@ def unfinished(probe: ProbeTrace, expectations: Expectations) -> str | None:
         return f"in {probe.probe} it raised {program.exception}{line} ({said})"
     if probe.oracle_problem is not None:
         return f"in {probe.probe} something could not be measured ({probe.oracle_problem})"
-    return None
+    return f"in {probe.probe} {program.untrue}" if program.untrue is not None else None

@@ -194,4 +194,5 @@ PROPERTY = Property(
     judge=judge,
     explains=("still-learns",),
     needs="updates of a model of at least eight layers",
+    sees_flow=True,
 )

@@ -181,9 +181,7 @@ def multiple(factors: Sequence[Factor], power: int, *, hidden: bool) -> Verdict:
     )
     off = f"Updates consume {show(factors[0].of_true)} times the gradient of the loss"
     returned = [f for f in factors if f.of_returned is not None]
-    by_probe: dict[
-        str, list[float]
-    ] = {}  # a workload may scale its loss, each probe in its own way
+    by_probe: dict[str, list[float]] = {}  # each probe may scale its loss in its own way
     for f in returned:
         root = (f.of_returned or 0.0) / f.samples**power
         by_probe.setdefault(f.reading.window.probe.probe, []).append(root)

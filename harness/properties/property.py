@@ -31,6 +31,11 @@ class Property:
     close (it may have raised), ``end`` only if it ran to its end: what is missing is the evidence.
     """
 
+    sees_flow: bool = False
+    """Whether a failure stands where a model's gradients are not the derivatives of its outputs: then
+    the claim is about what arrives, and not about what it is the gradient of.
+    """
+
     @property
     def claim(self) -> str:
         """What holds in a right loop, in one sentence."""

@@ -77,8 +77,7 @@ def limit(learning: Learning, expectations: Expectations) -> float:
     """What may be left of the loss.
 
     Somebody who brings an optimizer chose its learning rate for a model of their own: here it only
-    has
-    to do no harm.
+    has to do no harm.
     """
     return NO_HARM if learning.own_optimizer else expectations.loss_falls_to
 

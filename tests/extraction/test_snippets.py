@@ -139,6 +139,46 @@ def test_a_program_with_a_loop_of_its_own_is_no_snippet():
     assert proposed(fenced(alone)).strip() == alone.strip()
 
 
+METHODS = """\
+class Window:
+    def add(self, loss):
+        loss.backward()
+        self.count += 1
+        if self.count == steps:
+            self.close()
+
+    def close(self):
+        optimizer.step()
+        optimizer.zero_grad()
+        self.count = 0
+
+window = Window()
+"""
+FUNCTION = """\
+def update(x, y):
+    criterion(model(x), y).backward()
+    optimizer.step()
+
+"""
+HIDDEN = {
+    "a method calls the one that steps": f"{METHODS}for x, y in loader:\n    window.add(criterion(model(x), y))\n",
+    "under another name": f"{METHODS}take = window.add\nfor x, y in loader:\n    take(criterion(model(x), y))\n",
+    "in a comprehension": f"{FUNCTION}_ = [update(x, y) for x, y in loader]\n",
+    "mapped": f"{FUNCTION}list(map(update, *zip(*loader)))\n",
+    "handed over": f"{FUNCTION}def run(do):\n    for x, y in loader:\n        do(x, y)\n\nrun(update)\n",
+    "without a loop": FUNCTION.replace("update(x, y)", "update(rest)")
+    .replace("    crit", "    x, y = next(rest)\n    crit") + "    update(rest)\n\nupdate(iter(loader))\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", HIDDEN.values(), ids=HIDDEN)
+def test_a_loop_whose_update_is_elsewhere_is_no_snippet(code):
+    """It was put in front of the posted loop, and both ran."""
+    set_up = "steps = 4\noptimizer.zero_grad()\n"
+
+    assert proposed(fenced(set_up + code), posted=set_up + LOOP).strip() == (set_up + code).strip()
+
+
 def test_blocks_that_are_files_find_each_other():
     helper = "class Clip:\n    def now(self):\n        self.step()\n"
     loop = f"from clip import Clip\n{LOOP}Clip().now()\n"

@@ -52,6 +52,17 @@ def test_indistinguishable_flows_have_no_coefficient() -> None:
     assert found.values[2] == pytest.approx(1.0)
 
 
+def test_rounding_of_a_huge_gradient_is_no_share_of_a_small_old_one() -> None:
+    """After a step that threw the weights about, an old micro-batch is smaller than the noise."""
+    new, old = FLOWS[0].scaled(1e3), FLOWS[1].scaled(1.0)
+    rounding = total([FLOWS[1].scaled(4e-4), FLOWS[2].scaled(1e-4)])
+
+    found = coefficients([old, new], total([new, rounding]))
+
+    assert found.values[0] in (0.0, None)
+    assert found.values[1] == pytest.approx(1.0, abs=1e-5)
+
+
 def test_something_else_in_the_gradient_is_left_unexplained() -> None:
     """A gradient that no micro-batch produced shows as a residual."""
     foreign = total([combined(1.0, 1.0, 1.0), gradient([5.0, -7.0, 3.0], [0.0, 0.0])])

@@ -1,4 +1,4 @@
-from tests.fakes.traces import match, parameter, probe, trace, update
+from tests.fakes.traces import match, parameter, probe, program, trace, update
 from tests.properties.verdicts import on
 
 ID = "gradient-reaches-every-layer"
@@ -55,6 +55,19 @@ def test_weights_that_are_thrown_about_make_another_model():
     """A rate of 10 finds some that pass gradient, after the loss has exploded."""
     assert verdict_on(stack(1e-12, moved=3.0), stack(0.3, index=1)).outcome == "fail"
     assert verdict_on(stack(5e-7, moved=1e-3), stack(1e-4, index=1)).outcome == "pass"
+
+
+def test_gradients_that_are_no_derivatives_may_fail_and_not_pass():
+    """A detached path starves what lies before it; where it feeds, it may lead anywhere."""
+    untrue = program(untrue="`Net` gives other gradients")
+
+    def on_it(share, name=ID):
+        return on(name, trace(probe("deep", stack(share)).model_copy(update={"program": untrue})))
+
+    assert on_it(1e-12).outcome == "fail"
+    assert on_it(1.0).outcome == "inconclusive"
+    assert "`Net` gives other gradients" in on_it(1.0).sentence
+    assert "Nothing can be judged" in on_it(1e-12, "finite-loss").sentence
 
 
 def test_a_gradient_that_was_stretched_by_layer_is_still_starved():

@@ -35,6 +35,15 @@ def test_a_complaint_of_the_scaler_fails_even_after_a_crash():
     assert "already been called" in verdict.sentence
 
 
+def test_a_loss_that_is_no_tensor_says_nothing_of_the_order():
+    """Something else came to ``scale`` than a loss."""
+    text = "outputs must be a Tensor or an iterable of Tensors"
+    crash = program(
+        "raised", exception="ValueError", message=text, line=3, during="GradScaler.scale"
+    )
+    assert on(ID, amp(call("unscale_"), program=crash)).outcome != "fail"
+
+
 def test_an_update_without_a_step_fails():
     """It moves the scale inside a window."""
     assert "without a step" in on(ID, amp(call("unscale_"), call("update"), *IN_ORDER)).sentence

@@ -11,9 +11,9 @@ completing   entry (functions never called), turns (code for one batch), lightni
 mapping      spellings = devices + cuda + amp + distributed + arguments; packages, inert, rewrite
 """
 
-from harness.sandbox.binding.entry import Call
 from harness.sandbox.binding.program import FILENAME, Bound, bind, run
 from harness.sandbox.binding.spellings import install_spellings
+from harness.sandbox.binding.starting import Call
 from harness.sandbox.binding.unbound import Unbound
 
 __all__ = ["FILENAME", "Bound", "Call", "Unbound", "bind", "install_spellings", "run"]

@@ -56,7 +56,7 @@ def _autocast() -> None:
                 kwargs["dtype"] = torch.float16
         original(self, device_type, *args, **kwargs)
 
-    setattr(autocast, "__init__", on_the_cpu)  # noqa: B010
+    setattr(autocast, "__init__", on_the_cpu)  # noqa: B010 - mypy refuses to assign
     is_enabled = torch.is_autocast_enabled
     torch.is_autocast_enabled = lambda device="cpu": is_enabled(
         "cpu" if is_accelerator(device) else device

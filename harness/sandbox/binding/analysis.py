@@ -196,6 +196,7 @@ class Analysis:
 
     def _wrap(self, world_size: int) -> bool:
         paths = [p for p, _ in self.reader.library_calls]
+        paths += [base for cls in self.reader.classes for base in cls.bases]  # wrappers of its own
         if any(p.endswith("DistributedDataParallel") or huggingface.wraps(p) for p in paths):
             return False
         models = [n for n in self.nodes().values() if self.judge.role(n) == "model"]
@@ -208,12 +209,11 @@ class Analysis:
         return world_size > 1 and not by_hand
 
     def _needs_group(self) -> bool:
-        lasts = {
-            p.rpartition(".")[2]
-            for p, _ in self.reader.library_calls
-            if p.startswith("torch.distributed.")
-        }
-        return bool(lasts - QUESTIONS) and not lasts & QUESTIONS
+        """Whether it talks to other ranks, or asks who they are, and leaves the group to its reader."""
+        paths = [p for p, _ in self.reader.library_calls]
+        lasts = {p.rpartition(".")[2] for p in paths if p.startswith("torch.distributed.")}
+        shares = any(p.endswith("DistributedSampler") for p in paths)
+        return (shares or bool(lasts - QUESTIONS)) and not lasts & QUESTIONS
 
     def _observes(self) -> bool:
         """Whether module-level code looks at gradients that nothing in the program computes."""

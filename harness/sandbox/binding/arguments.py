@@ -24,7 +24,8 @@ def install() -> None:
         for action in self._actions:
             positional = not action.option_strings and action.nargs not in ("?", "*")
             if (action.required or positional) and action.default is None:
-                setattr(namespace, action.dest, _supply(action.dest))
+                action.default = _supply(action.dest)
+                setattr(namespace, action.dest, action.default)
             action.required = False
             if positional:
                 action.nargs = "?"

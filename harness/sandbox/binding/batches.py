@@ -8,6 +8,7 @@ from torch import Tensor
 from harness.sandbox.binding import hints
 from harness.sandbox.binding.forms import Form, Leaf, Part, Row, Table, Thing
 from harness.sandbox.binding.graph import Node
+from harness.sandbox.binding.roles import is_unpacked
 
 MOVES = frozenset({".to", ".cuda", ".pin_memory"})
 
@@ -48,7 +49,7 @@ def _width(element: Node) -> int:
     widths = [
         int(use.partition(":")[2])
         for use in element.uses
-        if use.startswith("unpack:") or (use.startswith("star:") and not _is_spread(element))
+        if use.startswith("unpack:") or (use.startswith("star:") and not is_unpacked(element))
     ]
     places = [key for key in element.items() if isinstance(key, int)]
     if not widths and (not places or "model_arg" in element.uses):
@@ -56,11 +57,6 @@ def _width(element: Node) -> int:
     if any(place < 0 for place in places):
         places.append(1)
     return max([*widths, *(place + 1 for place in places)])
-
-
-def _is_spread(element: Node) -> bool:
-    """Whether it is taken apart whole somewhere, so that a starred target says nothing more."""
-    return any(use.startswith("unpack:") for use in element.uses)
 
 
 def _table(element: Node, keys: list[str], input_name: str | None) -> Table:

@@ -37,11 +37,20 @@ class Calls(LibraryCalls):
         if callee.library:
             self.library_calls.append((callee.library, call))
         if receiver is not None:
-            self._of_a_tensor(receiver, tree, call.result)
-            self._of_a_container(receiver, getattr(tree.func, "attr", ""), call)
+            self._called_on(receiver, tree, call)
         if not self.in_module_class:
             self.built.append((tree, call.result))
         return call.result
+
+    def _called_on(self, receiver: Node, tree: ast.Call, call: Call) -> None:
+        """What the name of a method tells."""
+        name = getattr(tree.func, "attr", "")
+        self.receivers[id(call)] = receiver
+        self._of_a_tensor(receiver, tree, call.result)
+        self._of_a_container(receiver, name, call)
+        self.hand_over(name, call)
+        if self.function is not None and self.function.owner and _is_of_base(tree):
+            self.construct_base(self.function.owner.bases, call)
 
     def _of_a_tensor(self, receiver: Node, tree: ast.Call, result: Node) -> None:
         name = getattr(tree.func, "attr", "")
@@ -91,10 +100,15 @@ class Calls(LibraryCalls):
         return result
 
     def _taken(self, receiver: Node, name: str, tree: ast.Call) -> Node | None:
-        """An item by its name, or the next element."""
+        """An item by its name, the next element, or what an exit stack enters."""
+        if name == "format" and "constant" in receiver.tags:
+            return self.text([*tree.args, *(keyword.value for keyword in tree.keywords)])
         if name in ("__iter__", "__next__"):
             return receiver if name == "__iter__" else self.iterate(receiver)
         first = tree.args[0] if tree.args else None
+        if name == "enter_context" and first is not None and name not in self.own_methods:
+            self.graph.use(receiver, f".{name}")
+            return self.enter(self.value(first))
         if (
             name in ("get", "pop")
             and isinstance(first, ast.Constant)
@@ -105,7 +119,8 @@ class Calls(LibraryCalls):
         return None
 
     def _backward(self, receiver: Node, name: str, tree: ast.Call) -> None:
-        self.graph.use(receiver, "to_loss", f".{name}")
+        drives = bool(tree.args) and receiver.library.endswith("()")  # accelerator.backward(loss)
+        self.graph.use(receiver, f".{name}", *(() if drives else ("to_loss",)))
         if tree.args:
             self.graph.use(self.value(tree.args[0]), "to_loss")
 
@@ -142,6 +157,11 @@ def _prepares(receiver: Node, name: str) -> bool:
         return receiver.library.endswith("Fabric()")
     named = receiver.library.endswith("Accelerator()") or "accelerator" in receiver.names
     return name.startswith("prepare") and named
+
+
+def _is_of_base(tree: ast.Call) -> bool:
+    """``super().__init__(...)``."""
+    return ast.unparse(tree.func) == "super().__init__"
 
 
 def is_path(node: Node) -> bool:

@@ -4,6 +4,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import Literal
 
+from harness.sandbox.binding import hints
 from harness.sandbox.binding.graph import Call, Node
 
 Kind = Literal["positional", "either", "keyword", "star", "double-star"]
@@ -86,6 +87,12 @@ class Class:
     def module(self) -> bool:
         """Whether it is an ``nn.Module``."""
         return self.lightning or any(base.startswith("torch.nn.") for base in self.bases)
+
+    @property
+    def called_scaler(self) -> bool:
+        """Whether its instances are called as a loss scaler, and can be made of nothing."""
+        needs = any(not parameter.default for parameter in self.constructor())
+        return "__call__" in self.methods and not needs and hints.suggests(self.name, "scaler")
 
     def constructor(self) -> list[Parameter]:
         """Parameters of the constructor."""

@@ -53,6 +53,8 @@ class Flaw:
     said: str
     seen: bool = False
     """Whether a run shows it too: a parameter gets no gradient at all."""
+    foreign: bool = False
+    """Whether it is about tensors that nobody records."""
 
 
 def lost_with(model: nn.Module, inputs: Tensor, written: ast.AST | None) -> str | None:
@@ -70,7 +72,7 @@ def lost_with(model: nn.Module, inputs: Tensor, written: ast.AST | None) -> str 
     return found.said if found is not None else None
 
 
-def unseen_flaw(model: nn.Module, inputs: Tensor) -> str | None:
+def unseen_flaw(model: nn.Module, inputs: Tensor) -> Flaw | None:
     """What is wrong with the gradients of a model that stays, and that no run of it would show."""
     if all(type(layer).__module__.startswith("torch.") for layer in model.modules()):
         return None
@@ -78,7 +80,7 @@ def unseen_flaw(model: nn.Module, inputs: Tensor) -> str | None:
         found = flaw(model, inputs)
     except Unasked:
         return None
-    return found.said if found is not None and not found.seen else None
+    return found if found is not None and not found.seen else None
 
 
 def flaw(model: nn.Module, inputs: Tensor) -> Flaw | None:
@@ -92,7 +94,7 @@ def flaw(model: nn.Module, inputs: Tensor) -> Flaw | None:
     with _apart(model, torch.float32):
         taken = _taken_by(model, inputs)
         if _strangers(model, _run_on(model, taken)):
-            return Flaw("trains tensors that are none of its parameters")
+            return Flaw("trains tensors that are none of its parameters", foreign=True)
     with _apart(model, torch.float64):
         for parameter in model.parameters():  # away from exact zeros, where a ReLU has no slope
             parameter.data += 0.02 * _drawn(parameter.shape)

@@ -66,7 +66,7 @@ def install() -> None:
         for name in ("cuda", "xpu"):
             setattr(cls, name, _stay)
     setattr(torch.Tensor, "pin_memory", _stay)  # noqa: B010 - mypy refuses to assign to a method
-    setattr(torch.Tensor, "record_stream", _nothing)  # noqa: B010
+    setattr(torch.Tensor, "record_stream", _nothing)  # noqa: B010 - as above
     torch.load = _loading(torch.load)
     torch.set_default_device = _nothing
     _accelerator()

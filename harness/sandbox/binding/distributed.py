@@ -72,7 +72,7 @@ def install() -> None:
             setattr(module, name, patched)
     _ddp()
     setattr(torch.multiprocessing, "spawn", _spawn)  # noqa: B010 - mypy knows no such attribute
-    setattr(torch.multiprocessing, "set_start_method", lambda *_, **__: None)  # noqa: B010
+    setattr(torch.multiprocessing, "set_start_method", lambda *_, **__: None)  # noqa: B010 - the same
 
 
 def _any_backend(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,6 +14,9 @@ CLIPS = frozenset({
     "clip_grad_norm_", "clip_grad_norm", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm",
 })  # fmt: skip
 
+MADE = frozenset({"__init__", "__enter__", "__exit__"})
+"""Methods that run where an instance is made, and entered by ``with``."""
+
 MARKS = {"step": STEP, "backward": BACKWARD, "manual_backward": BACKWARD, "fit": FIT}
 
 Body = Iterable[ast.AST]
@@ -43,8 +46,8 @@ def effects(tree: ast.Module) -> Effects:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             definitions.setdefault(node.name, []).extend(node.body)
         elif isinstance(node, ast.ClassDef):
-            init = [m for m in node.body if isinstance(m, ast.FunctionDef) and m.name == "__init__"]
-            definitions.setdefault(node.name, []).extend(init[0].body if init else [])
+            run = (m for m in node.body if isinstance(m, ast.FunctionDef) and m.name in MADE)
+            definitions.setdefault(node.name, []).extend(s for m in run for s in m.body)
     calls = {name: called(body) for name, body in definitions.items()}
     found = {name: {MARKS[c] for c in names if c in MARKS} for name, names in calls.items()}
     changed = True

@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -14,47 +13,21 @@ from harness.sandbox.binding.resolver import LATE, Resolver
 from harness.sandbox.binding.rewrite import DEFINITIONS
 from harness.sandbox.binding.roles import made_role
 from harness.sandbox.binding.scopes import assigned
+from harness.sandbox.binding.starting import (
+    Call,
+    Made,
+    Own,
+    Start,
+    is_needed,
+    own_scaler,
+)
 from harness.sandbox.binding.turns import MOMENT, Turns, Wanted, note
 from harness.sandbox.binding.unbound import Unbound
 
-ESSENTIAL = frozenset({"model", "loader", "optimizer", "criterion", "lightning_model"})
-"""Roles that are filled although the parameter defaults to ``None``."""
-
 HOOKS = frozenset({
-    "training_step", "validation_step", "test_step", "configure_optimizers", "forward", "__init__",
+    "training_step", "validation_step", "test_step", "configure_optimizers", "forward",
     "configure_gradient_clipping", "on_before_optimizer_step", "optimizer_step", "lr_scheduler_step",
 })  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call that is made after the program has been executed."""
-
-    function: str
-    """``train_one_epoch`` or ``Trainer.train_epoch``."""
-    arguments: tuple[str, ...]
-    """Names of the parameters that are given."""
-
-    def __str__(self) -> str:
-        return f"{self.function}({', '.join(self.arguments)})"
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """A call, ready to be made."""
-
-    call: Call
-    """What people are told."""
-    run: Callable[[], None]
-    """Makes it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """Something that the program itself makes at module level."""
-
-    name: str
-    """Its name."""
 
 
 class Entries:
@@ -100,10 +73,10 @@ class Entries:
         return []
 
     def _may_start(self, function: Function) -> bool:
-        owner = function.owner
-        return function.name not in HOOKS and not (
-            owner is not None and (owner.module or owner.nested)
-        )
+        name, owner = function.name, function.owner
+        if name in HOOKS or (name.startswith("__") and name != "__call__"):
+            return False  # these are called by a trainer, or by the language
+        return owner is None or not (owner.module or owner.nested)
 
     def _marks(self, function: Function) -> set[str]:
         """Effects of a function, and of those that it defines and may return."""
@@ -143,8 +116,8 @@ class Entries:
         for parameter in function.parameters:
             if parameter.kind in ("star", "double-star"):
                 continue
-            role = self._resolver.judge.role(parameter.node)
-            wanted = role in ESSENTIAL and _defaults_to_none(function, parameter.name)
+            role = "scaler" if own_scaler(parameter) else self._resolver.judge.role(parameter.node)
+            wanted = is_needed(function, parameter, role)
             if parameter.default and not wanted:
                 continue
             if role is None:
@@ -155,6 +128,9 @@ class Entries:
         return found
 
     def _given(self, name: str, parameter: Parameter, role: str) -> Any:
+        own = own_scaler(parameter)
+        if own is not None:
+            return Own(own.name)
         made = self._made(name, role)
         if made is not None:
             self._resolver.notes.append(f"{name}: the program's own {made}")
@@ -182,12 +158,14 @@ class Entries:
     def _now(self, name: str, value: Any) -> Any:
         if isinstance(value, Made):
             return self._global(value.name)
+        if isinstance(value, Own):
+            return self._global(value.name)()
         return self._resolver.values.simple(name) if value is LATE else value
 
     def _maker(self, function: Function) -> Callable[[], Callable[..., Any]]:
-        owner = function.owner
-        if owner is None:
+        if function.owner is None:
             return lambda: self._global(function.name)
+        owner = self._narrowest(function.owner)
         constructor = self._constructor(owner) if not function.static else {}
 
         def make() -> Callable[..., Any]:
@@ -199,6 +177,14 @@ class Entries:
             return found
 
         return make
+
+    def _narrowest(self, owner: Class) -> Class:
+        """What builds on a class, if the program has one such class only; else the class itself."""
+        leaves = [c for c in self._reader.classes if owner in c.parents and not self._built_on(c)]
+        return leaves[0] if len(leaves) == 1 else owner
+
+    def _built_on(self, cls: Class) -> bool:
+        return any(cls in other.parents for other in self._reader.classes)
 
     def _constructor(self, owner: Class) -> dict[str, tuple[str, Any]]:
         given: dict[str, tuple[str, Any]] = {}
@@ -268,14 +254,6 @@ def _call(function: Function, target: Callable[..., Any], values: dict[str, Any]
     places = [p.name for p in function.parameters if p.kind == "positional" and p.name in values]
     args = [values[name] for name in places]
     return target(*args, **{n: v for n, v in values.items() if n not in places})
-
-
-def _defaults_to_none(function: Function, name: str) -> bool:
-    a = function.tree.args
-    plain = [*a.posonlyargs, *a.args]
-    pairs = [*zip(plain[len(plain) - len(a.defaults) :], a.defaults, strict=True)]
-    pairs += [(k, d) for k, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is not None]
-    return any(p.arg == name and isinstance(d, ast.Constant) and d.value is None for p, d in pairs)
 
 
 def _chosen(roots: list[Function]) -> list[Function]:

@@ -109,6 +109,9 @@ class Expressions(Calls):
         return node
 
     def _binop(self, tree: ast.BinOp) -> Node:
+        if isinstance(tree.op, ast.Mod) and _is_text(tree.left):
+            right = tree.right
+            return self.text(right.elts if isinstance(right, ast.Tuple) else [right])
         return self.arithmetic(
             type(tree.op).__name__, self.value(tree.left), self.value(tree.right)
         )
@@ -155,7 +158,7 @@ class Expressions(Calls):
 
     def _ifexp(self, tree: ast.IfExp) -> Node:
         test = self.value(tree.test)
-        self.graph.use(test, "guards")
+        self.graph.use(test, "guards", "chooses")
         result = Node()
         for branch in (tree.body, tree.orelse):
             self.graph.flow(self.value(branch), result)
@@ -167,10 +170,7 @@ class Expressions(Calls):
         return found
 
     def _joinedstr(self, tree: ast.JoinedStr) -> Node:
-        for part in tree.values:
-            if isinstance(part, ast.FormattedValue):
-                self.graph.use(self.value(part.value), "format")
-        return Node()
+        return self.text(p.value for p in tree.values if isinstance(p, ast.FormattedValue))
 
     def _starred(self, tree: ast.Starred) -> Node:
         return self.value(tree.value)
@@ -246,6 +246,10 @@ class Expressions(Calls):
 
     def _await(self, tree: ast.Await) -> Node:
         return self.value(tree.value)
+
+
+def _is_text(tree: ast.expr) -> bool:
+    return isinstance(tree, ast.Constant) and isinstance(tree.value, str)
 
 
 TENSOR = frozenset({"T", "data", "mT", "shape", "real"})

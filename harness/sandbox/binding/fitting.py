@@ -9,10 +9,10 @@ from torch import nn
 from harness.sandbox.binding import huggingface, lightning
 from harness.sandbox.binding.analysis import Analysis
 from harness.sandbox.binding.definitions import Class
-from harness.sandbox.binding.entry import Call, Start
 from harness.sandbox.binding.forms import Form, Leaf, Row
 from harness.sandbox.binding.loaders import Loader
 from harness.sandbox.binding.resolver import Resolver
+from harness.sandbox.binding.starting import Call, Start
 from harness.sandbox.binding.unbound import Unbound
 
 

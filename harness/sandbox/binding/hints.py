@@ -68,6 +68,7 @@ PATTERNS: dict[str, str] = {
     "validation": r"val|test|dev|eval|holdout",
     "criterion": r"criterion|loss|objective|^fn$",
     "scaler": r"scaler",
+    "figure": r"accuracy|(^|_)acc($|_|\d)|metric|score|(^|_)iou|f1|precision|recall|top_?k|psnr",
     "logger": (
         r"log|writer|wandb|tracker|monitor|run$|experiment|meter|timer|callback|profiler"
         r"|pbar|bar|history|stats|metric"
@@ -79,8 +80,9 @@ PATTERNS: dict[str, str] = {
     "flag_on": r"amp|fp16|half|mixed|clip|use_|enable|train|sync|shuffle|with_|cuda|gpu",
     "flag_off": (
         r"debug|resume|verbose|dry|test|profile|overfit|compile|deterministic|quiet"
-        r"|distributed|ddp"
+        r"|^no_(?!sync|decay)|^(skip|disable)_"
     ),
+    "several_ranks": r"distributed|ddp|multi_?gpu",
     "main_process": r"main|master|rank_?0|is_zero|chief",
     "path": r"path|dir|file|folder|name|root",
     "device": r"device|^dev$",

@@ -45,6 +45,13 @@ class Inert:
     def __format__(self, spec: str) -> str:
         return "0"
 
+    def _among_numbers(self, other: Any) -> Any:
+        """Arithmetic of a report; with a tensor there is none, or it would leave the loss."""
+        return Inert() if isinstance(other, int | float | Inert) else NotImplemented
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _among_numbers
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _among_numbers
+
 
 def _subplots(*_: Any, **__: Any) -> tuple[Inert, Inert]:
     return Inert(), Inert()

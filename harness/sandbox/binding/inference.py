@@ -13,6 +13,7 @@ from harness.sandbox.binding.signs import (
     NO_OPTIMIZER,
     NOT_DATA,
     asks_for_a_loss,
+    given_anew,
     goes_back_as_it_is,
     is_fetch,
     is_loader,
@@ -52,6 +53,7 @@ class Inference(Linking):
             self._round()
             if not self.graph.changed:
                 break
+        self.guarded()
 
     def _round(self) -> None:
         self.link()
@@ -148,7 +150,7 @@ class Inference(Linking):
 
     def _optimizers(self, call: Call) -> None:
         """``scaler.step(optimizer)``; but ``scheduler.step(loss)`` takes none."""
-        named = call.callee.names & {"step", "unscale_"}
+        named = call.callee.names & {"step", "unscale_"} if not self.schedules(call) else set()
         if named and call.args and not call.args[0].tags & NO_OPTIMIZER:
             self.graph.use(call.args[0], "optimizer" if "unscale_" in named else "optimizer?")
 
@@ -224,7 +226,7 @@ class Inference(Linking):
         """When nothing more is certain: what takes a batch first is the model, or prepares for it."""
         undecided = [c for c in self.graph.calls if is_undecided(c)]
         for call in undecided:
-            tags = set[str]().union(*(a.tags for a in call.arguments()))
+            tags = set[str]().union(*(a.tags for a in given_anew(call)))
             if "data" not in tags or tags & {"made", "output"}:
                 continue
             if not self.definite or call.inner or call.callee.targets:
@@ -288,12 +290,10 @@ class Inference(Linking):
 
 
 def _nodes(reader: Reader) -> Iterator[Node]:
-    yield from reader.free.values()
-    yield from reader.scope.module.names.values()
+    yield from (*reader.free.values(), *reader.scope.module.names.values())
     for function in reader.functions:
         yield from (p.node for p in function.parameters)
     for cls in reader.classes:
         yield from cls.instance.parts.values()
     for call in reader.graph.calls:
-        yield call.callee
-        yield call.result
+        yield from (call.callee, call.result)

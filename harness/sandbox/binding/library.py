@@ -182,6 +182,7 @@ KEYWORDS: dict[str, str] = {
     "total_iters": "total_steps", "epochs": "epochs", "steps_per_epoch": "steps_per_epoch",
     "num_warmup_steps": "warmup", "max_lr": "lr", "eta_min": "eta_min", "gamma": "gamma",
     "step_size": "total_steps", "max_epochs": "epochs", "accumulate_grad_batches": "accumulation",
+    "gradient_accumulation_steps": "accumulation",
     "gradient_clip_val": "max_norm", "dtype": "dtype", "init_scale": "init_scale",
     "growth_interval": "growth_interval", "norm_type": "norm_type",
     "label_smoothing": "probability",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from harness.sandbox.binding import library
 from harness.sandbox.binding.definitions import Function, Partial
 from harness.sandbox.binding.graph import Call, Node
+from harness.sandbox.binding.handed import called_later
 from harness.sandbox.binding.reading import Reading
 
 ITERATING = ("tqdm", "islice", "cycle", "list", "tuple", "deque")
@@ -27,6 +28,8 @@ class LibraryCalls(Reading):
         top, last = path.partition(".")[0], path.rpartition(".")[2]
         if top in ("builtins", "itertools") and last in PLAIN | MOVING:
             return self._builtin(last, tree)
+        if path == "builtins.iter" and len(tree.args) > 1:
+            return self._until(tree.args[0])
         call = self.record(Node(library=path), tree)
         self.library_calls.append((path, call))
         self._arguments(path, last, call)
@@ -41,6 +44,13 @@ class LibraryCalls(Reading):
             self.graph.feed(argument, result)
         if not self.in_module_class and path.startswith("torch.nn.") and last[:1].isupper():
             self.built.append((tree, result))
+        return result
+
+    def _until(self, function: ast.expr) -> Node:
+        """``iter(queue.get, None)`` yields what the function returns, again and again."""
+        result = Node()
+        returned = self.value(ast.Call(func=function, args=[], keywords=[]))
+        self.graph.flow(returned, self.graph.part(result, ("for", 0)))
         return result
 
     def _arguments(self, path: str, last: str, call: Call) -> None:
@@ -60,15 +70,36 @@ class LibraryCalls(Reading):
             self._optim(call, schedules="lr_scheduler" in path)
         elif last in library.LOSSES:
             self.losses(call)
-        elif call.args:
+        else:
             self._standard(path, call)
+
+    def construct_base(self, bases: set[str], call: Call) -> None:
+        """What the constructor of a library's class is given by one that is built on it."""
+        for base in bases:
+            positions = library.POSITIONS.get(base.rpartition(".")[2], ())
+            for argument, use in zip(call.args, positions, strict=False):
+                self.graph.use(argument, *([use] if use else []))
 
     def _standard(self, path: str, call: Call) -> None:
         """What of Python's own library hands values on."""
+        last = path.rpartition(".")[2]
+        self.hand_over(last, call)
+        if not call.args:
+            return
         if path.startswith("heapq.heap"):
             self._heap(call)
         elif path == "functools.partial" and not call.args[0].library:
             call.result.targets.add(Partial(call))
+
+    def hand_over(self, name: str, call: Call) -> None:
+        """``Thread(target=f, args=(a,))`` and ``pool.submit(f, a).result()`` call ``f(a)``."""
+        later = None if name in self.own_methods else called_later(name, call, self.record)
+        if later is None:
+            return
+        made = Call(later.callee, [later.callee, *later.args], later.keywords, [], Node(), None)
+        for getter in ("result", "get"):
+            self.graph.part(call.result, (".", getter)).targets.add(Partial(made))
+        self.graph.flow(later.result, call.result)
 
     def _heap(self, call: Call) -> None:
         """``heappush(heap, item)`` and ``heappop(heap)``."""

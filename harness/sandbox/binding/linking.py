@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
+from harness.sandbox.binding import hints
 from harness.sandbox.binding.definitions import Class, Function, Instance, Partial
 from harness.sandbox.binding.graph import Call, Graph, Node
 from harness.sandbox.binding.reader import Reader
+from harness.sandbox.binding.switches import decides
 from harness.sandbox.binding.trainers import Trainers
 
 TRAINING = ("train_dataloaders", "train_dataloader", "train_loader")
@@ -27,18 +29,45 @@ class Linking:
 
     def link(self) -> None:
         """Join whatever is known by now."""
+        self._handed_over()
+        for context in self.reader.contexts:
+            self._enter(context)
         for call in list(self.graph.calls):
             self._call(call)
         for call in self._fits():
             self._fit(call)
         for cls in self.reader.classes:
             self._loaders(cls)
+            self._iterated(cls)
             for name in STEPS if cls.lightning else ():
                 self._hook(cls, name)
             for parent in cls.parents:
                 self._inherit(cls, parent)
         self._datasets()
         self.trainers.link()
+
+    def guarded(self) -> None:
+        """A branch that changes the loss is no matter of taste."""
+        for test, changed in self.reader.guarded:
+            if any(decides(node) for node in changed):
+                self.graph.use(test, "changes_loss")
+        self.graph.settle()
+
+    def schedules(self, call: Call) -> bool:
+        """Whether it is a method of a schedule that the program makes: ``plateau.step(figure)``."""
+        receiver = self.reader.receivers.get(id(call))
+        return receiver is not None and "lr_scheduler" in receiver.library
+
+    def _handed_over(self) -> None:
+        """A scaler of the program's own that nobody makes is what a function is handed as one."""
+        made = {t for call in self.graph.calls for t in call.callee.targets}
+        own = [c for c in self.reader.classes if c not in made and c.called_scaler]
+        for function in self.reader.functions if len(own) == 1 else ():
+            for parameter in function.parameters:
+                node = parameter.node
+                if node.calls and not node.targets and hints.suggests(parameter.name, "scaler"):
+                    node.targets.add(Instance(own[0]))
+                    self.graph.touch(node)
 
     def _datasets(self) -> None:
         for dataset, element in self.reader.datasets:
@@ -76,6 +105,22 @@ class Linking:
             elif isinstance(target, Partial):
                 self._call_behind(target.made, call)
 
+    def _enter(self, context: Call) -> None:
+        """``with`` calls two methods of a class of the program's own, the second with three values."""
+        instances = [t for t in context.callee.targets if isinstance(t, Instance)]
+        for target in (t for t in instances if id(t) not in context.linked):
+            context.linked.add(id(target))
+            for name, given in (("enter", 0), ("exit", 3)):
+                method = target.cls.method(f"__{name}__") or target.cls.method(f"__a{name}__")
+                if method is None:
+                    continue
+                called, args = Node(), [Node() for _ in range(given)]
+                called.targets.add(method)
+                result = Node() if given else context.result
+                call = Call(called, args, {}, [], result, None, context.inner, context.caller)
+                called.calls.append(call)
+                self.graph.calls.append(call)
+
     def _call_behind(self, made: Call, call: Call) -> None:
         """``partial(f, a)(b)`` is ``f(a, b)``."""
         called, *given = made.args
@@ -92,6 +137,7 @@ class Linking:
         if init is not None:
             self._join(call, init)
             return
+        self.reader.construct_base(cls.bases, call)
         fields = cls.constructor()
         for argument, field in zip(call.args, fields, strict=False):
             self.graph.flow(argument, field.node)
@@ -148,6 +194,15 @@ class Linking:
         for loader in (*call.args[2:3], *_named(call, VALIDATION)):
             self.graph.use(loader, "iter", "iter_no_grad")
             self.graph.flow(loader, self.validated)
+
+    def _iterated(self, cls: Class) -> None:
+        """What a class of the program's own says that going through an instance yields."""
+        start, following = cls.methods.get("__iter__"), cls.methods.get("__next__")
+        element = self.graph.part(cls.instance, ("for", 0)) if start or following else Node()
+        if start is not None:
+            self.graph.flow(self.graph.part(start.result, ("for", 0)), element)
+        if following is not None:
+            self.graph.flow(following.result, element)
 
     def _loaders(self, cls: Class) -> None:
         for name, loader in (("train_dataloader", self.fitted), ("val_dataloader", self.validated)):

@@ -1,5 +1,6 @@
 """Functions and classes that nobody wrote down: what they return, by what is done with it."""
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,8 @@ from harness.sandbox.binding.forms import Form
 from harness.sandbox.binding.graph import Call, Node
 from harness.sandbox.binding.inert import Inert
 from harness.sandbox.binding.loaders import Loader, Source
-from harness.sandbox.binding.roles import Judge
+from harness.sandbox.binding.reporting import Reporter
+from harness.sandbox.binding.roles import Judge, is_unpacked
 from harness.sandbox.binding.unbound import Unbound
 from harness.sandbox.binding.values import Values
 
@@ -56,11 +58,16 @@ class Makers:
         calls = list(node.calls)
         for call in calls:
             role = self.judge.role(call.result)
+            if role in ("logger", "namespace") and self._reports(name, calls):
+                return lambda *_, **__: self.reporter(name, call.result)
             if role is not None and role not in ("factory", "logger"):
                 return self._single(name, role, call)
-            if _unpacked(call.result):
+            if is_unpacked(call.result):
                 return self._several(name, call)
-        if all(_unused(call.result) for call in calls):
+            if _makes_contexts(call.result):
+                return lambda *_, **__: contextlib.nullcontext
+        reports = hints.suggests(name, "effectless")
+        if all(_unused(call.result) or (reports and _a_figure(call.result)) for call in calls):
             return self._effectless(name, calls)
         raise Unbound(
             name, "is called, and what it returns is used in no way that tells what it is"
@@ -79,7 +86,7 @@ class Makers:
         if role == "model":
             self.fit_model(name, result)
             return lambda *_, **__: self._another()
-        if role in ("batch", "input") or (_unpacked(result) and role == "loader"):
+        if role in ("batch", "input") or (is_unpacked(result) and role == "loader"):
             return Source(self.loader(self.form(result)))
         if role == "loss":
             raise Unbound(name, "computes the loss in a way that is not shown")
@@ -106,11 +113,28 @@ class Makers:
             raise Unbound(name, "makes several things, one of which only the program can make")
         return lambda *_, **__: tuple(made)
 
+    def reporter(self, name: str, node: Node) -> Any:
+        """What does nothing but yield batches, where some method is iterated for them."""
+        fields = {}
+        for key, part in node.attributes().items():
+            yields = any(self.judge.role(call.result) == "loader" for call in part.calls)
+            with contextlib.suppress(*(() if yields else (Unbound,))):
+                fields[key] = self.free(f"{name}.{key}", part)
+        return Reporter({key: found for key, found in fields.items() if found is not LATE})
+
+    def _reports(self, name: str, calls: list[Call]) -> bool:
+        """Whether what is made, and whatever is called on it, gets nothing that is trained."""
+        made = [part for call in calls for part in call.result.attributes().values()]
+        inner = [call for part in made for call in part.calls]
+        given = {self.judge.role(a) for call in (*calls, *inner) for a in call.arguments()}
+        names = [name, *(n for call in calls for n in call.result.all_names())]
+        return not given & TRAINED or hints.first(names, ("ema",)) is not None
+
     def _effectless(self, name: str, calls: list[Call]) -> Any:
         """A helper that nobody wrote down: harmless only when it reports, never when it trains."""
         given = {self.judge.role(a) for call in calls for a in call.arguments()}
         if hints.suggests(name, "effectless") or not given & TRAINED:
-            shown = any("format" in c.result.uses or "compare" in c.result.uses for c in calls)
+            shown = any(c.result.uses & {"format", "compare", "called with"} for c in calls)
             return (lambda *_, **__: 0.0) if shown else Inert()
         raise Unbound(name, "is called with what is trained, and nobody says what it does")
 
@@ -120,8 +144,9 @@ def _is_part(node: Node) -> bool:
     return any("model_arg" in call.result.uses for call in node.calls)
 
 
-def _unpacked(node: Node) -> bool:
-    return any(use.startswith("unpack:") for use in node.uses)
+def _makes_contexts(node: Node) -> bool:
+    """Whether it is called only for ``with``: ``autocast = get_autocast(precision)``."""
+    return bool(node.calls) and all("context" in call.result.uses for call in node.calls)
 
 
 REPORTING = frozenset({
@@ -132,3 +157,10 @@ REPORTING = frozenset({
 
 def _unused(node: Node) -> bool:
     return node.uses <= REPORTING
+
+
+def _a_figure(node: Node) -> bool:
+    """Whether it may be one number that is handed on: ``plateau.step(evaluate(model))``."""
+    return (
+        node.uses <= REPORTING | {"called with", "optimizer?"} and not node.parts and not node.calls
+    )

@@ -4,6 +4,7 @@ import contextlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from types import MethodType
 from typing import Any
 
 import torch
@@ -26,11 +27,13 @@ class Protocol:
     """The result is ``(logits, loss)``."""
     only_loss: bool
     """The result is the loss itself."""
+    state: bool = False
+    """The result is ``(output, state)``, the state being what was given second."""
 
 
 def protocol(calls: Iterable[Call]) -> Protocol:
     """What the calls of a model have in common."""
-    plain, attributes, pair, only_loss = True, False, False, False
+    plain, attributes, pair, only_loss, state = True, False, False, False, False
     for call in calls:
         if call.inner:
             continue
@@ -48,14 +51,21 @@ def protocol(calls: Iterable[Call]) -> Protocol:
         ):
             attributes = True
         elif "unpack:2" in result.uses:
-            pair = True
+            second = result.items().get(1)
+            given_back = second is not None and second.uses & {"model_extra", "model_arg"}
+            state, pair = state or bool(given_back), pair or not given_back
         elif (
             len(call.args) + len(call.keywords) > 1
             and "to_loss" in result.uses
             and "loss_output" not in result.uses
         ):
             only_loss = True
-    return Protocol(plain and not (attributes or pair or only_loss), attributes, pair, only_loss)
+    plain = plain and not (attributes or pair or only_loss or state)
+    return Protocol(plain, attributes, pair, only_loss, state)
+
+
+ADAPTED = "_adapted_from"
+"""Where an adapted class keeps what it was."""
 
 
 class Result(dict[str, Any]):
@@ -77,7 +87,7 @@ def adapt(model: nn.Module, wanted: Protocol, criterion: Callable[..., Tensor]) 
     """Give ``model`` a class that takes and returns what the program passes and reads."""
     if wanted.plain:
         return
-    base: Any = type(model)
+    base: Any = getattr(type(model), ADAPTED, type(model))  # several names may stand for it
     first = input_name(model)
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -88,12 +98,29 @@ def adapt(model: nn.Module, wanted: Protocol, criterion: Callable[..., Tensor]) 
         if wanted.attributes:
             pairs = {"loss": loss, "logits": output, "last_hidden_state": output}
             return Result({k: v for k, v in pairs.items() if v is not None})
+        if wanted.state:
+            return output, next(iter(args[1:]), None)
         if wanted.pair:
             return output, loss
         return loss if wanted.only_loss and loss is not None else output
 
-    body = {"__call__": call, "__module__": base.__module__, "__qualname__": base.__qualname__}
+    body = {
+        "__call__": call,
+        ADAPTED: base,
+        "__module__": base.__module__,
+        "__qualname__": base.__qualname__,
+    }
     setattr(model, "__class__", type(base.__name__, (base,), body))  # noqa: B010 - mypy refuses otherwise
+
+
+def predicts_by(model: nn.Module, name: str) -> None:
+    """Give ``model`` a method of its own that computes what its forward does, past ``__call__``."""
+
+    def method(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        return self.forward(_sorted(input_name(self), args, kwargs)[0])
+
+    # a method and no closure: a copy of the model has it bound to the copy
+    object.__setattr__(model, name, MethodType(method, model))
 
 
 def input_name(model: nn.Module) -> str:

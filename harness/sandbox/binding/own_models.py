@@ -22,6 +22,8 @@ class OwnModels:
         self, analysis: Analysis, resolver: Resolver, fitting: Fitting, track: Track
     ) -> None:
         """None is built yet."""
+        self.untrue: str | None = None
+        """Which model that stays gives other gradients than the derivatives of its outputs."""
         self._analysis = analysis
         self._resolver = resolver
         self._values = resolver.values
@@ -62,9 +64,11 @@ class OwnModels:
         return models.misfit(model, self._inputs, self._output_shape)
 
     def _watched(self, model: nn.Module, name: str) -> nn.Module:
-        """It stays: its gradients are taken from the record, and have to be true ones."""
+        """It stays: its gradients are taken from the record, and it is told whether they are true."""
         if (flaw := derivatives.unseen_flaw(model, self._inputs)) is not None:
-            raise Unbound(name, flaw)
+            if flaw.foreign:
+                raise Unbound(name, flaw.said)
+            self.untrue = self.untrue or f"`{name}` {flaw.said}"
         self._values.trained = model
         self._kept += 1
         return self._track(model, f"model{self._kept}")

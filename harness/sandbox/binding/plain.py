@@ -9,6 +9,7 @@ BY_USE: tuple[tuple[str, str], ...] = (
     ("range_epochs", "epochs"), ("epochs", "epochs"), ("divides_loss", "accumulation"),
     ("divides_grad", "accumulation"), ("range_inner", "accumulation"),
     ("accumulation", "accumulation"), ("count", "accumulation"), ("range_steps", "total_steps"),
+    ("range_batches", "all_batches"),
     ("total_steps", "total_steps"), ("steps_per_epoch", "steps_per_epoch"), ("warmup", "warmup"),
     ("batch_size", "batch_size"), ("num_workers", "num_workers"), ("seed", "seed"),
     ("world_size", "world_size"), ("rank", "rank"), ("device_id", "local_rank"),
@@ -25,7 +26,8 @@ BY_NAME = (
     "interval", "batch_size", "epoch", "epochs", "total_steps", "outputs", "features", "latent",
     "hidden", "vocabulary", "length", "depth", "heads", "lr", "seed", "num_workers", "ignore_index",
     "probability", "eps", "betas", "beta1", "beta2", "gamma", "patience", "world_size", "local_rank",
-    "rank", "step", "dtype", "main_process", "flag_off", "flag_on", "path",
+    "rank", "step", "dtype", "main_process", "several_ranks",
+    "flag_off", "flag_on", "path",
 )  # fmt: skip
 """What a name may suggest, the narrower first."""
 

@@ -3,6 +3,7 @@
 import ast
 import sys
 import types
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,7 @@ from harness.sandbox.binding import (
 from harness.sandbox.binding.analysis import Analysis
 from harness.sandbox.binding.definitions import Parameter
 from harness.sandbox.binding.devices import device, device_context, generator
-from harness.sandbox.binding.entry import Call, Entries, Start
+from harness.sandbox.binding.entry import Entries
 from harness.sandbox.binding.fitting import Fitting
 from harness.sandbox.binding.graph import Node
 from harness.sandbox.binding.inert import Inert
@@ -32,6 +33,7 @@ from harness.sandbox.binding.own_models import OwnModels, Track
 from harness.sandbox.binding.parts import ROLES
 from harness.sandbox.binding.resolver import LATE, Resolver
 from harness.sandbox.binding.spellings import install_spellings
+from harness.sandbox.binding.starting import Call, Start
 from harness.sandbox.binding.trainer import Training
 from harness.sandbox.binding.turns import MOMENT, Turns, note
 from harness.sandbox.binding.unbound import Unbound, no_input, parsed
@@ -66,6 +68,8 @@ class Bound:
     """The program as it runs."""
     journal: list[str]
     """``notes``, and what is noticed while it runs."""
+    untrue: Callable[[], str | None]
+    """After the run: which model gave other gradients than the derivatives of its outputs."""
 
 
 def bind(  # noqa: PLR0913 - each is a fact of one run
@@ -157,6 +161,7 @@ class _Binding:
             starts=tuple(starts),
             source=ast.unparse(tree),
             journal=self.resolver.notes,
+            untrue=lambda: self.own_models.untrue,
         )
 
     def _environment(self) -> None:

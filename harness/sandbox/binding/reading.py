@@ -2,7 +2,7 @@
 
 import ast
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from harness.sandbox.binding.definitions import Function
 from harness.sandbox.binding.graph import Call, Graph, Node
@@ -27,14 +27,16 @@ class Reading:
         """Arithmetic outside models: operator, left, right, result."""
         self.comparisons: list[list[Node]] = []
         """Values that are compared with one another."""
-        self.dicts: list[Node] = []
-        """Literal dicts."""
-        self.grown: list[Node] = []
-        """Containers that something is put into."""
+        # literal dicts; containers that something is put into
+        self.dicts, self.grown = list[Node](), list[Node]()
         self.indexed: list[tuple[Node, Node, Node]] = []
         """What is indexed by a value, that value, and what comes out."""
         # what is taken from by a written name, and what comes out; datasets, and what they yield
         self.picked, self.datasets = list[tuple[Node, Node]](), list[tuple[Node, Node]]()
+        # what a branch depends on, and what it assigns; what ``with`` is given, as calls that enter it
+        self.guarded, self.contexts = list[tuple[Node, list[Node]]](), list[Call]()
+        self.receivers: dict[int, Node] = {}
+        """What methods are called on, by the identity of the call."""
         self.library_calls: list[tuple[str, Call]] = []
         """Calls of libraries, with the dotted path of what is called."""
         self.built: list[tuple[ast.Call, Node]] = []
@@ -70,6 +72,20 @@ class Reading:
         """What iterating over ``source`` yields."""
         self.graph.use(source, "iter", *(("iter_no_grad",) if self.no_grad else ()))
         return self.graph.part(source, ("for", 0))
+
+    def enter(self, context: Node) -> Node:
+        """What entering a context gives; the context itself, where its class does not say."""
+        self.graph.use(context, "context")
+        entered = Call(context, [], {}, [], Node(), None, self.in_module_class, self._caller())
+        self.graph.flow(context, entered.result)
+        self.contexts.append(entered)
+        return entered.result
+
+    def text(self, shown: Iterable[ast.expr]) -> Node:
+        """A text that shows these values."""
+        for tree in shown:
+            self.graph.use(self.value(tree), "format")
+        return Node()
 
     @contextlib.contextmanager
     def inside(self, scope: Scope, function: Function | None) -> Iterator[None]:

@@ -6,15 +6,15 @@ from typing import Any
 
 from torch import nn
 
-from harness.sandbox.binding import batches, hints, huggingface, models
+from harness.sandbox.binding import batches, hints, huggingface, models, reporting
 from harness.sandbox.binding.definitions import Instance
 from harness.sandbox.binding.forms import Form, Leaf, Part
-from harness.sandbox.binding.graph import Node
+from harness.sandbox.binding.graph import Call, Node
 from harness.sandbox.binding.loaders import Loader, OnBatch, leaves
 from harness.sandbox.binding.makers import LATE, Makers
 from harness.sandbox.binding.parts import ROLES
 from harness.sandbox.binding.plain import BY_NAME
-from harness.sandbox.binding.roles import Judge
+from harness.sandbox.binding.roles import Judge, is_untouched
 from harness.sandbox.binding.unbound import Unbound
 from harness.sandbox.binding.values import Namespace, Values
 from harness.workloads import Batch
@@ -94,7 +94,8 @@ class Resolver(Makers):
             "model": self._model, "lightning_model": self._lightning_model, "batch": self._batch,
             "criterion": self._criterion, "factory": self.maker, "namespace": self._namespace,
             "mapping": self._namespace, "engine": self._engine, "loss": self._moment,
-            "output": self._moment,
+            "output": self._moment, "logger": self.reporter,
+            "figure": reporting.figure,
         }  # fmt: skip
         if role in PER_BATCH:
             self.published[name] = PER_BATCH[role]
@@ -110,6 +111,8 @@ class Resolver(Makers):
         try:
             return self.values.simple(role)
         except KeyError:
+            if is_untouched(node):
+                return self.values.simple("ignored")
             raise Unbound(
                 name, f"looks like {role.replace('_', ' ')}, which this workload has not"
             ) from None
@@ -173,9 +176,22 @@ class Resolver(Makers):
             if hasattr(self.values.model, field):
                 continue
             part = node.attributes()[field]
+            if self.judge.role(part) == "parameters":
+                object.__setattr__(self.values.model, field, [*self.values.model.parameters()])
+                continue
             if not part.calls:
                 raise Unbound(f"{name}.{field}", "does not exist on the workload's model")
+            if any(self._predicts(call) for call in part.calls):
+                self.note(f"{name}.{field}", "what the model computes")
+                models.predicts_by(self.values.model, field)
+                continue
             object.__setattr__(self.values.model, field, self.maker(f"{name}.{field}", part))
+
+    def _predicts(self, call: Call) -> bool:
+        """Whether a method of the model takes a batch and returns what a loss compares."""
+        given = set[str]().union(*(a.tags for a in call.arguments()))
+        batch = "data" in given and not given & {"made", "output"}
+        return batch and self.judge.role(call.result) == "output"
 
     def _fields(self, node: Node) -> list[str]:
         wrappers = (t for n in node.downstream() for t in n.targets if isinstance(t, Instance))

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from harness.sandbox.binding import hints, plain
 from harness.sandbox.binding.definitions import Instance
 from harness.sandbox.binding.graph import Call, Node
+from harness.sandbox.binding.reporting import is_shown
 from harness.sandbox.binding.signs import is_loader, is_model
+from harness.sandbox.binding.switches import is_switch, switched
 
 Role = str
 """A word such as ``loader`` or ``max_norm``; ``resolver`` knows what to bind to each."""
@@ -56,6 +58,11 @@ def attributes(node: Node) -> set[str]:
     return {use[1:] for use in node.uses if use.startswith(".")}
 
 
+def is_unpacked(node: Node) -> bool:
+    """Whether it is taken apart somewhere into as many values as it has."""
+    return any(use.startswith("unpack:") for use in node.uses)
+
+
 # ------------------------------------------------------------------------------------------- rules
 
 
@@ -95,9 +102,15 @@ def _model(judge: Judge, node: Node) -> Role | None:
     if is_model(node):
         return "model"
     if "criterion" in node.uses:
-        return "criterion"
+        return "figure" if _measures(node) else "criterion"
     called = "model_call" in node.uses and "transform" not in node.uses
     return "model" if called or "zero_grad" in attributes(node) else None
+
+
+def _measures(node: Node) -> bool:
+    """Whether it compares outputs with targets and nothing goes back from it: ``accuracy(out, y)``."""
+    back = any(n.uses & {"to_loss", ".backward"} for c in node.calls for n in c.result.downstream())
+    return bool(node.calls) and not back and hints.first(node.all_names(), ("figure",)) is not None
 
 
 def _step_only(judge: Judge, node: Node) -> Role | None:
@@ -226,13 +239,31 @@ def _container(judge: Judge, node: Node) -> Role | None:
 
 def _named(judge: Judge, node: Node) -> Role | None:
     names = node.all_names()
-    if "called with" in node.uses and hints.first(names, ("loader",)):
+    if ("called with" in node.uses or not node.uses) and hints.first(names, ("loader",)):
         return _which_loader(judge, node)
     things = ("device", "target", "mask", "logger", "model", "optimizer")
     found = hints.first(names, plain.BY_NAME) or hints.first(names, things)
     if found is None and node.uses and node.uses <= {"called with"}:
         return hints.first(names, ("criterion",)) or "ignored"
     return found
+
+
+def _switch(judge: Judge, node: Node) -> Role | None:
+    return switched(node) if is_switch(node) else None
+
+
+def _shown(judge: Judge, node: Node) -> Role | None:
+    return "shown" if is_shown(node) else None
+
+
+def is_untouched(node: Node) -> bool:
+    """Whether it is a parameter that the function never reads."""
+    uses = {use for use in node.uses if not use.startswith("annotated:")}
+    return not (uses or node.after or node.feeds or node.parts or node.calls)
+
+
+def _untouched(judge: Judge, node: Node) -> Role | None:
+    return "ignored" if is_untouched(node) else None
 
 
 def _keyed(node: Node) -> bool:
@@ -252,5 +283,6 @@ RULES: tuple[Callable[[Judge, Node], Role | None], ...] = (
     _annotated, _engine, _optimizer, _scaler, _model, _step_only, _parameters, _data,
     _plain(plain.device), _plain(plain.modulus), _plain(plain.number), _plain(plain.size),
     _loss, _batch, _part_of_a_batch, _idle, _callable, _container, _named,
+    _switch, _shown, _untouched,
 )  # fmt: skip
 """In the order in which they are asked."""

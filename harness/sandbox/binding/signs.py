@@ -74,6 +74,14 @@ def is_undecided(call: Call) -> bool:
     return not callee.uses & {"model_call", "criterion", "transform"}
 
 
+def given_anew(call: Call) -> list[Node]:
+    """Arguments that are not what an earlier turn of the same call returned: no hidden state."""
+    returned = {id(n) for part in call.result.parts.values() for n in part.downstream()}
+    return (
+        [a for a in call.arguments() if id(a) not in returned] if returned else [*call.arguments()]
+    )
+
+
 def asks_for_a_loss(call: Call) -> bool:
     """Whether a module that computes its loss itself does it here: ``self.criterion(output, y)``."""
     named = hints.first(sorted(call.callee.names), ("criterion",)) is not None

@@ -74,5 +74,5 @@ def _dataloader() -> None:
         kwargs["num_workers"] = 0
         original(self, *args, **kwargs)
 
-    setattr(DataLoader, "__new__", staticmethod(new))  # noqa: B010
-    setattr(DataLoader, "__init__", initialise)  # noqa: B010
+    setattr(DataLoader, "__new__", staticmethod(new))  # noqa: B010 - mypy refuses to assign
+    setattr(DataLoader, "__init__", initialise)  # noqa: B010 - mypy refuses to assign

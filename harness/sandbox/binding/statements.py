@@ -3,10 +3,11 @@
 import ast
 from collections.abc import Iterable
 
+from harness.sandbox.binding import switches
 from harness.sandbox.binding.effects import BACKWARD, STEP, Effects, loops
 from harness.sandbox.binding.expressions import Expressions
 from harness.sandbox.binding.graph import Node
-from harness.sandbox.binding.scopes import is_placeholder
+from harness.sandbox.binding.scopes import assigned, is_placeholder
 
 NO_GRAD = ("no_grad", "inference_mode", "set_grad_enabled(False)")
 
@@ -125,9 +126,20 @@ class Statements(Expressions):
         self.graph.use(test, "guards_step" if steps else "guards")
         self.body(tree.body)
         self.body(tree.orelse)
+        self._switched(tree)
+
+    def _switched(self, tree: ast.If) -> None:
+        """What each part of a condition must be for the branch that trains."""
+        inside = switches.preference(tree, self.effects)
+        changed = [self.name(name) for name in sorted(assigned([*tree.body, *tree.orelse]))]
+        for atom, negated in switches.atoms(tree.test):
+            node = self.value(atom)
+            self.guarded.append((node, changed))
+            if inside is not None:
+                self.graph.use(node, "wants_on" if inside != negated else "wants_off")
 
     def _while(self, tree: ast.While) -> None:
-        self.graph.use(self.value(tree.test), "guards")
+        self.graph.use(self.value(tree.test), "guards", "chooses")
         self.body(tree.body)
         self.body(tree.orelse)
 
@@ -151,11 +163,18 @@ class Statements(Expressions):
         if inside and self._starts_anew(tree.body):
             self.graph.use(stop, "range_epochs")
         elif STEP in inside:
-            self.graph.use(stop, "range_steps")
+            self.graph.use(
+                stop, "range_steps" if self._always_steps(tree.body) else "range_batches"
+            )
         elif BACKWARD in inside:
             self.graph.use(stop, "range_inner")
         else:
             self.graph.use(stop, "range_other")
+
+    def _always_steps(self, body: list[ast.stmt]) -> bool:
+        """Whether every turn makes an update, and not only some ``if``."""
+        ways = ([s.body, s.orelse] if isinstance(s, ast.If) else [[s]] for s in body)
+        return any(all(STEP in self.effects.of(way) for way in one) for one in ways)
 
     def _starts_anew(self, body: list[ast.stmt]) -> bool:
         """Whether each turn goes over data anew: a loop or a function inside trains."""
@@ -170,10 +189,9 @@ class Statements(Expressions):
     def _with(self, tree: ast.With) -> None:
         before = self.no_grad
         for item in tree.items:
-            found = self.value(item.context_expr)
-            self.graph.use(found, "context")
+            entered = self.enter(self.value(item.context_expr))
             if item.optional_vars is not None:
-                self.store(item.optional_vars, found)
+                self.store(item.optional_vars, entered)
             self.no_grad |= is_no_grad(item.context_expr)
         self.body(tree.body)
         self.no_grad = before

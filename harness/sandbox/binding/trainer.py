@@ -7,9 +7,9 @@ from typing import Any
 
 from harness.sandbox.binding import huggingface, models
 from harness.sandbox.binding.analysis import Analysis
-from harness.sandbox.binding.entry import Call, Start
 from harness.sandbox.binding.forms import Leaf, Table
 from harness.sandbox.binding.resolver import Resolver
+from harness.sandbox.binding.starting import Call, Start
 from harness.sandbox.binding.trainers import UNUSED
 from harness.sandbox.binding.unbound import Unbound
 

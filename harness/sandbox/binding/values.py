@@ -14,6 +14,7 @@ from harness.sandbox.binding.devices import CPU
 from harness.sandbox.binding.inert import Inert
 from harness.sandbox.binding.loaders import Sampler
 from harness.sandbox.binding.parts import Parts
+from harness.sandbox.binding.reporting import SHOWN_AS
 from harness.workloads import Batch, Workload
 
 
@@ -82,14 +83,14 @@ class Values:
             "beta1": 0.9, "beta2": 0.999,
             "interval": 10, "batch_size": p.batch_size, "total_steps": p.epochs * self.windows,
             "turns": max(1, p.batches // p.accumulation_steps), "steps_per_epoch": p.batches,
-            "warmup": 2,
+            "all_batches": p.epochs * p.batches, "warmup": 2,
             "seed": 0, "num_workers": 0, "ignore_index": -100, "probability": 0.0, "eps": 1e-8,
             "gamma": 0.9, "eta_min": 0.0, "patience": 3, "norm_type": 2.0, "dtype": torch.float16,
             "init_scale": 65536.0, "growth_interval": 2000, "step": 0, "epoch": 0, "flag_on": True,
-            "flag_off": False, "main_process": self.rank == 0, "path": "checkpoint.pt",
-            "backend": "nccl",
+            "flag_off": False, "several_ranks": self.world_size > 1,
+            "main_process": self.rank == 0, "path": "checkpoint.pt", "backend": "nccl",
             "rank": self.rank, "local_rank": self.rank, "world_size": self.world_size,
-            "nothing": None,
+            "nothing": None, "shown": SHOWN_AS,
             "device": torch.device("cuda", self.rank) if self.world_size > 1 else torch.device("cuda"),
             "device_type": "cuda", "cpu": CPU, "outputs": getattr(p, "outputs", 1),
         }  # fmt: skip
@@ -128,6 +129,9 @@ class Namespace(SimpleNamespace):
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        setattr(self, name, value)
 
     def get(self, name: str, default: Any = None) -> Any:
         """Like a dict's."""

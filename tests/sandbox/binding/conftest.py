@@ -28,6 +28,7 @@ class Ran:
     printed: str
     weights: list[list[float]]
     tracked: list[str]
+    untrue: str | None
 
     @property
     def outcome(self) -> str:
@@ -67,6 +68,7 @@ def ranks(driver) -> Callable[..., list[Ran]]:
                 printed=reply.get("printed", ""),
                 weights=reply.get("weights", []),
                 tracked=reply.get("tracked", []),
+                untrue=reply.get("untrue"),
             )
             for reply in json.loads(driver.stdout.readline())
         ]

@@ -93,6 +93,7 @@ def run(request: dict[str, Any], rank: int, size: int) -> dict[str, Any]:
             )  # fmt: skip
             reply |= {"calls": [[c.function, *c.arguments] for c in bound.calls]}
             binding.run(bound)
+            reply["untrue"] = bound.untrue()
             reply |= {"notes": bound.journal, "result": repr(vars(bound.module).get("result"))}
             reply["weights"] = [p.detach().flatten().tolist() for p in bound.model.parameters()]
     except BaseException as error:  # noqa: BLE001 - whatever a program does is the reply

@@ -44,6 +44,20 @@ def test_a_model_averaged_by_hand_is_not_wrapped(ranks):
     assert ran.result == "'Sequential'"
 
 
+def test_a_model_that_a_class_of_its_own_wraps_is_wrapped_once(ranks):
+    """Within another DDP each micro-batch was reduced, and ``no_sync`` had no say."""
+    program = (
+        "class Mine(DDP):\n    def predict(self, *args):\n        return self.module.forward(*args)\n"
+        "model = Mine(model, device_ids=[local_rank])\n"
+    )
+    first, second = ranks(f"{program}{PLAIN}result = type(model.module).__name__\n", world_size=2)
+    past, also = ranks(program + PLAIN.replace("model(x)", "model.predict(x)"), world_size=2)
+
+    assert (first.result, first.weights) == ("'Sequential'", second.weights)
+    assert past.outcome == "ran"
+    assert past.weights != also.weights
+
+
 def test_ranks_know_who_they_are(ranks):
     """Rank, world size and device are each rank's own."""
     replies = ranks(

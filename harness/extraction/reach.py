@@ -1,0 +1,80 @@
+"""Whether code comes to a call in the end, through functions, methods and objects of its own."""
+
+import ast
+from collections.abc import Iterator
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def calls(tree: ast.AST) -> set[str]:
+    """Last names of everything that is called."""
+    return {last_name(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+
+
+def last_name(node: ast.AST) -> str:
+    """``step`` of ``self.optimizer.step`` and of ``step``; empty for anything else."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def comes_to(part: ast.AST, tree: ast.Module, wanted: frozenset[str]) -> bool:
+    """Whether a part of a tree calls one of these, itself or through what the tree defines.
+
+    Names are enough: a method is told by its last name, whichever object it belongs to.
+    """
+    return bool(wanted & calls(part) or _mentioned(part) & _reaching(tree, wanted))
+
+
+def _reaching(tree: ast.Module, wanted: frozenset[str]) -> set[str]:
+    """Names of the tree's functions, classes and objects that come to such a call."""
+    edges = list(_edges(tree))
+    reached: set[str] = set()
+    while found := {
+        name
+        for name, by in edges
+        if name not in reached and (wanted & calls(by) or _mentioned(by) & reached)
+    }:
+        reached |= found
+    return reached
+
+
+def _edges(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
+    """Each name beside what is run, or handed on, where it is used."""
+    functions = {n.name: n for n in ast.walk(tree) if isinstance(n, _FUNCTIONS)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield node.name, node
+            case ast.ClassDef():  # making, calling or entering one runs these
+                own = (n for n in node.body if isinstance(n, _FUNCTIONS))
+                yield from ((node.name, n) for n in own if n.name.startswith("__"))
+            case ast.Assign(targets=[target]) | ast.withitem(optional_vars=target) if target:
+                value = node.value if isinstance(node, ast.Assign) else node.context_expr
+                if not _is_a_result(value, functions):
+                    yield last_name(target), value
+            case ast.Call() if called := functions.get(last_name(node.func)):
+                yield from _handed_over(node, called)
+            case _:
+                pass
+
+
+def _is_a_result(value: ast.expr, functions: dict[str, _Function]) -> bool:
+    """Whether a value is what a function computed: none that makes functions."""
+    if not isinstance(value, ast.Call) or (called := functions.get(last_name(value.func))) is None:
+        return False
+    inner = (n for n in ast.walk(called) if n is not called)
+    return not any(isinstance(n, (*_FUNCTIONS, ast.Lambda, ast.ClassDef)) for n in inner)
+
+
+def _handed_over(call: ast.Call, function: _Function) -> Iterator[tuple[str, ast.AST]]:
+    """What a call gives to each parameter: a function may be called under that name."""
+    names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    bound = names[1:] if isinstance(call.func, ast.Attribute) else names
+    yield from zip(bound, call.args, strict=False)
+    yield from ((k.arg, k.value) for k in call.keywords if k.arg)
+
+
+def _mentioned(tree: ast.AST) -> set[str]:
+    return {last_name(n) for n in ast.walk(tree) if isinstance(n, ast.Attribute | ast.Name)}

@@ -1,0 +1,50 @@
+"""Functions that are handed over to be called: to threads, executors and event loops."""
+
+from collections.abc import Callable
+
+from harness.sandbox.binding.graph import Call, Node
+
+Record = Callable[[Node, None, list[Node]], Call]
+"""Notes a call of a node with these arguments."""
+
+APART = {"Thread": (1, 3), "Process": (1, 3), "Timer": (1, 2), "start_new_thread": (0, 1),
+         "apply_async": (0, 1)}  # fmt: skip
+"""What takes arguments as a sequence: the places of the function and of the sequence."""
+
+FOLLOWING = {"submit": 0, "to_thread": 0, "run_in_executor": 1, "call_soon": 0}
+"""What takes them one by one: the place of the function before them."""
+
+FUNCTION = ("target", "function", "func")
+SEQUENCE = ("args",)
+MAPPING = ("kwargs", "kwds")
+
+
+def called_later(name: str, call: Call, record: Record) -> Call | None:
+    """The call that somebody else will make of what this call was given; ``None`` for none."""
+    if name in APART:
+        function, sequence = APART[name]
+        called = _given(call, function, FUNCTION)
+        items = _given(call, sequence, SEQUENCE)
+        rest = _given(call, len(call.args), MAPPING)
+        if called is None:
+            return None
+        later = record(called, None, _in_order(items))
+        named = rest.items() if rest is not None else {}
+        later.keywords.update({k: v for k, v in named.items() if isinstance(k, str)})
+        return later
+    place = FOLLOWING.get(name)
+    if place is None or len(call.args) <= place:
+        return None
+    later = record(call.args[place], None, call.args[place + 1 :])
+    later.keywords.update(call.keywords)
+    return later
+
+
+def _given(call: Call, place: int, names: tuple[str, ...]) -> Node | None:
+    named = (call.keywords[name] for name in names if name in call.keywords)
+    return next(named, call.args[place] if len(call.args) > place else None)
+
+
+def _in_order(sequence: Node | None) -> list[Node]:
+    items = sequence.items() if sequence is not None else {}
+    return [items[i] for i in range(len(items)) if i in items]

@@ -1,0 +1,76 @@
+"""Calls of what a program defines and never calls, and what is given to their parameters."""
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from harness.sandbox.binding.definitions import Class, Function, Instance, Parameter
+from harness.sandbox.binding.roles import Role
+
+ESSENTIAL = frozenset({"model", "loader", "optimizer", "criterion", "lightning_model", "scaler"})
+"""Roles that are filled although the parameter defaults to ``None``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call that is made after the program has been executed."""
+
+    function: str
+    """``train_one_epoch`` or ``Trainer.train_epoch``."""
+    arguments: tuple[str, ...]
+    """Names of the parameters that are given."""
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(self.arguments)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A call, ready to be made."""
+
+    call: Call
+    """What people are told."""
+    run: Callable[[], None]
+    """Makes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Something that the program itself makes at module level."""
+
+    name: str
+    """Its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """An instance of a class that the program itself writes, and makes nowhere."""
+
+    name: str
+    """The class."""
+
+
+def is_needed(function: Function, parameter: Parameter, role: Role | None) -> bool:
+    """Whether it is filled although it has a default: one that stands for nothing, where the role
+    is essential or nobody asks whether there is one.
+    """
+    asked = parameter.node.uses & {"is", "guards", "guards_step"}
+    if role in ESSENTIAL or (role == "namespace" and not asked):
+        return defaults_to(function, parameter.name, None)
+    return role == "max_norm" and defaults_to(function, parameter.name, None, 0)
+
+
+def defaults_to(function: Function, name: str, *values: float | None) -> bool:
+    """Whether the default of a parameter is one of ``values``."""
+    a = function.tree.args
+    plain = [*a.posonlyargs, *a.args]
+    pairs = [*zip(plain[len(plain) - len(a.defaults) :], a.defaults, strict=True)]
+    pairs += [(k, d) for k, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is not None]
+    constants = {p.arg: d.value for p, d in pairs if isinstance(d, ast.Constant)}
+    return name in constants and constants[name] in values
+
+
+def own_scaler(parameter: Parameter) -> Class | None:
+    """The program's own scaler that a parameter is handed."""
+    found = (t.cls for t in parameter.node.targets if isinstance(t, Instance))
+    return next((c for c in found if c.called_scaler), None)

@@ -1,0 +1,74 @@
+"""Options that are nothing but switched on or off: ``if args.profile: ...``."""
+
+import ast
+from collections.abc import Iterator
+
+from harness.sandbox.binding.effects import (
+    BACKWARD,
+    CLIPS,
+    STEP,
+    Effects,
+    called,
+    touches_gradients,
+)
+from harness.sandbox.binding.graph import Node
+
+TESTED = frozenset({
+    "guards", "guards_step", "wants_on", "wants_off", "format", "unused", "discarded",
+})  # fmt: skip
+"""Uses of a value that is only asked whether it is true."""
+
+
+MANAGING = CLIPS | {"zero_grad", "unscale_", "no_sync", "all_reduce"}
+"""Calls without which a loop that was meant to have them is another loop."""
+
+DECIDING = frozenset({
+    "to_loss", "divides_loss", "divides_grad", "mod", "range_inner", "accumulation", "max_norm",
+    "parameters", "optimizer",
+})  # fmt: skip
+"""Uses of what decides what the optimizer consumes, and when."""
+
+
+def decides(node: Node) -> bool:
+    """Whether a branch that assigns it changes the training, so that nobody can say which is meant."""
+    return "loss" in node.tags or bool(node.uses & DECIDING)
+
+
+def atoms(test: ast.expr, *, negated: bool = False) -> Iterator[tuple[ast.expr, bool]]:
+    """Names and attributes that a condition is put together from, and whether each is negated."""
+    if isinstance(test, ast.BoolOp):
+        for part in test.values:
+            yield from atoms(part, negated=negated)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from atoms(test.operand, negated=not negated)
+    elif isinstance(test, ast.Name | ast.Attribute):
+        yield test, negated
+
+
+def preference(tree: ast.If, effects: Effects) -> bool | None:
+    """Which way a branch has to go for training to happen; ``None`` where it does not matter."""
+    ways = [_trains(tree.body, effects), _trains(tree.orelse, effects)]
+    return None if ways[0] == ways[1] else ways[0]
+
+
+def is_switch(node: Node) -> bool:
+    """Whether a value is only tested, and no loss depends on how the test ends."""
+    if "guards" not in node.uses and "guards_step" not in node.uses:
+        return False
+    return node.uses <= TESTED and not node.parts and not node.calls
+
+
+def switched(node: Node) -> str | None:
+    """On where training needs it, else off, as options are unless somebody asks for them."""
+    if {"wants_on", "wants_off"} <= node.uses:
+        return None
+    return "flag_on" if "wants_on" in node.uses else "flag_off"
+
+
+def _trains(body: list[ast.stmt], effects: Effects) -> bool:
+    trains = effects.of(body) & {STEP, BACKWARD}
+    switched = any(
+        isinstance(node, ast.Attribute) and node.attr == "require_backward_grad_sync"
+        for statement in body for node in ast.walk(statement)
+    )  # fmt: skip
+    return bool(trains or called(body) & MANAGING or touches_gradients(body) or switched)
