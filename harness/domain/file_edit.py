@@ -77,6 +77,8 @@ class Hunk(Record):
     """Lines that stand there afterwards, context included."""
     at_end: bool = False
     """Whether the place is the end of the file."""
+    start: int | None = None
+    """The 1-based number of the first old line (of the line before it, where there is none), if said."""
 
 
 class Patch(Record):
@@ -143,10 +145,34 @@ class Git(Record):
     """Tells the kinds of change apart."""
     path: str
     """A file, or the folder under which all files are meant."""
-    action: Literal["commit", "restore", "stash", "unstash", "other-version"]
+    action: Literal["commit", "restore", "revert", "stash", "unstash", "other-version"]
     """``restore`` puts back what was committed; so does ``stash``, which keeps what was there.
-    ``other-version`` puts back what the log does not show.
+    ``revert`` takes the last commit back, ``other-version`` puts there what the log does not show.
     """
+
+
+class Excerpt(Record):
+    """No change: the log shows a stretch of whole lines that a file had at this moment."""
+
+    kind: Literal["excerpt"] = "excerpt"
+    """Tells the kinds of change apart."""
+    path: str
+    """Where."""
+    lines: str
+    """What was shown."""
+    to_end: bool
+    """Whether the file ends with them."""
+
+
+class Difference(Record):
+    """No change: the log shows how a file differs from what is under version control."""
+
+    kind: Literal["difference"] = "difference"
+    """Tells the kinds of change apart."""
+    path: str
+    """Where."""
+    hunks: tuple[Hunk, ...]
+    """From top to bottom."""
 
 
 class Seen(Record):
@@ -183,6 +209,8 @@ FileEdit = Annotated[
     | Undo
     | Git
     | Seen
+    | Excerpt
+    | Difference
     | Unshown,
     Field(discriminator="kind"),
 ]
@@ -202,5 +230,7 @@ class FileState(Record):
     """How many changes the agent made to it; 0 when it only looked."""
     by_subagent: bool = False
     """Whether only subagents made them."""
+    taken_back: bool = False
+    """Whether it is again what is under version control."""
     why: str = ""
     """Why the content is not known; empty when it is."""

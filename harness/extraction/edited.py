@@ -24,12 +24,30 @@ def program_in_files(transcript: Transcript) -> Candidate | NoCandidate | None:
     linked = [_Linked(state, states) for state in states if state.content is not None]
     trains = [one for one in linked if one.changed and one.trains]
     trains = [one for one in trains if not one.by_subagent] or trains
-    if trains:
+    unknown = _unknown(states)
+    trains = [one for one in trains if not one.taken_back] or ([] if unknown else trains)
+    if trains and not _newer(unknown, trains, states):
         imported = {path for one in trains for path in one.paths[1:]}
         entries = [one for one in trains if one.paths[0] not in imported] or trains
         last = max(entries, key=lambda one: max(map([s.path for s in states].index, one.paths)))
         return Candidate(program=last.program, origin=f"file {last.paths[0]}")
-    return _piece(states) or _unknown(states)
+    if unknown is None:
+        return None
+    return _piece(states) or NoCandidate(reason=f"{unknown.path} was edited, but {unknown.why}")
+
+
+def _unknown(states: list[FileState]) -> FileState | None:
+    """The last file that was changed in a way that cannot be followed."""
+    unknown = [state for state in states if state.changes and state.content is None]
+    return unknown[-1] if unknown else None
+
+
+def _newer(unknown: FileState | None, known: list["_Linked"], states: list[FileState]) -> bool:
+    """Whether the unknown file was touched after every known one that trains."""
+    if unknown is None:
+        return False
+    paths = [state.path for state in states]
+    return all(paths.index(unknown.path) > max(map(paths.index, one.paths)) for one in known)
 
 
 def said_since_edits(transcript: Transcript, *, in_later_turns: bool) -> Transcript | None:
@@ -63,13 +81,6 @@ def _piece(states: list[FileState]) -> Candidate | None:
     return None
 
 
-def _unknown(states: list[FileState]) -> NoCandidate | None:
-    unknown = [state for state in states if state.changes and state.content is None]
-    if not unknown:
-        return None
-    return NoCandidate(reason=f"{unknown[-1].path} was edited, but {unknown[-1].why}")
-
-
 class _Linked:
     """One file with the known files that it imports in the place of the imports."""
 
@@ -80,7 +91,7 @@ class _Linked:
             path = PurePosixPath(other.path)
             self._by_name[path.parent.name if path.stem == "__init__" else path.stem] = other
         self._changes = 0
-        self.by_subagent = True
+        self.by_subagent = self.taken_back = True
         self.program = self._text(file, entry=True)
         self.trains = _trains(self.program)
 
@@ -94,6 +105,7 @@ class _Linked:
         self.paths.append(file.path)
         self._changes += file.changes
         self.by_subagent &= file.by_subagent or not file.changes
+        self.taken_back &= file.taken_back or not file.changes
         code = file.content or ""
         try:
             tree = parsed(code)

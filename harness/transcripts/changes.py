@@ -40,6 +40,50 @@ def changed(content: str | None, edit: FileEdit) -> str | None:
     return after
 
 
+def with_excerpt(known: str, shown: str, *, to_end: bool) -> str | None:
+    """The text with a stretch of lines that a listing showed; ``None`` where its place is not clear.
+
+    A listing up to the end replaces what follows the lines that both have.
+    """
+    lines, seen = known.rstrip("\n").split("\n"), shown.rstrip("\n").split("\n")
+    plain, goal = [li.rstrip() for li in lines], [li.rstrip() for li in seen]
+    places = range(len(plain) - len(goal) + 1)
+    if any(plain[i : i + len(goal)] == goal for i in places):
+        return known
+    if not to_end:
+        return None
+    common = [_common(plain[i:], goal) for i in range(len(plain))]
+    most = max(common, default=0)
+    if not most or common.count(most) > 1:
+        return None
+    return "\n".join([*lines[: common.index(most)], *seen]) + "\n"
+
+
+def _common(one: list[str], other: list[str]) -> int:
+    """How many lines two texts have in common at their beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def differing(committed: str | None, hunks: tuple[Hunk, ...]) -> str | None:
+    """The text that differs from the committed one by these hunks, at the lines that they name."""
+    if committed is None:
+        return None
+    lines = committed.removesuffix("\n").split("\n")
+    done: list[str] = []
+    at = 0
+    for hunk in hunks:
+        if hunk.start is None:
+            return None
+        place = hunk.start - (1 if hunk.old else 0)
+        there = [line.rstrip() for line in lines[place : place + len(hunk.old)]]
+        if place < at or there != [line.rstrip() for line in hunk.old]:
+            return None
+        done += [*lines[at:place], *hunk.new]
+        at = place + len(hunk.old)
+    return "".join(f"{line}\n" for line in (*done, *lines[at:]))
+
+
 def put_in(edit: FileEdit) -> tuple[str, ...]:
     """The pieces of text that a change puts into a file, where the whole is not known."""
     match edit:

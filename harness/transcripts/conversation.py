@@ -23,7 +23,7 @@ from harness.domain.transcript import (
     Transcript,
     Usage,
 )
-from harness.transcripts.edits import edits_of_call, said_by_call, seen_by_call
+from harness.transcripts.edits import edits_of_call, said_by_call, told_by_call
 from harness.transcripts.files import Files
 from harness.transcripts.values import as_text, clean
 
@@ -124,11 +124,11 @@ class Conversation:
             return
         call.status = status
         call.result = _cut(text, _RESULT_KEPT)
-        seen = before or seen_by_call(call.name, call.given, text, call.folder)
+        told = told_by_call(call.name, call.given, text, call.folder)
         known = any(isinstance(edit, Seen) for edit in call.edits)
-        if seen is not None and status == "ok" and not known:
-            call.edits = (seen, *call.edits) if before else (*call.edits, seen)
-            self._grow(draft, sys.getsizeof(seen.content))
+        if status == "ok" and not known:
+            call.edits = (before, *call.edits) if before else (*call.edits, *told)
+            self._grow(draft, sys.getsizeof(text) if before or told else 0)
         self._grow(draft, sys.getsizeof(call.result))
 
     def deny(self, call_id: str) -> None:

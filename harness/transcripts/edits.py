@@ -19,9 +19,10 @@ from harness.domain.file_edit import (
     Unshown,
     Write,
 )
+from harness.transcripts.evidence import told_by
 from harness.transcripts.patches import edits_of_patch, hunks_of
 from harness.transcripts.python_scripts import edits_of_python
-from harness.transcripts.shell import edits_of_command, script_of, shown_file
+from harness.transcripts.shell import edits_of_command, script_of
 from harness.transcripts.values import fields, first, items, string
 
 _Input = dict[str, JsonValue]
@@ -54,22 +55,26 @@ def said_by_call(name: str, given: JsonValue) -> str:
     )
 
 
-def seen_by_call(name: str, given: JsonValue, result: str, folder: str = "") -> Seen | None:
-    """The whole file that a successful call showed, if it did nothing else."""
+def told_by_call(
+    name: str, given: JsonValue, result: str, folder: str = ""
+) -> tuple[FileEdit, ...]:
+    """What a successful call showed of files, as they were after it."""
     tool, record = _short(name), fields(given)
     place = first(record, "workdir", "cwd") or folder
-    seen: Seen | None = None
     if _maker(tool, record) is _shell:
-        seen = _shown(shown_file(_command(record)), result)
-    elif tool in ("read", "view", "read_file") and not (
-        record.get("offset") or record.get("limit")
-    ):
-        seen = _numbered(_path(record), result)
-    elif _TOOLS.get(tool) is _text_editor and record.get("command") == "view":
-        seen = None if record.get("view_range") else _numbered(_path(record), result)
-    if seen is None or not seen.path:
+        found = told_by(_command(record), result)
+    else:
+        seen = _viewed(tool, record, result)
+        found = (seen,) if seen else ()
+    return tuple(moved(edit, place) for edit in found if edit.path)
+
+
+def _viewed(tool: str, record: _Input, result: str) -> Seen | None:
+    part = record.get("offset") or record.get("limit") or record.get("view_range")
+    is_view = _TOOLS.get(tool) is _text_editor and record.get("command") == "view"
+    if part or not (is_view or tool in ("read", "view", "read_file")):
         return None
-    return Seen(path=resolved(seen.path, place), content=seen.content)
+    return _numbered(_path(record), result)
 
 
 def resolved(path: str, folder: str) -> str:
@@ -188,15 +193,6 @@ def _shell(record: _Input) -> list[FileEdit]:
 
 def _python(record: _Input) -> list[FileEdit]:
     return list(edits_of_python(first(record, "code", "script", "source", "input")))
-
-
-def _shown(what: tuple[str, int | None] | None, result: str) -> Seen | None:
-    if what is None or not result:
-        return None
-    path, last = what
-    if last is not None and result.count("\n") + 1 >= last:  # perhaps not all of it
-        return None
-    return Seen(path=path, content=result)
 
 
 def _numbered(path: str, result: str) -> Seen | None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from harness.domain.file_edit import Copy, Delete, FileEdit, Git
 
 _TAKES_A_VALUE = ("-C", "-c", "--git-dir", "--work-tree")
-_NEW_BRANCH = {"-b", "-B", "--orphan", "--detach"}
+_NEW_BRANCH = {"-b", "-B", "-c", "-C", "--create", "--orphan", "--detach", "--abort"}
 _HEAD = ("HEAD", "@")
 
 
@@ -42,9 +42,12 @@ def _reset(given: list[str], folder: str) -> Iterator[FileEdit]:
 
 
 def _checkout(given: list[str], folder: str) -> Iterator[FileEdit]:
-    """``checkout`` changes branches, too: then nothing is said of a file."""
+    if _NEW_BRANCH & {*given}:
+        return
     about_files = "--" in given or any("." in path for path in _paths(given))
-    if about_files and not _NEW_BRANCH & {*given}:
+    if {"-p", "--patch"} & {*given} or not about_files:  # a choice of hunks, another branch
+        yield Git(path=folder, action="other-version")
+    else:
         yield from _put_back(given, folder)
 
 
@@ -59,6 +62,16 @@ def _put_back(given: list[str], folder: str) -> Iterator[FileEdit]:
     older = any(w not in _HEAD and not w.startswith("-") for w in version)
     for path in _paths(given) or [folder]:
         yield Git(path=path, action="other-version" if older else "restore")
+
+
+def _revert(given: list[str], folder: str) -> Iterator[FileEdit]:
+    last = [word for word in given if not word.startswith("-")] in (["HEAD"], ["@"])
+    yield Git(path=folder, action="revert" if last else "other-version")
+
+
+def _elsewhere(given: list[str], folder: str) -> Iterator[FileEdit]:
+    if not _NEW_BRANCH & {*given}:
+        yield Git(path=folder, action="other-version")
 
 
 def _move(given: list[str], _: str) -> Iterator[FileEdit]:
@@ -84,6 +97,8 @@ _VERBS: dict[str, Callable[[list[str], str], Iterator[FileEdit]]] = {
     "reset": _reset,
     "checkout": _checkout,
     "restore": _restore,
+    "revert": _revert,
+    **dict.fromkeys(("switch", "merge", "rebase", "pull", "cherry-pick", "am"), _elsewhere),
     "mv": _move,
     "rm": _remove,
 }

@@ -22,6 +22,7 @@ from harness.domain.file_edit import Delete, FileEdit, Hunk, Patch, Write
 
 _BEGIN, _END = "*** Begin Patch", "*** End Patch"
 _ADD, _UPDATE, _DELETE = "*** Add File: ", "*** Update File: ", "*** Delete File: "
+_NUMBERS = re.compile(r"@@ -(\d{1,9})(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@")
 _MOVE, _END_OF_FILE = "*** Move to: ", "*** End of File"
 
 
@@ -102,6 +103,7 @@ def _hunk(lines: list[str]) -> Hunk:
     old: list[str] = []
     new: list[str] = []
     at_end = False
+    numbered = next(filter(None, map(_NUMBERS.match, lines)), None)
     for line in lines:
         if line.startswith("@@"):
             anchor = line[2:].strip()
@@ -116,4 +118,10 @@ def _hunk(lines: list[str]) -> Hunk:
         elif not line.startswith("\\"):  # "\ No newline at end of file"
             old.append(line[1:])
             new.append(line[1:])
-    return Hunk(anchors=tuple(anchors), old=tuple(old), new=tuple(new), at_end=at_end)
+    return Hunk(
+        anchors=tuple(anchors),
+        old=tuple(old),
+        new=tuple(new),
+        at_end=at_end,
+        start=int(numbered[1]) if numbered else None,
+    )

@@ -11,19 +11,31 @@ import shlex
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from harness.domain.file_edit import Append, Copy, Delete, FileEdit, LineScript, Unshown, Write
+from harness.domain.file_edit import (
+    Append,
+    Copy,
+    Delete,
+    FileEdit,
+    Git,
+    LineScript,
+    Unshown,
+    Write,
+)
 from harness.transcripts.git import edits_of_git
 from harness.transcripts.patches import edits_of_diff, edits_of_patch
 from harness.transcripts.python_scripts import edits_of_python
 from harness.transcripts.shell_words import Command, commands_of
 
-_SHOWN = re.compile(r"1,(?P<last>\d{1,9})p")
-_BEFORE_A_PROGRAM = re.compile(r"\w+=.*|sudo|time|command|env|exec|then|do|else|\{|!")
+_BEFORE_A_PROGRAM = re.compile(r"\w+=.*|sudo|time|timeout|nohup|command|env|exec|then|do|else|\{|!")
 _IN_PLACE = re.compile(r"-[a-zA-Z]*i|--in-place")
 _EXTENDED = re.compile(r"-[a-zA-Z]*[Er]|--regexp-extended")
 _PRINTS = re.compile(r"-[a-zA-Z]*n|--quiet|--silent")
-_QUIET = ("cd", "sed", "perl", "cp", "mv", "rm", "mkdir", "touch", "set", "export", "git", "python",
-          "python3")  # fmt: skip
+_HERE = re.compile(r"\$\{?PWD\}?|\$\(pwd\)")
+_HARMLESS = """accelerate awk bat black cat chmod cmp cut diff dos2unix echo egrep fgrep file flake8 git
+grep head isort jq jupyter less ls make md5sum mkdir more mypy nl nvidia-smi pip pre-commit printf pwd
+pylint pyright pytest realpath rg ruff sha1sum sha256sum sleep sort stat tail tee test time torchrun
+touch tree true uniq unix2dos uv wc which"""
+"""Programs that change no Python file that they name, or only its layout."""
 
 
 def edits_of_command(command: str) -> tuple[FileEdit, ...]:
@@ -32,34 +44,26 @@ def edits_of_command(command: str) -> tuple[FileEdit, ...]:
         return edits_of_patch(command[command.index("*** Begin Patch") :])
     edits: list[FileEdit] = []
     folder = ""
-    for one in commands_of(command):
-        program, words = _program(one)
+    for one in commands_of(_HERE.sub(".", command)):
+        program, words = program_of(one)
         if program == "cd" and words:
-            folder = _joined(folder, words[0])
+            folder = joined(folder, words[0])
             continue
         edits += (_at(folder, edit) for edit in _edits(program, words, one))
     return tuple(edits)
 
 
-def shown_file(command: str) -> tuple[str, int | None] | None:
-    """The file that the command prints last, and up to which line; nothing else is printed."""
-    commands = commands_of(command)
-    if not commands or any(c.piped or c.into for c in commands[-1:]):
-        return None
-    folder = ""
-    for one in commands[:-1]:
-        program, words = _program(one)
-        if program not in _QUIET or one.piped:
-            return None
-        if program == "cd" and words:
-            folder = _joined(folder, words[0])
-    match _program(commands[-1]):
-        case "cat", [path] if not path.startswith("-") and commands[-1].body is None:
-            return _joined(folder, path), None
-        case "sed", ["-n", script, path] if found := _SHOWN.fullmatch(script):
-            return _joined(folder, path), int(found["last"])
-        case _:
-            return None
+def program_of(command: Command) -> tuple[str, list[str]]:
+    """The program's name and its arguments, past what only runs another one (``timeout 60``)."""
+    words = command.words
+    while words and _BEFORE_A_PROGRAM.fullmatch(words[0]):
+        words = words[2 if words[0] == "timeout" else 1 :]
+    return (posixpath.basename(words[0]), words[1:]) if words else ("", [])
+
+
+def joined(folder: str, path: str) -> str:
+    """The path, seen from where a shell went."""
+    return path if not folder or path.startswith(("/", "~")) else f"{folder}/{path}"
 
 
 def script_of(argv: list[str]) -> str:
@@ -71,25 +75,57 @@ def script_of(argv: list[str]) -> str:
     return shlex.join(argv)
 
 
-def _program(command: Command) -> tuple[str, list[str]]:
-    words = command.words
-    while words and _BEFORE_A_PROGRAM.fullmatch(words[0]):
-        words = words[1:]
-    return (posixpath.basename(words[0]), words[1:]) if words else ("", [])
-
-
 def _edits(program: str, words: list[str], command: Command) -> Iterator[FileEdit]:
     body = command.body or ""
     if "*** Begin Patch" in body:
         yield from edits_of_patch(body)
-    elif program.startswith("python"):
-        yield from _python(words, body)
     elif program == "patch" or (program == "git" and "apply" in words):
         yield from edits_of_diff(body)
-    elif program in _PROGRAMS:
-        yield from _PROGRAMS[program](words)
+    elif program in ("find", "xargs"):
+        yield from _for_each(program, words, command)
+    else:
+        yield from _edits_of_program(program, words, command)
     if command.into is not None or program == "tee":
         yield from _output(program, words, command)
+
+
+def _edits_of_program(program: str, words: list[str], command: Command) -> Iterator[FileEdit]:
+    if program.startswith("python"):
+        yield from _python(words, command.body or "")
+    elif program in _PROGRAMS:
+        found = _PROGRAMS[program](words)
+        yield from map(_doubted, found) if command.expands else found
+    elif program not in _HARMLESS.split():
+        for word in words:
+            if word.endswith(".py"):
+                yield Unshown(path=word, why=f"{program} may have changed it")
+
+
+def _for_each(program: str, words: list[str], command: Command) -> Iterator[FileEdit]:
+    """``find ... -exec COMMAND {} +`` and ``... | xargs COMMAND``: on every file that may be meant."""
+    if program == "find":
+        start = next((i for i, w in enumerate(words) if w in ("-exec", "-execdir")), None)
+        if start is None:
+            return
+        names = [words[i + 1] for i, w in enumerate(words[:start]) if w in ("-name", "-path")]
+        called = [w for w in words[start + 1 :] if w not in ("{}", "+", ";")]
+        target = joined(words[0], names[-1] if names else "*.py")
+    else:
+        called = words[next((i for i, w in enumerate(words) if not w.startswith("-")), 0) :]
+        target = "*.py"
+    if called:
+        inner = Command(words=[*called, target], expands=command.expands)
+        yield from _edits(*program_of(inner), inner)
+
+
+def _doubted(edit: FileEdit) -> FileEdit:
+    """What it was given is not known: the shell filled in parts of it."""
+    if isinstance(edit, Git):
+        return edit.model_copy(update={"action": "other-version"})
+    if isinstance(edit, Copy):
+        return Unshown(path=edit.to, why="the shell filled in parts of the command")
+    path = posixpath.basename(edit.path) if "$" in edit.path else edit.path
+    return Unshown(path=path, why="the shell filled in parts of the command")
 
 
 def _output(program: str, words: list[str], command: Command) -> Iterator[FileEdit]:
@@ -106,6 +142,9 @@ def _output(program: str, words: list[str], command: Command) -> Iterator[FileEd
         yield Unshown(path=into, why="the shell filled in parts of it")
     elif program == "cat" and len(files) == 1 and not appends:
         yield Copy(path=files[0], to=into)
+    elif program == "sed" and len(files) == 2 and not appends and not command.expands:
+        yield Copy(path=files[1], to=into)
+        yield from _sed(["-i", *words[:-1], into])
     elif into.endswith(".py"):
         yield Unshown(path=into, why="what a command printed was written to it")
 
@@ -159,6 +198,17 @@ def _perl(words: list[str]) -> Iterator[FileEdit]:
         yield LineScript(path=path, language=language, script=words[place + 1])
 
 
+def _installed(words: list[str]) -> Iterator[FileEdit]:
+    files = [word for word in words if not word.startswith("-")]
+    yield from _copied(files[-2:], moves=False)
+
+
+def _linked(words: list[str]) -> Iterator[FileEdit]:
+    files = [word for word in words if not word.startswith("-")]
+    if len(files) == 2 and files[1].endswith(".py"):
+        yield Unshown(path=files[1], why="it became a link to another file")
+
+
 def _copied(words: list[str], *, moves: bool) -> Iterator[FileEdit]:
     files = [word for word in words if not word.startswith("-")]
     if len(files) == 2:
@@ -173,14 +223,10 @@ def _removed(words: list[str]) -> Iterator[FileEdit]:
 
 
 def _at(folder: str, edit: FileEdit) -> FileEdit:
-    update = {"path": _joined(folder, edit.path)}
+    update = {"path": joined(folder, edit.path)}
     if isinstance(edit, Copy):
-        update["to"] = _joined(folder, edit.to)
+        update["to"] = joined(folder, edit.to)
     return edit.model_copy(update=update)
-
-
-def _joined(folder: str, path: str) -> str:
-    return path if not folder or path.startswith(("/", "~")) else f"{folder}/{path}"
 
 
 _PROGRAMS: dict[str, Callable[[list[str]], Iterator[FileEdit]]] = {
@@ -189,6 +235,8 @@ _PROGRAMS: dict[str, Callable[[list[str]], Iterator[FileEdit]]] = {
     "perl": _perl,
     "cp": lambda words: _copied(words, moves=False),
     "mv": lambda words: _copied(words, moves=True),
+    "install": _installed,
+    "ln": _linked,
     "rm": _removed,
     "git": edits_of_git,
 }

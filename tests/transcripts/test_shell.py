@@ -7,7 +7,7 @@ import pytest
 
 from harness.domain.transcript import Message, ToolCall, Transcript
 from harness.transcripts import files_after
-from harness.transcripts.edits import edits_of_call, seen_by_call
+from harness.transcripts.edits import edits_of_call, told_by_call
 from harness.transcripts.perl import after_perl
 from harness.transcripts.sed import after_sed
 from harness.transcripts.shell_words import commands_of
@@ -28,8 +28,8 @@ for i, (x, y) in enumerate(loader):
 
 def after(*commands, text=TEXT):
     """Both files of a folder after a file was read and these commands were run."""
-    seen = seen_by_call("Bash", {"command": "cat a.py"}, text, "/r")
-    read = ToolCall(id="0", name="Bash", input="", status="ok", edits=(seen,))
+    seen = told_by_call("Bash", {"command": "cat a.py"}, text, "/r")
+    read = ToolCall(id="0", name="Bash", input="", status="ok", edits=seen)
     made = [
         ToolCall(
             id="1", name="Bash", input="", status="ok",
@@ -199,9 +199,8 @@ def test_a_unified_diff_is_applied():
 def test_a_listing_after_an_edit_tells_what_somebody_else_changed():
     """The user undid it in another window; the file was taken for what the agent had made of it."""
     call = {"command": "sed -i 's/a/b/w x' a.py && cat a.py"}
-    seen = seen_by_call("Bash", call, "y = 2\n", "/r")
+    (seen,) = told_by_call("Bash", call, "y = 2\n", "/r")
 
-    assert seen is not None
     assert (seen.path, seen.content) == ("/r/a.py", "y = 2\n")
 
 

@@ -4,7 +4,7 @@ A program is module-level Python with free names. ``bind`` reads it, infers from
 name what it is, and puts the workload's object of that role into the program's namespace. ``run``
 executes it, and calls what it defines and never calls.
 
-reading      graph, definitions, scopes, effects; reader = statements + expressions + calls
+reading      graph, definitions, scopes, effects, handed; reader = statements + expressions + calls
 inferring    linking, inference, signs, callgraph; roles and plain decide, hints ask names
 binding      values (the objects), resolver and makers (roles to objects), batches, forms, loaders
 completing   entry (functions never called), turns (code for one batch), lightning and fitting

@@ -1,0 +1,172 @@
+"""One file through its changes: what it holds, what it held, what is under version control."""
+
+import ast
+import re
+from dataclasses import dataclass, replace
+
+from harness.domain.file_edit import (
+    Difference,
+    Edit,
+    Excerpt,
+    FileEdit,
+    FileState,
+    Git,
+    LineScript,
+    Patch,
+    Seen,
+    Undo,
+    Unshown,
+    Write,
+)
+from harness.transcripts.changes import changed, differing, put_in, with_excerpt
+
+_KEPT = 5
+_NOT_IN_LOG = "what was put back into it is not in the log"
+_CONTRADICTED = "a listing shows that something else changed it"
+_GRADIENTS = re.compile(r"grad|backward|step|loss|scale|sync")
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """A file at one moment."""
+
+    content: str | None = None
+    """All of it; ``None`` where that is not known."""
+    pieces: tuple[str, ...] = ()
+    """What edits put into it, where the whole is not known."""
+    changes: int = 0
+    """How many changes the agent made."""
+    why: str = ""
+    """Why the content is not known."""
+    committed: str | None = None
+    """As version control has it; ``None`` where that is not known, or it has no such file."""
+    earlier: tuple[str | None, ...] = ()
+    """As it was in the commits before, the latest last."""
+    stashed: str | None = None
+    """What was put away."""
+    before: tuple[str | None, ...] = ()
+    """Its last contents, the latest last."""
+    is_part: bool = False
+    """Whether only a part of it is known: what the user posted of it."""
+    is_new: bool = False
+    """Whether the agent created it, and it was not committed since."""
+    by_subagent: bool = True
+    """Whether no change was made by the agent itself."""
+
+    @property
+    def weight(self) -> int:
+        """Characters that it holds."""
+        texts = (self.content, self.committed, self.stashed, *self.pieces)
+        return sum(len(t) for t in (*texts, *self.before, *self.earlier) if t is not None)
+
+    def state(self, path: str) -> FileState:
+        """What others are told."""
+        return FileState(
+            path=path,
+            content=self.content,
+            pieces=self.pieces,
+            changes=self.changes,
+            why=self.why,
+            by_subagent=self.by_subagent,
+            taken_back=self.content is not None and self.content == self.committed,
+        )
+
+
+def after(file: Tracked, edit: FileEdit) -> Tracked:
+    """The file after a change to it alone, or after the log showed something of it."""
+    match edit:
+        case Seen():
+            return _seen(file, edit)
+        case Excerpt():
+            return _excerpted(file, edit)
+        case Difference():
+            return _compared(file, edit)
+        case Git():
+            return _versioned(file, edit.action)
+        case _:
+            return _edited(file, edit)
+
+
+def _edited(file: Tracked, edit: FileEdit) -> Tracked:
+    now = replace(file, changes=file.changes + 1, before=(*file.before[1 - _KEPT :], file.content))
+    if isinstance(edit, Unshown):
+        return replace(now, content=None, why=edit.why)
+    if isinstance(edit, Undo):
+        *older, last = file.before or (None,)
+        why = "" if last is not None else "an edit was undone"
+        return replace(now, content=last, pieces=(), why=why, before=tuple(older))
+    content = changed(file.content, edit)
+    if content is not None:
+        created = isinstance(edit, Write) and not file.changes and file.committed is None
+        return replace(now, content=content, pieces=(), why="", is_new=file.is_new or created)
+    of_gradients = any(map(_GRADIENTS.search, put_in(edit)))
+    if file.is_part and isinstance(edit, Edit | Patch) and not of_gradients:
+        return now  # somewhere else in the file
+    why = file.why or "a change does not fit what the log shows of it"
+    if isinstance(edit, LineScript):
+        why = f"{edit.language.split()[0]} changed it in place"
+    return replace(now, content=None, pieces=(*file.pieces, *put_in(edit)), why=why)
+
+
+def _seen(file: Tracked, seen: Seen) -> Tracked:
+    if file.content is not None and not _tells_more(seen, file.content):
+        return file
+    committed = file.committed if file.changes else seen.content
+    return replace(file, content=seen.content, pieces=(), why="", committed=committed)
+
+
+def _tells_more(seen: Seen, known: str) -> bool:
+    """Whether a listing shows that the file was changed by somebody else.
+
+    Listings lose blanks, and some are cut: what is no program, or the beginning of what is known,
+    tells nothing.
+    """
+    if seen.content.split() == known.split() or known.startswith(seen.content.rstrip()):
+        return False
+    return seen.path.endswith(".py") and _is_program(seen.content)
+
+
+def _is_program(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _excerpted(file: Tracked, excerpt: Excerpt) -> Tracked:
+    last = next((text for text in (file.content, *reversed(file.before)) if text is not None), None)
+    if last is None:
+        return file
+    content = with_excerpt(last, excerpt.lines, to_end=excerpt.to_end)
+    if content is not None and _is_program(content):
+        return replace(file, content=content, pieces=(), why="")
+    return replace(file, content=None, why=file.why or _CONTRADICTED)
+
+
+def _compared(file: Tracked, difference: Difference) -> Tracked:
+    content = differing(file.committed, difference.hunks)
+    return file if content is None else replace(file, content=content, pieces=(), why="")
+
+
+def _versioned(file: Tracked, action: str) -> Tracked:
+    if action == "commit":
+        earlier = (*file.earlier[1 - _KEPT :], file.committed)
+        return replace(file, committed=file.content, earlier=earlier, is_new=False)
+    now = replace(file, changes=file.changes + 1, pieces=())
+    if action == "unstash":
+        return _put_back(now, file.stashed)
+    if action == "revert":
+        previous = file.earlier[-1] if file.earlier else None
+        clean = file.content is not None and file.content == file.committed
+        return _put_back(replace(now, committed=previous), previous if clean else None)
+    if action == "other-version":
+        return _put_back(replace(now, committed=None), None)
+    if file.committed is not None and file.committed == file.content:
+        return file
+    stashed = file.content if action == "stash" else file.stashed
+    return _put_back(replace(now, stashed=stashed), file.committed)
+
+
+def _put_back(file: Tracked, content: str | None) -> Tracked:
+    return replace(file, content=content, why="" if content is not None else _NOT_IN_LOG)
