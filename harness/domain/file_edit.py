@@ -151,6 +151,17 @@ class Git(Record):
     """
 
 
+class Script(Record):
+    """A file is carried out that may change others: a patch, or a program of the session's."""
+
+    kind: Literal["script"] = "script"
+    """Tells the kinds of change apart."""
+    path: str
+    """The patch, or the program."""
+    root: str
+    """The folder in which it is carried out."""
+
+
 class Excerpt(Record):
     """No change: the log shows a stretch of whole lines that a file had at this moment."""
 
@@ -195,6 +206,8 @@ class Unshown(Record):
     """Where."""
     why: str
     """Why it cannot be followed, in a few words."""
+    pieces: tuple[str, ...] = ()
+    """What was put there, as far as that is shown."""
 
 
 FileEdit = Annotated[
@@ -208,6 +221,7 @@ FileEdit = Annotated[
     | LineScript
     | Undo
     | Git
+    | Script
     | Seen
     | Excerpt
     | Difference

@@ -20,7 +20,7 @@ def program_in_files(transcript: Transcript) -> Candidate | NoCandidate | None:
     """
     posted = [code for m in transcript.messages if m.role == "user" for code in code_blocks(m.text)]
     files = files_after(transcript, tuple(posted), also_unchanged=True)
-    states = [s for s in files if s.path.endswith(".py") and not _is_test(s.path)]
+    states = [s for s in files if s.path.endswith((".py", ".ipynb")) and not _is_test(s.path)]
     linked = [_Linked(state, states) for state in states if state.content is not None]
     trains = [one for one in linked if one.changed and one.trains]
     trains = [one for one in trains if not one.by_subagent] or trains

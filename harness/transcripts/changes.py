@@ -3,7 +3,17 @@
 import unicodedata
 from collections.abc import Callable
 
-from harness.domain.file_edit import Append, Edit, FileEdit, Hunk, Insert, LineScript, Patch, Write
+from harness.domain.file_edit import (
+    Append,
+    Edit,
+    FileEdit,
+    Hunk,
+    Insert,
+    LineScript,
+    Patch,
+    Unshown,
+    Write,
+)
 from harness.transcripts.perl import after_perl
 from harness.transcripts.sed import after_sed
 
@@ -93,6 +103,8 @@ def put_in(edit: FileEdit) -> tuple[str, ...]:
             return tuple(r.new for r in edit.replacements)
         case Patch():
             return tuple("".join(f"{line}\n" for line in hunk.new) for hunk in edit.hunks)
+        case Unshown():
+            return edit.pieces
         case _:
             return ()
 

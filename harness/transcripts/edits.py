@@ -10,10 +10,12 @@ from harness.domain.file_edit import (
     Copy,
     Delete,
     Edit,
+    Excerpt,
     FileEdit,
     Insert,
     Patch,
     Replacement,
+    Script,
     Seen,
     Undo,
     Unshown,
@@ -64,17 +66,23 @@ def told_by_call(
     if _maker(tool, record) is _shell:
         found = told_by(_command(record), result)
     else:
-        seen = _viewed(tool, record, result)
-        found = (seen,) if seen else ()
+        viewed = _viewed(tool, record, result)
+        found = (viewed,) if viewed else ()
     return tuple(moved(edit, place) for edit in found if edit.path)
 
 
-def _viewed(tool: str, record: _Input, result: str) -> Seen | None:
+def _viewed(tool: str, record: _Input, result: str) -> Seen | Excerpt | None:
     part = record.get("offset") or record.get("limit") or record.get("view_range")
     is_view = _TOOLS.get(tool) is _text_editor and record.get("command") == "view"
-    if part or not (is_view or tool in ("read", "view", "read_file")):
+    if not (is_view or tool in ("read", "view", "read_file")):
         return None
-    return _numbered(_path(record), result)
+    lines = _numbered(result, from_the_top=not part)
+    if not lines or (not part and len(lines) >= _PAGE):
+        return None
+    content = "".join(f"{line}\n" for line in lines)
+    if part:
+        return Excerpt(path=_path(record), lines=content, to_end=False)
+    return Seen(path=_path(record), content=content)
 
 
 def resolved(path: str, folder: str) -> str:
@@ -87,6 +95,8 @@ def moved(edit: FileEdit, folder: str) -> FileEdit:
     update = {"path": resolved(edit.path, folder)}
     if isinstance(edit, Copy):
         update["to"] = resolved(edit.to, folder)
+    if isinstance(edit, Script):
+        update["root"] = resolved(edit.root, folder)
     if isinstance(edit, Patch) and edit.moved_to:
         update["moved_to"] = resolved(edit.moved_to, folder)
     return edit.model_copy(update=update)
@@ -158,7 +168,9 @@ def _text_editor(record: _Input) -> list[FileEdit]:
 
 
 def _notebook_edit(record: _Input) -> list[FileEdit]:
-    return [Unshown(path=first(record, "notebook_path"), why="a notebook's cell was edited")]
+    cell = first(record, "new_source", "new_string")
+    why = "only a cell of the notebook is shown"
+    return [Unshown(path=first(record, "notebook_path"), why=why, pieces=(cell,))]
 
 
 def _file_change(record: _Input) -> list[FileEdit]:
@@ -195,21 +207,22 @@ def _python(record: _Input) -> list[FileEdit]:
     return list(edits_of_python(first(record, "code", "script", "source", "input")))
 
 
-def _numbered(path: str, result: str) -> Seen | None:
-    """Undo ``cat -n``; nothing when the listing does not start at 1 or has a hole."""
+def _numbered(result: str, *, from_the_top: bool) -> list[str]:
+    """Undo ``cat -n``; nothing when the listing has a hole, or does not start at 1 where it should."""
     lines: list[str] = []
+    start = 1 if from_the_top else 0
     for line in result.split("\n"):
         match = _NUMBERED.fullmatch(line)
         if match is None:
             if lines:
                 break
             continue
-        if int(match[1][:9]) != len(lines) + 1:
-            return None
+        number = int(match[1][:9])
+        start = start or number
+        if number != start + len(lines):
+            return []
         lines.append(match[2])
-    if not 0 < len(lines) < _PAGE:
-        return None
-    return Seen(path=path, content="".join(f"{line}\n" for line in lines))
+    return lines
 
 
 _TOOLS: dict[str, Callable[[_Input], list[FileEdit]]] = {

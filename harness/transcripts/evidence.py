@@ -13,6 +13,7 @@ _COUNT = re.compile(r"-(?:n ?)?\+?(?P<count>\d{1,9})")
 _NUMBERED = re.compile(r"\s*\d+(?:\t|:)(.*)")
 _QUIET = ("cd", "sed", "perl", "cp", "mv", "rm", "mkdir", "touch", "set", "export", "python",
           "python3", "ed", "install", "ln")  # fmt: skip
+_HUNK = re.compile(r"@@ -\d{1,9}(?:,(?P<old>\d{1,9}))? \+\d{1,9}(?:,(?P<new>\d{1,9}))? @@")
 _FILE = re.compile(r"^diff --git a/(?P<path>\S+) b/\S+\n", re.MULTILINE)
 
 
@@ -42,11 +43,22 @@ def _differences(output: str) -> Iterator[FileEdit]:
     starts = list(_FILE.finditer(output))
     ends = [*(start.start() for start in starts[1:]), len(output)]
     for start, end in zip(starts, ends, strict=False):
-        body = output[start.end() : end].split("\n")
-        first = next((i for i, line in enumerate(body) if line.startswith("@@")), len(body))
-        lines = [line for line in body[first:] if line.startswith(("@@", "+", "-", " ", "\\"))]
+        lines = list(_hunk_lines(output[start.end() : end].split("\n")))
         if lines:
             yield Difference(path=start["path"], hunks=hunks_of(lines))
+
+
+def _hunk_lines(lines: list[str]) -> Iterator[str]:
+    """The lines of hunks, as many as their headers promise: another listing may follow."""
+    old = new = 0
+    for line in lines:
+        if header := _HUNK.match(line):
+            old, new = (int(header[k] or "1") for k in ("old", "new"))
+            yield line
+        elif old > 0 or new > 0:
+            old -= not line.startswith(("+", "\\"))
+            new -= not line.startswith(("-", "\\"))
+            yield line
 
 
 def _listing(commands: list[Command], output: str) -> Iterator[FileEdit]:
@@ -54,7 +66,7 @@ def _listing(commands: list[Command], output: str) -> Iterator[FileEdit]:
     folder = ""
     for one in commands[:-1]:
         program, words = program_of(one)
-        if not _is_quiet(program, words) or one.piped:
+        if one.piped or not (one.into or _is_quiet(program, words)):
             return
         if program == "cd" and words:
             folder = joined(folder, words[0])

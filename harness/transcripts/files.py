@@ -15,12 +15,15 @@ from harness.domain.file_edit import (
     FileState,
     Git,
     Patch,
+    Script,
     Seen,
     Unshown,
     Write,
 )
 from harness.domain.transcript import Message, Transcript
 from harness.transcripts.changes import LONGEST_FILE, changed
+from harness.transcripts.patches import edits_of_diff
+from harness.transcripts.python_scripts import edits_of_python
 from harness.transcripts.tracked import Tracked, after
 
 _MOST_TEXT = 16 << 20
@@ -88,6 +91,8 @@ class Files:
             match edit:
                 case Copy():
                     self._copy(edit)
+                case Script():
+                    self._carry_out(edit)
                 case Delete():
                     for path in self._meant(edit.path, new_too=True):
                         self._drop(path)
@@ -96,6 +101,20 @@ class Files:
                         self._put(path, after(self._files[path], edit))
                 case _:
                     self._change(edit)
+
+    def _carry_out(self, script: Script) -> None:
+        """What a patch or a program of the session does, where its text is known."""
+        file = self._files.get(self._known(script.path))
+        is_program = script.path.endswith(".py")
+        if file is None or file.content is None:
+            if not is_program:
+                self.apply([Git(path=script.root, action="other-version")])
+            return
+        found = edits_of_python(file.content) if is_program else edits_of_diff(file.content)
+        for edit in found:
+            if edit.path.endswith(".py"):
+                path = posixpath.normpath(posixpath.join(script.root, edit.path))
+                self._change(edit.model_copy(update={"path": path}))
 
     def _copy(self, copy: Copy) -> None:
         source, target = self._known(copy.path), self._known(copy.to)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from harness.domain.file_edit import Copy, Delete, FileEdit, Git
+from harness.domain.file_edit import Copy, Delete, FileEdit, Git, Unshown
 
 _TAKES_A_VALUE = ("-C", "-c", "--git-dir", "--work-tree")
 _NEW_BRANCH = {"-b", "-B", "-c", "-C", "--create", "--orphan", "--detach", "--abort"}
@@ -45,8 +45,11 @@ def _checkout(given: list[str], folder: str) -> Iterator[FileEdit]:
     if _NEW_BRANCH & {*given}:
         return
     about_files = "--" in given or any("." in path for path in _paths(given))
-    if {"-p", "--patch"} & {*given} or not about_files:  # a choice of hunks, another branch
+    if not about_files:  # another branch
         yield Git(path=folder, action="other-version")
+    elif {"-p", "--patch"} & {*given}:
+        for path in _paths(given):
+            yield Unshown(path=path, why="git put parts of it back")
     else:
         yield from _put_back(given, folder)
 

@@ -18,6 +18,7 @@ from harness.domain.file_edit import (
     FileEdit,
     Git,
     LineScript,
+    Script,
     Unshown,
     Write,
 )
@@ -80,7 +81,7 @@ def _edits(program: str, words: list[str], command: Command) -> Iterator[FileEdi
     if "*** Begin Patch" in body:
         yield from edits_of_patch(body)
     elif program == "patch" or (program == "git" and "apply" in words):
-        yield from edits_of_diff(body)
+        yield from _patched(words, command)
     elif program in ("find", "xargs"):
         yield from _for_each(program, words, command)
     else:
@@ -89,9 +90,20 @@ def _edits(program: str, words: list[str], command: Command) -> Iterator[FileEdi
         yield from _output(program, words, command)
 
 
+def _patched(words: list[str], command: Command) -> Iterator[FileEdit]:
+    files = [w for w in words if w.endswith((".patch", ".diff"))]
+    patch = command.reads or (files[-1] if files else None)
+    if {"-R", "--reverse"} & {*words}:
+        yield Git(path=".", action="other-version")
+    elif patch is not None:
+        yield Script(path=patch, root=".")
+    else:
+        yield from edits_of_diff(command.body or "")
+
+
 def _edits_of_program(program: str, words: list[str], command: Command) -> Iterator[FileEdit]:
     if program.startswith("python"):
-        yield from _python(words, command.body or "")
+        yield from _python(words, command)
     elif program in _PROGRAMS:
         found = _PROGRAMS[program](words)
         yield from map(_doubted, found) if command.expands else found
@@ -160,11 +172,16 @@ def _text(program: str, words: list[str], command: Command) -> str | None:
     return None
 
 
-def _python(words: list[str], body: str) -> Iterator[FileEdit]:
+def _python(words: list[str], command: Command) -> Iterator[FileEdit]:
+    files = [word for word in words if not word.startswith("-")]
+    found: tuple[FileEdit, ...] = ()
     if "-c" in words[:-1]:
-        yield from edits_of_python(words[words.index("-c") + 1])
-    elif body:
-        yield from edits_of_python(body)
+        found = edits_of_python(words[words.index("-c") + 1])
+    elif files and "-m" not in words:
+        found = (Script(path=files[0], root="."),) if files[0].endswith(".py") else ()
+    else:
+        found = edits_of_python(command.body or "")
+    yield from map(_doubted, found) if command.expands and "-c" in words else found
 
 
 def _sed(words: list[str]) -> Iterator[FileEdit]:
@@ -224,6 +241,8 @@ def _removed(words: list[str]) -> Iterator[FileEdit]:
 
 def _at(folder: str, edit: FileEdit) -> FileEdit:
     update = {"path": joined(folder, edit.path)}
+    if isinstance(edit, Script):
+        update["root"] = folder or "."
     if isinstance(edit, Copy):
         update["to"] = joined(folder, edit.to)
     return edit.model_copy(update=update)

@@ -25,6 +25,8 @@ class Command:
     """The heredoc that it reads."""
     expands: bool = False
     """Whether the shell filled something in, in the heredoc or in a word."""
+    reads: str | None = None
+    """The file that its input comes from."""
     into: str | None = None
     """The file that its output goes to."""
     appends: bool = False
@@ -46,7 +48,7 @@ class _Scanner:
         self._at = 0
         self._command = Command()
         self._word: list[str] | None = None
-        self._into = False
+        self._into = self._from = False
         self._heredocs: list[tuple[Command, re.Match[str]]] = []
 
     def commands(self) -> Iterator[Command]:
@@ -104,6 +106,8 @@ class _Scanner:
         word, self._word = "".join(self._word), None
         if self._into:
             self._command.into, self._into = word, False
+        elif self._from:
+            self._command.reads, self._from = word, False
         else:
             self._command.words.append(word)
 
@@ -137,6 +141,7 @@ class _Scanner:
             self._at = start.end()
         elif other := _INPUT.match(self._text, self._at):
             self._at = other.end()
+            self._from = "<<" not in other[0] and "&" not in other[0]
 
     def _redirects(self) -> bool:
         """Whether output is sent elsewhere here; a number before it belongs to it."""

@@ -90,7 +90,7 @@ def after(file: Tracked, edit: FileEdit) -> Tracked:
 def _edited(file: Tracked, edit: FileEdit) -> Tracked:
     now = replace(file, changes=file.changes + 1, before=(*file.before[1 - _KEPT :], file.content))
     if isinstance(edit, Unshown):
-        return replace(now, content=None, why=edit.why)
+        return replace(now, content=None, why=edit.why, pieces=(*file.pieces, *edit.pieces))
     if isinstance(edit, Undo):
         *older, last = file.before or (None,)
         why = "" if last is not None else "an edit was undone"
@@ -112,7 +112,12 @@ def _seen(file: Tracked, seen: Seen) -> Tracked:
     if file.content is not None and not _tells_more(seen, file.content):
         return file
     committed = file.committed if file.changes else seen.content
-    return replace(file, content=seen.content, pieces=(), why="", committed=committed)
+    changes = file.changes
+    if file.content is not None:  # somebody changed it: an unseen command, or a person
+        committed, changes = file.committed, changes + 1
+    return replace(
+        file, content=seen.content, pieces=(), why="", committed=committed, changes=changes
+    )
 
 
 def _tells_more(seen: Seen, known: str) -> bool:
@@ -139,8 +144,11 @@ def _excerpted(file: Tracked, excerpt: Excerpt) -> Tracked:
     if last is None:
         return file
     content = with_excerpt(last, excerpt.lines, to_end=excerpt.to_end)
+    if content is not None and content == file.content:
+        return file
     if content is not None and _is_program(content):
-        return replace(file, content=content, pieces=(), why="")
+        changes = file.changes + (file.content is not None)
+        return replace(file, content=content, pieces=(), why="", changes=changes)
     return replace(file, content=None, why=file.why or _CONTRADICTED)
 
 
