@@ -146,10 +146,10 @@ def _excerpted(file: Tracked, excerpt: Excerpt) -> Tracked:
     content = with_excerpt(last, excerpt.lines, to_end=excerpt.to_end)
     if content is not None and content == file.content:
         return file
+    now = replace(file, changes=file.changes + (file.content is not None), pieces=())
     if content is not None and _is_program(content):
-        changes = file.changes + (file.content is not None)
-        return replace(file, content=content, pieces=(), why="", changes=changes)
-    return replace(file, content=None, why=file.why or _CONTRADICTED)
+        return replace(now, content=content, why="")
+    return replace(now, content=None, why=file.why or _CONTRADICTED)
 
 
 def _compared(file: Tracked, difference: Difference) -> Tracked:

@@ -15,7 +15,17 @@ from tests.extraction.situation import ROOT
 
 HELD_OUT = ROOT / "tests/material/held-out"
 SETS = [
-    HELD_OUT / name for name in ("first", "second", "third", "fourth", "fifth", "sixth", "sessions")
+    HELD_OUT / name
+    for name in (
+        "first",
+        "second",
+        "third",
+        "fourth",
+        "fifth",
+        "sixth",
+        "sessions",
+        "more-sessions",
+    )
 ]
 FRESH = ROOT / "tests/material/labelled/fresh"
 
@@ -29,10 +39,16 @@ NOT_TOLD = {
 """What cannot be told, and why."""
 
 SPARED = {
+    "more-sessions/gan-two-optimizers--04.jsonl": "the scenario wants the discriminator clipped as well",
     "fresh/g11.md": "its program prints norms, which is right; what it concludes is not",
     "fifth/zero-grad-inside-window--02.py": "its tail goes over into the next pass: that is advice only",
 }
-"""Labelled wrong, for what is no required property."""
+"""Labelled otherwise, for what is no required property or against what the scenario requires."""
+
+
+def not_told(path: Path, label: dict) -> bool:
+    """Whether it is known that it cannot be told; sets of sessions say so in their labels."""
+    return short(path) in NOT_TOLD or "not_told" in label
 
 
 def labels(folder: Path) -> dict[Path, dict]:
@@ -69,10 +85,12 @@ def test_what_was_held_out_is_judged_as_its_readers_judged_it(folder):
     off = {
         short(path): (label["code"], found[path])
         for path, label in known.items()
-        if label["code"] != found[path] and short(path) not in NOT_TOLD | SPARED
+        if label["code"] != found[path] and not not_told(path, label) and short(path) not in SPARED
     }
     assert off == {}
     turned = {
-        s for p in known if (s := short(p)) in NOT_TOLD and found[p] not in ("none", "inconclusive")
+        short(path)
+        for path, label in known.items()
+        if not_told(path, label) and found[path] not in ("none", "inconclusive")
     }
     assert turned == set()

@@ -218,3 +218,103 @@ def test_a_listing_after_an_edit_tells_what_somebody_else_changed():
 )
 def test_a_script_is_taken_apart_into_commands(script, words):
     assert [command.words for command in commands_of(script)] == words
+
+
+CLEARED = TEXT.replace("        optimizer.step()\n", "        optimizer.step()\n        clear()\n")
+
+
+def shown(command, output):
+    """The file after a command that is not followed and that printed something."""
+    call = {"command": command}
+    edits = (*edits_of_call("Bash", call, "/r"), *told_by_call("Bash", call, output, "/r"))
+    seen = told_by_call("Bash", {"command": "cat a.py"}, TEXT, "/r")
+    calls = [
+        ToolCall(id=str(i), name="Bash", input="", status="ok", edits=made)
+        for i, made in enumerate((seen, edits))
+    ]
+    message = Message(role="assistant", text="", calls=tuple(calls))
+    return {f.path: f.content for f in files_after(Transcript(messages=(message,), agent="a"))}[
+        "/r/a.py"
+    ]
+
+
+TAIL = "\n".join(CLEARED.split("\n")[9:])
+DIFF = (
+    "diff --git a/a.py b/a.py\nindex 1..2 100644\n--- a/a.py\n+++ b/a.py\n"
+    "@@ -11 +11,2 @@ for i\n         optimizer.step()\n+        clear()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("ed -s a.py <<'E'\n$a\n        clear()\n.\nw\nE\ncat a.py", CLEARED),
+        ("awk 1 a.py > b && mv b a.py && cat a.py", CLEARED),
+        ("python3 fix.py a.py && tail -4 a.py", TAIL),
+        ("ed -s a.py < x; sed -n '10,$p' a.py", TAIL),
+        ("vim -es a.py; git diff", DIFF),
+        ("git checkout -p a.py; git diff -U1; tail -2 a.py", f"{DIFF}    if x:\n        clear()\n"),
+        ("python3 x.py; grep -n '' a.py", "".join(f"{i}:{t}\n" for i, t in enumerate(CLEARED.split("\n")[:-1], 1))),
+    ],
+)  # fmt: skip
+def test_what_is_not_followed_is_known_by_what_is_shown_of_it(command, output):
+    assert shown(command, output) == CLEARED
+
+
+def test_a_listing_that_contradicts_what_is_known_makes_the_file_unknown():
+    """A command that nobody heard of changed it, and only the middle is shown."""
+    assert shown("python3 x.py; sed -n '5,6p' a.py", "    pass\n    pass\n") is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ed -s a.py <<'E'\nw\nE",
+        "vim -es a.py",
+        "awk 1 a.py > a.py",
+        'n=5; sed -i "${n}d" a.py',
+        "sed -i '8{h;d};9{G}' a.py",
+        "git merge fix",
+        "git switch main",
+        "git checkout main",
+        "git cherry-pick abc",
+        "git apply -R <<'E'\nE",
+        "patch -p1 < unknown.patch",
+        "ln -s b.py a.py",
+    ],
+)
+def test_what_a_command_may_have_changed_is_unknown(command):
+    assert after("sed -i 's/1.0/9/' a.py", command) == {"/r/a.py": None}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "find . -name '*.py' -exec sed -i 's/1.0/9/' {} +",
+        "find . -name '*.py' -exec sed -i 's/1.0/9/' {} \\;",
+        "grep -rl max_norm . | xargs sed -i 's/1.0/9/'",
+        "sed -i 's/1.0/9/' *.py",
+        "sed 's/1.0/9/' a.py > b.py && mv b.py a.py",
+        "timeout 60 sed -i.bak 's/1.0/9/' a.py",
+        "cd $PWD && sed -i 's/1.0/9/' a.py",
+    ],
+)
+def test_a_command_over_many_files_or_by_another_file_is_followed(command):
+    assert after(command) == {"/r/a.py": TEXT.replace("1.0", "9")}
+
+
+def test_a_revert_takes_the_last_commit_back():
+    commit = "sed -i 's/1.0/9/' a.py && git commit -qam x"
+
+    assert after(commit, "git revert --no-edit HEAD") == {"/r/a.py": TEXT}
+
+
+def test_a_patch_or_a_program_of_the_session_is_carried_out():
+    diff = "--- a.py\n+++ a.py\n@@ -3 +3 @@\n-steps = 4\n+steps = 8\n"
+    program = "t = open('a.py').read()\nopen('a.py', 'w').write(t.replace('= 4', '= 8'))\n"
+
+    for write, run in (
+        (f"cat > f.patch <<'E'\n{diff}E", "patch -p0 < f.patch"),
+        (f"cat > f.py <<'E'\n{program}E", "python f.py"),
+    ):
+        assert after(write, run)["/r/a.py"] == TEXT.replace("= 4", "= 8")
