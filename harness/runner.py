@@ -286,7 +286,9 @@ def _unanswered(task: Task, unanswered: Unanswered) -> Told:
 
 def _refused(refused: Refused) -> Told:
     answer = AnswerGrade(file=refused.name, error=refused.sentence)
-    return Told(StoredAnswer(key=refused.name, agent="", answer=answer), is_stored=True)
+    broken = (Fault("reading", refused.name, refused.sentence, refused.trace),)
+    stored = StoredAnswer(key=refused.name, agent="", answer=answer)
+    return Told(stored, faults=broken if refused.trace else (), is_stored=True)
 
 
 def _results(bank: Bank, told_of: dict[str, Told]) -> Iterator[ScenarioResult]:

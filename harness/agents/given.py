@@ -1,10 +1,12 @@
 """Answers that somebody already has: files with transcripts, as peers of the agents that are asked."""
 
 import hashlib
+import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.domain.errors import UserError
 from harness.domain.scenario import Bank, Scenario
 from harness.domain.transcript import Transcript, Unreadable
 from harness.extraction.assignment import Assigned, Choice, assign
@@ -43,6 +45,8 @@ class Refused:
     """The file."""
     sentence: str
     """Why."""
+    trace: str = ""
+    """Where the harness itself failed, if it did."""
 
 
 def given_answers(
@@ -51,11 +55,17 @@ def given_answers(
     """Every answer in the files, in order; ``-`` is standard input."""
     names: dict[str, int] = {}
     for file in files:
-        for found in read("-" if file == "-" else Path(file), form):
-            name = _name(found)
-            names[name] = names.get(name, 0) + 1
-            unique = name if names[name] == 1 else f"{name} ({names[name]})"
-            yield _given(found, unique, bank, choice)
+        try:
+            for found in read("-" if file == "-" else Path(file), form):
+                name = _name(found)
+                names[name] = names.get(name, 0) + 1
+                unique = name if names[name] == 1 else f"{name} ({names[name]})"
+                yield _given(found, unique, bank, choice)
+        except UserError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a reader that breaks must not take the batch along
+            sentence = f"a fault of the harness: {type(error).__name__}: {error}"
+            yield Refused(file, sentence, traceback.format_exc())
 
 
 def _given(

@@ -11,6 +11,11 @@ from harness.extraction.blocks import code_blocks, parsed
 from harness.extraction.loops import doing
 from harness.transcripts import files_after
 
+_MOST_FILES = 50
+"""Of one program. A loop needs a handful; a chain of thousands was made to overflow a stack."""
+_LAST_TOUCHED = 100
+"""Files among which the program is looked for."""
+
 
 def program_in_files(transcript: Transcript) -> Candidate | NoCandidate | None:
     """The Python file that trains and that the agent changed last, with what it imports.
@@ -21,6 +26,7 @@ def program_in_files(transcript: Transcript) -> Candidate | NoCandidate | None:
     posted = [code for m in transcript.messages if m.role == "user" for code in code_blocks(m.text)]
     files = files_after(transcript, tuple(posted), also_unchanged=True)
     states = [s for s in files if s.path.endswith((".py", ".ipynb")) and not _is_test(s.path)]
+    states = states[-_LAST_TOUCHED:]
     linked = [_Linked(state, states) for state in states if state.content is not None]
     trains = [one for one in linked if one.changed and one.trains]
     trains = [one for one in trains if not one.by_subagent] or trains
@@ -151,7 +157,7 @@ class _Linked:
         return found if found is not None and found.content is not None else None
 
     def _once(self, file: FileState) -> str:
-        if file.path in self.paths:
+        if file.path in self.paths or len(self.paths) > _MOST_FILES:
             return ""
         return self._text(file, entry=False).rstrip("\n")
 

@@ -56,6 +56,8 @@ def with_excerpt(known: str, shown: str, *, to_end: bool) -> str | None:
     A listing up to the end replaces what follows the lines that both have.
     """
     lines, seen = known.rstrip("\n").split("\n"), shown.rstrip("\n").split("\n")
+    if len(lines) * len(seen) > _LONGEST_SEARCH:
+        return None
     plain, goal = [li.rstrip() for li in lines], [li.rstrip() for li in seen]
     places = range(len(plain) - len(goal) + 1)
     if any(plain[i : i + len(goal)] == goal for i in places):

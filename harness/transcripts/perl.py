@@ -14,6 +14,7 @@ from harness.transcripts.substitution import (
     parted,
 )
 
+_MOST_WORK = 1_000_000  # lines times substitutions
 _START = re.compile(r"[ \t\n;]*s(?=[^\w\s])")
 _FLAGS = re.compile(r"[gimsx]*(?=[ \t\n;]|$)")
 _BRACKETS = re.compile(r"\{(?P<old>[^{}]*)\}\s*\{(?P<new>[^{}]*)\}")
@@ -29,7 +30,10 @@ def after_perl(script: str, text: str, *, whole: bool) -> str | None:
         if len(text) > LONGEST:
             return None
         clock, parts = Clock(), [text] if whole else text.splitlines(keepends=True)
-        for substitution in _parsed(script):
+        found = list(_parsed(script))
+        if len(found) * len(parts) > _MOST_WORK:
+            return None
+        for substitution in found:
             parts = [substitution(part, clock) for part in parts]
         return "".join(parts)
     except (NotFollowed, regex.error, IndexError):
@@ -54,5 +58,5 @@ def _parsed(script: str) -> Iterator[Substitution]:
         for letter in flags[0].replace("g", ""):
             meaning |= _MEANING[letter]
         fill = filling(new, r"(?:\$|\\)\{?(?P<group>\d)\}?", r"\$&")
-        yield Substitution(regex.compile(old, meaning), fill, "g" in flags[0])
+        yield Substitution(regex.compile(old, meaning), fill, "g" in flags[0], len(new))
         at = flags.end()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from harness.domain.file_edit import Append, Edit, FileEdit, Replacement, Unshown, Write
 
 _MOST_STEPS = 500
+_LONGEST = 1 << 18  # characters
 _WRITES = ("write", "write_text", "writelines", "write_bytes", "FileInput", "input")
 
 
@@ -110,6 +111,12 @@ class _Follower:
                 raise _NotFollowedError
 
     def _value(self, node: ast.expr) -> _Value:
+        value = self._found(node)
+        if isinstance(value, str) and len(value) > _LONGEST:  # doubled forty times
+            raise _NotFollowedError
+        return value
+
+    def _found(self, node: ast.expr) -> _Value:
         match node:
             case ast.Constant(value=str(text)):
                 return text

@@ -19,6 +19,8 @@ from harness.transcripts.substitution import (
 Dialect = Literal["basic", "extended"]
 """Of patterns: sed's own, and that of ``sed -E``."""
 
+_MOST_WORK = 1_000_000  # lines times commands
+
 _ADDRESS = r"\d{1,9}|\$|/(?:\\.|[^/\\\n])*/"
 _COMMAND = re.compile(
     rf"(?:(?P<first>{_ADDRESS})(?:,[ \t]*(?P<last>{_ADDRESS}|\+\d{{1,9}}))?)?[ \t]*"
@@ -62,6 +64,8 @@ END_OF_TEXT = 10**9
 
 def _run(steps: list[_Step], text: str, clock: Clock) -> str:
     lines = text.removesuffix("\n").split("\n")
+    if len(lines) * len(steps) > _MOST_WORK:
+        raise NotFollowed
     done: list[str] = []
     for number, line in enumerate(lines, start=1):
         place = END_OF_TEXT if number == len(lines) else number
@@ -147,7 +151,7 @@ def _rest(script: str, at: int, step: _Step, dialect: Dialect) -> int:
             raise NotFollowed
         pattern = _pattern(old, dialect, ignore_case="i" in flags[0].lower())
         step.substitution = Substitution(
-            pattern, filling(new, r"\\(?P<group>\d)", "&"), "g" in flags[0]
+            pattern, filling(new, r"\\(?P<group>\d)", "&"), "g" in flags[0], len(new)
         )
         return flags.end()
     if step.verb == "d":

@@ -125,7 +125,7 @@ def _for_each(program: str, words: list[str], command: Command) -> Iterator[File
     else:
         called = words[next((i for i, w in enumerate(words) if not w.startswith("-")), 0) :]
         target = "*.py"
-    if called:
+    if called and called[0] not in ("find", "xargs"):
         inner = Command(words=[*called, target], expands=command.expands)
         yield from _edits(*program_of(inner), inner)
 

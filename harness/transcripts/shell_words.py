@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+_LONGEST = 1 << 20  # characters; what is longer was made to keep us busy
 _HEREDOC = re.compile(r"<<(?P<dash>-?)[ \t]*(?P<quote>['\"\\]?)(?P<word>[A-Za-z_][\w.]*)['\"]?")
 _REDIRECT = re.compile(r"(?P<number>&|\d?)(?P<arrow>>>|>)\|?(?P<other>&[\d-]?)?[ \t]*")
 _INPUT = re.compile(r"\d?<(?:<<|&)?[ \t]*")
@@ -36,7 +37,9 @@ class Command:
 
 
 def commands_of(script: str) -> list[Command]:
-    """All simple commands, in the order in which they stand."""
+    """All simple commands, in the order in which they stand; none of a script that is endless."""
+    if len(script) > _LONGEST:
+        return []
     return [c for c in _Scanner(script).commands() if c.words or c.into or c.body is not None]
 
 

@@ -13,6 +13,9 @@ import regex
 
 LONGEST = 1 << 18
 """Characters. A training script is a tenth of that."""
+_MOST_FILLED = (
+    50_000_000  # characters that a template could become: one sign may stand for a whole line
+)
 
 
 class NotFollowed(Exception):
@@ -44,10 +47,14 @@ class Substitution:
     """What is put there."""
     everywhere: bool
     """Each occurrence in a line, instead of the first."""
+    longest: int
+    """Characters of the template."""
 
     def __call__(self, text: str, clock: Clock) -> str:
         """The text afterwards. Raises ``NotFollowed`` when it takes too long."""
         count = 0 if self.everywhere else 1
+        if self.longest * len(text) > _MOST_FILLED:
+            raise NotFollowed
         try:
             if self.everywhere and self.pattern.match("", timeout=clock.left):
                 raise NotFollowed  # languages differ in where an empty match may follow another
