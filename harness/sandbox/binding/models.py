@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.modules import module as module_internals
 
 from harness.sandbox.binding import hints
-from harness.sandbox.binding.graph import Call
+from harness.sandbox.binding.graph import Call, Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,14 @@ class Protocol:
     """The result is the loss itself."""
     state: bool = False
     """The result is ``(output, state)``, the state being what was given second."""
+    loss_first: bool = False
+    """The pair is ``(loss, logits)``."""
 
 
 def protocol(calls: Iterable[Call]) -> Protocol:
     """What the calls of a model have in common."""
     plain, attributes, pair, only_loss, state = True, False, False, False, False
+    loss_first = False
     for call in calls:
         if call.inner:
             continue
@@ -54,14 +57,16 @@ def protocol(calls: Iterable[Call]) -> Protocol:
             second = result.items().get(1)
             given_back = second is not None and second.uses & {"model_extra", "model_arg"}
             state, pair = state or bool(given_back), pair or not given_back
-        elif (
-            len(call.args) + len(call.keywords) > 1
-            and "to_loss" in result.uses
-            and "loss_output" not in result.uses
-        ):
+            first = result.items().get(0)
+            loss_first = loss_first or (first is not None and _is_a_loss(first))
+        elif len(call.args) + len(call.keywords) > 1 and _is_a_loss(result):
             only_loss = True
     plain = plain and not (attributes or pair or only_loss or state)
-    return Protocol(plain, attributes, pair, only_loss, state)
+    return Protocol(plain, attributes, pair, only_loss, state, loss_first)
+
+
+def _is_a_loss(node: Node) -> bool:
+    return "to_loss" in node.uses and "loss_output" not in node.uses
 
 
 ADAPTED = "_adapted_from"
@@ -101,7 +106,7 @@ def adapt(model: nn.Module, wanted: Protocol, criterion: Callable[..., Tensor]) 
         if wanted.state:
             return output, next(iter(args[1:]), None)
         if wanted.pair:
-            return output, loss
+            return (loss, output) if wanted.loss_first else (output, loss)
         return loss if wanted.only_loss and loss is not None else output
 
     body = {
