@@ -110,8 +110,9 @@ def _recording(probe: str, found: raw.RawRecording) -> Recording:
             problem = _why(rank, flaw)
             ours = bool(rank.fault)
     if found.timed_out:
-        problem = f"the program was stopped after {found.wall_seconds:.0f} s"
-        ours = found.inconclusive_timeout
+        how = " of waiting" if found.waited else ""
+        problem = f"the program was stopped after {found.wall_seconds:.0f} s{how}"
+        ours = found.inconclusive_timeout and not found.waited
     return Recording(
         probe=probe,
         ranks=tuple(ranks),

@@ -6,6 +6,7 @@ from harness.sandbox.frames import Frame
 from harness.sandbox.jail.report import JailReport
 
 _SPENT = 0.8
+_IDLE = 0.1  # a busy program gets more than this of one processor, even where ten others want it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,3 +75,11 @@ class RawRecording:
     def inconclusive_timeout(self) -> bool:
         """Timed out without having had the processor: the machine may be to blame."""
         return self.timed_out and not self.cpu_was_spent
+
+    @property
+    def waited(self) -> bool:
+        """Timed out with the machine for itself, and hardly asked for a processor: it sleeps, or its
+        threads or ranks wait for each other.
+        """
+        alone = self.inconclusive_timeout and self.attempts > 1
+        return alone and (self.cpu_seconds or 0.0) < _IDLE * self.wall_seconds

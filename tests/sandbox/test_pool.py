@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.domain.errors import HarnessFault
-from harness.sandbox.pool import Job, Limits, Sandbox
+from harness.sandbox.pool import Job, Limits, RawRecording, Sandbox
 from tests.fakes.runs import facts, is_gone
 
 ROOT = Path(__file__).parents[2]
@@ -68,6 +68,28 @@ def test_a_wait_without_end_is_an_inconclusive_timeout(sandbox):
     assert run.attempts == 2
     assert not run.complete
     assert run.ranks[0].signal == signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    ("cpu", "attempts", "waits"),
+    [(0.5, 2, True), (0.5, 1, False), (3.0, 2, False), (9.9, 2, False)],
+)
+def test_a_program_that_waits_is_told_from_a_machine_that_is_busy(cpu, attempts, waits):
+    """Ranks that wait for each other were called a fault of the harness.
+
+    Only with the machine for itself can it be told, and where next to nothing was computed.
+    """
+    run = RawRecording(
+        ranks=(),
+        wall_seconds=10.0,
+        cpu_seconds=cpu,
+        wall_limit_seconds=10.0,
+        cpu_limit_seconds=20.0,
+        timed_out=True,
+        attempts=attempts,
+    )
+
+    assert run.waited == waits
 
 
 def test_a_busy_loop_is_stopped_by_the_clock(sandbox):
