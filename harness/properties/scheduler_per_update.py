@@ -10,8 +10,8 @@ Bug::
             optimizer.zero_grad()
 
 Signature: more than one scheduler step an update, throughout; a schedule as long as there are updates
-that steps once a pass and so hardly begins, or one as long as there are micro-batches that steps once
-an update; or the scheduler steps before the first update, or between
+that steps once a pass and so hardly begins, or that steps once a pass besides; one as long as there are
+micro-batches that steps once an update; or the scheduler steps before the first update, or between
 the last backward and the optimizer's step, which takes from each update the rate that was meant for it;
 or the scheduler moves the rates of an optimizer that never steps.
 
@@ -47,7 +47,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         if wrong is not None:
             return wrong
     sound = [p for p in trace.probes if p.probe in names]
-    misfit = too_seldom(sound) or too_long(sound)
+    misfit = too_seldom(sound) or too_long(sound) or past_its_end(sound)
     if misfit is not None:
         return misfit
     if ahead:
@@ -161,6 +161,40 @@ def too_long(probes: Sequence[ProbeTrace]) -> Verdict | None:
         number("length of the schedule", length, probe.probe),
         number("scheduler steps", steps, probe.probe),
     )
+
+
+def past_its_end(probes: Sequence[ProbeTrace]) -> Verdict | None:
+    """A fail when the length of the schedule counts updates and it also moves once a pass.
+
+    In every probe, of which two differ in length: a number may agree with one by chance.
+    """
+    found = {length: probe for probe in probes if (length := runs_over(probe)) is not None}
+    if len(found) < 2 or len(found) < len([p for p in probes if p.updates]):
+        return None
+    length, probe = min(found.items())
+    steps = sum(u.scheduler_steps for u in probe.updates)
+    return failed(
+        ID,
+        f"In {probe.probe} the schedule is made for {length} steps, one for each update, and moved "
+        f"{count(steps, 'time')}: once an update, and again once a pass. It is ahead from the first "
+        "pass on, and runs past its end. Step it after updates only.",
+        number("length of the schedule", length, probe.probe),
+        number("scheduler steps", steps, probe.probe),
+    )
+
+
+def runs_over(probe: ProbeTrace) -> int | None:
+    """The length of a schedule that is as long as there are updates, moved with each, and more often."""
+    length = planned(probe)
+    moved = [u.scheduler_steps for u in probe.updates]
+    if (
+        length is None
+        or length != len(moved)
+        or min(moved) < 1
+        or any(u.skipped for u in probe.updates)
+    ):
+        return None
+    return length if length < sum(moved) < 2 * length else None
 
 
 def in_micro_batches(probe: ProbeTrace) -> int | None:

@@ -54,6 +54,24 @@ def test_a_schedule_as_long_as_the_micro_batches_that_moves_once_an_update_fails
     assert both(100, 200).outcome == "pass"
 
 
+def test_a_schedule_as_long_as_the_updates_that_also_moves_once_a_pass_fails():
+    """It is ahead from the first pass on; a schedule of passes beside a warm-up is lawful."""
+
+    def both(steps, *lengths):
+        made = [
+            probe(name, *(update(i, scheduler_steps=s, scheduled_for=n) for i, s in enumerate(of)))
+            for name, of, n in zip(("short", "long"), (steps, 2 * steps), lengths, strict=True)
+        ]
+        return on(ID, trace(*made))
+
+    assert both([1, 1, 1, 2], 4, 8).outcome == "fail"
+    assert "runs past its end" in both([1, 1, 1, 2], 4, 8).sentence
+    assert both([1, 1, 1, 1], 4, 8).outcome == "pass"
+    assert both([1, 1, 1, 2], 5, 10).outcome == "pass"
+    assert both([1, 1, 1, 2], 4, 4).outcome == "pass"
+    assert both([1, 1, 1, 2], None, None).outcome == "pass"
+
+
 def test_a_step_at_the_top_of_the_loop_takes_the_first_rate_away():
     """Torch warns of it; several steps ahead of all make up for an earlier run."""
 
