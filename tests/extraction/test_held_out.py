@@ -25,6 +25,7 @@ SETS = [
         "sixth",
         "sessions",
         "more-sessions",
+        "ordinary-sessions",
     )
 ]
 FRESH = ROOT / "tests/material/labelled/fresh"
