@@ -15,8 +15,10 @@ Masked by: norms below the threshold; a loss curve that looks the same.
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.consumption import read
 from harness.properties.figures import count, number, show
 from harness.properties.property import Property
+from harness.properties.windows import full_of
 
 ID = "training-unchanged"
 
@@ -44,7 +46,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
             number("updates", len(probe.updates), probe.probe),
         )
     if not trained:
-        return inconclusive(ID, "No probe with an update was compared with the plain loop.")
+        return changed_gradients(trace, expectations) or inconclusive(
+            ID, "No probe with an update was compared with the plain loop."
+        )
     updates = sum(len(p.updates) for p in trained)
     names = ", ".join(p.probe for p in trained)
     return passed(
@@ -52,6 +56,28 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         f"After {count(updates, 'update')} ({names}) the parameters are those of the plain loop, "
         "bit for bit.",
         number("updates", updates),
+    )
+
+
+def changed_gradients(trace: Trace, expectations: Expectations) -> Verdict | None:
+    """A fail where a program with an optimizer of its own consumed other gradients than it computed.
+
+    There is no plain loop to compare its parameters with, so it cannot pass.
+    """
+    own = [p for p in meant(trace, expectations) if p.learning and p.learning.own_optimizer]
+    windows = [w for p in own for w in full_of(p)]
+    readings = read(windows, "as-computed", None).readings
+    off = [r for r in readings if r.state != "exact" and r.update.loss_scale == 1.0]
+    if len(off) < 2:
+        return None
+    first = max(off, key=lambda r: abs(r.ratio - 1.0))
+    return failed(
+        ID,
+        f"In {first.where} the optimizer consumed a gradient of norm {show(first.consumed)} where "
+        f"backward had computed {show(first.true)}, and so in {count(len(off), 'update')}: what was "
+        "only meant to observe changed it. Only read gradients between backward and step.",
+        number("norm of the computed gradient", first.true, first.where),
+        number("norm of the consumed gradient", first.consumed, first.where),
     )
 
 
