@@ -16,6 +16,8 @@ from tests.fakes.runs import children, descendants, eventually, facts, is_gone
 
 ROOT = Path(__file__).parents[2]
 FOREVER = "wait()"
+FAMILY = 4
+"""The fork that stands by since a job of one rank, the leader and two ranks."""
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +42,7 @@ def test_the_children_of_a_killed_zygote_die_with_it(sandbox):
     """Nobody else would end them: it is the kernel that does."""
     zygote = facts(sandbox.execute(Job(program="import os\nreport(zygote=os.getppid())")))["zygote"]
     future = sandbox.submit(Job(program=FOREVER, world_size=2), Limits(wall_seconds=1))
-    forked = eventually(lambda: len(descendants(zygote)) == 3)
+    forked = eventually(lambda: len(descendants(zygote)) == FAMILY)
     family = descendants(zygote)
     os.kill(zygote, signal.SIGKILL)
 
@@ -65,7 +67,7 @@ def test_closing_leaves_no_process():
     own = Sandbox(worker="tests.fakes.exec_worker", parallel=1)
     ids = facts(own.execute(Job(program="import os\nreport(zygote=os.getppid())")))
     future = own.submit(Job(program=FOREVER, world_size=2), Limits(wall_seconds=60))
-    assert eventually(lambda: len(descendants(ids["zygote"])) == 3)
+    assert eventually(lambda: len(descendants(ids["zygote"])) == FAMILY)
     family = {ids["zygote"], *descendants(ids["zygote"])}
     own.close()
 
