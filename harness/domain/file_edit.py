@@ -231,6 +231,12 @@ FileEdit = Annotated[
 """What a call did to one file."""
 
 
+def changes_a_file(edit: FileEdit) -> bool:
+    """Whether it is meant to change a file: a listing does not, and a program that is run may not."""
+    runs = isinstance(edit, Script) and edit.path.endswith(".py")
+    return not runs and not isinstance(edit, Seen | Excerpt | Difference)
+
+
 class FileState(Record):
     """A file at some moment of the conversation."""
 

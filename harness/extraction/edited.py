@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from harness.domain.candidate import Candidate, NoCandidate
-from harness.domain.file_edit import FileState, Seen
+from harness.domain.file_edit import FileState, changes_a_file
 from harness.domain.transcript import ToolCall, Transcript
 from harness.extraction.blocks import code_blocks, parsed
 from harness.extraction.loops import doing
@@ -75,7 +75,7 @@ def said_since_edits(transcript: Transcript, *, in_later_turns: bool) -> Transcr
 
 
 def _changes(call: ToolCall) -> bool:
-    return call.status == "ok" and any(not isinstance(edit, Seen) for edit in call.edits)
+    return call.status == "ok" and any(map(changes_a_file, call.edits))
 
 
 def _piece(states: list[FileState]) -> Candidate | None:
@@ -154,12 +154,19 @@ class _Linked:
 
     def _found(self, name: str) -> FileState | None:
         found = self._by_name.get(name)
-        return found if found is not None and found.content is not None else None
+        return found if found is not None and _parses(found.content) else None
 
     def _once(self, file: FileState) -> str:
         if file.path in self.paths or len(self.paths) > _MOST_FILES:
             return ""
         return self._text(file, entry=False).rstrip("\n")
+
+
+def _parses(code: str | None) -> bool:
+    try:
+        return code is not None and bool(parsed(code))
+    except SyntaxError:
+        return False
 
 
 def _top_level(tree: ast.Module, *, entry: bool) -> Iterator[ast.stmt]:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from harness.domain.candidate import Candidate, NoCandidate
+from harness.domain.file_edit import changes_a_file
 from harness.domain.scenario import Scenario
 from harness.domain.transcript import Transcript
 from harness.extraction.assembly import Assembled, assemble, join
@@ -34,11 +35,11 @@ def extract(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...]
 def _said(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...] | NoCandidate:
     found = proposals(transcript, scenario)
     if isinstance(found, NoCandidate):
-        tried = any(call.edits for message in transcript.messages for call in message.calls)
-        none_made = tried and said_since_edits(transcript, in_later_turns=True) is None
-        return NoCandidate(
-            reason=f"{found.reason}; no edit succeeded" if none_made else found.reason
-        )
+        made = said_since_edits(transcript, in_later_turns=True) is not None
+        edits = (e for m in transcript.messages for call in m.calls for e in call.edits)
+        if not made and any(map(changes_a_file, edits)):
+            return NoCandidate(reason=f"{found.reason}; no edit succeeded")
+        return found
     return tuple(Candidate(program=one.program, origin=_origin(one)) for one in found)
 
 

@@ -24,7 +24,7 @@ from harness.domain.transcript import Message, Transcript
 from harness.transcripts.changes import LONGEST_FILE, changed
 from harness.transcripts.patches import edits_of_diff
 from harness.transcripts.python_scripts import edits_of_python
-from harness.transcripts.tracked import Tracked, after
+from harness.transcripts.tracked import Tracked, after, copied
 
 _MOST_TEXT = 16 << 20
 _MOST_FILES = 2000
@@ -108,7 +108,8 @@ class Files:
         is_program = script.path.endswith(".py")
         if file is None or file.content is None:
             if not is_program:
-                self.apply([Git(path=script.root, action="other-version")])
+                version = Git(path=script.root, action="other-version")
+                self.apply([version], by_subagent=self._by_subagent)
             return
         found = edits_of_python(file.content) if is_program else edits_of_diff(file.content)
         for edit in found:
@@ -122,17 +123,7 @@ class Files:
         if source not in self._files and target not in self._files and not target.endswith(".py"):
             return
         old = self._files.get(target) or Tracked()
-        self._put(
-            target,
-            replace(
-                old,
-                content=given.content,
-                pieces=given.pieces,
-                changes=max(given.changes, old.changes) + 1,
-                why=given.why,
-                before=(*old.before[-4:], old.content),
-            ),
-        )
+        self._put(target, copied(old, given))
         if copy.moves:
             self._drop(source)
 

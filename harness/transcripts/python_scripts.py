@@ -167,7 +167,7 @@ class _Follower:
                 step = Replacement(old=old, new=new, everywhere=not count, optional=True)
                 return _Text(path, (*made, step))
             case str(text), "replace", [str(old), str(new)]:
-                return text.replace(old, new)
+                return _replaced(text, old, new)
             case _, changing, _ if changing in _WRITES:
                 raise _NotFollowedError
             case _:
@@ -195,9 +195,20 @@ def _wrapped(name: str, given: list[_Value]) -> _Value:
         case "dedent", [str(text)]:
             return textwrap.dedent(text)
         case "indent", [str(text), str(prefix)]:
-            return textwrap.indent(text, prefix)
+            return textwrap.indent(text, _short(prefix, text.count("\n") + 1))
         case _:
             return _UNKNOWN
+
+
+def _replaced(text: str, old: str, new: str) -> str:
+    return text.replace(old, _short(new, text.count(old)))
+
+
+def _short(text: str, times: int) -> str:
+    """The text, where so many of it are no memory bomb."""
+    if len(text) * times > _LONGEST:
+        raise _NotFollowedError
+    return text
 
 
 def _writes(node: ast.AST) -> bool:

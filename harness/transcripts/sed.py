@@ -67,10 +67,15 @@ def _run(steps: list[_Step], text: str, clock: Clock) -> str:
     if len(lines) * len(steps) > _MOST_WORK:
         raise NotFollowed
     done: list[str] = []
+    size = 0
     for number, line in enumerate(lines, start=1):
         place = END_OF_TEXT if number == len(lines) else number
         before, kept, after = _line(steps, line, (number, place), clock)
-        done += [*before, *([] if kept is None else [kept]), *after]
+        new = [*before, *([] if kept is None else [kept]), *after]
+        size += sum(map(len, new))
+        if size > LONGEST:
+            raise NotFollowed
+        done += new
     return "".join(f"{line}\n" for line in done)
 
 

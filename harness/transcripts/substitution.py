@@ -13,9 +13,7 @@ import regex
 
 LONGEST = 1 << 18
 """Characters. A training script is a tenth of that."""
-_MOST_FILLED = (
-    50_000_000  # characters that a template could become: one sign may stand for a whole line
-)
+_MOST_FILLED = 50_000_000  # characters; one sign of a template may stand for a whole line
 
 
 class NotFollowed(Exception):

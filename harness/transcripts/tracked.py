@@ -87,8 +87,25 @@ def after(file: Tracked, edit: FileEdit) -> Tracked:
             return _edited(file, edit)
 
 
+def copied(old: Tracked, given: Tracked) -> Tracked:
+    """The file that takes over what another one holds."""
+    return replace(
+        old,
+        content=given.content,
+        pieces=given.pieces,
+        changes=max(given.changes, old.changes) + 1,
+        why=given.why,
+        before=_remembered(old),
+        is_part=given.is_part,
+    )
+
+
+def _remembered(file: Tracked) -> tuple[str | None, ...]:
+    return (*file.before[1 - _KEPT :], file.content)
+
+
 def _edited(file: Tracked, edit: FileEdit) -> Tracked:
-    now = replace(file, changes=file.changes + 1, before=(*file.before[1 - _KEPT :], file.content))
+    now = replace(file, changes=file.changes + 1, before=_remembered(file))
     if isinstance(edit, Unshown):
         return replace(now, content=None, why=edit.why, pieces=(*file.pieces, *edit.pieces))
     if isinstance(edit, Undo):
@@ -111,32 +128,35 @@ def _edited(file: Tracked, edit: FileEdit) -> Tracked:
 def _seen(file: Tracked, seen: Seen) -> Tracked:
     if file.content is not None and not _tells_more(seen, file.content):
         return file
-    committed = file.committed if file.changes else seen.content
-    changes = file.changes
+    now = replace(file, content=seen.content, pieces=(), why="", is_part=False)
+    if file.is_part:
+        return replace(now, committed=None)
     if file.content is not None:  # somebody changed it: an unseen command, or a person
-        committed, changes = file.committed, changes + 1
-    return replace(
-        file, content=seen.content, pieces=(), why="", committed=committed, changes=changes
-    )
+        return replace(now, changes=file.changes + 1)
+    return replace(now, committed=file.committed if file.changes else seen.content)
 
 
 def _tells_more(seen: Seen, known: str) -> bool:
     """Whether a listing shows that the file was changed by somebody else.
 
-    Listings lose blanks, and some are cut: what is no program, or the beginning of what is known,
-    tells nothing.
+    Listings lose blanks, some are cut, and an earlier command may have printed something: what is
+    no program, or the beginning of what is known, or has nothing but words above it, tells nothing.
     """
-    if seen.content.split() == known.split() or known.startswith(seen.content.rstrip()):
+    shown = seen.content.rstrip()
+    above = shown.removesuffix(known.rstrip())
+    if shown.split() == known.split() or known.startswith(shown):
+        return False
+    if above != shown and _is_program(above, of=ast.Expr):
         return False
     return seen.path.endswith(".py") and _is_program(seen.content)
 
 
-def _is_program(text: str) -> bool:
+def _is_program(text: str, of: type[ast.stmt] = ast.stmt) -> bool:
+    """Whether it is Python, made of such statements."""
     try:
-        ast.parse(text)
+        return all(isinstance(statement, of) for statement in ast.parse(text).body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    return True
 
 
 def _excerpted(file: Tracked, excerpt: Excerpt) -> Tracked:
@@ -144,8 +164,8 @@ def _excerpted(file: Tracked, excerpt: Excerpt) -> Tracked:
     if last is None:
         return file
     content = with_excerpt(last, excerpt.lines, to_end=excerpt.to_end)
-    if content is not None and content == file.content:
-        return file
+    if file.is_part or (content is not None and content == file.content):
+        return file  # of a part that the user posted, it may show the rest
     now = replace(file, changes=file.changes + (file.content is not None), pieces=())
     if content is not None and _is_program(content):
         return replace(now, content=content, why="")

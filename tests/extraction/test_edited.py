@@ -3,7 +3,7 @@
 import pytest
 
 from harness.domain.candidate import NoCandidate
-from harness.domain.file_edit import Edit, FileEdit, LineScript, Replacement, Seen, Write
+from harness.domain.file_edit import Edit, FileEdit, LineScript, Replacement, Script, Seen, Write
 from harness.domain.transcript import Message, ToolCall, Transcript
 from harness.extraction import extract
 from tests.extraction.situation import scenario
@@ -143,6 +143,36 @@ def test_edits_that_all_failed_are_told() -> None:
     found = extract(made.model_copy(update={"messages": (asked, failed)}), scenario())
 
     assert found == NoCandidate(reason="the answer holds no Python block; no edit succeeded")
+
+
+def test_what_was_only_read_was_not_tried_to_edit() -> None:
+    found = extract(session(Seen(path="a.py", content="x = 1\n")), scenario())
+
+    assert found == NoCandidate(reason="the answer holds no Python block")
+
+
+def test_a_module_that_is_no_python_is_left_to_the_import() -> None:
+    """It broke the reader."""
+    broken = Write(path="/r/cfg.py", content="def (:\n")
+
+    assert (
+        program(broken, Write(path="/r/a.py", content=f"import cfg\n{LOOP}"))
+        == f"import cfg\n{LOOP}"
+    )
+
+
+def test_a_program_that_is_run_beside_a_corrected_loop_is_no_edit() -> None:
+    """The loop in the later turn was passed over, because something was run in that turn."""
+    other = LOOP.replace("opt.step()", "opt.step(); opt.zero_grad()")
+    made = session(Write(path="a.py", content=LOOP), later=f"```python\n{other}```")
+    run_ = ToolCall(
+        id="9", name="Bash", input="", status="ok", edits=(Script(path="a.py", root="."),)
+    )
+    messages = (*made.messages[:-1], made.messages[-1].model_copy(update={"calls": (run_,)}))
+    found = extract(made.model_copy(update={"messages": messages}), scenario())
+
+    assert not isinstance(found, NoCandidate)
+    assert found[0].program == other
 
 
 def test_a_whole_loop_in_a_later_turn_corrects_the_files() -> None:

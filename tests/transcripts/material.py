@@ -66,3 +66,18 @@ def calls_of(transcript: Transcript) -> list[tuple[str, str]]:
 
 def said(transcript: Transcript, role: str) -> list[str]:
     return [m.text for m in transcript.messages if isinstance(m, Message) and m.role == role]
+
+
+TEXT = """import torch
+
+steps = 4
+for i, (x, y) in enumerate(loader):
+    optimizer.zero_grad()
+    loss = criterion(model(x), y) / steps
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
+
+    if (i + 1) % steps == 0:
+        optimizer.step()
+"""
+"""A file that commands change."""

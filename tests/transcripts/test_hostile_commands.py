@@ -14,6 +14,12 @@ from harness.transcripts.edits import edits_of_call, told_by_call
 
 TEXT = "for x in loader:\n    loss.backward()\n    opt.step()\n"
 DOUBLING = "s = 'ab' * 1\n" + "s = s + s\n" * 60 + "open('a.py', 'w').write(s)\n"
+LONG = "y" * 200_000
+MULTIPLYING = f"s = '{LONG}'.replace('y', '{LONG}')\nopen('a.py', 'w').write(s)\n"
+LINES = "y\\n" * 100_000
+INDENTING = (
+    f"import textwrap\ns = textwrap.indent('{LINES}', '{LONG}')\nopen('a.py', 'w').write(s)\n"
+)
 PIECES = [
     *("sed -i ", "-e ", "'s/a/b/g' ", "'1,3d' ", "a.py ", "b.py ", "perl -0pi -e ", "git ", "stash "),
     *("checkout ", "-- ", "revert HEAD ", "commit -am x ", "python - <<'E'\n", "E\n", "\n", "> ", "< "),
@@ -69,8 +75,11 @@ def test_any_command_and_any_output(parts, output):
         "sed -i '" + "s/o/&&/g;" * 60 + "' a.py",
         "perl -pi -e 's/" + "(.*)" * 12 + "x$/y/' a.py",
         "cat > a.py <<'E'\n" + "\n" * 100_000 + "E\ntail -90000 a.py",
+        f"python - <<'E'\n{MULTIPLYING}E",
+        f"python - <<'E'\n{INDENTING}E",
+        "cat > a.py <<'E'\n" + "x\n" * 100_000 + "E\nsed -i 'a" + "y" * 500_000 + "' a.py",
     ],
-    ids=range(10),
+    ids=range(13),
 )
 def test_a_command_that_was_made_to_last_ends_soon(command):
     started = time.monotonic()

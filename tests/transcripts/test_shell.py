@@ -7,19 +7,7 @@ from harness.transcripts import files_after
 from harness.transcripts.edits import edits_of_call, told_by_call
 from harness.transcripts.sed import after_sed
 from harness.transcripts.shell_words import commands_of
-
-TEXT = """import torch
-
-steps = 4
-for i, (x, y) in enumerate(loader):
-    optimizer.zero_grad()
-    loss = criterion(model(x), y) / steps
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
-
-    if (i + 1) % steps == 0:
-        optimizer.step()
-"""
+from tests.transcripts.material import TEXT
 
 
 def after(*commands, text=TEXT):
@@ -243,3 +231,24 @@ def test_a_patch_or_a_program_of_the_session_is_carried_out():
         (f"cat > f.py <<'E'\n{program}E", "python f.py"),
     ):
         assert after(write, run)["/r/a.py"] == TEXT.replace("= 4", "= 8")
+
+
+def test_what_a_program_printed_above_a_listing_is_no_part_of_the_file():
+    """A word is; an import that somebody added is a change."""
+    command = "python fix.py && cat a.py"
+
+    def listed(above):
+        seen = (
+            told_by_call("Bash", {"command": "cat a.py"}, TEXT, "/r"),
+            told_by_call("Bash", {"command": command}, above + TEXT, "/r"),
+        )
+        calls = [
+            ToolCall(id=str(i), name="Bash", input="", status="ok", edits=edits)
+            for i, edits in enumerate(seen)
+        ]
+        message = Message(role="assistant", text="", calls=tuple(calls))
+        transcript = Transcript(messages=(message,), agent="a")
+        return files_after(transcript, also_unchanged=True)[0].content
+
+    assert listed("done\n") == TEXT
+    assert listed("import os\n") == f"import os\n{TEXT}"

@@ -7,19 +7,7 @@ import pytest
 
 from harness.transcripts.perl import after_perl
 from harness.transcripts.sed import after_sed
-
-TEXT = """import torch
-
-steps = 4
-for i, (x, y) in enumerate(loader):
-    optimizer.zero_grad()
-    loss = criterion(model(x), y) / steps
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
-
-    if (i + 1) % steps == 0:
-        optimizer.step()
-"""
+from tests.transcripts.material import TEXT
 
 
 @pytest.mark.parametrize(
