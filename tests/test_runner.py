@@ -189,12 +189,16 @@ def meet(barrier: threading.Barrier) -> None:
 
 
 class InterruptedExecutor(FakeExecutor):
-    """Sends Ctrl-C in its n-th execution and stays in it until it is closed, as the jail would."""
+    """Sends Ctrl-C in its n-th execution, which stays until the executor is closed.
+
+    So do those that begin before the main thread has taken notice, as in the jail.
+    """
 
     def __init__(self, at: int) -> None:
         super().__init__(self._interrupt)
         self._at = at
         self._released = threading.Event()
+        self._one_at_a_time = threading.Lock()
         self.executions = 0
 
     def close(self) -> None:
@@ -202,8 +206,11 @@ class InterruptedExecutor(FakeExecutor):
         self._released.set()
 
     def _interrupt(self, *_: object) -> None:
-        self.executions += 1
-        if self.executions == self._at:
+        with self._one_at_a_time:
+            self.executions += 1
+            begun = self.executions
+        if begun == self._at:
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        if begun >= self._at:
             assert self._released.wait(20), "closing did not reach the call under way"
             raise ConnectionError("closed")
