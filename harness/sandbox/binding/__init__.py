@@ -5,9 +5,12 @@ name what it is, and puts the workload's object of that role into the program's 
 executes it, and calls what it defines and never calls.
 
 reading      graph, definitions, scopes, effects, handed; reader = statements + expressions + calls
-inferring    linking, inference, signs, callgraph; roles and plain decide, hints ask names
-binding      values (the objects), resolver and makers (roles to objects), batches, forms, loaders
-completing   entry (functions never called), turns (code for one batch), lightning and fitting
+inferring    linking, arithmetic, meaning, inference, signs, callgraph; roles and plain decide, hints
+             ask names; results: what a call gives that a loss comes out of; choices: texts of options
+binding      values (the objects), resolver and makers (roles to objects), asked_models, criteria,
+             targets, batches, forms, loaders, known (helpers of well-known scripts)
+completing   entry (functions never called), turns (code for one batch), unfinished (classes posted in
+             part), lightning and fitting, fabric
 mapping      spellings = devices + cuda + amp + distributed + arguments; packages, inert, rewrite
 """
 

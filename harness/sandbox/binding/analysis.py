@@ -8,6 +8,7 @@ from typing import Any
 from harness.sandbox.binding import huggingface, library, packages, rewrite
 from harness.sandbox.binding.amp import posted_autocast
 from harness.sandbox.binding.callgraph import CallGraph
+from harness.sandbox.binding.choices import Choices
 from harness.sandbox.binding.definitions import Class
 from harness.sandbox.binding.effects import (
     BACKWARD,
@@ -21,6 +22,7 @@ from harness.sandbox.binding.graph import Call, Node
 from harness.sandbox.binding.inert import Inert, install_progress
 from harness.sandbox.binding.inference import Inference
 from harness.sandbox.binding.reader import Reader
+from harness.sandbox.binding.resolver import Told
 from harness.sandbox.binding.roles import Judge, attributes
 from harness.sandbox.binding.scopes import assigned
 from harness.sandbox.binding.signs import is_model, is_root
@@ -30,15 +32,10 @@ from harness.sandbox.binding.unbound import Unbound
 DDP_ONLY = frozenset({".no_sync", ".require_backward_grad_sync", ".register_comm_hook"})
 GROWS = frozenset({"add_module", "append", "extend", "insert", "register_module"})
 """Methods that give a container another layer."""
-QUESTIONS = frozenset(
-    {
-        "is_available",
-        "is_initialized",
-        "init_process_group",
-        "destroy_process_group",
-        "is_nccl_available",
-    }
-)
+QUESTIONS = frozenset({
+    "is_available", "is_initialized", "init_process_group", "destroy_process_group",
+    "is_nccl_available",
+})  # fmt: skip
 
 
 class Analysis:
@@ -92,9 +89,16 @@ class Analysis:
             for n in self.nodes().values()
         )
 
+    def told(self) -> Told:
+        """What binding goes by."""
+        choices = Choices(self.tree, self.reader.asked, self.reader.effects)
+        return Told(self.judge, self.inference.paths, choices, self.wrap, self.own_model)
+
     def nodes(self) -> dict[str, Node]:
-        """Free names and the parameters of functions that nobody calls."""
+        """Free names, the parameters of functions that nobody calls, and what classes never set."""
         found = dict(self.reader.free)
+        for cls in self.reader.classes:
+            found |= {f"{cls.name}.{name}": node for name, node in cls.unset().items()}
         for function in self.reader.functions:
             for parameter in function.parameters:
                 if is_root(parameter.node):
@@ -133,7 +137,7 @@ class Analysis:
                         n for n, p in node.attributes().items()
                         if p.uses & {".parameters", ".named_parameters", "parameters"}
                     }  # fmt: skip
-        cls = next((c for c in self.reader.classes if c.name == constructor), None)
+        cls = self._class(constructor)
         return sorted(found - set(cls.methods if cls else ()))
 
     def fields_used(self, constructor: str) -> set[str]:
@@ -153,11 +157,15 @@ class Analysis:
 
     def class_of(self, constructor: str) -> ast.ClassDef | None:
         """The class that the program itself writes for a model."""
-        return next((c.tree for c in self.reader.classes if c.name == constructor), None)
+        found = self._class(constructor)
+        return found.tree if found is not None else None
+
+    def _class(self, name: str) -> Class | None:
+        return next((c for c in self.reader.classes if c.name == name), None)
 
     def takes_more_than_inputs(self, constructor: str) -> bool:
         """Whether the forward of a model of the program's own cannot do without a second argument."""
-        found = next((c for c in self.reader.classes if c.name == constructor), None)
+        found = self._class(constructor)
         forward = found.method("forward") if found is not None else None
         plain = ("positional", "either")
         given = [p for p in (forward.parameters if forward else ()) if p.kind in plain]
@@ -244,11 +252,8 @@ class Analysis:
 
 
 def _name_of(call: ast.Call) -> str:
-    return (
-        call.func.attr
-        if isinstance(call.func, ast.Attribute)
-        else getattr(call.func, "id", "model")
-    )
+    named = call.func
+    return named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", "model")
 
 
 def _library_names(tree: ast.Module, is_network: Callable[[str], bool] | None) -> dict[str, str]:
@@ -269,6 +274,7 @@ def _library_names(tree: ast.Module, is_network: Callable[[str], bool] | None) -
     return {
         name: meanings[name] for name, used in read.items()
         if name in meanings and name not in bound and _fits(meanings[name], used)
+        and not (name == "Dataset" and name in called and name not in imported)
         and not (is_network and name in called and is_network(name.lower()))
     }  # fmt: skip
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from harness.sandbox.binding import hints
-from harness.sandbox.binding.forms import Form, Leaf, Part, Row, Table, Thing
+from harness.sandbox.binding.forms import Each, Form, Leaf, Part, Row, Table, Thing
 from harness.sandbox.binding.graph import Node
 from harness.sandbox.binding.roles import is_unpacked
 
@@ -14,13 +14,19 @@ MOVES = frozenset({".to", ".cuda", ".pin_memory"})
 
 INDEX = re.compile(r"idx|index|indices|^ids?$")
 
+ENTERED = frozenset({"multiplies_loss", "multiplies_output", "model_extra", "loss_extra"})
+"""Uses of what is given to a model or a loss beside the inputs and the targets."""
+
+MAPPED = frozenset({".items", ".keys", ".values"})
+"""Uses that only a mapping has."""
+
 ENTERS = frozenset({"model_arg", "loss_target", "model_extra"})
 
 
 def form(element: Node, input_name: str) -> Form:
     """Form of the values of ``element``. ``input_name``: how the model calls its input."""
     keys = [str(key) for key in element.items() if isinstance(key, str) and key != "*"]
-    spread = bool(element.uses & {"model_spread", "spread"})
+    spread = bool(element.uses & {"model_spread", "spread", *MAPPED})
     if keys or spread:
         return _table(element, keys, input_name if spread else None)
     width = _width(element)
@@ -74,7 +80,7 @@ def _table(element: Node, keys: list[str], input_name: str | None) -> Table:
 
 def _children(nodes: Sequence[Node], names: Sequence[str] = ()) -> list[Form]:
     """Forms of the parts of one batch: by use, then by name, then by elimination."""
-    shapes = [form(node, "input") if _is_container(node) else None for node in nodes]
+    shapes = [_inside(node) for node in nodes]
     found: list[Part | None] = [
         None if shape is not None else _part(node, [*names[i : i + 1], *node.all_names()])
         for i, (node, shape) in enumerate(zip(nodes, shapes, strict=True))
@@ -89,6 +95,19 @@ def _children(nodes: Sequence[Node], names: Sequence[str] = ()) -> list[Form]:
         shape if shape is not None else Leaf(part or "nothing")
         for shape, part in zip(shapes, found, strict=True)
     ]
+
+
+def _inside(node: Node) -> Form | None:
+    """Form of a part that is no single tensor."""
+    sample = node.element
+    if sample is not None and (sample.uses & MAPPED or "item:str" in sample.uses):
+        keys = [key for key in sample.items() if isinstance(key, str) and key != "*"]
+        return Each(keys[0] if keys else "labels", "target")
+    if node.uses & MAPPED:
+        target = hints.first(node.all_names(), ("target", "input")) == "target"
+        part: tuple[str, Part] = ("labels", "target") if target else ("inputs", "input")
+        return Table(((part[0], Leaf(part[1])),), movable=bool(node.uses & MOVES))
+    return form(node, "input") if _is_container(node) else None
 
 
 def _is_container(node: Node) -> bool:
@@ -106,7 +125,9 @@ def _part(node: Node, names: list[str]) -> Part | None:
         return "input"
     if "loss_target" in node.uses:
         return "mask" if multiplies and named == "mask" else "target"
-    if node.uses & {"multiplies_loss", "multiplies_output", "model_extra", "loss_extra"}:
+    if node.uses & ENTERED:
+        if named is None and not node.uses & (ENTERED - {"model_extra"}):
+            return _named(names)
         return "target" if named == "target" and not multiplies else "mask"
     if "divides_loss" in node.uses:
         return "count"

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from harness.sandbox.binding.definitions import Class, Function, Instance
-from harness.sandbox.binding.effects import GRADIENTS, MARKS, touches_gradients
+from harness.sandbox.binding.effects import BACKWARD, GRADIENTS, MARKS, STEP, touches_gradients
 from harness.sandbox.binding.graph import Call
 from harness.sandbox.binding.reader import Reader
 
@@ -24,6 +24,8 @@ class CallGraph:
             caller = call.caller if call.caller in self._callees else None
             self._callees[caller].update(f for f in _targets(call) if f in self._callees)
             self.marks[caller].update(MARKS[n] for n in _names(call) if n in MARKS)
+            if "called_scaler" in call.callee.uses:
+                self.marks[caller].update({STEP, BACKWARD})
         self._close()
 
     def _close(self) -> None:

@@ -154,7 +154,7 @@ class Calls(LibraryCalls):
 
 def _prepares(receiver: Node, name: str) -> bool:
     if name.startswith("setup"):
-        return receiver.library.endswith("Fabric()")
+        return receiver.library.endswith("Fabric()") or "fabric" in receiver.names
     named = receiver.library.endswith("Accelerator()") or "accelerator" in receiver.names
     return name.startswith("prepare") and named
 

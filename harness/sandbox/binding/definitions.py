@@ -70,6 +70,8 @@ class Class:
     """Fields of a dataclass, in order."""
     nested: bool = False
     """Whether it is defined inside a function."""
+    unseen: bool = False
+    """Whether it is built on a class that the program neither defines nor imports."""
     parents: "list[Class]" = field(default_factory=list)
     """Classes of the program that it builds on, the nearest first."""
 
@@ -77,6 +79,21 @@ class Class:
         """The method of this name, its own or one that it inherits."""
         found = (cls.methods[name] for cls in (self, *self.parents) if name in cls.methods)
         return next(found, None)
+
+    def unset(self) -> dict[str, Node]:
+        """Attributes that its methods read and nothing sets, of a class that is posted in part: without
+        a constructor, or without what it is built on.
+        """
+        shown = self.method("__init__") is not None and not self.unseen
+        known = self.bases - {"builtins.object"} and not self.unseen
+        if shown or known or self.module or self.fields:
+            return {}
+        return {
+            name: node
+            for name, node in self.instance.attributes().items()
+            if not (node.before or self.method(name) or name.startswith("__"))
+            and f"={name}" not in self.instance.uses
+        }
 
     @property
     def lightning(self) -> bool:

@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from harness.sandbox.binding import hints
+
 STEP = "step"
 BACKWARD = "backward"
 FIT = "fit"
@@ -81,6 +83,8 @@ def _callee(node: ast.Call) -> set[str]:
     }
     if isinstance(node.func, ast.Name):
         names.add(node.func.id)
+        if len(node.args) > 1 and hints.suggests(node.func.id, "scaler"):
+            names |= {STEP, BACKWARD}  # loss_scaler(loss, optimizer, ...)
     elif isinstance(node.func, ast.Attribute) and (
         node.func.attr not in MODES or _is_self(node.func)
     ):

@@ -1,6 +1,7 @@
 """Training that is defined and never started: which function to call, and with what."""
 
 import ast
+import contextlib
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -19,6 +20,7 @@ from harness.sandbox.binding.starting import (
     Own,
     Start,
     is_needed,
+    is_one_step,
     own_scaler,
 )
 from harness.sandbox.binding.turns import MOMENT, Turns, Wanted, note
@@ -103,6 +105,9 @@ class Entries:
             values = {n: self._now(roles[n][1], v) for n, (_, v) in fixed.items()}
             if moment or self._observes:
                 self._each_batch(function, target, values, roles, moment)
+                return
+            if not epoch and is_one_step(function, self._reader.effects):
+                self._each_step(function, target, values)
                 return
             for turn in range(self._resolver.values.number("epochs") if epoch else 1):
                 returned = _call(function, target, {**values, **dict.fromkeys(epoch, turn)})
@@ -215,6 +220,18 @@ class Entries:
         self._resolver.notes.append(note(wanted))
         for turn in Turns(self._resolver, wanted):
             _call(function, target, {**values, **turn})
+
+    def _each_step(
+        self, function: Function, target: Callable[..., Any], values: dict[str, Any]
+    ) -> None:
+        """One pass over the data, an update a call."""
+        resolver = self._resolver
+        resolver.notes.append("makes one update: called for the whole of a pass")
+        before = -1
+        while before < resolver.handed < len(resolver.values.batches):
+            before = resolver.handed
+            with contextlib.suppress(StopIteration):
+                _call(function, target, values)
 
     def _returned(self, function: Function, returned: Any) -> None:
         """A function that makes the training step: what it returns is called with every batch."""

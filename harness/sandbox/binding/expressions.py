@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterable
 
-from harness.sandbox.binding import library
+from harness.sandbox.binding import choices, library
 from harness.sandbox.binding.calls import Calls, is_path
 from harness.sandbox.binding.graph import Node
 from harness.sandbox.binding.scopes import Scope, assigned
@@ -146,6 +146,11 @@ class Expressions(Calls):
         if isinstance(tree.ops[0], ast.Is | ast.IsNot):
             self.graph.use(nodes[0], "is")
         self.comparisons.append(nodes)
+        option = choices.compared(tree)
+        if option is not None:
+            asked = self.value(option)
+            self.graph.use(asked, "compare:text")
+            self.asked.append((asked, tree))
         return result
 
     def _boolop(self, tree: ast.BoolOp) -> Node:

@@ -94,7 +94,28 @@ class Thing:
         return f"SimpleNamespace({', '.join(f'{key}={form}' for key, form in self.forms)})"
 
 
-Form = Leaf | Row | Table | Thing
+@dataclass(frozen=True, slots=True)
+class Each:
+    """A list with a dict for every sample."""
+
+    key: str
+    """Its one key."""
+    part: Part
+    """What is under it."""
+
+    def build(self, values: Mapping[Part, Any]) -> Any:
+        """A plain list of plain dicts."""
+        return [{self.key: row} for row in values[self.part]]
+
+    def parts(self) -> set[Part]:
+        """All leaves under it."""
+        return {self.part}
+
+    def __str__(self) -> str:
+        return f"[{{{self.key!r}: {self.part}}}, ...]"
+
+
+Form = Leaf | Row | Table | Thing | Each
 
 
 class MovableDict(dict[str, Any]):

@@ -25,7 +25,9 @@ PATTERNS: dict[str, str] = {
         r"n(um)?_?(classes|labels|outputs?|targets)"
         r"|out(put)?_?(dim|size|features|channels)?$|^classes$|^d_?out$"
     ),
-    "features": r"in(put)?_?(dim|size|features|channels|shape)|n(um)?_?(features|inputs)|^d_?in$",
+    "features": (
+        r"in(put)?_?(dim|size|features|channels|shape)|n(um)?_?(features|inputs|channels)|^d_?in$"
+    ),
     "latent": r"latent|noise_?(dim|size)|^z_?(dim|size)|^nz$",
     "hidden": r"hidden|^d_?model|width|embed|^dim$|n_?units",
     "vocabulary": r"vocab|n_?tokens|num_?embeddings",
@@ -65,6 +67,7 @@ PATTERNS: dict[str, str] = {
     "optimizer": r"^opt|optim",
     "scheduler": r"sched|warm|lr_",
     "loader": r"loader|_dl$|^dl$|batches|data_?iter|^train_?(data|iter|set)|dataloader|^data$",
+    "dataset": r"data_?set|(^|_)ds$|(^|_)(train|valid|val|test)_?data$",
     "validation": r"val|test|dev|eval|holdout",
     "criterion": r"criterion|loss|objective|^fn$",
     "scaler": r"scaler",
@@ -87,6 +90,10 @@ PATTERNS: dict[str, str] = {
     "path": r"path|dir|file|folder|name|root",
     "device": r"device|^dev$",
     "dtype": r"dtype|precision",
+    "clips": r"clip|(^|_)agc(_|$)|limit_?(grad|norm)",
+    "settings": r"^(cfg|conf|config|args|opts?|hparams|params|flags|hydra)$|config$",
+    "fabric": r"fabric",
+    "unwrap": r"unwrap|de_?parallel|without_ddp|(raw|bare|inner|core|base)_model|strip_(ddp|parallel)",
     "ema": r"ema|averag|swa",
 }  # fmt: skip
 

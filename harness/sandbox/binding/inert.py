@@ -86,6 +86,12 @@ class Progress:
         return Inert()
 
 
+def _its_own_module() -> None:
+    """``tqdm.tqdm(...)`` where nobody said whether ``tqdm`` is the module or the class."""
+    setattr(Progress, "tqdm", Progress)  # noqa: B010 - mypy knows no such attribute
+    setattr(Progress, "trange", staticmethod(progress_range))  # noqa: B010 - as above
+
+
 def progress_range(*args: int, **_: Any) -> Progress:
     """``trange``."""
     return Progress(range(*args))
@@ -93,6 +99,7 @@ def progress_range(*args: int, **_: Any) -> Progress:
 
 def install_progress() -> None:
     """Every spelling of tqdm."""
+    _its_own_module()
     for name in ("tqdm", "tqdm.auto", "tqdm.notebook", "tqdm.std", "tqdm.rich"):
         module = ModuleType(name)
         module.__path__ = []

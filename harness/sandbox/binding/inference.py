@@ -2,34 +2,25 @@
 
 from collections.abc import Callable, Iterator
 
-from harness.sandbox.binding import hints
-from harness.sandbox.binding.definitions import Class, Function, Instance, Partial
 from harness.sandbox.binding.graph import Call, Node
-from harness.sandbox.binding.linking import Linking
+from harness.sandbox.binding.meaning import Meaning
 from harness.sandbox.binding.reader import Reader
+from harness.sandbox.binding.results import Paths
 from harness.sandbox.binding.signs import (
-    METHODS,
     MODEL_ATTRIBUTES,
-    NO_OPTIMIZER,
     NOT_DATA,
-    asks_for_a_loss,
     given_anew,
-    goes_back_as_it_is,
     is_fetch,
     is_loader,
     is_model,
-    is_plain,
     is_root,
     is_undecided,
 )
 
 ROUNDS = 12
 
-GIVEN_BEHIND = {"checkpoint": 1, "checkpoint_sequential": 2, "functional_call": 2}
-"""Library functions that call their first argument, by the place of what they give it."""
 
-
-class Inference(Linking):
+class Inference(Meaning):
     """Spreads what is known until nothing changes; guesses only then, and goes on."""
 
     def __init__(self, reader: Reader, is_network: Callable[[str], bool] | None = None) -> None:
@@ -37,9 +28,11 @@ class Inference(Linking):
         that say that one is called.
         """
         super().__init__(reader)
-        self._several = is_network is not None
+        self.several = is_network is not None
         self.definite = False
         """Whether some model is known by what only a model has."""
+        self.paths = Paths((), ())
+        """The ways of values to a backward, as far as they are known."""
         own = {f".{name}" for name in reader.own_methods}
         self.graph.marks = MODEL_ATTRIBUTES - own
         for node in _nodes(reader):
@@ -58,30 +51,32 @@ class Inference(Linking):
     def _round(self) -> None:
         self.link()
         self.graph.settle()
+        self.paths = Paths(self.graph.calls, self.reader.operations)
         self.definite = any(is_model(c.callee) and not c.inner for c in self.graph.calls)
         self._seed()
         self.graph.settle()
         for path, call in self.reader.library_calls:
-            self._library(path, call)
+            self.library(path, call)
         for call in self.graph.calls:
-            self._optimizers(call)
-            self._meaning(call)
-        self._arithmetic()
+            self.optimizers(call)
+            self.meaning(call)
+        self.arithmetic()
         for nodes in self.reader.comparisons:
             if any(n.tags & {"norm", "grad"} for n in nodes):
                 for node in nodes:
                     self.graph.use(node, "compare_norm")
         self.graph.settle()
         if not self.graph.changed:
+            self._losses()
+        if not self.graph.changed:
             self._guess()
 
-    def _arithmetic(self) -> None:
-        for operation, left, right, result in self.reader.operations:
-            if all(n.tags & {"number", "constant"} for n in (left, right)):
-                self.graph.tag(result, "number")
-            self._division(operation, left, right)
-            self._pair(operation, left, right, result)
-            self._pair(operation, right, left, result)
+    def _losses(self) -> None:
+        """What a model or a criterion gives from which backward starts."""
+        for call in self.graph.calls if not self.several else ():
+            if call.callee.uses & {"model_call", "criterion"} and not call.inner:
+                for loss in self.paths.losses_in(call):
+                    self.graph.tag(loss, "loss")
 
     # ------------------------------------------------------------------------------------- data
 
@@ -95,6 +90,8 @@ class Inference(Linking):
                 roots += [call.result, *call.result.parts.values()]
             if call.callee in self._free and not call.inner and is_fetch(call):
                 self.graph.tag(call.result, "data")
+        for cls in self.reader.classes:
+            roots += cls.unset().values()
         for root in roots:
             if is_loader(root):
                 self._batches(root)
@@ -146,80 +143,6 @@ class Inference(Linking):
             if anyone is not None and isinstance(key, str) and key != "*":
                 self.graph.flow(item, anyone)
 
-    # ------------------------------------------------------------------------------------ calls
-
-    def _optimizers(self, call: Call) -> None:
-        """``scaler.step(optimizer)``; but ``scheduler.step(loss)`` takes none."""
-        named = call.callee.names & {"step", "unscale_"} if not self.schedules(call) else set()
-        if named and call.args and not call.args[0].tags & NO_OPTIMIZER:
-            self.graph.use(call.args[0], "optimizer" if "unscale_" in named else "optimizer?")
-
-    def _meaning(self, call: Call) -> None:
-        """What is certain about a call."""
-        callee, tags = call.callee, set[str]().union(*(a.tags for a in call.arguments()))
-        if callee.library.endswith("()"):
-            self._library(callee.library, call)
-        if callee.library or any(isinstance(t, Function | Class | Partial) for t in callee.targets):
-            return
-        instances = [t for t in callee.targets if isinstance(t, Instance)]
-        if (is_model(callee) and not is_plain(instances)) or (
-            "model_call" in callee.uses and not callee.names & METHODS
-        ):
-            self._model_call(call)
-        elif is_plain(instances) or callee.names & METHODS:
-            pass
-        elif self._several and tags & {"data", "output"} and len([*call.arguments()]) == 1:
-            self._model_call(call)  # one network judges what another made; a loss compares two
-        elif "output" in tags and (not call.inner or asks_for_a_loss(call)):
-            self._criterion_call(call)
-        elif "data" in tags:
-            self.graph.tag(call.result, "made")
-
-    def _model_call(self, call: Call) -> None:
-        graph = self.graph
-        graph.use(call.callee, "model_call")
-        graph.tag(call.result, "output")
-        for i, argument in enumerate((*call.args, *call.keywords.values())):
-            graph.use(argument, "model_extra" if i else "model_arg")
-        for argument in call.spread:
-            graph.use(argument, "model_spread")
-
-    def _criterion_call(self, call: Call) -> None:
-        graph = self.graph
-        graph.use(call.callee, "criterion")
-        graph.tag(call.result, "loss")
-        others = [
-            a for a in call.arguments() if not a.tags & {"output", "constant"} and not is_model(a)
-        ]
-        for argument in call.arguments():
-            if "output" in argument.tags:
-                graph.use(argument, "loss_output")
-        for i, argument in enumerate(others):
-            graph.use(argument, "loss_extra" if i else "loss_target")
-
-    def _library(self, path: str, call: Call) -> None:
-        last = path.removesuffix("()").rpartition(".")[2]
-        if path.endswith("()") and path.startswith("torch.nn."):
-            if last.endswith("Loss"):
-                self.reader.losses(call)
-                self.graph.use(call.callee, "criterion")
-            elif any(a.tags & {"data", "output"} for a in call.args):
-                self._model_call(call)
-        elif last in ("clip_grad_norm_", "clip_grad_norm", "get_total_norm"):
-            self.graph.tag(call.result, "norm")
-        elif last in GIVEN_BEHIND and len(call.args) > GIVEN_BEHIND[last] and not call.linked:
-            call.linked.add(0)
-            self._calls_for_it(call, call.args[GIVEN_BEHIND[last] :])
-
-    def _calls_for_it(self, call: Call, given: list[Node]) -> None:
-        """``checkpoint(model, x)`` calls the model, and so do others that take it first."""
-        if len(given) == 1 and "literal" in given[0].tags:
-            given = [item for _, item in sorted(given[0].items().items(), key=str)]
-        inside = Call(call.args[0], given, {}, [], call.result, None, call.inner)
-        call.args[0].calls.append(inside)
-        self.graph.calls.append(inside)
-        self.graph.touch(call.args[0])
-
     # ------------------------------------------------------------------------------------ guesses
 
     def _guess(self) -> None:
@@ -230,7 +153,7 @@ class Inference(Linking):
             if "data" not in tags or tags & {"made", "output"}:
                 continue
             if not self.definite or call.inner or call.callee.targets:
-                self._model_call(call)
+                self.model_call(call)
             else:
                 self._transform(call)
         if not self.graph.changed and not self.definite:
@@ -244,7 +167,7 @@ class Inference(Linking):
                 continue
             for other in undecided:
                 if other is not call and any(a in other.result.downstream() for a in given):
-                    self._model_call(other)
+                    self.model_call(other)
 
     def _transform(self, call: Call) -> None:
         """Something done to a batch on its way to the model."""
@@ -252,41 +175,6 @@ class Inference(Linking):
         for argument in call.arguments():
             if "data" in argument.tags:
                 self.graph.flow(argument, call.result)
-
-    # --------------------------------------------------------------------------------- arithmetic
-
-    def _division(self, operation: str, left: Node, right: Node) -> None:
-        if operation != "Div":
-            return
-        if "loss" in left.tags and "loss" not in right.tags:
-            self.graph.use(right, "divides_loss")
-        elif right.tags & {"grad", "norm"}:
-            if "constant" not in left.tags:
-                self.graph.use(left, "max_norm")
-        elif "grad" in left.tags:
-            self.graph.use(right, "divides_grad")
-
-    def _pair(self, operation: str, one: Node, other: Node, result: Node) -> None:
-        """What ``other`` must be, being combined with ``one``."""
-        if other.tags & {"constant", "output", "loss", "norm"}:
-            return
-        if operation == "Sub" and "output" in one.tags:
-            self.graph.use(other, "loss_target")
-            self.graph.tag(result, "loss")
-        elif operation == "Mult":
-            self._product(one, other, result)
-
-    def _product(self, one: Node, other: Node, result: Node) -> None:
-        if "loss" in one.tags:
-            self.graph.use(other, "multiplies_loss")
-            if "number" in other.tags or goes_back_as_it_is(result, self.graph.calls):
-                return
-            if "data" in other.tags or hints.first(other.all_names(), ("mask",)):
-                self.graph.use(one, "per_sample")
-        elif "output" in one.tags:
-            self.graph.use(other, "multiplies_output")
-        elif "length" in one.tags and "length" not in other.tags:
-            self.graph.use(other, "epochs")
 
 
 def _nodes(reader: Reader) -> Iterator[Node]:

@@ -16,6 +16,11 @@ PLAIN = frozenset({
 })  # fmt: skip
 """Builtins that compute a plain value."""
 
+WITHIN: dict[str, dict[object, str]] = {
+    "betas": {0: "beta1", 1: "beta2"}, "device_ids": {0: "device_id"},
+}  # fmt: skip
+"""Uses of what is in a keyword argument, by its place there."""
+
 MOVING = frozenset({"enumerate", "zip", "zip_longest", "next", "map", "filter", "chain"})
 """Builtins that move values rather than make them."""
 
@@ -60,8 +65,8 @@ class LibraryCalls(Reading):
         ]
         for keyword, argument in call.keywords.items():
             pairs.append((argument, library.KEYWORDS.get(keyword, f"keyword:{keyword}")))
-            if keyword == "device_ids":
-                pairs += [(part, "device_id") for part in argument.parts.values()]
+            within = WITHIN.get(keyword, {})
+            pairs += [(p, within[k]) for k, p in argument.items().items() if k in within]
         for argument, use in pairs:
             self.graph.use(argument, use)
         if last == "DataLoader":
@@ -86,10 +91,21 @@ class LibraryCalls(Reading):
         self.hand_over(last, call)
         if not call.args:
             return
+        if last in ("random_split", "Subset"):
+            self._splits(call, several=last == "random_split")
         if path.startswith("heapq.heap"):
             self._heap(call)
         elif path == "functools.partial" and not call.args[0].library:
             call.result.targets.add(Partial(call))
+
+    def _splits(self, call: Call, *, several: bool) -> None:
+        """What is done with the batches of a part of a dataset is done with those of the whole."""
+        samples = self.graph.part(call.args[0], ("batch", 0))
+        for place in range(3) if several else ():
+            part = self.graph.part(call.result, ("[]", place))
+            self.graph.flow(samples, self.graph.part(part, ("batch", 0)))
+        if not several:
+            self.graph.flow(samples, self.graph.part(call.result, ("batch", 0)))
 
     def hand_over(self, name: str, call: Call) -> None:
         """``Thread(target=f, args=(a,))`` and ``pool.submit(f, a).result()`` call ``f(a)``."""
@@ -155,18 +171,20 @@ class LibraryCalls(Reading):
             self.graph.feed(argument, result)
         if name in ("len", "int", "float"):
             self.graph.tag(result, "number")
-        if name == "sum" and self._sums_numbers(args):
-            self.graph.tag(result, "number")
+        if name == "sum" and args:
+            self._sum(args[0], result)
         if name == "len":
             self.graph.tag(result, "length")
         elif name == "range":
             self.graph.tag(self.graph.part(result, ("for", 0)), "counter")
         return result
 
-    def _sums_numbers(self, args: list[Node]) -> bool:
-        """``sum(len(x) for x, _ in window)``, but not ``sum(losses)``."""
-        element = args[0].element
-        return element is not None and any("number" in n.tags for n in (element, *element.before))
+    def _sum(self, added: Node, result: Node) -> None:
+        """A number for ``sum(len(x) for x, _ in window)``, but not for ``sum(losses)``."""
+        element = self.graph.part(added, ("for", 0))
+        self.graph.feed(element, result)
+        if any("number" in node.tags for node in (element, *element.before)):
+            self.graph.tag(result, "number")
 
     def _enumerate(self, args: list[Node]) -> Node:
         result = Node()

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from harness.sandbox.binding import fabric
 from harness.sandbox.binding.definitions import Class
 from harness.sandbox.binding.inert import Inert
 from harness.sandbox.binding.loaders import Loader
@@ -41,7 +42,7 @@ def install(paths: Iterable[str], epochs: int, notes: list[str]) -> None:
             _patch_module(module.LightningModule)
             _quiet(tree)
     if any("Fabric" in path for path in used):
-        _patch_fabric()
+        fabric.install()
 
 
 def _quiet(tree: str) -> None:
@@ -121,20 +122,6 @@ def on_a_cpu(tree: str, kwargs: dict[str, Any], epochs: int, notes: list[str]) -
         kept["max_epochs"] = epochs
         notes.append(f"Trainer: max_epochs {posted} -> {epochs}")
     return kept
-
-
-def _patch_fabric() -> None:
-    fabric: Any = importlib.import_module("lightning.fabric").Fabric
-    if "fabric" in _patched:
-        return
-    _patched.add("fabric")
-    original = fabric.__init__
-
-    def on_the_cpu(self: Any, *_: Any, **kwargs: Any) -> None:
-        kept = {"precision": kwargs["precision"]} if "precision" in kwargs else {}
-        original(self, accelerator="cpu", devices=1, **kept)
-
-    fabric.__init__ = on_the_cpu
 
 
 class Completion:

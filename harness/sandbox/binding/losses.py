@@ -4,12 +4,14 @@ A program that brings ``CrossEntropyLoss`` was written for other data. On number
 train on, and its gradient says nothing about how the loop adds up what it is given.
 """
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from harness.sandbox.binding import rewrite
 from harness.sandbox.binding.graph import Call
@@ -17,10 +19,21 @@ from harness.sandbox.binding.resolver import Resolver
 from harness.sandbox.binding.values import Values
 
 MADE, CALLED, SAME = "__loss_of_classes__", "__cross_entropy__", "__same__"
+FLAT = "__of_flat_labels_{}__"
 OF_CLASSES = {
     "torch.nn.CrossEntropyLoss": MADE, "torch.nn.functional.cross_entropy": CALLED,
-    "torch.nn.modules.loss.CrossEntropyLoss": MADE,
+    "torch.nn.modules.loss.CrossEntropyLoss": MADE, "torch.nn.NLLLoss": MADE,
+    "torch.nn.functional.nll_loss": CALLED,
 }  # fmt: skip
+OF_SCORES: dict[str, Callable[..., Any]] = {
+    "torch.nn.BCELoss": nn.BCELoss, "torch.nn.BCEWithLogitsLoss": nn.BCEWithLogitsLoss,
+    "torch.nn.MSELoss": nn.MSELoss,
+    "torch.nn.functional.binary_cross_entropy": functional.binary_cross_entropy,
+    "torch.nn.functional.binary_cross_entropy_with_logits":
+        functional.binary_cross_entropy_with_logits,
+    "torch.nn.functional.mse_loss": functional.mse_loss,
+}  # fmt: skip
+"""Losses of what a discriminator says, which theirs may say in one dimension less than ours."""
 NOTE = "cross-entropy: the targets here are numbers, so the workload's own loss is used"
 
 
@@ -48,13 +61,55 @@ def take_place(
     changes: rewrite.Changes,
     module: ModuleType,
 ) -> None:
-    """Put the workload's loss where the program uses one of classes on numbers."""
+    """Put the workload's loss where the program uses one of classes on numbers; where scores are
+    judged, labels may lie flat.
+    """
+    if resolver.values.parts:
+        _flat_labels(calls, changes, module)
+        return
     found = _of_classes(calls, resolver.values)
+    if resolver.values.batches[0].target.is_floating_point():
+        changes.compares = SAME
+        vars(module)[SAME] = _comparable
     if found:
         changes.renamed |= found
         changes.compares = SAME
         vars(module).update(_named(resolver.values))
         resolver.notes.append(NOTE)
+
+
+def _flat_labels(
+    calls: Iterable[tuple[str, Call]], changes: rewrite.Changes, module: ModuleType
+) -> None:
+    """Scores that the program's own network would give as (n,) are (n, 1) here."""
+    for path, call in calls:
+        if path in OF_SCORES and call.where is not None and not call.inner:
+            last = path.rpartition(".")[2]
+            changes.renamed[id(call.where)] = FLAT.format(last)
+            vars(module)[FLAT.format(last)] = (_making if last[0].isupper() else _flat)(
+                OF_SCORES[path]
+            )
+
+
+def _making(loss: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
+    def made(*args: Any, **keywords: Any) -> nn.Module:
+        found = loss(*args, **keywords)
+        found.forward = _flat(found.forward)
+        return found
+
+    return made
+
+
+def _flat(loss: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    @functools.wraps(loss)
+    def compared(*args: Any, **keywords: Any) -> Tensor:
+        given = dict(zip(("input", "target"), args, strict=False)) | keywords
+        output, target = given["input"], given["target"]
+        if output.ndim == 2 and output.shape[1] == 1 and target.shape == output.shape[:1]:
+            given["target"] = target.unsqueeze(1)
+        return loss(given.pop("input"), given.pop("target"), *args[2:], **given)
+
+    return compared
 
 
 def _of_classes(calls: Iterable[tuple[str, Call]], values: Values) -> dict[int, str]:
@@ -81,6 +136,14 @@ def _named(values: Values) -> dict[str, Any]:
         return loss.forward(output, keywords.get("target", target))
 
     return {MADE: made, CALLED: called, SAME: _same}
+
+
+def _comparable(one: Any, other: Any) -> Any:
+    """``one == other``; predicted classes that cannot be compared with numbers equal none."""
+    try:
+        return one == other
+    except RuntimeError:
+        return _same(one, other)
 
 
 def _same(one: Any, other: Any) -> Any:

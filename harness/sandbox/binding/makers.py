@@ -1,6 +1,7 @@
 """Functions and classes that nobody wrote down: what they return, by what is done with it."""
 
 import contextlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from harness.sandbox.binding import hints
 from harness.sandbox.binding.forms import Form
 from harness.sandbox.binding.graph import Call, Node
 from harness.sandbox.binding.inert import Inert
+from harness.sandbox.binding.known import HELPERS
 from harness.sandbox.binding.loaders import Loader, Source
 from harness.sandbox.binding.reporting import Reporter
 from harness.sandbox.binding.roles import Judge, is_unpacked
@@ -55,7 +57,31 @@ class Makers:
 
     def maker(self, name: str, node: Node) -> Any:
         """A callable that returns what its results are used as."""
+        if (helper := HELPERS.get(name.rpartition(".")[2])) is not None:
+            return helper
         calls = list(node.calls)
+        roles = {self.judge.role(call.result) for call in calls} & {*TRAINED, "loader", "scheduler"}
+        if len(roles) > 1 and all(call.where is not None for call in calls):
+            return self._by_line(name, calls)
+        return self._made_by(name, calls)
+
+    def _by_line(self, name: str, calls: list[Call]) -> Any:
+        """One function makes different things: ``instantiate(cfg.model)``; which, the line tells."""
+        lines = {
+            line: self._made_by(name, [call])
+            for call in calls if call.where is not None
+            for line in range(call.where.lineno, (call.where.end_lineno or call.where.lineno) + 1)
+        }  # fmt: skip
+
+        def made(*args: Any, **kwargs: Any) -> Any:
+            maker = lines.get(sys._getframe(1).f_lineno)
+            if maker is None:
+                raise Unbound(name, "makes different things, and is called where nobody sees it")
+            return maker(*args, **kwargs)
+
+        return made
+
+    def _made_by(self, name: str, calls: list[Call]) -> Any:
         for call in calls:
             role = self.judge.role(call.result)
             if role in ("logger", "namespace") and self._reports(name, calls):
@@ -80,20 +106,23 @@ class Makers:
             if backbone is not None:
                 return backbone
             raise Unbound(name, "makes a part of a model that the workload does not have")
-        if role == "model" and self.values.parts:
-            part = self.values.parts.of(role, [name, *result.all_names()])
-            return lambda *_, **__: part
         if role == "model":
-            self.fit_model(name, result)
-            return lambda *_, **__: self._another()
+            return self._model_maker(name, result)
         if role in ("batch", "input") or (is_unpacked(result) and role == "loader"):
             return Source(self.loader(self.form(result)))
         if role == "loss":
-            raise Unbound(name, "computes the loss in a way that is not shown")
+            return _unknown(name, "computes the loss in a way that is not shown")
         if role == "lightning_model":
             return lambda *_, **__: self.lightning_module()
         found = self.of(role, name, result)
         return lambda *_, **__: self.values.simple(role) if found is LATE else found
+
+    def _model_maker(self, name: str, result: Node) -> Callable[..., Any]:
+        if self.values.parts:
+            part = self.values.parts.of("model", [name, *result.all_names()])
+            return lambda *_, **__: part
+        self.fit_model(name, result)
+        return lambda *_, **__: self._another()
 
     def _backbone(self) -> Any:
         """What the workload's own message calls to make a part of the model."""
@@ -133,10 +162,23 @@ class Makers:
     def _effectless(self, name: str, calls: list[Call]) -> Any:
         """A helper that nobody wrote down: harmless only when it reports, never when it trains."""
         given = {self.judge.role(a) for call in calls for a in call.arguments()}
+        if hints.suggests(name.rpartition(".")[2], "clips") and any(
+            [*call.arguments()] for call in calls
+        ):
+            return _unknown(name, "clips, as its name says, and nobody says how")
         if hints.suggests(name, "effectless") or not given & TRAINED:
             shown = any(c.result.uses & {"format", "compare", "called with"} for c in calls)
             return (lambda *_, **__: 0.0) if shown else Inert()
         raise Unbound(name, "is called with what is trained, and nobody says what it does")
+
+
+def _unknown(name: str, reason: str) -> Callable[..., Any]:
+    """Stands for a function in a branch that may never be taken."""
+
+    def called(*_: Any, **__: Any) -> Any:
+        raise Unbound(name, reason)
+
+    return called
 
 
 def _is_part(node: Node) -> bool:

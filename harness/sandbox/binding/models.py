@@ -12,68 +12,67 @@ from torch import Tensor, nn
 from torch.nn.modules import module as module_internals
 
 from harness.sandbox.binding import hints
-from harness.sandbox.binding.graph import Call, Node
+from harness.sandbox.binding.graph import Call
+from harness.sandbox.binding.results import OUTPUT, Paths, Result
+from harness.sandbox.binding.targets import Targets
 
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
     """How a program calls a model and reads its result."""
 
-    plain: bool
+    result: Result = OUTPUT
+    """What calls that want a loss give, or any call where none does."""
+    plain: bool = False
     """One positional argument in, a tensor out."""
-    attributes: bool
-    """The result has ``.logits`` or ``.loss``, or items of these names."""
-    pair: bool
-    """The result is ``(logits, loss)``."""
-    only_loss: bool
-    """The result is the loss itself."""
-    state: bool = False
-    """The result is ``(output, state)``, the state being what was given second."""
-    loss_first: bool = False
-    """The pair is ``(loss, logits)``."""
+    unaided: bool = False
+    """A loss is wanted of inputs alone: the targets are those of the data."""
+    also_outputs: bool = False
+    """Other calls with inputs alone want outputs: those of a model that does not train."""
+
+    def looks_up(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, training: bool) -> bool:
+        """Whether a call that brings no tensor of targets is one that computes a loss."""
+        others = [*args[1:], *(kwargs.values() if args else [])]
+        by_sample = any(isinstance(other, list | tuple) for other in others)
+        alone = self.unaided and (training or not self.also_outputs)
+        return self.result.has_loss and (alone or by_sample)
 
 
-def protocol(calls: Iterable[Call]) -> Protocol:
+def protocol(calls: Iterable[Call], paths: Paths) -> Protocol:
     """What the calls of a model have in common."""
-    plain, attributes, pair, only_loss, state = True, False, False, False, False
-    loss_first = False
-    for call in calls:
-        if call.inner:
-            continue
-        if len(call.args) != 1 or call.keywords or call.spread:
-            plain = False
-        result = call.result
-        taken = any(
-            isinstance(key, int) and part.uses & {"to_loss", "divides"}
-            for key, part in result.items().items()
-        )
-        if (
-            (call.spread and taken)
-            or result.uses & {".logits", ".loss", ".last_hidden_state"}
-            or {"loss", "logits"} & set(result.items())
-        ):
-            attributes = True
-        elif "unpack:2" in result.uses:
-            second = result.items().get(1)
-            given_back = second is not None and second.uses & {"model_extra", "model_arg"}
-            state, pair = state or bool(given_back), pair or not given_back
-            first = result.items().get(0)
-            loss_first = loss_first or (first is not None and _is_a_loss(first))
-        elif len(call.args) + len(call.keywords) > 1 and _is_a_loss(result):
-            only_loss = True
-    plain = plain and not (attributes or pair or only_loss or state)
-    return Protocol(plain, attributes, pair, only_loss, state, loss_first)
+    own = [call for call in calls if not call.inner]
+    results = [paths.result(call) for call in own]
+    simple = [_takes_inputs_alone(call) for call in own]
+    wanted = next((r for r in results if r.has_loss), None)
+    kept = wanted or next((r for r in results if r.whole != "output"), OUTPUT)
+    alone = [r for r, inputs in zip(results, simple, strict=True) if inputs]
+    return Protocol(
+        kept,
+        plain=kept.whole == "output" and all(_is_plain(call) for call in own),
+        unaided=any(result.has_loss for result in alone),
+        also_outputs=any(result.whole == "output" for result in alone),
+    )
 
 
-def _is_a_loss(node: Node) -> bool:
-    return "to_loss" in node.uses and "loss_output" not in node.uses
+def _is_plain(call: Call) -> bool:
+    whole = any(argument.uses & WHOLE for argument in call.args)
+    return len(call.args) == 1 and not (call.keywords or call.spread or whole)
 
+
+def _takes_inputs_alone(call: Call) -> bool:
+    """Whether nothing that it is given can be a target of its own."""
+    others = (*call.args[1:], *call.keywords.values())
+    return not call.spread and all("data" not in o.tags or "constant" in o.tags for o in others)
+
+
+WHOLE = frozenset({".items", ".keys", ".values", "item:str", "iter"})
+"""Uses of what a model is given that is no tensor."""
 
 ADAPTED = "_adapted_from"
 """Where an adapted class keeps what it was."""
 
 
-class Result(dict[str, Any]):
+class Fields(dict[str, Any]):
     """What models of libraries return: read as attribute, by name or by position."""
 
     def __getattr__(self, name: str) -> Any:
@@ -88,26 +87,40 @@ class Result(dict[str, Any]):
         )
 
 
-def adapt(model: nn.Module, wanted: Protocol, criterion: Callable[..., Tensor]) -> None:
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """How a model that a program asks for more than outputs answers."""
+
+    wanted: Protocol
+    """What it gives."""
+    criterion: Callable[..., Tensor]
+    """The loss that it computes."""
+    targets: Targets
+    """Those that it is not given."""
+
+    def to(
+        self, model: nn.Module, forward: Callable[[Any], Any], args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:  # fmt: skip
+        """What ``model`` gives for these arguments. ``forward``: what makes outputs of inputs."""
+        first = input_name(model)
+        inputs, target = _sorted(first, *_inputs_first(self.targets, args, kwargs))
+        output, loss = forward(inputs), None
+        if self.wanted.result.asks:
+            if target is None and self.wanted.looks_up(args, kwargs, training=model.training):
+                target = self.targets.of(inputs)
+            loss = self.criterion(output, target) if target is not None else None
+        return given(self.wanted.result, output, loss, next(iter(args[1:]), None))
+
+
+def adapt(model: nn.Module, answering: Answering) -> None:
     """Give ``model`` a class that takes and returns what the program passes and reads."""
-    if wanted.plain:
+    if answering.wanted.plain:
         return
     base: Any = getattr(type(model), ADAPTED, type(model))  # several names may stand for it
-    first = input_name(model)
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        inputs, target = _sorted(first, args, kwargs)
-        output = base.__call__(self, inputs)
-        wants_loss = wanted.attributes or wanted.pair or wanted.only_loss
-        loss = criterion(output, target) if wants_loss and target is not None else None
-        if wanted.attributes:
-            pairs = {"loss": loss, "logits": output, "last_hidden_state": output}
-            return Result({k: v for k, v in pairs.items() if v is not None})
-        if wanted.state:
-            return output, next(iter(args[1:]), None)
-        if wanted.pair:
-            return (loss, output) if wanted.loss_first else (output, loss)
-        return loss if wanted.only_loss and loss is not None else output
+        return answering.to(self, lambda inputs: base.__call__(self, inputs), args, kwargs)
 
     body = {
         "__call__": call,
@@ -118,11 +131,35 @@ def adapt(model: nn.Module, wanted: Protocol, criterion: Callable[..., Tensor]) 
     setattr(model, "__class__", type(base.__name__, (base,), body))  # noqa: B010 - mypy refuses otherwise
 
 
-def predicts_by(model: nn.Module, name: str) -> None:
+def given(result: Result, output: Any, loss: Tensor | None, state: Any = None) -> Any:
+    """What a program takes a result apart into. Without ``loss``: what is there without targets."""
+    if loss is None and result.has_loss and result.whole != "fields":
+        return output
+    share = None if loss is None else loss / result.losses
+    figure = None if loss is None else loss.detach()
+    kinds = {
+        "loss": share, "loss?": loss, "output": output, "state": state, "figure": figure,
+        "figures": {} if figure is None else {"loss": figure}, "nothing": None,
+    }  # fmt: skip
+    named = {name: kinds[kind] for name, kind in result.fields}
+    match result.whole:
+        case "loss":
+            return loss
+        case "losses":
+            return named or {"loss": loss}
+        case "row":
+            return tuple(kinds[kind] for kind in result.row)
+        case "fields":
+            known = {"loss": loss, "logits": output, "last_hidden_state": output} | named
+            return Fields({name: value for name, value in known.items() if value is not None})
+    return output
+
+
+def answers_by(model: nn.Module, name: str, answering: Answering) -> None:
     """Give ``model`` a method of its own that computes what its forward does, past ``__call__``."""
 
     def method(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
-        return self.forward(_sorted(input_name(self), args, kwargs)[0])
+        return answering.to(self, self.forward, args, kwargs)
 
     # a method and no closure: a copy of the model has it bound to the copy
     object.__setattr__(model, name, MethodType(method, model))
@@ -131,6 +168,15 @@ def predicts_by(model: nn.Module, name: str) -> None:
 def input_name(model: nn.Module) -> str:
     """Name of the first argument of ``forward``."""
     return next(iter(inspect.signature(model.forward).parameters), "input")
+
+
+def _inputs_first(
+    targets: Targets, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments, with the inputs in the place of a whole batch."""
+    if args:
+        return (targets.inputs_in(args[0]), *args[1:]), kwargs
+    return args, {name: targets.inputs_in(value) for name, value in kwargs.items()}
 
 
 def _sorted(first: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:

@@ -4,8 +4,10 @@ from harness.sandbox.binding import hints
 from harness.sandbox.binding.graph import Node
 
 BY_USE: tuple[tuple[str, str], ...] = (
+    ("range_start", "start"),
     ("max_norm", "max_norm"), ("clip_value", "clip_value"), ("lr", "lr"),
     ("weight_decay", "weight_decay"), ("momentum", "momentum"), ("betas", "betas"),
+    ("beta1", "beta1"), ("beta2", "beta2"),
     ("range_epochs", "epochs"), ("epochs", "epochs"), ("divides_loss", "accumulation"),
     ("divides_grad", "accumulation"), ("range_inner", "accumulation"),
     ("accumulation", "accumulation"), ("count", "accumulation"), ("range_steps", "total_steps"),
@@ -88,3 +90,44 @@ def size(node: Node) -> str | None:
     if "in_size" in node.uses:
         return "hidden" if "out_size" in node.uses else "features"
     return "outputs"
+
+
+def choice(node: Node) -> str | None:
+    """An option that is compared with texts."""
+    return "choice" if "compare:text" in node.uses and "called" not in node.uses else None
+
+
+def schedule(node: Node) -> str | None:
+    """A list of values for every update: ``group["lr"] = lr_schedule[step]``."""
+    item = node.parts.get(("[]", "*"))
+    if item is None or "indexed" not in node.uses or node.uses & {"iter", "called", "item:str"}:
+        return None
+    kind = hints.first([*sorted(node.names), *item.all_names()], SCHEDULED)
+    return f"{kind}_schedule" if kind is not None else None
+
+
+SCHEDULED = ("weight_decay", "momentum", "lr")
+"""What changes with every update by a list."""
+
+
+def functions(node: Node) -> str | None:
+    """Functions that are gone through and called: ``for metric in metrics``."""
+    element = node.element
+    if element is None or "called" not in element.uses or "called" in node.uses:
+        return None
+    if "model" in element.tags or "model_call" in element.uses:
+        return None
+    back = any("to_loss" in call.result.uses for call in element.calls)
+    return "criteria" if back and "criterion" in element.uses else "none_of_them"
+
+
+COUNTED = frozenset({
+    "augmented", "compare", "compare:constant", "format", "called with", "guards", "discarded",
+    "mod_left",
+})  # fmt: skip
+"""Uses of a counter that the program moves itself."""
+
+
+def counter(node: Node) -> str | None:
+    """A count of updates that nobody starts: ``completed_steps += 1``."""
+    return "step" if "augmented" in node.uses and node.uses <= COUNTED else None

@@ -20,6 +20,7 @@ from harness.sandbox.binding import (
     packages,
     rewrite,
     standins,
+    unfinished,
 )
 from harness.sandbox.binding.analysis import Analysis
 from harness.sandbox.binding.definitions import Parameter
@@ -125,10 +126,14 @@ class _Binding:
         parts = self.values.parts
         self.analysis = Analysis(self.tree, world_size, parts.is_network if parts else None)
         self.resolver = Resolver(
-            self.values, self.analysis.judge, self.module, on_batch,
-            wrap=self.analysis.wrap, own_model=self.analysis.own_model,
-        )  # fmt: skip
+            self.values,
+            self.analysis.told(),
+            self.module,
+            on_batch,
+        )
         self.resolver.notes += imports.notes
+        paths = (path for path, _ in self.analysis.reader.library_calls)
+        self.values.for_optimizers(p.rpartition(".")[2] for p in paths if "torch.optim" in p)
         self.changes = rewrite.Changes()
         self.replaced: set[str] = set()
         self.fitting = Fitting(self.analysis, self.resolver, self.module)
@@ -142,6 +147,7 @@ class _Binding:
         self._environment()
         entries = Entries(self.analysis, self.resolver, self.module)
         self._names(entries)
+        unfinished.complete(self.analysis.reader.classes, self.resolver, self.changes, self.module)
         starts = self.fitting.starts(fitted=not entries.unfitted())
         starts += self.training.starts()
         starts += entries.starts() if entries.needed() else []

@@ -81,8 +81,13 @@ class Reader(Statements):
 
     def annotation(self, tree: ast.expr | None) -> None:
         """Evaluated when the definition is executed, unless the program postpones that."""
-        if tree is not None and not self._postponed:
+        if tree is None or self._postponed:
+            return
+        if isinstance(tree, ast.Name | ast.Attribute):
             self.graph.use(self.value(tree), "annotation")
+        for inner in ast.iter_child_nodes(tree) if not isinstance(tree, ast.Attribute) else ():
+            if isinstance(inner, ast.expr):
+                self.annotation(inner)
 
     # --------------------------------------------------------------------------------- functions
 
@@ -153,8 +158,16 @@ class Reader(Statements):
     def _classdef(self, tree: ast.ClassDef) -> None:
         if self._is_stub(tree):
             return
-        bases = {self.value(base).library or ast.unparse(base) for base in tree.bases}
-        cls = Class(tree.name, tree, Node(), bases, nested=self.function is not None)
+        found = [(self.value(base), ast.unparse(base)) for base in tree.bases]
+        bases = {node.library or name for node, name in found}
+        unseen = [n for n, name in found if name.partition(".")[0] in self.free and not n.library]
+        computes = any(getattr(part, "name", "") == "forward" for part in tree.body)
+        for node in unseen:
+            self.graph.use(node, "base:module" if computes else "base")
+        bases |= {"torch.nn.Module"} if unseen and computes else set()
+        cls = Class(
+            tree.name, tree, Node(), bases, nested=self.function is not None, unseen=bool(unseen)
+        )
         for other in self.classes:
             if other.name in bases:
                 cls.parents += [p for p in (other, *other.parents) if p not in cls.parents]

@@ -35,8 +35,8 @@ class Reading:
         self.picked, self.datasets = list[tuple[Node, Node]](), list[tuple[Node, Node]]()
         # what a branch depends on, and what it assigns; what ``with`` is given, as calls that enter it
         self.guarded, self.contexts = list[tuple[Node, list[Node]]](), list[Call]()
-        self.receivers: dict[int, Node] = {}
-        """What methods are called on, by the identity of the call."""
+        # what methods are called on, by the identity of the call; what is compared with texts, and where
+        self.receivers, self.asked = dict[int, Node](), list[tuple[Node, ast.Compare]]()
         self.library_calls: list[tuple[str, Call]] = []
         """Calls of libraries, with the dotted path of what is called."""
         self.built: list[tuple[ast.Call, Node]] = []

@@ -1,25 +1,29 @@
 """Objects for the free names and parameters of one program."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from torch import nn
-
-from harness.sandbox.binding import batches, hints, huggingface, models, reporting
-from harness.sandbox.binding.definitions import Instance
+from harness.sandbox.binding import batches, criteria, fabric, hints, huggingface, models, reporting
+from harness.sandbox.binding.asked_models import Models
+from harness.sandbox.binding.choices import Choices
 from harness.sandbox.binding.forms import Form, Leaf, Part
-from harness.sandbox.binding.graph import Call, Node
+from harness.sandbox.binding.graph import Node
 from harness.sandbox.binding.loaders import Loader, OnBatch, leaves
-from harness.sandbox.binding.makers import LATE, Makers
+from harness.sandbox.binding.makers import LATE
 from harness.sandbox.binding.parts import ROLES
 from harness.sandbox.binding.plain import BY_NAME
+from harness.sandbox.binding.results import Paths
 from harness.sandbox.binding.roles import Judge, is_untouched
 from harness.sandbox.binding.unbound import Unbound
 from harness.sandbox.binding.values import Namespace, Values
 from harness.workloads import Batch
 
-__all__ = ["LATE", "PER_BATCH", "Resolver"]
+__all__ = ["LATE", "PER_BATCH", "Resolver", "Told"]
+
+OF_A_FABRIC = frozenset({".clip_gradients", ".no_backward_sync", ".setup", ".setup_dataloaders"})
+"""Methods by which a Fabric is told from an accelerator."""
 
 PER_BATCH: dict[str, Part] = {
     "target": "target",
@@ -30,28 +34,45 @@ PER_BATCH: dict[str, Part] = {
 """Roles of names that change with every batch, and the part of the batch that they hold."""
 
 
-class Resolver(Makers):
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is known of a program before anything is bound."""
+
+    judge: Judge
+    """Decides roles."""
+    paths: Paths
+    """The ways of values to a backward."""
+    choices: Choices
+    """The texts of options."""
+    wrap: bool
+    """Free models come in DDP."""
+    own_model: bool
+    """The program builds its model itself."""
+
+
+class Resolver(Models):
     """Turns roles into objects; remembers what it mapped."""
 
     def __init__(
         self,
         values: Values,
-        judge: Judge,
+        told: Told,
         module: ModuleType,
         on_batch: OnBatch,
-        *,
-        wrap: bool,
-        own_model: bool,
     ) -> None:
-        """``wrap``: free models come in DDP; ``own_model``: the program builds its model itself."""
+        """``told``: what is known of the program."""
         self.values = values
-        self.judge = judge
+        self.judge = told.judge
+        self.paths = told.paths
+        self.choices = told.choices
         self.module = module
         self.on_batch = on_batch
-        self.wrap = wrap
-        self.own_model = own_model
+        self.wrap = told.wrap
+        self.own_model = told.own_model
         self.published: dict[str, Part] = {}
         self.notes: list[str] = []
+        self.handed = 0
+        """Batches that were handed out so far, validation included."""
         self._loaders: dict[tuple[str, Form], Loader] = {}
         self._input_name = models.input_name(values.model)
 
@@ -91,10 +112,10 @@ class Resolver(Makers):
         """The object for ``role``."""
         special: dict[str, Callable[[str, Node], Any]] = {
             "loader": self._loader, "validation": self._validation, "dataset": self._dataset,
-            "model": self._model, "lightning_model": self._lightning_model, "batch": self._batch,
+            "model": self.the_model, "lightning_model": self._lightning_model, "batch": self._batch,
             "criterion": self._criterion, "factory": self.maker, "namespace": self._namespace,
             "mapping": self._namespace, "engine": self._engine, "loss": self._moment,
-            "output": self._moment, "logger": self.reporter,
+            "output": self._moment, "logger": self.reporter, "choice": self._choice,
             "figure": reporting.figure,
         }  # fmt: skip
         if role in PER_BATCH:
@@ -126,6 +147,7 @@ class Resolver(Makers):
 
     def publish(self, batch: Batch, index: int) -> None:
         """Rebind the names that change with every batch."""
+        self.handed += 1
         if self.published:
             parts = leaves(batch)
             for name, part in self.published.items():
@@ -162,64 +184,37 @@ class Resolver(Makers):
             return self.of(named, name, node)
         raise Unbound(name, "belongs to one batch, and no loop yields it")
 
-    # ----------------------------------------------------------------------------------- models
-
-    def _model(self, name: str, node: Node) -> nn.Module:
-        self.fit_model(name, node)
-        self.values.another_model()
-        return self.values.the_model(wrap=self.wrap)
-
-    def fit_model(self, name: str, node: Node) -> None:
-        """Let the workload's model have what the program uses of it."""
-        self.prepare_model([node])
-        for field in self._fields(node):
-            if hasattr(self.values.model, field):
-                continue
-            part = node.attributes()[field]
-            if self.judge.role(part) == "parameters":
-                object.__setattr__(self.values.model, field, [*self.values.model.parameters()])
-                continue
-            if not part.calls:
-                raise Unbound(f"{name}.{field}", "does not exist on the workload's model")
-            if any(self._predicts(call) for call in part.calls):
-                self.note(f"{name}.{field}", "what the model computes")
-                models.predicts_by(self.values.model, field)
-                continue
-            object.__setattr__(self.values.model, field, self.maker(f"{name}.{field}", part))
-
-    def _predicts(self, call: Call) -> bool:
-        """Whether a method of the model takes a batch and returns what a loss compares."""
-        given = set[str]().union(*(a.tags for a in call.arguments()))
-        batch = "data" in given and not given & {"made", "output"}
-        return batch and self.judge.role(call.result) == "output"
-
-    def _fields(self, node: Node) -> list[str]:
-        wrappers = (t for n in node.downstream() for t in n.targets if isinstance(t, Instance))
-        kept = [node, *(wrapper.cls.instance for wrapper in wrappers)]
-        written = {use[1:] for n in kept for use in n.uses if use.startswith("=")}
-        known = {"module", "require_backward_grad_sync", "device", "config", "_orig_mod"}
-        return [a for a in node.attributes() if a not in written | known and not hasattr(nn.Module, a)
-                and a not in ("no_sync", "join", "register_comm_hook", "training")]  # fmt: skip
-
-    def prepare_model(self, nodes: Iterable[Node]) -> None:
-        """Let the workload's model be called as the program calls it."""
-        calls = [call for node in nodes for call in node.calls]
-        models.adapt(self.values.model, models.protocol(calls), self.values.criterion)
+    def _choice(self, name: str, node: Node) -> str:
+        return self.choices.of(node)
 
     def _criterion(self, name: str, node: Node) -> Any:
         single = any("per_sample" in call.result.uses for call in node.calls)
         if single:
             self.note(name, "one loss a sample, because it is masked afterwards")
-        return self.values.criterion_of_each if single else self.values.criterion
+            return self.values.criterion_of_each
+        return criteria.fitted(name, node, self.paths, self.values)
 
     def _lightning_model(self, name: str, node: Node) -> Any:
         return LATE
 
     def _engine(self, name: str, node: Node) -> Any:
+        if node.uses & OF_A_FABRIC or hints.first([name], ("fabric",)):
+            return fabric.unseen(name, self.values.world_size)
         if not node.uses & {".prepare", ".accumulate"}:
             raise Unbound(name, "needs a framework that drives the loop (accelerate, deepspeed)")
         steps = int(self.values.number("accumulation")) if ".accumulate" in node.uses else 1
         return huggingface.accelerator(name, steps, prepares=".prepare" in node.uses)
+
+    def _is_made_elsewhere(self, name: str, part: Node) -> bool:
+        """Whether it is no more than the settings of something: ``instantiate(cfg.model)``."""
+        settings = part.uses == {"called with"} and hints.suggests(name, "settings")
+        return settings and self.judge.role(part) in ("model", "optimizer", "criterion", "loader")
+
+    def _counts_elsewhere(self, node: Node, key: str, part: Node) -> bool:
+        """Whether updates depend on a counter that nobody here moves."""
+        moved = "augmented" in part.uses or f"={key}" in node.uses
+        decides = bool(part.uses & {"guards_step", "mod_left"})
+        return decides and not moved and self.judge.role(part) == "step"
 
     def _namespace(self, name: str, node: Node) -> Any:
         made: dict[str, Any] = {}
@@ -230,6 +225,11 @@ class Resolver(Makers):
         for key, part in pairs.items():
             if key in ("*", "get", "items", "keys"):
                 continue
+            if self._is_made_elsewhere(name, part):
+                made[key] = self.values.simple("ignored")
+                continue
+            if self._counts_elsewhere(node, key, part):
+                raise Unbound(f"{name}.{key}", "counts batches somewhere else")
             found = self.free(
                 f"{name}.{key}" if key not in self.published else key, _called(part, key)
             )

@@ -8,7 +8,7 @@ from harness.sandbox.binding.scopes import is_placeholder
 
 DEVICE, CONTEXT, GENERATOR = "__device__", "__device_context__", "__generator__"
 TRACKED, LATER, TURNS = "__tracked__", "__later__", "__turns__"
-DRAWN = "__drawn__"
+DRAWN, COMPLETED = "__drawn__", "__completed__"
 
 
 @dataclass(slots=True)
@@ -25,6 +25,8 @@ class Changes:
     """What is called in place of ``a == b`` and ``a.eq(b)``."""
     removed: set[int] = field(default_factory=set)
     """Statements that stand for nothing."""
+    completed: set[int] = field(default_factory=set)
+    """Classes that are given what they lack."""
     late: dict[str, int] = field(default_factory=dict)
     """Names that are bound before the module-level statement of that index."""
     turns_from: int | None = None
@@ -118,6 +120,8 @@ class _Rewriter(ast.NodeTransformer):
             return ast.copy_location(ast.Pass(), node)
         if id(node) in self._changes.replaced:
             return ast.copy_location(self._changes.replaced[id(node)], node)
+        if isinstance(node, ast.ClassDef) and id(node) in self._changes.completed:
+            node.decorator_list.append(ast.Name(COMPLETED, ast.Load()))
         if isinstance(node, ast.Assign | ast.AnnAssign) and is_placeholder(node.value):
             return ast.copy_location(ast.Pass(), node)
         known = id(node)

@@ -91,6 +91,8 @@ def _optimizer(judge: Judge, node: Node) -> Role | None:
 
 
 def _scaler(judge: Judge, node: Node) -> Role | None:
+    if "called_scaler" in node.uses:
+        return "called_scaler"
     found = attributes(node)
     scales = "scale" in found and (found & {"step", "update"} or _method_calls(node, "scale"))
     return "scaler" if scales or found & {"unscale_", "get_scale"} else None
@@ -99,10 +101,10 @@ def _scaler(judge: Judge, node: Node) -> Role | None:
 def _model(judge: Judge, node: Node) -> Role | None:
     if "fit_model" in node.uses:
         return "lightning_model"
+    if "criterion" in node.uses and ("model_call" not in node.uses or not is_model(node)):
+        return "figure" if _measures(node) else "criterion"
     if is_model(node):
         return "model"
-    if "criterion" in node.uses:
-        return "figure" if _measures(node) else "criterion"
     called = "model_call" in node.uses and "transform" not in node.uses
     return "model" if called or "zero_grad" in attributes(node) else None
 
@@ -110,7 +112,9 @@ def _model(judge: Judge, node: Node) -> Role | None:
 def _measures(node: Node) -> bool:
     """Whether it compares outputs with targets and nothing goes back from it: ``accuracy(out, y)``."""
     back = any(n.uses & {"to_loss", ".backward"} for c in node.calls for n in c.result.downstream())
-    return bool(node.calls) and not back and hints.first(node.all_names(), ("figure",)) is not None
+    named = hints.first(node.all_names(), ("figure",)) is not None
+    dropped = all("discarded" in call.result.uses for call in node.calls)
+    return bool(node.calls) and not back and (named or dropped)
 
 
 def _step_only(judge: Judge, node: Node) -> Role | None:
@@ -137,7 +141,9 @@ def _data(judge: Judge, node: Node) -> Role | None:
     found = attributes(node)
     if "dataset" in node.uses:
         return "dataset"
-    measured = "len" in node.uses and hints.first(node.all_names(), ("loader",))
+    measured = "len" in node.uses and hints.first(node.all_names(), ("loader", "dataset"))
+    if measured == "dataset":
+        return "dataset"
     if is_loader(node) or measured or "sampler" in found:
         return _which_loader(judge, node)
     return "sampler" if found == {"set_epoch"} else None
@@ -207,6 +213,8 @@ def _idle(judge: Judge, node: Node) -> Role | None:
         return None
     if node.uses <= {"annotation"}:
         return "type"
+    if "base" in node.uses or "base:module" in node.uses:
+        return "module_class" if "base:module" in node.uses else "base_class"
     if node.uses <= {"decorates"}:
         return "transform"
     if "unused" in node.uses or node.uses == {"keyword:tokenizer"}:
@@ -217,6 +225,8 @@ def _idle(judge: Judge, node: Node) -> Role | None:
 def _callable(judge: Judge, node: Node) -> Role | None:
     if "called" not in node.uses:
         return None
+    if "unwraps" in node.uses:
+        return "unwrap"
     return "transform" if "transform" in node.uses else "factory"
 
 
@@ -243,7 +253,7 @@ def _named(judge: Judge, node: Node) -> Role | None:
         return _which_loader(judge, node)
     things = ("device", "target", "mask", "logger", "model", "optimizer")
     found = hints.first(names, plain.BY_NAME) or hints.first(names, things)
-    if found is None and node.uses and node.uses <= {"called with"}:
+    if found is None and node.uses and node.uses <= {"called with", "model_extra"}:
         return hints.first(names, ("criterion",)) or "ignored"
     return found
 
@@ -280,9 +290,10 @@ def _plain(decide: Callable[[Node], Role | None]) -> Callable[[Judge, Node], Rol
 
 
 RULES: tuple[Callable[[Judge, Node], Role | None], ...] = (
-    _annotated, _engine, _optimizer, _scaler, _model, _step_only, _parameters, _data,
-    _plain(plain.device), _plain(plain.modulus), _plain(plain.number), _plain(plain.size),
+    _annotated, _engine, _optimizer, _scaler, _model, _step_only, _parameters,
+    _plain(plain.functions), _data, _plain(plain.schedule), _plain(plain.device),
+    _plain(plain.choice), _plain(plain.modulus), _plain(plain.number), _plain(plain.size),
     _loss, _batch, _part_of_a_batch, _idle, _callable, _container, _named,
-    _switch, _shown, _untouched,
+    _plain(plain.counter), _switch, _shown, _untouched,
 )  # fmt: skip
 """In the order in which they are asked."""

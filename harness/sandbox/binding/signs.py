@@ -56,6 +56,8 @@ def is_loader(node: Node) -> bool:
     element = node.element
     if element is None:
         return True
+    if "called" in element.uses:
+        return False
     uses = element.uses.union(*(part.uses for part in element.parts.values()))
     return not uses & OF_PARAMETERS
 
@@ -85,6 +87,20 @@ def given_anew(call: Call) -> list[Node]:
 def asks_for_a_loss(call: Call) -> bool:
     """Whether a module that computes its loss itself does it here: ``self.criterion(output, y)``."""
     named = hints.first(sorted(call.callee.names), ("criterion",)) is not None
+    return named and len(list(call.arguments())) > 1
+
+
+def is_called_scaler(call: Call) -> bool:
+    """Whether a scaler is called with a loss and an optimizer: ``loss_scaler(loss, optimizer, ...)``."""
+    if len(call.args) < 2 or hints.first(sorted(call.callee.names), ("scaler",)) is None:
+        return False
+    return hints.first(call.args[1].all_names(), ("optimizer",)) is not None
+
+
+def named_criterion(call: Call) -> bool:
+    """Whether a module that is called with two things is called a loss, and no model."""
+    names = sorted(call.callee.names)
+    named = hints.first(names, ("criterion",)) is not None and not hints.first(names, ("model",))
     return named and len(list(call.arguments())) > 1
 
 

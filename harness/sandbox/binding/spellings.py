@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.utils import data
 from torch.utils.data import DataLoader
 
 from harness.sandbox.binding import amp, arguments, cuda, devices, distributed, loaders
@@ -31,6 +32,7 @@ def install_spellings() -> None:
     arguments.install()
     _compile()
     _dataloader()
+    _splits()
     setattr(time, "sleep", _awake(time.sleep))  # noqa: B010 - mypy refuses a narrower signature
     logging.raiseExceptions = False
 
@@ -53,6 +55,19 @@ def _compile() -> None:
 
     torch.compile = compile_
     setattr(nn.Module, "compile", lambda self, *_, **__: None)  # noqa: B010 - mypy refuses otherwise
+
+
+def _splits() -> None:
+    """Every part of the workload's data is the whole: how much of it there is, is part of a probe."""
+    original: Callable[..., list[Any]] = data.random_split
+
+    def random_split(dataset: Any, lengths: Any, *args: Any, **kwargs: Any) -> list[Any]:
+        if isinstance(dataset, loaders.Samples) or loaders.behind(dataset) is not None:
+            return [dataset] * len(lengths)
+        return original(dataset, lengths, *args, **kwargs)
+
+    for module in (data, data.dataset):
+        setattr(module, "random_split", random_split)  # noqa: B010 - mypy refuses to assign
 
 
 def _dataloader() -> None:

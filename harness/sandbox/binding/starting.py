@@ -5,10 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from harness.sandbox.binding.definitions import Class, Function, Instance, Parameter
+from harness.sandbox.binding.effects import STEP, Effects, loops
 from harness.sandbox.binding.roles import Role
 
 ESSENTIAL = frozenset({"model", "loader", "optimizer", "criterion", "lightning_model", "scaler"})
 """Roles that are filled although the parameter defaults to ``None``."""
+
+
+COUNTS = frozenset({"accumulation", "steps_per_epoch", "total_steps", "epochs", "turns"})
+"""Roles of numbers without which nothing is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,8 @@ def is_needed(function: Function, parameter: Parameter, role: Role | None) -> bo
     asked = parameter.node.uses & {"is", "guards", "guards_step"}
     if role in ESSENTIAL or (role == "namespace" and not asked):
         return defaults_to(function, parameter.name, None)
+    if role in COUNTS and not asked:
+        return defaults_to(function, parameter.name, None)
     return role == "max_norm" and defaults_to(function, parameter.name, None, 0)
 
 
@@ -68,6 +75,14 @@ def defaults_to(function: Function, name: str, *values: float | None) -> bool:
     pairs += [(k, d) for k, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is not None]
     constants = {p.arg: d.value for p, d in pairs if isinstance(d, ast.Constant)}
     return name in constants and constants[name] in values
+
+
+def is_one_step(function: Function, effects: Effects) -> bool:
+    """Whether it fetches its batches itself and makes a single update: its reader calls it on."""
+    body = [] if isinstance(function.tree, ast.Lambda) else function.tree.body
+    fetches = any(isinstance(n, ast.Name) and n.id == "next" for n in ast.walk(function.tree))
+    goes_on = any(STEP in effects.of(loop.body) for loop in loops(body))
+    return fetches and STEP in effects.of(body) and not goes_on
 
 
 def own_scaler(parameter: Parameter) -> Class | None:

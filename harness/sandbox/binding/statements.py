@@ -159,6 +159,8 @@ class Statements(Expressions):
     def _counted(self, tree: ast.For, args: list[ast.expr]) -> None:
         """What ``range`` counts: epochs, updates, or the micro-batches of one update."""
         stop = self.value(args[-1] if len(args) < 3 else args[1])
+        for start in args[:1] if len(args) > 1 else ():
+            self.graph.use(self.value(start), "range_start")
         inside = self.effects.of(tree.body)
         if inside and self._starts_anew(tree.body):
             self.graph.use(stop, "range_epochs")

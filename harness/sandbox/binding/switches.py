@@ -47,7 +47,7 @@ def atoms(test: ast.expr, *, negated: bool = False) -> Iterator[tuple[ast.expr, 
 
 def preference(tree: ast.If, effects: Effects) -> bool | None:
     """Which way a branch has to go for training to happen; ``None`` where it does not matter."""
-    ways = [_trains(tree.body, effects), _trains(tree.orelse, effects)]
+    ways = [trains(tree.body, effects), trains(tree.orelse, effects)]
     return None if ways[0] == ways[1] else ways[0]
 
 
@@ -65,10 +65,11 @@ def switched(node: Node) -> str | None:
     return "flag_on" if "wants_on" in node.uses else "flag_off"
 
 
-def _trains(body: list[ast.stmt], effects: Effects) -> bool:
-    trains = effects.of(body) & {STEP, BACKWARD}
+def trains(body: list[ast.stmt], effects: Effects) -> bool:
+    """Whether statements update, or manage what the optimizer consumes."""
+    marks = effects.of(body) & {STEP, BACKWARD}
     switched = any(
         isinstance(node, ast.Attribute) and node.attr == "require_backward_grad_sync"
         for statement in body for node in ast.walk(statement)
     )  # fmt: skip
-    return bool(trains or called(body) & MANAGING or touches_gradients(body) or switched)
+    return bool(marks or called(body) & MANAGING or touches_gradients(body) or switched)

@@ -9,6 +9,7 @@ from harness.sandbox.binding import huggingface, models
 from harness.sandbox.binding.analysis import Analysis
 from harness.sandbox.binding.forms import Leaf, Table
 from harness.sandbox.binding.resolver import Resolver
+from harness.sandbox.binding.results import Result
 from harness.sandbox.binding.starting import Call, Start
 from harness.sandbox.binding.trainers import UNUSED
 from harness.sandbox.binding.unbound import Unbound
@@ -81,8 +82,9 @@ class Training:
         ]
         if not arguments:
             raise Unbound("TrainingArguments", "are made nowhere")
-        wanted = models.Protocol(plain=False, attributes=True, pair=False, only_loss=False)
-        models.adapt(values.model, wanted, values.criterion)
+        wanted = models.Protocol(Result("fields"))
+        answering = models.Answering(wanted, values.criterion, values.targets)
+        models.adapt(values.model, answering)
         form = Table(((models.input_name(values.model), Leaf("input")), ("labels", Leaf("target"))))
         dataset = self._resolver.loader(form).dataset
         library.Trainer(model=values.model, args=arguments[-1], train_dataset=dataset).train()

@@ -129,7 +129,7 @@ class Trainers:
         result = Node()
         self._record(Call(model, [], {}, [self._batch], result, None))
         if loss is None:
-            self._graph.use(result, ".loss")
+            self._graph.use(self._graph.part(result, (".", "loss")), ".backward", "to_loss")
             return
         labels = self._graph.part(self._batch, ("[]", "labels"))
         self._record(Call(loss, [result, labels], {}, [], Node(), None))

@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,10 +12,17 @@ from torch import Tensor, nn
 from harness.sandbox.binding import distributed
 from harness.sandbox.binding.devices import CPU
 from harness.sandbox.binding.inert import Inert
+from harness.sandbox.binding.known import CalledScaler
 from harness.sandbox.binding.loaders import Sampler
 from harness.sandbox.binding.parts import Parts
 from harness.sandbox.binding.reporting import SHOWN_AS
+from harness.sandbox.binding.targets import Targets
 from harness.workloads import Batch, Workload
+
+ADAPTIVE = frozenset({"Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "SparseAdam"})
+"""Optimizers whose first steps are as long as their rate, however small gradients are."""
+
+ADAPTIVE_RATE = 1e-3
 
 
 class Values:
@@ -29,12 +36,20 @@ class Values:
         self.model = workload.model()
         self.batches = workload.batches(rank)
         self.criterion: Callable[..., Tensor] = workload.criterion()
+        self.targets = Targets(self.batches)
         self.parts = Parts(workload, self.model, self.batches[0].inputs)
         self.optimizer: torch.optim.Optimizer | None = None
         self.trained: nn.Module = self.model
         """The model that a free optimizer steps: the workload's, or the program's own."""
         self.wrapped: nn.Module | None = None
         self._handed_out = False
+        self.rate = workload.parameters.learning_rate
+        """What a free learning rate is."""
+
+    def for_optimizers(self, names: Iterable[str]) -> None:
+        """Which of torch's optimizers the program builds: our rate is meant for our optimizer."""
+        if ADAPTIVE & {*names} and self.workload.parameters.optimizer not in ("adam", "adamw"):
+            self.rate = min(self.rate, ADAPTIVE_RATE)
 
     def the_optimizer(self) -> torch.optim.Optimizer:
         """The workload's optimizer over the trained model."""
@@ -79,12 +94,13 @@ class Values:
         found = {
             "accumulation": p.accumulation_steps, "max_norm": 1.0, "clip_value": 1.0,
             "epochs": p.epochs,
-            "lr": p.learning_rate, "weight_decay": 0.0, "momentum": 0.9, "betas": (0.9, 0.999),
+            "lr": self.rate, "weight_decay": 0.0, "momentum": 0.9, "betas": (0.9, 0.999),
             "beta1": 0.9, "beta2": 0.999,
             "interval": 10, "batch_size": p.batch_size, "total_steps": p.epochs * self.windows,
             "turns": max(1, p.batches // p.accumulation_steps), "steps_per_epoch": p.batches,
             "all_batches": p.epochs * p.batches, "warmup": 2,
-            "seed": 0, "num_workers": 0, "ignore_index": -100, "probability": 0.0, "eps": 1e-8,
+            "seed": 0, "start": 0,
+            "num_workers": 0, "ignore_index": -100, "probability": 0.0, "eps": 1e-8,
             "gamma": 0.9, "eta_min": 0.0, "patience": 3, "norm_type": 2.0, "dtype": torch.float16,
             "init_scale": 65536.0, "growth_interval": 2000, "step": 0, "epoch": 0, "flag_on": True,
             "flag_off": False, "several_ranks": self.world_size > 1,
@@ -118,9 +134,17 @@ class Values:
             "transform": lambda: _first,
             "type": lambda: object,
             "context": contextlib.nullcontext,
+            "called_scaler": CalledScaler,
+            "criteria": lambda: [self.criterion],
+            "none_of_them": list,
+            "base_class": lambda: Base,
+            "module_class": lambda: nn.Module,
+            "unwrap": lambda: _unwrapped,
         }
         if role in makers:
             return makers[role]()
+        if role.endswith("_schedule"):
+            return Constant(self.number(role.removesuffix("_schedule")), self.number("all_batches"))
         return self.number(role)
 
 
@@ -144,6 +168,32 @@ class Namespace(SimpleNamespace):
     def keys(self) -> Any:
         """Like a dict's: also lets ``**cfg`` work."""
         return vars(self).keys()
+
+
+class Base:
+    """Stands for a class that others are built on and nobody shows."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        """What it sets is there already."""
+
+
+class Constant(Sequence[Any]):
+    """A schedule as a list, which leaves its value alone."""
+
+    def __init__(self, value: Any, length: int) -> None:
+        """``length``: what it is said to have; it answers beyond it, too."""
+        self._value = value
+        self._length = length
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._value
+
+    def __len__(self) -> int:
+        return self._length
+
+
+def _unwrapped(model: nn.Module, *_: Any, **__: Any) -> Any:
+    return getattr(model, "module", model)
 
 
 def _first(value: Any, *_: Any, **__: Any) -> Any:
