@@ -86,6 +86,7 @@ def _warm() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_die_with_parent, daemon=True).start()
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # numpy's threads wait by spinning
     import torch
 
     torch.set_num_threads(1)

@@ -2,11 +2,13 @@
 
 import math
 
+import numpy as np
 import torch
 from torch import nn
 
 from harness.domain.event import OptimizerStep
 from harness.oracle.facts import Consumed, Parameters, RankRun
+from harness.oracle.gradient import end_to_end, norm
 
 CLOSE = 1e-4
 """Relative difference that fused kernels and another order of operations may cause over a few steps."""
@@ -30,18 +32,17 @@ def overwritten(index: int, run: RankRun) -> float:
 
 def moved(update: Consumed) -> float:
     """How far an update moved the parameters, relative to their norm; 0 where they are the same."""
-    norms = (float(torch.linalg.vector_norm(v.double())) for v in update.before.values())
-    size = math.hypot(*norms)
+    size = norm(end_to_end([*update.before.values()]))
     return _distance(update.before, update.after) / (size or 1.0)
 
 
 def _distance(one: Parameters, other: Parameters) -> float:
-    parts = [
-        float(torch.linalg.vector_norm(one[n].double() - other[n].double()))
+    names = [
+        n
         for n in one.keys() & other.keys()
         if one[n] is not other[n] and one[n].shape == other[n].shape
     ]
-    return math.hypot(*parts)
+    return norm(end_to_end([one[n] for n in names]) - end_to_end([other[n] for n in names]))
 
 
 class Follower:
@@ -65,7 +66,7 @@ class Follower:
                 return None
             names += [n for g in step.groups for n in g.parameters]
         shadow = {
-            name: value.detach()
+            name: value.detach().numpy()
             for _, parameters in self._shadows.values()
             for name, value in parameters.items()
         }
@@ -77,7 +78,9 @@ class Follower:
             return False
         if step.optimizer not in self._shadows:
             parameters = {
-                n: nn.Parameter(update.before[n].clone()) for g in step.groups for n in g.parameters
+                n: nn.Parameter(torch.tensor(update.before[n]))
+                for g in step.groups
+                for n in g.parameters
             }
             groups = [{"params": [parameters[n] for n in g.parameters]} for g in step.groups]
             self._shadows[step.optimizer] = cls(groups, lr=1e-3), parameters
@@ -91,19 +94,20 @@ class Follower:
                 ours["betas"] = (theirs.numbers["beta1"], theirs.numbers["beta2"])
         with torch.no_grad():
             for name, parameter in parameters.items():
-                parameter.copy_(update.before[name])
+                parameter.copy_(torch.tensor(update.before[name]))
                 gradient = update.gradients.get(name)
-                parameter.grad = None if gradient is None else gradient.to(parameter.dtype)
+                if gradient is None:
+                    parameter.grad = None
+                else:
+                    parameter.grad = torch.tensor(gradient, dtype=parameter.dtype)
         optimizer.step()
         return True
 
 
 def _close(ours: Parameters, theirs: Parameters, names: list[str]) -> bool:
-    norm = torch.linalg.vector_norm
     for name in names:
-        a, b = ours[name].double(), theirs[name].double()
-        size = float(norm(b))
-        far = float(norm(a - b)) > CLOSE * (size + 1e-12)
-        if far and bool(torch.isfinite(b).all()):
+        a, b = (values[name].astype(np.float64) for values in (ours, theirs))
+        far = norm(a - b) > CLOSE * (norm(b) + 1e-12)
+        if far and bool(np.isfinite(b).all()):
             return False
     return True

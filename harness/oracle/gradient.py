@@ -1,14 +1,15 @@
 """A gradient as one vector that knows which stretch belongs to which parameter."""
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
 from typing import Self
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from harness.oracle.facts import Parameters
+from harness.oracle.facts import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,21 +20,19 @@ class Gradient:
     """Parameters, in order."""
     sizes: tuple[int, ...]
     """Elements of each."""
-    flat: Tensor
+    flat: Array
     """All elements. (sum of sizes,)"""
 
     @classmethod
-    def of(cls, parameters: Parameters) -> Self:
+    def of(cls, parameters: Mapping[str, Array]) -> Self:
         """From values by name, in that order."""
-        if not parameters:
-            return cls((), (), torch.zeros(0, dtype=torch.float64))
-        flat = torch.cat([value.reshape(-1) for value in parameters.values()]).double()
-        return cls(tuple(parameters), tuple(v.numel() for v in parameters.values()), flat)
+        sizes = tuple(value.size for value in parameters.values())
+        return cls(tuple(parameters), sizes, end_to_end([*parameters.values()]))
 
     @property
     def norm(self) -> float:
         """Global L2 norm."""
-        return float(torch.linalg.vector_norm(self.flat))
+        return norm(self.flat)
 
     def only(self, names: Collection[str]) -> Self:
         """Restricted to some of the parameters."""
@@ -63,26 +62,23 @@ class Gradient:
 
     def dots(self, other: "Gradient") -> tuple[float, ...]:
         """Inner product with ``other`` (same parameters), by parameter."""
-        if not self.sizes:
-            return ()
-        lengths = torch.tensor(self.sizes)
-        products = (self.flat * other.flat).contiguous()
-        return tuple(torch.segment_reduce(products, "sum", lengths=lengths).tolist())
+        products = self.flat * other.flat
+        return tuple(float(products[stretch].sum()) for stretch in _stretches(self.sizes))
 
     def spread(self, factors: Iterable[float]) -> Self:
         """Each parameter's stretch times a factor of its own."""
-        repeated = torch.tensor(list(factors), dtype=torch.float64)
-        return self.with_elements(self.flat * repeated.repeat_interleave(torch.tensor(self.sizes)))
+        return self.with_elements(self.flat * np.repeat([*factors], self.sizes))
 
     def minus(self, other: "Gradient") -> Self:
         """Difference to ``other`` (same parameters)."""
         return self.with_elements(self.flat - other.flat)
 
-    def parts(self) -> Iterable[tuple[str, Tensor]]:
+    def parts(self) -> Iterable[tuple[str, Array]]:
         """Each parameter's name and stretch."""
-        return zip(self.names, self.flat.split(list(self.sizes)), strict=True)
+        for name, stretch in zip(self.names, _stretches(self.sizes), strict=True):
+            yield name, self.flat[stretch]
 
-    def with_elements(self, flat: Tensor) -> Self:
+    def with_elements(self, flat: Array) -> Self:
         """The same parameters with other elements."""
         return type(self)(self.names, self.sizes, flat)
 
@@ -93,9 +89,28 @@ def total(parts: Iterable[Gradient]) -> Gradient:
     if not gradients:
         return Gradient.of({})
     if all(g.names == gradients[0].names for g in gradients):
-        return gradients[0].with_elements(torch.stack([g.flat for g in gradients]).sum(dim=0))
-    values: Parameters = {}
+        return gradients[0].with_elements(np.sum([g.flat for g in gradients], axis=0))
+    values: dict[str, Array] = {}
     for gradient in gradients:
         for name, part in gradient.parts():
             values[name] = values[name] + part if name in values else part
     return Gradient.of(values)
+
+
+def norm(values: Array) -> float:
+    """L2 norm of all elements, in double precision."""
+    flat = values.ravel().astype(np.float64, copy=False)
+    return math.sqrt(flat.dot(flat))
+
+
+def end_to_end(values: Sequence[Array]) -> Array:
+    """All elements of all arrays in double precision. (sum of sizes,)"""
+    if not values:
+        return np.zeros(0)
+    return np.concatenate([v.ravel() for v in values]).astype(np.float64, copy=False)
+
+
+@cache
+def _stretches(sizes: tuple[int, ...]) -> tuple[slice, ...]:
+    ends = [*accumulate(sizes)]
+    return tuple(slice(end - size, end) for size, end in zip(sizes, ends, strict=True))

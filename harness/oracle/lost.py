@@ -29,13 +29,16 @@ def lost_batches(
     lost = at_end = handed_out = 0
     sizes = _pass_sizes(run)
     samples_of = cache(lambda passed: replay.index.recognise(run.forwards[passed].inputs))
-    for batch, forwards in _by_batch(run):
+    by_batch = _by_batch(run)
+    for batch, forwards in by_batch:
         handed_out += 1
         flowed = [f for f in forwards if f in run.forwards]
         if batch.epoch not in trained or any(f in used for f in flowed):
             continue
         size = sizes[batch.epoch]
-        if not flowed and (size < len(replay.batches) or _entered(batch, run, replay, samples_of)):
+        if not flowed and (
+            size < len(replay.batches) or _entered(batch, by_batch, run, replay, samples_of)
+        ):
             continue
         lost += 1
         at_end += usual > 0 and batch.index >= size - size % usual
@@ -44,6 +47,7 @@ def lost_batches(
 
 def _entered(
     batch: BatchYielded,
+    by_batch: list[tuple[BatchYielded, list[int]]],
     run: RankRun,
     replay: Replay,
     samples_of: Callable[[int], tuple[int, ...] | None],
@@ -55,7 +59,7 @@ def _entered(
     """
     own = set(replay.batches[batch.index].samples)
     near = (None, batch.epoch, batch.epoch + 1)  # the next pass may begin before the last forward
-    gathered = any(len(forwards) > 1 for b, forwards in _by_batch(run) if b.epoch in near)
+    gathered = any(len(forwards) > 1 for b, forwards in by_batch if b.epoch in near)
     entered = [samples_of(f.id) for f in run.forwards.values() if f.in_pass in near]
     made = bool(replay.parts) and any(samples is not None for samples in entered)
     return any(

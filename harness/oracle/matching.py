@@ -4,12 +4,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from harness.domain.scenario import Objective
 from harness.domain.trace import Match, ParameterMatch
-from harness.oracle.gradient import Gradient
+from harness.oracle.facts import Array
+from harness.oracle.gradient import Gradient, norm
 from harness.oracle.replay import Replayed
 
 EPSILONS = {None: 2.0**-23, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
@@ -81,13 +81,14 @@ def coefficients(flows: Sequence[Gradient], consumed: Gradient) -> Coefficients:
     """
     size = consumed.norm
     columns = [flow.on(consumed.names).flat for flow in flows]
-    sizes = [float(c.norm()) if len(c) == len(consumed.flat) else 0.0 for c in columns]
+    sizes = [norm(c) if len(c) == len(consumed.flat) else 0.0 for c in columns]
     kept = [j for j, s in enumerate(sizes) if s > 0 and math.isfinite(s)]
     if not kept or size == 0.0 or not math.isfinite(size):
         return Coefficients((None,) * len(flows), 0.0 if size == 0.0 else 1.0)
-    matrix = torch.stack([columns[j] / sizes[j] for j in kept], dim=1)
+    matrix = np.stack([columns[j] / sizes[j] for j in kept], axis=1)
     solution, spread, residual = _least_squares(matrix, consumed.flat)
-    noise = max(float(residual.norm()) / size, FLOOR) * size
+    unexplained = norm(residual) / size
+    noise = max(unexplained, FLOOR) * size
     found = {j: float(solution[place]) / sizes[j] for place, j in enumerate(kept)}
     allowed = SEPARABLE * max(abs(a) for a in found.values())
     values: list[float | None] = [None] * len(flows)
@@ -96,7 +97,7 @@ def coefficients(flows: Sequence[Gradient], consumed: Gradient) -> Coefficients:
         if error < allowed:
             nothing = abs(found[j]) < min(WITHIN * error, allowed)
             values[j] = 0.0 if nothing else found[j]
-    return Coefficients(tuple(values), float(residual.norm()) / size)
+    return Coefficients(tuple(values), unexplained)
 
 
 def unexplained_by_parameter(window: Gradient, consumed: Gradient) -> float:
@@ -119,8 +120,8 @@ def cut_at(window: Gradient, consumed: Gradient) -> float | None:
     c = consumed.on(g.names)
     if not c.names or not c.norm:
         return None
-    limit = float(c.flat.abs().max())
-    cut = g.with_elements(g.flat.clamp(-limit, limit))
+    limit = float(np.abs(c.flat).max())
+    cut = g.with_elements(g.flat.clip(-limit, limit))
     away = g.minus(cut).norm > CUT * g.norm
     return limit if away and cut.minus(c).norm <= CUT * c.norm else None
 
@@ -144,16 +145,16 @@ def tolerance(window: Sequence[Replayed], whole: Gradient) -> float:
 
 
 def _unit(replayed: Replayed) -> float:
-    widest = [str(t.dtype).removeprefix("torch.") for t in replayed.flow.forward.outputs]
+    widest = [str(output.dtype) for output in replayed.flow.forward.outputs]
     return max(EPSILONS.get(d, 2.0**-23) for d in [replayed.flow.forward.autocast, *widest])
 
 
-def _least_squares(matrix: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _least_squares(matrix: Array, target: Array) -> tuple[Array, Array, Array]:
     """Solution, error of each coefficient for unit noise (infinite where undetermined), and residual."""
-    left, singular, right = torch.linalg.svd(matrix, full_matrices=False)
+    left, singular, right = np.linalg.svd(matrix, full_matrices=False)
     usable = singular > singular[0] * 1e-10
-    inverse = torch.where(usable, 1.0 / singular.clamp_min(1e-300), 0.0)
+    inverse = np.where(usable, 1.0 / np.maximum(singular, 1e-300), 0.0)
     solution = right.T @ (inverse * (left.T @ target))
-    spread = ((right.T * inverse) ** 2).sum(dim=1).sqrt()
-    undetermined = (right.T[:, ~usable] ** 2).sum(dim=1) > 1e-6
-    return solution, torch.where(undetermined, math.inf, spread), target - matrix @ solution
+    spread = np.sqrt(((right.T * inverse) ** 2).sum(axis=1))
+    undetermined = (right.T[:, ~usable] ** 2).sum(axis=1) > 1e-6
+    return solution, np.where(undetermined, math.inf, spread), target - matrix @ solution

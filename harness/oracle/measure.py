@@ -3,6 +3,7 @@
 import threading
 from functools import lru_cache
 
+import numpy as np
 import torch
 
 from harness.domain.recording import Recording
@@ -23,6 +24,13 @@ def measure(
 ) -> ProbeTrace:
     """Measure one recording against the pristine workload. Facts that cannot be measured stay absent."""
     torch.set_num_threads(1)
+    with np.errstate(all="ignore"):  # overflow is what some programs are about
+        return _measured(recording, workload, probe, expectations)
+
+
+def _measured(
+    recording: Recording, workload: WorkloadSpec, probe: Probe, expectations: Expectations
+) -> ProbeTrace:
     runs = [read_rank(rank.events) for rank in recording.ranks]
     thread = threading.get_ident()  # what is kept is written to while it is used
     replays = [_replay(workload.model_dump_json(), rank, thread) for rank in range(len(runs))]

@@ -2,7 +2,7 @@
 
 import re
 
-import torch
+import numpy as np
 
 from harness.domain.event import (
     Backward,
@@ -18,7 +18,7 @@ from harness.domain.event import (
 )
 from harness.domain.recording import Recording
 from harness.domain.trace import Program, SegmentSeen
-from harness.oracle.facts import RankRun
+from harness.oracle.facts import Array, RankRun
 
 ORDER = ("not-completed", "unbound", "raised", "exited", "returned")
 """Outcomes of ranks, the one that is told first."""
@@ -157,5 +157,5 @@ def _count(counts: dict[str, int], event: object) -> None:
             pass
 
 
-def _finite(tensors: tuple[torch.Tensor, ...]) -> bool:
-    return all(bool(torch.isfinite(t).all()) for t in tensors if t.is_floating_point())
+def _finite(arrays: tuple[Array, ...]) -> bool:
+    return all(bool(np.isfinite(a).all()) for a in arrays)

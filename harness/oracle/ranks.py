@@ -101,7 +101,7 @@ def _difference(a: Parameters, b: Parameters) -> float:
 
 
 def _equal_bits(a: Parameters, b: Parameters) -> bool:
-    return all(a[n].numpy().tobytes() == b[n].numpy().tobytes() for n in a)
+    return all(a[n].tobytes() == b[n].tobytes() for n in a)
 
 
 def _backwards(run: RankRun) -> tuple[BackwardSeen, ...]:

@@ -5,8 +5,6 @@ precision.
 from collections.abc import Iterator
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from harness.domain.event import (
     Backward,
@@ -24,7 +22,8 @@ from harness.domain.event import (
     Start,
 )
 from harness.domain.recording import Recorded, TensorBytes
-from harness.oracle.facts import Consumed, Flow, Parameters, Passed, RankRun
+from harness.oracle.facts import Array, Consumed, Flow, Parameters, Passed, RankRun
+from harness.oracle.gradient import norm
 
 REDUCTIONS = frozenset(
     {
@@ -48,10 +47,9 @@ MANY_READS = 500
 """Reads of a clock from which on not all may be on record."""
 
 
-def tensor_of(blob: TensorBytes) -> Tensor:
-    """The tensor that was recorded. Raises ``ValueError`` when the bytes do not fit the sizes."""
-    array = np.frombuffer(blob.data, dtype=np.dtype(blob.dtype)).reshape(blob.shape)
-    return torch.from_numpy(array.copy())
+def array_of(blob: TensorBytes) -> Array:
+    """What was recorded, read-only. Raises ``ValueError`` when the bytes do not fit the sizes."""
+    return np.frombuffer(blob.data, dtype=np.dtype(blob.dtype)).reshape(blob.shape)
 
 
 def read_rank(recorded: tuple[Recorded, ...]) -> RankRun:
@@ -161,8 +159,8 @@ class _Walk:
             self.forwards[event.id] = Passed(
                 id=event.id,
                 model=event.model,
-                inputs=tuple(tensor_of(b) for b in item.tensors if b.name.startswith("input:")),
-                outputs=tuple(tensor_of(b) for b in item.tensors if b.name.startswith("output:")),
+                inputs=tuple(array_of(b) for b in item.tensors if b.name.startswith("input:")),
+                outputs=tuple(array_of(b) for b in item.tensors if b.name.startswith("output:")),
                 parameters=self.parameters,
                 autocast=event.autocast,
                 position=position,
@@ -186,7 +184,7 @@ class _Walk:
         if passed is None:
             return
         flow = self.window.setdefault(event.forward, Flow(passed, {}, self._scale))
-        gradient = tensor_of(item.tensors[0]).double()
+        gradient = array_of(item.tensors[0]).astype(np.float64)
         before = flow.gradients.get(event.output)
         flow.gradients[event.output] = gradient if before is None else before + gradient
         flow.calls += 1
@@ -268,12 +266,12 @@ class _Walk:
         whole tensor.
         """
         found: Parameters = {}
-        for name, tensor in _named(item, prefix):
-            value = tensor.double()
+        for name, array in _named(item, prefix):
+            value = array.astype(np.float64)
             if self.sampled:
                 size, value = float(value[0]), value[1:]
-                if name not in self._spread and prefix == "grad:" and float(value.norm()) > 0:
-                    self._spread[name] = size / float(value.norm())
+                if name not in self._spread and prefix == "grad:" and norm(value) > 0:
+                    self._spread[name] = size / norm(value)
                 value = value * self._spread.get(name, 1.0)
             found[name] = value
         return found
@@ -284,10 +282,10 @@ class _Walk:
         self._clips.append(event)
 
 
-def _named(item: Recorded, prefix: str) -> Iterator[tuple[str, Tensor]]:
+def _named(item: Recorded, prefix: str) -> Iterator[tuple[str, Array]]:
     for blob in item.tensors:
         if blob.name.startswith(prefix):
-            yield blob.name.removeprefix(prefix), tensor_of(blob)
+            yield blob.name.removeprefix(prefix), array_of(blob)
 
 
 def _overlap(update: Consumed, event: OptimizerStep) -> bool:
@@ -295,5 +293,5 @@ def _overlap(update: Consumed, event: OptimizerStep) -> bool:
     return any(name in stepped for group in event.groups for name in group.parameters)
 
 
-def _same_bits(a: Tensor, b: Tensor) -> bool:
-    return a.shape == b.shape and a.dtype == b.dtype and a.numpy().tobytes() == b.numpy().tobytes()
+def _same_bits(a: Array, b: Array) -> bool:
+    return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()

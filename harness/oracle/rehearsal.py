@@ -43,7 +43,7 @@ def _same(one: Parameters, other: Parameters) -> bool:
     """Bit for bit, on the parameters that both have."""
     shared = one.keys() & other.keys()
     return bool(shared) and all(
-        one[n] is other[n] or one[n].numpy().tobytes() == other[n].numpy().tobytes() for n in shared
+        one[n] is other[n] or one[n].tobytes() == other[n].tobytes() for n in shared
     )
 
 

@@ -1,15 +1,17 @@
 """The pristine model, replayed: parameter gradients that a backward must have produced."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from harness.domain.workload import WorkloadSpec
-from harness.oracle.facts import Flow, Parameters, Passed
-from harness.oracle.gradient import Gradient
+from harness.oracle.facts import Array, Flow, Parameters, Passed
+from harness.oracle.gradient import Gradient, norm
 from harness.oracle.samples import SampleIndex
 from harness.workloads import Batch, Workload, build
 
@@ -50,7 +52,7 @@ class Replayed:
     """
     differs: float = 0.0
     """Relative distance of the recorded output from the recomputed one, at any precision."""
-    target: Tensor | None = None
+    target: Array | None = None
     """What the samples are compared with; ``None`` if they are unknown. (n, ...)"""
     on_padding: float = 0.0
     """Part of dL/dout, relative to it, that lies on samples which carry no weight."""
@@ -71,6 +73,10 @@ class Replay:
         self.index = SampleIndex(ranks, rank)
         self.batches = ranks[rank]
         self.parts = self.workload.parts()
+        sound = [b for b in self.batches if bool(torch.isfinite(b.inputs).all())]
+        self._sound = (
+            self.index.target(tuple(s for b in sound for s in b.samples)) if sound else None
+        )
 
     def knows(self, passed: Passed) -> bool:
         """Whether the forward ran the workload's model, or a part of it that is trained apart, with
@@ -81,15 +87,14 @@ class Replay:
     def fits(self, parameters: Parameters) -> bool:
         """Whether these are values of the pristine model's parameters."""
         return all(
-            name in parameters and parameters[name].shape == leaf.shape
+            name in parameters and parameters[name].shape == tuple(leaf.shape)
             for name, leaf in zip(self.names, self._leaves, strict=True)
         )
 
     def output(self, passed: Passed) -> Tensor:
         """The model's output for what entered, with gradient. (n, ...)"""
         self._load(passed.parameters)
-        inputs = passed.inputs[0]
-        output: Tensor = self.model(inputs.double() if inputs.is_floating_point() else inputs)
+        output: Tensor = self.model(_entering(passed.inputs[0]))
         return output
 
     def recorded(self, flow: Flow) -> Replayed:
@@ -98,11 +103,11 @@ class Replay:
         """
         gradient = Gradient.of(flow.added).scaled(1.0 / flow.loss_scale)
         samples = self.index.recognise(flow.forward.inputs)
-        output = flow.forward.outputs[0].double() if flow.forward.outputs else None
-        if samples is None or output is None or 0 not in flow.gradients:
+        if samples is None or not flow.forward.outputs or 0 not in flow.gradients:
             return Replayed(flow, samples, 0, gradient, None, None, None, recomputed=False)
+        output = torch.from_numpy(flow.forward.outputs[0].astype(np.float64))
         batch = self.index.target(samples)
-        weights = batch.weights.double()
+        weights = batch.weights.double().numpy()
         real = int((weights > 0).sum())
         try:
             reference = self._loss_gradient(output, batch)
@@ -116,33 +121,45 @@ class Replay:
         )
         return Replayed(
             flow, samples, real, gradient, own, weight, error,
-            recomputed=False, target=batch.target,
+            recomputed=False, target=batch.target.numpy(),
         )  # fmt: skip
 
     def flow(self, flow: Flow) -> Replayed:
         """What one flow added, and how it weighed its samples."""
-        if flow.forward.model in self.parts:
-            return self._of_a_part(flow)
-        output = self.output(flow.forward)
+        return self.flows([flow])[0]
+
+    def flows(self, flows: Sequence[Flow]) -> list[Replayed]:
+        """The same for several, of which those at the same parameters are recomputed together."""
+        together = groupby(flows, lambda flow: id(flow.forward.parameters))
+        return [replayed for _, group in together for replayed in self._at_once([*group])]
+
+    def _at_once(self, flows: Sequence[Flow]) -> list[Replayed]:
+        whole = [flow for flow in flows if flow.forward.model not in self.parts]
+        outputs = [self.output(flow.forward) for flow in whole]
+        losses = self._losses(outputs, [self.index.recognise(f.forward.inputs) for f in whole])
+        computed = iter(zip(outputs, losses, strict=True))
+        return [
+            self._of_a_part(flow)
+            if flow.forward.model in self.parts
+            else self._replayed(flow, *next(computed))
+            for flow in flows
+        ]
+
+    def _replayed(self, flow: Flow, output: Tensor, loss: "_Loss | None") -> Replayed:
         received = flow.gradients[0].reshape(output.shape) / flow.loss_scale
         gradient = self._pull(output, received)
-        samples = self.index.recognise(flow.forward.inputs)
-        if samples is None:
+        if loss is None:
             return Replayed(flow, None, len(output), gradient, None, None, None)
-        batch = self.index.target(samples)
-        reference = self._loss_gradient(output, batch)
-        weights = batch.weights.double()
-        shaped = weights.reshape(-1, *[1] * (output.ndim - 1))
-        weight, error = _weights(received, reference, weights)
-        factor = _uniform(received, reference * shaped)
-        own = gradient.scaled(1.0 / factor) if factor else self._pull(output, reference * shaped)
-        real = int((weights > 0).sum())
+        weighted = loss.gradient * loss.weights.reshape(-1, *[1] * (output.ndim - 1))
+        weight, error = _weights(received, loss.gradient, loss.weights)
+        factor = _uniform(received, weighted)
+        own = gradient.scaled(1.0 / factor) if factor else self._pull(output, weighted)
         differs = _distance(flow.forward, output)
         # full precision has no excuse to differ
         breakdown = differs if flow.forward.autocast is not None else 0.0
         return Replayed(
-            flow, samples, real, gradient, own, weight, error, breakdown,
-            differs=differs, target=batch.target, on_padding=_on_padding(received, weights),
+            flow, loss.samples, int((loss.weights > 0).sum()), gradient, own, weight, error, breakdown,
+            differs=differs, target=loss.target, on_padding=_on_padding(received, loss.weights),
         )  # fmt: skip
 
     def _of_a_part(self, flow: Flow) -> Replayed:
@@ -151,22 +168,22 @@ class Replay:
         self._load(passed.parameters)
         part = self.model.get_submodule(passed.model)
         leaves = {f"{passed.model}.{name}": leaf for name, leaf in part.named_parameters()}
-        output: Tensor = part(passed.inputs[0].double())
+        output: Tensor = part(_entering(passed.inputs[0]))
         received = flow.gradients[0].reshape(output.shape) / flow.loss_scale
-        pulled = torch.autograd.grad(output, [*leaves.values()], received)
+        pulled = torch.autograd.grad(output, [*leaves.values()], torch.from_numpy(received))
+        gradient = Gradient.of({n: g.numpy() for n, g in zip(leaves, pulled, strict=True)})
         samples = self.index.recognise(passed.inputs)
         differs = _distance(passed, output)
         return Replayed(
-            flow, samples, len(output), Gradient.of(dict(zip(leaves, pulled, strict=True))),
+            flow, samples, len(output), gradient,
             None, None, None, differs if passed.autocast is not None else 0.0, differs=differs,
         )  # fmt: skip
 
     def loss(self, parameters: Parameters) -> float:
         """The objective over all data of this rank at some parameters; infinite or NaN where it is."""
-        sound = [b for b in self.batches if bool(torch.isfinite(b.inputs).all())]
-        if not sound:
-            return float("nan")
-        batch = self.index.target(tuple(sample for b in sound for sample in b.samples))
+        batch = self._sound
+        if batch is None:
+            return math.nan
         self._load(parameters)
         with torch.no_grad():
             inputs = batch.inputs.double() if batch.inputs.is_floating_point() else batch.inputs
@@ -179,71 +196,117 @@ class Replay:
             return
         with torch.no_grad():
             for name, leaf in zip(self.names, self._leaves, strict=True):
-                leaf.copy_(parameters[name])
+                leaf.copy_(torch.tensor(parameters[name]))
         self._loaded = parameters
 
-    def _loss_gradient(self, output: Tensor, batch: Batch) -> Tensor:
+    def _losses(
+        self, outputs: Sequence[Tensor], samples: Sequence[tuple[int, ...] | None]
+    ) -> "list[_Loss | None]":
+        """The workload's own loss at each output, ``None`` where the samples are unknown.
+
+        It is differentiated for all of them at once: samples share nothing there, and most of the
+        time of a small gradient is the call.
+        """
+        known = [(o.detach(), s) for o, s in zip(outputs, samples, strict=True) if s is not None]
+        if not known:
+            return [None] * len(outputs)
+        batch = self.index.target(tuple(sample for _, of_one in known for sample in of_one))
+        gradients = self._loss_gradient(torch.cat([output for output, _ in known]), batch)
+        weights, target = batch.weights.double().numpy(), batch.target.numpy()
+        found: list[_Loss | None] = []
+        first = 0
+        for of_one in samples:
+            rows = slice(first, first + len(of_one or ()))
+            first = rows.stop
+            found.append(
+                None
+                if of_one is None
+                else _Loss(of_one, gradients[rows], weights[rows], target[rows])
+            )
+        return found
+
+    def _loss_gradient(self, output: Tensor, batch: Batch) -> Array:
         leaf = output.detach().requires_grad_()
         losses = self.workload.sample_losses(leaf, batch)
         (gradient,) = torch.autograd.grad(losses.sum(), leaf)
-        return gradient
+        return gradient.numpy()
 
-    def _pull(self, output: Tensor, received: Tensor) -> Gradient:
+    def _pull(self, output: Tensor, received: Array) -> Gradient:
         pulled = torch.autograd.grad(
             output,
             self._leaves,
-            received,
+            torch.from_numpy(received),
             retain_graph=True,
             allow_unused=True,
             materialize_grads=True,
         )
-        return Gradient(tuple(self.names), self._sizes, torch.cat([g.reshape(-1) for g in pulled]))
+        flat = torch.cat([g.reshape(-1) for g in pulled]).numpy()
+        return Gradient(tuple(self.names), self._sizes, flat)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loss:
+    """The workload's own loss of some samples, at one output."""
+
+    samples: tuple[int, ...]
+    """Which."""
+    gradient: Array
+    """Derivative of each sample's loss. (n, ...)"""
+    weights: Array
+    """1.0 for every sample that counts. (n,)"""
+    target: Array
+    """What they are compared with. (n, ...)"""
+
+
+def _entering(inputs: Array) -> Tensor:
+    """What a model in double precision takes; tokens stay what they are."""
+    return torch.tensor(inputs.astype(np.float64) if inputs.dtype.kind == "f" else inputs)
 
 
 def _distance(passed: Passed, output: Tensor) -> float:
     """How far the recorded output is from the recomputed one, relative to it."""
-    if not passed.outputs or passed.outputs[0].numel() != output.numel():
+    if not passed.outputs or passed.outputs[0].size != output.numel():
         return 0.0
-    recorded, computed = passed.outputs[0].double().reshape(output.shape), output.detach()
-    size = max(float(torch.linalg.vector_norm(computed)), 1e-300)
-    return float(torch.linalg.vector_norm(recorded - computed)) / size
+    computed = output.detach().numpy()
+    recorded = passed.outputs[0].astype(np.float64).reshape(computed.shape)
+    return norm(recorded - computed) / max(norm(computed), 1e-300)
 
 
-def _uniform(received: Tensor, reference: Tensor) -> float | None:
+def _uniform(received: Array, reference: Array) -> float | None:
     """The one factor that makes the second the first, down to the rounding of what was recorded."""
     squared = float((reference * reference).sum())
     factor = float((received * reference).sum()) / squared if squared else 0.0
     if not factor or not math.isfinite(factor):
         return None
-    misfit = float(torch.linalg.vector_norm(received - factor * reference))
+    misfit = norm(received - factor * reference)
     return factor if misfit < ROUNDING * abs(factor) * math.sqrt(squared) else None
 
 
-def _on_padding(received: Tensor, weights: Tensor) -> float:
+def _on_padding(received: Array, weights: Array) -> float:
     """Part of dL/dout, relative to it, that lies on rows which carry no weight."""
     ignored = weights == 0
-    if not bool(ignored.any()):
+    if not ignored.any():
         return 0.0
     rows = received.reshape(len(received), -1)
-    size = float(rows.norm())
-    return float(rows[ignored].norm()) / size if 0.0 < size < float("inf") else 0.0
+    size = norm(rows)
+    return norm(rows[ignored]) / size if 0.0 < size < math.inf else 0.0
 
 
 def _weights(
-    received: Tensor, reference: Tensor, weights: Tensor
+    received: Array, reference: Array, weights: Array
 ) -> tuple[float | None, float | None]:
     """Fit ``received_i = w_i * reference_i`` row by row: the sum of w over real samples, and the
     misfit.
     """
-    rows = received.numpy().reshape(len(received), -1)
-    references = reference.numpy().reshape(len(received), -1)
+    rows = received.reshape(len(received), -1)
+    references = reference.reshape(len(received), -1)
     if not (np.isfinite(rows).all() and np.isfinite(references).all()):
         return None, None
-    size = float(np.linalg.norm(rows))
+    size = norm(rows)
     if size == 0.0:
         return 0.0, 0.0
     squares = (references * references).sum(axis=1)
     inner = (rows * references).sum(axis=1)
     fitted = np.where(squares > 0, inner / np.maximum(squares, 1e-300), 0.0)
-    error = float(np.linalg.norm(rows - fitted[:, None] * references)) / size
-    return float(fitted[weights.numpy() > 0].sum()), error
+    error = norm(rows - fitted[:, None] * references) / size
+    return float(fitted[weights > 0].sum()), error

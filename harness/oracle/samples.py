@@ -1,8 +1,9 @@
 """Which samples entered a forward, recognised by their content."""
 
+import numpy as np
 import torch
-from torch import Tensor
 
+from harness.oracle.facts import Array
 from harness.workloads import Batch
 
 FOREIGN = 1_000_000
@@ -30,16 +31,17 @@ class SampleIndex:
         self._targets = torch.cat([batch.target for _, batch in batches])
         self._weights = torch.cat([batch.weights for _, batch in batches])
         self._masked = any(batch.mask is not None for _, batch in batches)
+        self._rows: Array = self._inputs.numpy()
         backwards = range(len(self._numbers) - 1, -1, -1)  # of rows alike the first one counts
-        contents = _contents(self._inputs)
+        contents = _contents(self._rows)
         self._row_of = {self._numbers[row]: row for row in backwards}
         self._exact = {contents[row]: self._numbers[row] for row in backwards}
 
-    def recognise(self, inputs: tuple[Tensor, ...]) -> tuple[int, ...] | None:
+    def recognise(self, inputs: tuple[Array, ...]) -> tuple[int, ...] | None:
         """Sample of each row of the first recognisable input, ``None`` when a row is in no data set."""
-        for tensor in inputs:
-            if tensor.ndim >= 1 and tensor.shape[1:] == self._inputs.shape[1:]:
-                return self._rows(tensor)
+        for array in inputs:
+            if array.ndim >= 1 and array.shape[1:] == self._rows.shape[1:]:
+                return self._found(array)
         return None
 
     def target(self, samples: tuple[int, ...]) -> Batch:
@@ -48,33 +50,32 @@ class SampleIndex:
         mask = self._weights[rows] if self._masked else None
         return Batch(self._inputs[rows], self._targets[rows], mask, samples)
 
-    def _rows(self, tensor: Tensor) -> tuple[int, ...] | None:
-        if tensor.dtype == self._inputs.dtype:
-            found = [self._exact.get(content) for content in _contents(tensor)]
-            if all(number is not None for number in found):
+    def _found(self, rows: Array) -> tuple[int, ...] | None:
+        if rows.dtype == self._rows.dtype:
+            found = [self._exact.get(content) for content in _contents(rows)]
+            if None not in found:
                 return tuple(number for number in found if number is not None)
-        if not tensor.is_floating_point():
+        if rows.dtype.kind != "f":
             return None
-        return self._alike(tensor)
+        return self._alike(rows)
 
-    def _alike(self, tensor: Tensor) -> tuple[int, ...] | None:
-        rows = _standard(tensor.double())
-        similarity = rows @ _standard(self._inputs.double()).T
-        best = similarity.max(dim=1)
-        if not bool((best.values > ALIKE).all()):
+    def _alike(self, rows: Array) -> tuple[int, ...] | None:
+        similarity = _standard(rows) @ _standard(self._rows).T
+        if not (similarity.max(axis=1) > ALIKE).all():
             return None
-        return tuple(self._numbers[int(i)] for i in best.indices)
+        return tuple(self._numbers[i] for i in similarity.argmax(axis=1))
 
 
-def _contents(rows: Tensor) -> list[bytes]:
+def _contents(rows: Array) -> list[bytes]:
     """The bytes of each row."""
-    data = rows.contiguous().numpy().tobytes()
+    data = rows.tobytes()
     size = len(data) // max(1, len(rows))
     return [data[start : start + size] for start in range(0, size * len(rows), size or 1)]
 
 
-def _standard(rows: Tensor) -> Tensor:
-    flat = rows.reshape(len(rows), -1)
-    centred = flat - flat.mean(dim=1, keepdim=True)
-    sizes: Tensor = centred.norm(dim=1, keepdim=True).clamp_min(1e-300)
-    return centred / sizes
+def _standard(rows: Array) -> Array:
+    flat = rows.reshape(len(rows), -1).astype(np.float64)
+    centred = flat - flat.mean(axis=1, keepdims=True)
+    sizes = np.sqrt((centred * centred).sum(axis=1, keepdims=True))
+    standard: Array = centred / np.maximum(sizes, 1e-300)
+    return standard

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from torch import Tensor
+import numpy as np
 
+from harness.oracle.facts import Array
 from harness.oracle.replay import Replayed
 
 
@@ -21,11 +22,11 @@ def _spread(replayed: Replayed) -> float | None:
     outputs, target = replayed.flow.forward.outputs, replayed.target
     if target is None or not outputs or len(outputs[0]) != len(target) or len(target) < 2:
         return None
-    scale = _deviation(target) if target.is_floating_point() else 1.0
+    scale = _deviation(target) if target.dtype.kind == "f" else 1.0
     return _deviation(outputs[0]) / scale if scale else None
 
 
-def _deviation(rows: Tensor) -> float:
+def _deviation(rows: Array) -> float:
     """Root mean square over samples of the distance from the mean sample. (n, ...) -> ()"""
-    values = rows.double().reshape(len(rows), -1)
-    return float((values - values.mean(dim=0)).square().mean().sqrt())
+    values = rows.astype(np.float64).reshape(len(rows), -1)
+    return float(np.sqrt(np.square(values - values.mean(axis=0)).mean()))

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import torch
+import numpy as np
 
 from harness.domain.event import BatchYielded, Clip
 from harness.domain.trace import Match, MicroBatch, Update
@@ -79,7 +79,7 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         moved=moved(update),
         output_differs=max((x.differs for x in own), default=0.0),
         output_spread=output_spread(own),
-        parameters_finite=all(bool(torch.isfinite(p).all()) for p in update.after.values()),
+        parameters_finite=all(bool(np.isfinite(p).all()) for p in update.after.values()),
         left_over=_left_over(index, view, own),
         rounds=_rounds(update, {n for x in known for n in x.gradient.names}),
         timed=update.timed,
@@ -96,7 +96,7 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
 
 def _rounds(update: Consumed, ran: set[str]) -> float:
     """Elements reduced over those of the models that ran: the workload's may lie idle beside another."""
-    sizes = {name: p.numel() for name, p in update.before.items()}
+    sizes = {name: p.size for name, p in update.before.items()}
     of_those = sum(size for name, size in sizes.items() if name in ran)
     return update.reduced / max(1, of_those or sum(sizes.values()))
 
@@ -120,7 +120,7 @@ class _Compared(NamedTuple):
 
 def _compare(index: int, view: RankView, names: set[str], together: list[Replayed]) -> _Compared:
     gradients = view.run.updates[index].gradients
-    if not all(bool(torch.isfinite(g).all()) for g in gradients.values()):
+    if not all(bool(np.isfinite(g).all()) for g in gradients.values()):
         uncounted = tuple(_micro_batch(r, x, None, inside=i) for r, i, x in _listed(index, view))
         return _Compared(
             uncounted, (), consumed_finite=False, unexplained=None, unexplained_by_parameter=None

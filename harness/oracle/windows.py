@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 
-from harness.oracle.diagnostics import cleared_before, without_diagnostics
+from harness.oracle.diagnostics import cleared_before, may_measure, without_diagnostics
 from harness.oracle.facts import Flow, RankRun
 from harness.oracle.gradient import Gradient
 from harness.oracle.matching import BROKEN_DOWN, coefficients
@@ -33,15 +33,16 @@ def _window(flows: list[Flow], replay: Replay, *, is_sampled: bool) -> list[Repl
     """Flows through the workload's model are recomputed; of the program's own models, and of the
     workload's where the program changed its layers, one a backward is kept.
     """
+    known = [f for f in flows if not (is_sampled or f.recorded_only) and replay.knows(f.forward)]
+    recomputed = dict(zip(map(id, known), replay.flows(known), strict=True))
     window: list[Replayed] = []
     seen: dict[int, Replayed] = {}
     for flow in flows:
         differs = 0.0
-        if not (is_sampled or flow.recorded_only) and replay.knows(flow.forward):
-            recomputed = replay.flow(flow)
-            differs = recomputed.differs
-            if not (flow.added and _is_of_another(recomputed)):
-                window.append(recomputed)
+        if id(flow) in recomputed:
+            differs = recomputed[id(flow)].differs
+            if not (flow.added and _is_of_another(recomputed[id(flow)])):
+                window.append(recomputed[id(flow)])
                 continue
         x = replace(replay.recorded(flow), differs=differs)
         before = seen.get(flow.backward)
@@ -66,7 +67,7 @@ def usual_size(windows: Windows) -> int:
 
 def _trained(run: RankRun, index: int, window: list[Replayed]) -> list[Replayed]:
     update = run.updates[index]
-    if len(window) < 2 or not update.steps:
+    if len(window) < 2 or not update.steps or not may_measure(run, window):
         return window
     cleared = cleared_before(window) or 0
     rest = [x.gradient for x in window[cleared:]]

@@ -2,8 +2,8 @@
 
 import math
 
+import numpy as np
 import pytest
-import torch
 
 from harness.oracle.gradient import Gradient, total
 from harness.oracle.matching import (
@@ -17,7 +17,7 @@ from harness.oracle.matching import (
 
 def gradient(*rows: list[float]) -> Gradient:
     """Gradients of parameters ``p0``, ``p1`` ..."""
-    return Gradient.of({f"p{i}": torch.tensor(row) for i, row in enumerate(rows)})
+    return Gradient.of({f"p{i}": np.array(row) for i, row in enumerate(rows)})
 
 
 FLOWS = [
@@ -128,6 +128,6 @@ def test_elements_that_were_cut_off_one_by_one_tell_their_limit() -> None:
     """A factor, or a limit that nothing reached, is no such thing."""
     whole = combined(1.0, 1.0, 1.0)
 
-    assert cut_at(whole, whole.with_elements(whole.flat.clamp(-1.5, 1.5))) == pytest.approx(1.5)
+    assert cut_at(whole, whole.with_elements(whole.flat.clip(-1.5, 1.5))) == pytest.approx(1.5)
     assert cut_at(whole, whole) is None
     assert cut_at(whole, whole.scaled(0.25)) is None
