@@ -12,16 +12,9 @@ from torch import Tensor, nn
 from harness.domain.workload import WorkloadSpec
 from harness.oracle.facts import Array, Flow, Parameters, Passed
 from harness.oracle.gradient import Gradient, norm
+from harness.oracle.objective import UNIFORM, fitted_weights, part_on_padding, uniform_factor
 from harness.oracle.samples import SampleIndex
 from harness.workloads import Batch, Workload, build
-
-ROUNDING = 2.0**-22
-"""Misfit that rounding dL/dout to single precision causes."""
-
-UNIFORM = 0.02
-"""Misfit up to which a program's loss counts as a multiple of the workload's, half precision
-included.
-"""
 
 
 @dataclass(slots=True)
@@ -113,7 +106,7 @@ class Replay:
             reference = self._loss_gradient(output, batch)
         except RuntimeError:  # the program's model ends in other sizes than the workload's
             return Replayed(flow, samples, real, gradient, None, None, None, recomputed=False)
-        weight, error = _weights(flow.gradients[0] / flow.loss_scale, reference, weights)
+        weight, error = fitted_weights(flow.gradients[0] / flow.loss_scale, reference, weights)
         own = (
             gradient.scaled(real / weight)
             if weight and error is not None and error < UNIFORM
@@ -151,15 +144,15 @@ class Replay:
         if loss is None:
             return Replayed(flow, None, len(output), gradient, None, None, None)
         weighted = loss.gradient * loss.weights.reshape(-1, *[1] * (output.ndim - 1))
-        weight, error = _weights(received, loss.gradient, loss.weights)
-        factor = _uniform(received, weighted)
+        weight, error = fitted_weights(received, loss.gradient, loss.weights)
+        factor = uniform_factor(received, weighted)
         own = gradient.scaled(1.0 / factor) if factor else self._pull(output, weighted)
         differs = _distance(flow.forward, output)
         # full precision has no excuse to differ
         breakdown = differs if flow.forward.autocast is not None else 0.0
         return Replayed(
             flow, loss.samples, int((loss.weights > 0).sum()), gradient, own, weight, error, breakdown,
-            differs=differs, target=loss.target, on_padding=_on_padding(received, loss.weights),
+            differs=differs, target=loss.target, on_padding=part_on_padding(received, loss.weights),
         )  # fmt: skip
 
     def _of_a_part(self, flow: Flow) -> Replayed:
@@ -270,43 +263,3 @@ def _distance(passed: Passed, output: Tensor) -> float:
     computed = output.detach().numpy()
     recorded = passed.outputs[0].astype(np.float64).reshape(computed.shape)
     return norm(recorded - computed) / max(norm(computed), 1e-300)
-
-
-def _uniform(received: Array, reference: Array) -> float | None:
-    """The one factor that makes the second the first, down to the rounding of what was recorded."""
-    squared = float((reference * reference).sum())
-    factor = float((received * reference).sum()) / squared if squared else 0.0
-    if not factor or not math.isfinite(factor):
-        return None
-    misfit = norm(received - factor * reference)
-    return factor if misfit < ROUNDING * abs(factor) * math.sqrt(squared) else None
-
-
-def _on_padding(received: Array, weights: Array) -> float:
-    """Part of dL/dout, relative to it, that lies on rows which carry no weight."""
-    ignored = weights == 0
-    if not ignored.any():
-        return 0.0
-    rows = received.reshape(len(received), -1)
-    size = norm(rows)
-    return norm(rows[ignored]) / size if 0.0 < size < math.inf else 0.0
-
-
-def _weights(
-    received: Array, reference: Array, weights: Array
-) -> tuple[float | None, float | None]:
-    """Fit ``received_i = w_i * reference_i`` row by row: the sum of w over real samples, and the
-    misfit.
-    """
-    rows = received.reshape(len(received), -1)
-    references = reference.reshape(len(received), -1)
-    if not (np.isfinite(rows).all() and np.isfinite(references).all()):
-        return None, None
-    size = norm(rows)
-    if size == 0.0:
-        return 0.0, 0.0
-    squares = (references * references).sum(axis=1)
-    inner = (rows * references).sum(axis=1)
-    fitted = np.where(squares > 0, inner / np.maximum(squares, 1e-300), 0.0)
-    error = norm(rows - fitted[:, None] * references) / size
-    return float(fitted[weights > 0].sum()), error
