@@ -16,13 +16,14 @@ ANSWERS = int(os.environ.get("ANSWERS", "300"))
 ANSWER = """I would write it like this (answer {number}):
 
 ```python
+answer = {number}
 {program}
 ```
 """
 
 
 def main() -> None:
-    """One scenario, one process an answer, every answer another file."""
+    """One scenario, one process an answer, every answer another program in another file."""
     bank = load_bank(default_bank())
     scenario = next(s for s in bank.scenarios if s.id == SCENARIO)
     told: list[tuple[float, int]] = []

@@ -24,6 +24,7 @@ class Fence(Record):
         return (self.info.split() or [""])[0].strip("{}.").lower()
 
 
+@functools.lru_cache(16)  # the stages of an answer ask for its blocks again and again
 def fenced_blocks(text: str) -> tuple[Fence, ...]:
     """All fenced blocks in order; an unclosed one ends with the text, as CommonMark says."""
     tokens = _reader().parse(text)

@@ -1,6 +1,7 @@
 """The Python blocks of an answer, each with the words that stand around it."""
 
 import ast
+import functools
 import re
 import symtable
 import textwrap
@@ -68,8 +69,9 @@ def code_blocks(text: str) -> tuple[str, ...]:
     return tuple(f.content for f in fenced_blocks(text) if f.language in _PYTHON or not f.info)
 
 
+@functools.lru_cache(16)  # one block is looked at from many sides
 def parsed(code: str) -> ast.Module:
-    """The tree.
+    """The tree, which is nobody's to change.
 
     Raises:
         SyntaxError: it is no Python.

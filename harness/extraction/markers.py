@@ -1,5 +1,6 @@
 """Words by which an answer says what a block is. They are read in prose and comments, not in code."""
 
+import functools
 import io
 import re
 import tokenize
@@ -177,7 +178,8 @@ def _asked(setting: str | None, question: str) -> bool:
     return any(re.search(rf"\b{re.escape(word)}\b", question) for word in words)
 
 
-def _labelled_lines(code: str) -> list[tuple[int, bool]]:
+@functools.lru_cache(16)
+def _labelled_lines(code: str) -> tuple[tuple[int, bool], ...]:
     """1-based lines of labels at the left margin, and whether they say "wrong"."""
     found: list[tuple[int, bool]] = []
     for line, comment in _margin_comments(code):
@@ -185,7 +187,7 @@ def _labelled_lines(code: str) -> list[tuple[int, bool]]:
             found.append((line, True))
         elif _RIGHT_LABEL.match(comment):
             found.append((line, False))
-    return found
+    return tuple(found)
 
 
 def _margin_comments(code: str) -> list[tuple[int, str]]:

@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import functools
 import symtable
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,8 +32,9 @@ class Statement:
         return isinstance(self.node, _DEFINITIONS) or _is_constant(self.node)
 
 
+@functools.lru_cache(16)
 def statements(tree: ast.Module) -> tuple[Statement, ...]:
-    """All statements at module level."""
+    """All statements at module level. The tree is nobody's to change."""
     return tuple(_statement(node) for node in tree.body)
 
 

@@ -48,16 +48,14 @@ class _Place:
     def needed_by(self, new: list[ast.stmt]) -> list[ast.stmt]:
         """Statements in between that set what the new ones use and do not set: they were left out."""
         kept: list[ast.stmt] = []
-        module = ast.Module([*new], [])
         for index in reversed(range(min(self.matched), max(self.matched))):
             (old,) = statements(ast.Module([self.body[index]], []))
             if (
                 index not in self.matched
                 and is_simple(old.node)
-                and old.binds & free_names(statements(module))
+                and old.binds & free_names(statements(ast.Module([*kept, *new], [])))
             ):
                 kept.insert(0, old.node)
-                module.body.insert(0, old.node)
         return kept
 
 
