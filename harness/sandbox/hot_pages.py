@@ -38,9 +38,10 @@ def learn(rehearse: Callable[[], None]) -> Pages:
 
 def own(pages: Pages) -> None:
     """Copy these pages now, as far as they are there."""
-    libc = ctypes.CDLL(None)
+    madvise = ctypes.CDLL(None).madvise
+    madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     for start, size in pages:
-        libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), _POPULATE_WRITE)
+        madvise(start, size, _POPULATE_WRITE)
 
 
 def _rehearse(rehearse: Callable[[], None], reading: int, writing: int) -> None:
