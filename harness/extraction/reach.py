@@ -53,11 +53,40 @@ def _edges(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
             case ast.Assign(targets=[target]) | ast.withitem(optional_vars=target) if target:
                 value = node.value if isinstance(node, ast.Assign) else node.context_expr
                 if not _is_a_result(value, functions):
-                    yield last_name(target), value
+                    held = target.value if isinstance(target, ast.Subscript) else target
+                    yield last_name(held), value
             case ast.Call() if called := functions.get(last_name(node.func)):
                 yield from _handed_over(node, called)
             case _:
                 pass
+    yield from _kept(tree, functions)
+
+
+def _kept(tree: ast.Module, functions: dict[str, _Function]) -> Iterator[tuple[str, ast.AST]]:
+    """The module's objects beside the functions that they may keep, to call them later."""
+    objects = _objects(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, _FUNCTIONS):
+            for decorator in node.decorator_list:
+                yield from ((n, node) for n in objects & _involved(decorator, functions))
+        elif isinstance(node, ast.Call):
+            given = [a for a in node.args if not _is_a_result(a, functions)]
+            keepers = objects & _involved(node.func, functions) if given else ()
+            yield from ((n, a) for n in keepers for a in given)
+
+
+def _objects(tree: ast.Module) -> frozenset[str]:
+    """What the module itself sets: objects that may keep what they are given."""
+    targets = (t for node in tree.body if isinstance(node, ast.Assign) for t in node.targets)
+    return frozenset(t.id for t in targets if isinstance(t, ast.Name))
+
+
+def _involved(by: ast.expr, functions: dict[str, _Function]) -> set[str]:
+    """Names in a decorator or a method, and inside of the functions that they name:
+    ``@events.on("window")``, ``handlers["window"].append``, ``@on_window`` that keeps it in a list.
+    """
+    mentioned = _mentioned(by)
+    return mentioned.union(*(_mentioned(functions[n]) for n in mentioned & functions.keys()))
 
 
 def _is_a_result(value: ast.expr, functions: dict[str, _Function]) -> bool:
