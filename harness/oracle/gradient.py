@@ -62,8 +62,7 @@ class Gradient:
 
     def dots(self, other: "Gradient") -> tuple[float, ...]:
         """Inner product with ``other`` (same parameters), by parameter."""
-        products = self.flat * other.flat
-        return tuple(float(products[stretch].sum()) for stretch in _stretches(self.sizes))
+        return tuple(sums(self.flat * other.flat, self.sizes).tolist())
 
     def spread(self, factors: Iterable[float]) -> Self:
         """Each parameter's stretch times a factor of its own."""
@@ -100,7 +99,7 @@ def total(parts: Iterable[Gradient]) -> Gradient:
 def norm(values: Array) -> float:
     """L2 norm of all elements, in double precision."""
     flat = values.ravel().astype(np.float64, copy=False)
-    return math.sqrt(flat.dot(flat))
+    return math.sqrt(np.square(flat).sum())  # not by BLAS, which would share it among threads
 
 
 def end_to_end(values: Sequence[Array]) -> Array:
@@ -108,6 +107,14 @@ def end_to_end(values: Sequence[Array]) -> Array:
     if not values:
         return np.zeros(0)
     return np.concatenate([v.ravel() for v in values]).astype(np.float64, copy=False)
+
+
+def sums(values: Array, sizes: tuple[int, ...]) -> Array:
+    """Sum of each stretch. (sum of sizes,) -> (stretches,)"""
+    if 0 in sizes or not sizes:  # numpy gives an empty stretch the first value of the next
+        return np.array([values[stretch].sum() for stretch in _stretches(sizes)])
+    found: Array = np.add.reduceat(values, [stretch.start for stretch in _stretches(sizes)])
+    return found
 
 
 @cache

@@ -60,6 +60,7 @@ class Replay:
         self.model: nn.Module = self.workload.model().double()
         self.names = [name for name, _ in self.model.named_parameters()]
         self._leaves = list(self.model.parameters())
+        self._values = [leaf.detach().numpy() for leaf in self._leaves]
         self._sizes = tuple(leaf.numel() for leaf in self._leaves)
         self._loaded: Parameters | None = None
         ranks = tuple(self.workload.batches(r) for r in range(spec.world_size))
@@ -187,9 +188,8 @@ class Replay:
         """Give the pristine model these values; the same mapping again costs nothing."""
         if self._loaded is parameters:
             return
-        with torch.no_grad():
-            for name, leaf in zip(self.names, self._leaves, strict=True):
-                leaf.copy_(torch.tensor(parameters[name]))
+        for name, values in zip(self.names, self._values, strict=True):
+            values[...] = parameters[name]
         self._loaded = parameters
 
     def _losses(
