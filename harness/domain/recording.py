@@ -4,13 +4,15 @@ Tensors stay bytes until the oracle reads them.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from harness.domain.event import Event
 
 
-@dataclass(frozen=True, slots=True)
-class TensorBytes:
-    """One dense, contiguous tensor as it left the recorder."""
+class TensorBytes(NamedTuple):
+    """One dense, contiguous tensor as it left the recorder. Some programs leave thousands, and a
+    tuple crosses to the oracle in half the time of a dataclass.
+    """
 
     name: str
     """What it is within its event: ``grad:net.0.weight``, ``input:0``."""
@@ -22,8 +24,7 @@ class TensorBytes:
     """Little-endian elements, row-major."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(NamedTuple):
     """An event with its tensors."""
 
     event: Event

@@ -57,7 +57,7 @@ def _measured(
     )
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _replay(workload: str, rank: int, thread: int) -> Replay:  # noqa: ARG001 - a key of the cache
     """Many programs are measured on one workload, and replaying changes none of what it holds."""
     return Replay(WorkloadSpec.model_validate_json(workload), rank)

@@ -1,5 +1,6 @@
 """The judge, judged: every mutant, every alternative and every cheat of a bank."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
@@ -7,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from time import perf_counter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from harness import __version__
 from harness.domain.errors import UserError
@@ -131,19 +132,19 @@ class _Desk:
                 self.interrupted = True
 
     def _submit(self, pool: ThreadPoolExecutor, work: _Work) -> list[Future[None]]:
-        futures = [
-            pool.submit(self._one, mutant.scenario, i, self.mutants, self._mutant, mutant)
+        asked: list[_Asked] = [
+            (mutant.scenario, i, self.mutants, self._mutant, mutant)
             for i, mutant in enumerate(work.mutants)
         ]
         for programs, results in (
             (work.alternatives, self.alternatives),
             (work.cheats, self.cheats),
         ):
-            futures += [
-                pool.submit(self._one, scenario, i, results, self._program, (scenario, source))
+            asked += [
+                (scenario, i, results, self._program, (scenario, source))
                 for i, (scenario, source) in enumerate(programs)
             ]
-        return futures
+        return [pool.submit(self._one, *one) for one in _mixed(asked)]
 
     @staticmethod
     def _wait(futures: list[Future[None]]) -> None:
@@ -219,6 +220,24 @@ class _Desk:
                 self._done += 1
             running = tuple(dict.fromkeys(self._running))
             self.plan.watch(Progress(self._done, self._total, running))
+
+
+_Asked = tuple[Scenario, int, dict[int, Any], Callable[..., Any], object]
+"""What ``_one`` takes."""
+
+
+def _mixed(asked: list[_Asked]) -> list[_Asked]:
+    """Each scenario spread over the whole: where those that are slow to measure came together, the
+    jail stood still.
+    """
+    sizes = Counter(scenario.id for scenario, *_ in asked)
+    seen: Counter[str] = Counter()
+    places: list[tuple[float, _Asked]] = []
+    for one in asked:
+        name = one[0].id
+        places.append(((seen[name] + 0.5) / sizes[name], one))
+        seen[name] += 1
+    return [one for _, one in sorted(places, key=lambda place: place[0])]
 
 
 def _described(
