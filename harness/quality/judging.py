@@ -5,10 +5,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from harness import __version__
 from harness.domain.errors import UserError
@@ -133,18 +134,18 @@ class _Desk:
 
     def _submit(self, pool: ThreadPoolExecutor, work: _Work) -> list[Future[None]]:
         asked: list[_Asked] = [
-            (mutant.scenario, i, self.mutants, self._mutant, mutant)
-            for i, mutant in enumerate(work.mutants)
+            (m.scenario.id, partial(self._one, m.scenario, i, self.mutants, self._mutant, m))
+            for i, m in enumerate(work.mutants)
         ]
         for programs, results in (
             (work.alternatives, self.alternatives),
             (work.cheats, self.cheats),
         ):
             asked += [
-                (scenario, i, results, self._program, (scenario, source))
-                for i, (scenario, source) in enumerate(programs)
+                (s.id, partial(self._one, s, i, results, self._program, (s, source)))
+                for i, (s, source) in enumerate(programs)
             ]
-        return [pool.submit(self._one, *one) for one in _mixed(asked)]
+        return [pool.submit(one) for one in _mixed(asked)]
 
     @staticmethod
     def _wait(futures: list[Future[None]]) -> None:
@@ -222,22 +223,20 @@ class _Desk:
             self.plan.watch(Progress(self._done, self._total, running))
 
 
-_Asked = tuple[Scenario, int, dict[int, Any], Callable[..., Any], object]
-"""What ``_one`` takes."""
+_Asked = tuple[str, Callable[[], None]]
+"""A scenario, and what is to be done in it."""
 
 
-def _mixed(asked: list[_Asked]) -> list[_Asked]:
+def _mixed(asked: list[_Asked]) -> list[Callable[[], None]]:
     """Each scenario spread over the whole: where those that are slow to measure came together, the
     jail stood still.
     """
-    sizes = Counter(scenario.id for scenario, *_ in asked)
-    seen: Counter[str] = Counter()
-    places: list[tuple[float, _Asked]] = []
-    for one in asked:
-        name = one[0].id
-        places.append(((seen[name] + 0.5) / sizes[name], one))
-        seen[name] += 1
-    return [one for _, one in sorted(places, key=lambda place: place[0])]
+    sizes, seen = Counter(scenario for scenario, _ in asked), Counter[str]()
+    places: list[tuple[float, Callable[[], None]]] = []
+    for scenario, work in asked:
+        places.append(((seen[scenario] + 0.5) / sizes[scenario], work))
+        seen[scenario] += 1
+    return [work for _, work in sorted(places, key=lambda place: place[0])]
 
 
 def _described(
