@@ -4,6 +4,8 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
+from harness.syntax import walk
+
 UPDATE = frozenset({
     "backward", "step", "zero_grad", "clip", "unscale_", "update", "scheduler", "all_reduce",
 })  # fmt: skip
@@ -21,7 +23,7 @@ def anchors(node: ast.stmt) -> Counter[str]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         found[f"def {node.name}"] += 1
         return found
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, ast.Call):
             name = _called(part)
             if name in UPDATE:
@@ -37,7 +39,7 @@ def subjects(node: ast.stmt) -> dict[str, set[str]]:
     Where a loop trains several networks, this tells their calls apart.
     """
     found: dict[str, set[str]] = {}
-    for part in ast.walk(node):
+    for part in walk(node):
         if not isinstance(part, ast.Call) or (name := _called(part)) not in UPDATE:
             continue
         if isinstance(part.func, ast.Attribute) and name != "clip":

@@ -14,6 +14,7 @@ from harness.domain.transcript import Transcript
 from harness.extraction.diffs import Hunk, hunks, is_diff
 from harness.extraction.markers import labels, without_wrong_parts
 from harness.markdown import Fence, fenced_blocks
+from harness.syntax import walk
 
 _PYTHON = frozenset({"python", "python3", "py", "python-repl", "ipython"})
 _DIFF = frozenset({"diff", "patch", "udiff"})
@@ -149,4 +150,4 @@ def _calls_something(fence: Fence) -> bool:
         tree = parsed(textwrap.dedent(fence.content))
     except SyntaxError:
         return False
-    return any(isinstance(node, ast.Call | ast.FunctionDef) for node in ast.walk(tree))
+    return any(isinstance(node, ast.Call | ast.FunctionDef) for node in walk(tree))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from harness.extraction.anchors import UPDATE, anchors
 from harness.extraction.blocks import parsed
+from harness.syntax import walk
 
 _FENCED = re.compile(r"^\s*```.*?^\s*```", re.DOTALL | re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n\s*\n")
@@ -26,7 +27,7 @@ def without_deleted(posted: str, answer: str) -> str:
     """
     for beginning in _beginnings(answer):
         tree = parsed(posted)
-        found = [node for node in ast.walk(tree) if _begins(node, beginning, posted)]
+        found = [node for node in walk(tree) if _begins(node, beginning, posted)]
         if len(found) == 1 and isinstance(found[0], ast.stmt):
             posted = _without(posted, found[0])
     return posted

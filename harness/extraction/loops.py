@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.extraction.reach import calls, comes_to, last_name
+from harness.syntax import walk
 
 _BACKWARD = frozenset({"backward", "manual_backward", "grad", "grad_and_value", "value_and_grad"})
 _FITS = frozenset({"fit", "Trainer"})
@@ -86,7 +87,7 @@ def _trains(node: ast.AST) -> bool:
 def _loops(tree: ast.Module) -> bool:
     """A loop that comes to an update or to its gradients; a lightning step counts."""
     updates = _BACKWARD | {"step"}
-    names = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
+    names = {n.name for n in walk(tree) if isinstance(n, ast.FunctionDef)}
     return "training_step" in names or any(
         comes_to(loop, tree, updates) for loop in _loops_of(tree)
     )
@@ -94,11 +95,11 @@ def _loops(tree: ast.Module) -> bool:
 
 def _loops_of(tree: ast.AST) -> Iterator[ast.AST]:
     """What runs again and again: also a comprehension, a map, a function that calls itself."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         maps = isinstance(node, ast.Call) and last_name(node.func) in _LOOPING_CALLS
         recurs = isinstance(node, ast.FunctionDef) and any(
             isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == node.name
-            for n in ast.walk(node)
+            for n in walk(node)
         )
         if isinstance(node, _Loop) or maps or recurs:
             yield node
@@ -108,5 +109,5 @@ def _reads_gradients(tree: ast.AST) -> bool:
     return any(
         (isinstance(n, ast.Attribute) and (n.attr == "grad" or n.attr.startswith("clip_grad")))
         or (isinstance(n, ast.Name) and n.id.startswith("clip_grad"))
-        for n in ast.walk(tree)
+        for n in walk(tree)
     )

@@ -7,6 +7,8 @@ import symtable
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from harness.syntax import walk
+
 _BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__"}
 _DEFINITIONS = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom
@@ -89,12 +91,12 @@ def _is_constant(node: ast.stmt) -> bool:
     """``EPS = 1e-6``: an assignment of something that is written out."""
     if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
         return False
-    return all(isinstance(n, _LITERAL) for n in ast.walk(node.value))
+    return all(isinstance(n, _LITERAL) for n in walk(node.value))
 
 
 _LITERAL = (
     ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.UnaryOp, ast.BinOp, ast.operator,
-    ast.unaryop, ast.expr_context,
+    ast.unaryop,
 )  # fmt: skip
 
 
@@ -103,7 +105,7 @@ def placeholders(tree: ast.Module) -> Iterator[ast.stmt]:
     for node in tree.body:
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr) and node.value is not None:
             bare = isinstance(node.value, ast.Constant) and node.value.value is ...
-            if bare or any(_leaves_out(n) for n in ast.walk(node.value)):
+            if bare or any(_leaves_out(n) for n in walk(node.value)):
                 yield node
 
 

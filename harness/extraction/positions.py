@@ -7,6 +7,7 @@ from typing import Literal
 
 from harness.extraction.anchors import UPDATE, anchors
 from harness.extraction.blocks import parsed
+from harness.syntax import walk
 
 Side = Literal["before", "after"]
 
@@ -64,7 +65,7 @@ def next_to_a_quoted_line(program: str, code: str, lead: str) -> str | None:
     tree, new = parsed(program), parsed(code).body
     brought = {a for node in new for a in anchors(node) if a in UPDATE}
     present = {a for node in tree.body for a in anchors(node)}
-    places = [node for node in ast.walk(tree) if _is_written(node, found["code"])]
+    places = [node for node in walk(tree) if _is_written(node, found["code"])]
     if len(places) != 1 or not isinstance(places[0], ast.stmt) or brought & present or not brought:
         return None
     side: Side = (
@@ -76,7 +77,7 @@ def next_to_a_quoted_line(program: str, code: str, lead: str) -> str | None:
 def _training_loops(tree: ast.Module) -> list[ast.stmt]:
     """The loops around the first backward, outermost first."""
     return [
-        node for node in ast.walk(tree)
+        node for node in walk(tree)
         if isinstance(node, ast.For | ast.While) and anchors(node)["backward"]
     ]  # fmt: skip
 

@@ -3,13 +3,15 @@
 import ast
 from collections.abc import Iterator
 
+from harness.syntax import walk
+
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def calls(tree: ast.AST) -> set[str]:
     """Last names of everything that is called."""
-    return {last_name(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    return {last_name(node.func) for node in walk(tree) if isinstance(node, ast.Call)}
 
 
 def last_name(node: ast.AST) -> str:
@@ -42,8 +44,8 @@ def _reaching(tree: ast.Module, wanted: frozenset[str]) -> set[str]:
 
 def _edges(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
     """Each name beside what is run, or handed on, where it is used."""
-    functions = {n.name: n for n in ast.walk(tree) if isinstance(n, _FUNCTIONS)}
-    for node in ast.walk(tree):
+    functions = {n.name: n for n in walk(tree) if isinstance(n, _FUNCTIONS)}
+    for node in walk(tree):
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 yield node.name, node
@@ -65,7 +67,7 @@ def _edges(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
 def _kept(tree: ast.Module, functions: dict[str, _Function]) -> Iterator[tuple[str, ast.AST]]:
     """The module's objects beside the functions that they may keep, to call them later."""
     objects = _objects(tree)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, _FUNCTIONS):
             for decorator in node.decorator_list:
                 yield from ((n, node) for n in objects & _involved(decorator, functions))
@@ -93,7 +95,7 @@ def _is_a_result(value: ast.expr, functions: dict[str, _Function]) -> bool:
     """Whether a value is what a function computed: none that makes functions."""
     if not isinstance(value, ast.Call) or (called := functions.get(last_name(value.func))) is None:
         return False
-    inner = (n for n in ast.walk(called) if n is not called)
+    inner = (n for n in walk(called) if n is not called)
     return not any(isinstance(n, (*_FUNCTIONS, ast.Lambda, ast.ClassDef)) for n in inner)
 
 
@@ -106,4 +108,4 @@ def _handed_over(call: ast.Call, function: _Function) -> Iterator[tuple[str, ast
 
 
 def _mentioned(tree: ast.AST) -> set[str]:
-    return {last_name(n) for n in ast.walk(tree) if isinstance(n, ast.Attribute | ast.Name)}
+    return {last_name(n) for n in walk(tree) if isinstance(n, ast.Attribute | ast.Name)}

@@ -20,6 +20,7 @@ from harness.extraction.positions import (
     side_of_the_loop,
 )
 from harness.extraction.splicing import Snippet, before_the_loop, quotes, splice
+from harness.syntax import walk
 
 
 def whole_loop(codes: tuple[str, ...]) -> str | None:
@@ -127,7 +128,7 @@ class _Work:
 
     def _takes_back(self, program: str) -> bool:
         """Whether what an earlier snippet put there would be gone."""
-        there = {ast.dump(node) for node in ast.walk(parsed(program)) if isinstance(node, ast.stmt)}
+        there = {ast.dump(node) for node in walk(parsed(program)) if isinstance(node, ast.stmt)}
         return any(ast.dump(part.node) not in there for piece in self._put for part in piece.parts)
 
     def _change(self, piece: Piece, program: str | None) -> bool:

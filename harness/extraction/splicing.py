@@ -21,6 +21,7 @@ from harness.extraction.anchors import (
 )
 from harness.extraction.blocks import parsed
 from harness.extraction.names import free_names, statements
+from harness.syntax import walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ def before_the_loop(program: str, code: str) -> str:
 
 def _bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
     """Every list of statements, those further out first."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         for name in ("body", "orelse", "finalbody"):
             body = getattr(node, name, None)
             if isinstance(body, list) and body:
@@ -200,15 +201,15 @@ def _is_gap(node: ast.stmt) -> bool:
 def _starts_over(tree: ast.Module, place: _Place, new: list[ast.stmt]) -> bool:
     """Whether the snippet goes through the data itself, inside of the loop that does."""
     around = [
-        node for node in ast.walk(tree)
+        node for node in walk(tree)
         if isinstance(node, ast.For) and any(part is place.body for part in _bodies(node))
     ]  # fmt: skip
-    data = {n.id for node in around for n in ast.walk(node.iter) if isinstance(n, ast.Name)}
+    data = {n.id for node in around for n in walk(node.iter) if isinstance(n, ast.Name)}
     given = [
-        part for node in new for call in ast.walk(node)
+        part for node in new for call in walk(node)
         if isinstance(call, ast.Call) and ast.unparse(call.func) != "len" for part in call.args
     ]  # fmt: skip
-    loops = [part.iter for node in new for part in ast.walk(node) if isinstance(part, ast.For)]
+    loops = [part.iter for node in new for part in walk(node) if isinstance(part, ast.For)]
     return any(isinstance(n, ast.Name) and n.id in data - {"enumerate"} for n in (*given, *loops))
 
 
@@ -252,7 +253,7 @@ def _said_again(tree: ast.Module, place: _Place, new: list[ast.stmt]) -> bool:
 
 def _outside(tree: ast.Module, place: _Place) -> list[ast.stmt]:
     """Simple statements that are not replaced."""
-    inside = {id(part) for node in place.replaced for part in ast.walk(node)}
+    inside = {id(part) for node in place.replaced for part in walk(node)}
     statements = (node for body in _bodies(tree) for node in body)
     return [node for node in statements if is_simple(node) and id(node) not in inside]
 

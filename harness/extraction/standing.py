@@ -8,6 +8,7 @@ from harness.extraction.blocks import parsed
 from harness.extraction.deletions import sentences
 from harness.extraction.names import Statement, free_names, statements
 from harness.extraction.splicing import Snippet, splice
+from harness.syntax import walk
 
 _VERB = (
     r"\b(?i:delet|remov|drop|throw|tak(?:e|es|ing) out|get rid|chang|rewrit|replac|edit|modif|fix|strip"
@@ -78,7 +79,7 @@ class _Standing:
 
     def _other_arguments(self, part: Statement) -> bool:
         """Whether the answer speaks of an argument that it gives."""
-        calls = [node for node in ast.walk(part.node) if isinstance(node, ast.Call)]
+        calls = [node for node in walk(part.node) if isinstance(node, ast.Call)]
         words = {w for call in calls for k in call.keywords for w in (k.arg or "").split("_")}
         return any(len(word) >= _LONG and word in self.answer for word in words)
 
@@ -130,9 +131,9 @@ def _unreachable(taken: list[Statement], tree: ast.Module, known: frozenset[str]
     """Whether it reads what the answer's program has inside of its functions only."""
     inside = {
         node.id
-        for function in ast.walk(tree)
+        for function in walk(tree)
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-        for node in ast.walk(function)
+        for node in walk(function)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
     return bool(free_names(tuple(taken)) & (inside - known))

@@ -1,0 +1,37 @@
+"""Walking through the tree of a program.
+
+A program is walked through some twenty times between an answer and its run, and ``ast.walk`` resumes
+three generators for every node.
+"""
+
+import ast
+
+_PLAIN = frozenset({"id", "ctx", "attr", "arg", "asname", "module", "level", "kind",
+                    "conversion", "is_async", "simple", "type_comment"})  # fmt: skip
+"""Fields that never hold a node, but for the context of a name, which is told by its parent."""
+
+_FIELDS: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
+
+
+def walk(tree: ast.AST) -> list[ast.AST]:
+    """All nodes but contexts (``Load``, ``Store``), in the order of ``ast.walk``."""
+    nodes = [tree]
+    for node in nodes:  # which grows meanwhile
+        nodes += children(node)
+    return nodes
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes right below one, contexts left out, in the order of ``ast.iter_child_nodes``."""
+    kind = node.__class__
+    fields = _FIELDS.get(kind)
+    if fields is None:
+        fields = _FIELDS[kind] = tuple(name for name in kind._fields if name not in _PLAIN)
+    found: list[ast.AST] = []
+    for name in fields:
+        value = getattr(node, name, None)
+        if value.__class__ is list:
+            found += [item for item in value if isinstance(item, ast.AST)]
+        elif isinstance(value, ast.AST):
+            found.append(value)
+    return found

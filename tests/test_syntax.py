@@ -1,0 +1,48 @@
+"""The walk through a program's tree, beside the one of Python itself."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from harness.syntax import children, walk
+
+ROOT = Path(__file__).parents[1]
+RARE = """
+async def f[T](a: int, /, *b, c=1, **d) -> None:
+    async for i in g(): yield
+    async with h() as (j, k): pass
+    global m
+    try: ...
+    except* (OSError, ValueError) as error: raise error from None
+    match x:
+        case {"a": [1, *rest], **others} | Point(x=0) as point if point: ...
+        case -1 | None | _: ...
+    del a[1:2, ...]
+    return (y := lambda z: f"{z!r:>{width}}", not a < b <= c, [*d], {**e})
+type Alias[U] = list[U]
+"""
+
+
+@pytest.mark.parametrize("path", [*ROOT.glob("harness/**/*.py")][::6], ids=lambda path: path.stem)
+def test_the_walk_visits_what_ast_walk_visits_but_for_contexts(path):
+    assert_same(path.read_text(encoding="utf-8"))
+
+
+def test_so_it_does_with_syntax_that_is_rare():
+    """What this Python does not know yet is written as it was before."""
+    try:
+        ast.parse(RARE)
+        assert_same(RARE)
+    except SyntaxError:
+        assert_same(RARE.replace("f[T]", "f").replace("type Alias[U] = list[U]", ""))
+
+
+def assert_same(program: str) -> None:
+    tree = ast.parse(program)
+    assert walk(tree) == without_contexts(ast.walk(tree))
+    assert children(tree) == without_contexts(ast.iter_child_nodes(tree))
+
+
+def without_contexts(nodes) -> list[ast.AST]:
+    return [node for node in nodes if not isinstance(node, ast.expr_context)]
