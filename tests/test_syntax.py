@@ -24,7 +24,9 @@ type Alias[U] = list[U]
 """
 
 
-@pytest.mark.parametrize("path", [*ROOT.glob("harness/**/*.py")][::6], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [*ROOT.glob("harness/**/*.py")][::6], ids=lambda path: str(path.relative_to(ROOT))
+)
 def test_the_walk_visits_what_ast_walk_visits_but_for_contexts(path):
     assert_same(path.read_text(encoding="utf-8"))
 
