@@ -28,6 +28,7 @@ from harness.sandbox.binding.scopes import assigned
 from harness.sandbox.binding.signs import is_model, is_root
 from harness.sandbox.binding.turns import MOMENT
 from harness.sandbox.binding.unbound import Unbound
+from harness.syntax import walk
 
 DDP_ONLY = frozenset({".no_sync", ".require_backward_grad_sync", ".register_comm_hook"})
 GROWS = frozenset({"add_module", "append", "extend", "insert", "register_module"})
@@ -264,7 +265,7 @@ def _library_names(tree: ast.Module, is_network: Callable[[str], bool] | None) -
     read: dict[str, set[str]] = {}
     called: set[str] = set()
     meanings = library.NAMES | huggingface.trainer_names(tree) | imported
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Name) and node.id in meanings and node.id not in bound:
             read.setdefault(node.id, set())
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

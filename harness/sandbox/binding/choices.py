@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from harness.sandbox.binding import switches
 from harness.sandbox.binding.effects import CLIPS, Effects
 from harness.sandbox.binding.graph import Node
+from harness.syntax import walk
 
 OTHER = "another"
 """A text that no option is compared with."""
@@ -79,8 +80,8 @@ class Choices:
         return lost
 
     def _value(self, body: list[ast.AST]) -> int:
-        named = {n.id for part in body for n in ast.walk(part) if isinstance(n, ast.Name)}
-        named |= {n.attr for part in body for n in ast.walk(part) if isinstance(n, ast.Attribute)}
+        named = {n.id for part in body for n in walk(part) if isinstance(n, ast.Name)}
+        named |= {n.attr for part in body for n in walk(part) if isinstance(n, ast.Attribute)}
         if named & BY_NORM:
             return 3
         statements = [part for part in body if isinstance(part, ast.stmt)]
@@ -107,7 +108,7 @@ def _texts(tree: ast.expr) -> list[str]:
 
 def _chains(tree: ast.Module) -> Iterator[list[Branch]]:
     """``if``, its ``elif`` and ``else``; each chain once, and each end of one."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.If):
             yield [*_branches(node)]
         elif isinstance(node, ast.IfExp):
@@ -126,7 +127,7 @@ def _branches(node: ast.If) -> Iterator[Branch]:
 def _asks(chain: list[Branch], places: Iterable[int]) -> bool:
     """Whether it begins with a question for the option."""
     test = chain[0][0]
-    return test is not None and any(id(node) in places for node in ast.walk(test))
+    return test is not None and any(id(node) in places for node in walk(test))
 
 
 def _truth(test: ast.expr, text: str, places: Iterable[int]) -> bool | None:

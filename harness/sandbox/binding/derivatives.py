@@ -20,6 +20,7 @@ from torch.autograd.graph import _engine_run_backward
 
 from harness.sandbox.binding.guessed_inputs import ROWS, guesses, lists_of
 from harness.sandbox.binding.models import unseen
+from harness.syntax import walk
 
 LARGEST = 2_000_000
 """Parameters up to which it is asked."""
@@ -66,7 +67,7 @@ def lost_with(model: nn.Module, inputs: Tensor, written: ast.AST | None) -> str 
     try:
         found = flaw(model, inputs)
     except Unasked:
-        names = {getattr(n, "attr", getattr(n, "id", "")) for n in ast.walk(written or ast.Pass())}
+        names = {getattr(n, "attr", getattr(n, "id", "")) for n in walk(written or ast.Pass())}
         intervening = sorted(names & INTERVENES)
         return f"`{intervening[0]}` in it changes how gradients flow" if intervening else None
     return found.said if found is not None else None

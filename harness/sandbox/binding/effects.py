@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from harness.sandbox.binding import hints
+from harness.syntax import children, walk
 
 STEP = "step"
 BACKWARD = "backward"
@@ -44,7 +45,7 @@ class Effects:
 def effects(tree: ast.Module) -> Effects:
     """Close every function's effects over the functions that it calls by name."""
     definitions: dict[str, list[ast.AST]] = {}
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             definitions.setdefault(node.name, []).extend(node.body)
         elif isinstance(node, ast.ClassDef):
@@ -73,7 +74,7 @@ def called(body: Body) -> set[str]:
             continue
         if isinstance(node, ast.Call):
             names |= _callee(node)
-        waiting.extend(ast.iter_child_nodes(node))
+        waiting.extend(children(node))
     return names
 
 
@@ -103,7 +104,7 @@ def touches_gradients(body: Body) -> bool:
             return True
         if isinstance(node, ast.Call) and _callee(node) & CLIPS:
             return True
-        waiting.extend(ast.iter_child_nodes(node))
+        waiting.extend(children(node))
     return False
 
 
@@ -125,5 +126,5 @@ def loops(body: Body) -> list[ast.For | ast.While | ast.AsyncFor]:
             continue
         if isinstance(node, ast.For | ast.While | ast.AsyncFor):
             found.append(node)
-        waiting.extend(ast.iter_child_nodes(node))
+        waiting.extend(children(node))
     return found

@@ -25,6 +25,7 @@ from harness.sandbox.binding.starting import (
 )
 from harness.sandbox.binding.turns import MOMENT, Turns, Wanted, note
 from harness.sandbox.binding.unbound import Unbound
+from harness.syntax import walk
 
 HOOKS = frozenset({
     "training_step", "validation_step", "test_step", "configure_optimizers", "forward",
@@ -82,7 +83,7 @@ class Entries:
 
     def _marks(self, function: Function) -> set[str]:
         """Effects of a function, and of those that it defines and may return."""
-        inside = {id(tree) for tree in ast.walk(function.tree)}
+        inside = {id(tree) for tree in walk(function.tree)}
         nested = [f for f in self._reader.functions if f.nested and id(f.tree) in inside]
         return set().union(*(self._graph.marks[f] for f in (function, *nested)))
 

@@ -7,6 +7,7 @@ from harness.sandbox.binding import choices, library
 from harness.sandbox.binding.calls import Calls, is_path
 from harness.sandbox.binding.graph import Node
 from harness.sandbox.binding.scopes import Scope, assigned
+from harness.syntax import children
 
 
 class Expressions(Calls):
@@ -21,7 +22,7 @@ class Expressions(Calls):
 
     def _other(self, tree: ast.expr) -> Node:
         result = Node()
-        for child in ast.iter_child_nodes(tree):
+        for child in children(tree):
             if isinstance(child, ast.expr):
                 self.graph.feed(self.value(child), result)
         return result

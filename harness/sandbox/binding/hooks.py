@@ -3,6 +3,8 @@
 import ast
 from typing import TypeGuard
 
+from harness.syntax import walk
+
 HOOKS = frozenset({
     "training_step", "configure_gradient_clipping", "on_before_optimizer_step", "on_after_backward",
     "on_before_zero_grad", "optimizer_step", "optimizer_zero_grad", "configure_optimizers",
@@ -22,7 +24,7 @@ def gather(tree: ast.Module) -> ast.Module:
     """The program with its loose hooks as methods of a module that trains as usual."""
     loose = [s for s in tree.body if _is_method(s)]
     names = {s.name for s in loose}
-    if not names & HOOKS or any(isinstance(node, ast.ClassDef) for node in ast.walk(tree)):
+    if not names & HOOKS or any(isinstance(node, ast.ClassDef) for node in walk(tree)):
         return tree
     imported, made = ast.parse(_CLASS).body
     assert isinstance(made, ast.ClassDef)

@@ -14,6 +14,7 @@ import torch
 from harness.domain.packages import EXTRA_OF, how_to_install
 from harness.sandbox.binding.loaders import Loader
 from harness.sandbox.binding.unbound import Unbound
+from harness.syntax import walk
 
 KEPT = frozenset({
     "mixed_precision", "gradient_accumulation_steps", "gradient_accumulation_plugin",
@@ -52,7 +53,7 @@ def wraps(path: str) -> bool:
 
 def trainer_names(tree: ast.Module) -> dict[str, str]:
     """What ``Trainer`` means that nobody imported: beside ``TrainingArguments`` it is transformers'."""
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    names = {node.id for node in walk(tree) if isinstance(node, ast.Name)}
     return {"Trainer": "transformers.Trainer"} if "TrainingArguments" in names else {}
 
 
@@ -61,14 +62,14 @@ def fetched(tree: ast.Module) -> set[str]:
     what it loads from a hub, and what this version does not have.
     """
     imports = [
-        n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module == "transformers"
+        n for n in walk(tree) if isinstance(n, ast.ImportFrom) and n.module == "transformers"
     ]
     if not imports or not is_here("transformers"):
         return set()
     library = importlib.import_module("transformers")
     names = {alias.name for node in imports for alias in node.names}
     loaded = {
-        node.value.id for node in ast.walk(tree)
+        node.value.id for node in walk(tree)
         if isinstance(node, ast.Attribute) and node.attr == "from_pretrained"
         and isinstance(node.value, ast.Name)
     }  # fmt: skip

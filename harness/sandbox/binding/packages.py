@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.sandbox.binding import huggingface, inert, library
+from harness.syntax import walk
 
 
 @dataclass(slots=True)
@@ -28,11 +29,11 @@ def examine(tree: ast.Module) -> Imports:
     """What to do about the program's imports; those under ``try`` may fail as they do elsewhere."""
     found = Imports()
     guarded = {
-        id(statement) for node in ast.walk(tree) if isinstance(node, ast.Try)
-        for part in node.body for statement in ast.walk(part)
+        id(statement) for node in walk(tree) if isinstance(node, ast.Try)
+        for part in node.body for statement in walk(part)
     }  # fmt: skip
     fetched = huggingface.fetched(tree)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom) and not _emptied(node, fetched, found):
             _statement(node, found, guarded=id(node) in guarded)
     return found

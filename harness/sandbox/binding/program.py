@@ -39,6 +39,7 @@ from harness.sandbox.binding.trainer import Training
 from harness.sandbox.binding.turns import MOMENT, Turns, note
 from harness.sandbox.binding.unbound import Unbound, no_input, parsed
 from harness.sandbox.binding.values import Values
+from harness.syntax import walk
 from harness.workloads import Workload
 
 FILENAME = "<candidate>"
@@ -244,7 +245,7 @@ class _Binding:
             rewrite.TRACKED: self.own_models.built, rewrite.LATER: self._later,
         })  # fmt: skip
         contexts = {
-            id(item.context_expr) for node in ast.walk(self.tree)
+            id(item.context_expr) for node in walk(self.tree)
             if isinstance(node, ast.With) for item in node.items
         }  # fmt: skip
         for path, call in reader.library_calls:

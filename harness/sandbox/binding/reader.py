@@ -8,6 +8,7 @@ from harness.sandbox.binding.effects import effects
 from harness.sandbox.binding.graph import Node
 from harness.sandbox.binding.scopes import Scope, assigned, globals_in, is_stub
 from harness.sandbox.binding.statements import Statements, is_no_grad
+from harness.syntax import children, walk
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -27,11 +28,11 @@ class Reader(Statements):
         self.functions: list[Function] = []
         self.classes: list[Class] = []
         self.own_methods = frozenset(
-            m.name for c in ast.walk(tree) if isinstance(c, ast.ClassDef)
+            m.name for c in walk(tree) if isinstance(c, ast.ClassDef)
             for m in c.body if isinstance(m, ast.FunctionDef)
         )  # fmt: skip
         self.own_fields = frozenset(
-            node.attr for node in ast.walk(tree)
+            node.attr for node in walk(tree)
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
         ) | _declared(tree)  # fmt: skip
         futures = [s for s in tree.body if isinstance(s, ast.ImportFrom)]
@@ -85,7 +86,7 @@ class Reader(Statements):
             return
         if isinstance(tree, ast.Name | ast.Attribute):
             self.graph.use(self.value(tree), "annotation")
-        for inner in ast.iter_child_nodes(tree) if not isinstance(tree, ast.Attribute) else ():
+        for inner in children(tree) if not isinstance(tree, ast.Attribute) else ():
             if isinstance(inner, ast.expr):
                 self.annotation(inner)
 
@@ -241,6 +242,6 @@ def _rows(a: ast.arguments) -> list[tuple[ast.arg, Kind, ast.expr | None]]:
 
 def _declared(tree: ast.Module) -> frozenset[str]:
     """Fields that classes declare: ``module: nn.Module``."""
-    bodies = (node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    bodies = (node.body for node in walk(tree) if isinstance(node, ast.ClassDef))
     fields = (s.target for body in bodies for s in body if isinstance(s, ast.AnnAssign))
     return frozenset(target.id for target in fields if isinstance(target, ast.Name))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from harness.sandbox.binding.scopes import is_placeholder
+from harness.syntax import walk
 
 DEVICE, CONTEXT, GENERATOR = "__device__", "__device_context__", "__generator__"
 TRACKED, LATER, TURNS = "__tracked__", "__later__", "__turns__"
@@ -50,7 +51,7 @@ def first_use(tree: ast.Module, name: str) -> int:
     for index, statement in enumerate(tree.body):
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             continue
-        if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(statement)):
+        if any(isinstance(n, ast.Name) and n.id == name for n in walk(statement)):
             return index
     return len(tree.body)
 
@@ -60,7 +61,7 @@ def index_of(tree: ast.Module, node: ast.AST) -> int | None:
     for index, statement in enumerate(tree.body):
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             continue
-        if any(n is node for n in ast.walk(statement)):
+        if any(n is node for n in walk(statement)):
             return index
     return None
 
@@ -96,7 +97,7 @@ def _clears(statement: ast.stmt) -> bool:
     return not isinstance(statement, DEFINITIONS) and any(
         isinstance(node, ast.Attribute)
         and (node.attr == "zero_grad" or (node.attr == "grad" and isinstance(node.ctx, ast.Store)))
-        for node in ast.walk(statement)
+        for node in walk(statement)
     )
 
 

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterable
 
 from harness.sandbox.binding.graph import Node
+from harness.syntax import children, walk
 
 
 class Scope:
@@ -51,7 +52,7 @@ def assigned(body: Iterable[ast.AST]) -> set[str]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             waiting.extend(node.decorator_list)
         else:
-            waiting.extend(ast.iter_child_nodes(node))
+            waiting.extend(children(node))
     return names - foreign
 
 
@@ -73,12 +74,12 @@ def _bound_by(node: ast.AST) -> set[str]:
 
 def globals_in(tree: ast.AST) -> set[str]:
     """Names that functions declare ``global``."""
-    return {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
+    return {name for node in walk(tree) if isinstance(node, ast.Global) for name in node.names}
 
 
 def _walruses(node: ast.AST) -> set[str]:
     return {
-        inner.target.id for inner in ast.walk(node)
+        inner.target.id for inner in walk(node)
         if isinstance(inner, ast.NamedExpr) and isinstance(inner.target, ast.Name)
     }  # fmt: skip
 

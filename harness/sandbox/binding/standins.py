@@ -24,6 +24,7 @@ from harness.sandbox.binding.graph import Node
 from harness.sandbox.binding.loaders import Drawn, Loader
 from harness.sandbox.binding.resolver import Resolver
 from harness.sandbox.binding.unbound import Unbound
+from harness.syntax import walk
 from harness.workloads import Workload
 
 DRAWS = frozenset({
@@ -76,7 +77,7 @@ def find(analysis: Analysis, workload: Workload) -> StandIns:
     parts = {id(call.where): _part(call.result, given) for call in calls}
     drawn = {place: part for place, part in parts.items() if part is not None}
     found = StandIns([*_dataloaders(analysis), *_lists(analysis.tree, drawn)])
-    inside = {id(node) for expression, _ in found.loaders for node in ast.walk(expression)}
+    inside = {id(node) for expression, _ in found.loaders for node in walk(expression)}
     again = _repeated(analysis) - inside
     draws = {place: part for place, part in drawn.items() if place in again}
     if not found and {"input", "target"} <= set(draws.values()):
@@ -146,7 +147,7 @@ def _is_the_point(analysis: Analysis) -> bool:
     if not trains or analysis.uses_workload_data or analysis.trainers or analysis.lightning:
         return True
     lasts = {p.removesuffix("()").rpartition(".")[2] for p, _ in analysis.reader.library_calls}
-    own = [node for cls in analysis.reader.classes if cls.module for node in ast.walk(cls.tree)]
+    own = [node for cls in analysis.reader.classes if cls.module for node in walk(cls.tree)]
     models = [node for where, node in analysis.reader.built if _is_built(analysis, where)]
     return (
         bool(lasts & (CLOCKS | FOREIGN_LOSSES))
@@ -215,7 +216,7 @@ def _enters(element: Node) -> bool:
 
 def _lists(tree: ast.Module, drawn: dict[int, Part]) -> Iterator[tuple[ast.expr, Form]]:
     """Lists of pairs of which both are drawn."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         form = _row(_first_row(node), drawn)
         if isinstance(node, ast.expr) and {"input", "target"} <= form.parts():
             yield node, form
@@ -234,7 +235,7 @@ def _first_row(node: ast.AST) -> ast.Tuple | None:
 def _row(row: ast.Tuple | None, drawn: dict[int, Part]) -> Row:
     leaves: list[Form] = []
     for item in row.elts if row is not None else ():
-        parts = [drawn[id(node)] for node in ast.walk(item) if id(node) in drawn]
+        parts = [drawn[id(node)] for node in walk(item) if id(node) in drawn]
         leaves.append(Leaf(parts[0] if parts else "nothing"))
     return Row(tuple(leaves))
 
@@ -260,6 +261,6 @@ def _repeated(analysis: Analysis) -> set[int]:
     while waiting:
         part = waiting.pop()
         if id(part) not in found:
-            found |= {id(node) for node in ast.walk(part)}
+            found |= {id(node) for node in walk(part)}
             waiting += [bodies[name] for name in called([part]) if name in bodies]
     return found

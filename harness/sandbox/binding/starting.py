@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from harness.sandbox.binding.definitions import Class, Function, Instance, Parameter
 from harness.sandbox.binding.effects import STEP, Effects, loops
 from harness.sandbox.binding.roles import Role
+from harness.syntax import walk
 
 ESSENTIAL = frozenset({"model", "loader", "optimizer", "criterion", "lightning_model", "scaler"})
 """Roles that are filled although the parameter defaults to ``None``."""
@@ -80,7 +81,7 @@ def defaults_to(function: Function, name: str, *values: float | None) -> bool:
 def is_one_step(function: Function, effects: Effects) -> bool:
     """Whether it fetches its batches itself and makes a single update: its reader calls it on."""
     body = [] if isinstance(function.tree, ast.Lambda) else function.tree.body
-    fetches = any(isinstance(n, ast.Name) and n.id == "next" for n in ast.walk(function.tree))
+    fetches = any(isinstance(n, ast.Name) and n.id == "next" for n in walk(function.tree))
     goes_on = any(STEP in effects.of(loop.body) for loop in loops(body))
     return fetches and STEP in effects.of(body) and not goes_on
 

@@ -8,6 +8,7 @@ from harness.sandbox.binding.effects import BACKWARD, STEP, Effects, loops
 from harness.sandbox.binding.expressions import Expressions
 from harness.sandbox.binding.graph import Node
 from harness.sandbox.binding.scopes import assigned, is_placeholder
+from harness.syntax import children, walk
 
 NO_GRAD = ("no_grad", "inference_mode", "set_grad_enabled(False)")
 
@@ -24,7 +25,7 @@ class Statements(Expressions):
             method(statement)
 
     def _statement(self, tree: ast.stmt) -> None:
-        for child in ast.iter_child_nodes(tree):
+        for child in children(tree):
             if isinstance(child, ast.expr):
                 self.value(child)
             elif isinstance(child, ast.stmt):
@@ -185,7 +186,7 @@ class Statements(Expressions):
             return any(STEP in self.effects.of(loop.body) for loop in inner)
         return not any(
             isinstance(node, ast.Attribute) and node.attr in ("backward", "manual_backward")
-            for statement in body for node in ast.walk(statement)
+            for statement in body for node in walk(statement)
         )  # fmt: skip
 
     def _with(self, tree: ast.With) -> None:

@@ -12,6 +12,7 @@ from harness.sandbox.binding.effects import (
     touches_gradients,
 )
 from harness.sandbox.binding.graph import Node
+from harness.syntax import walk
 
 TESTED = frozenset({
     "guards", "guards_step", "wants_on", "wants_off", "format", "unused", "discarded",
@@ -70,6 +71,6 @@ def trains(body: list[ast.stmt], effects: Effects) -> bool:
     marks = effects.of(body) & {STEP, BACKWARD}
     switched = any(
         isinstance(node, ast.Attribute) and node.attr == "require_backward_grad_sync"
-        for statement in body for node in ast.walk(statement)
+        for statement in body for node in walk(statement)
     )  # fmt: skip
     return bool(marks or called(body) & MANAGING or touches_gradients(body) or switched)

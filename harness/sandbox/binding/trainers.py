@@ -6,6 +6,7 @@ from harness.sandbox.binding import hints
 from harness.sandbox.binding.definitions import Class, Function, Instance
 from harness.sandbox.binding.graph import Call, Node
 from harness.sandbox.binding.reader import Reader
+from harness.syntax import walk
 
 STEPS = ("compute_loss", "training_step", "prediction_step")
 """Methods that take the model and a batch."""
@@ -156,5 +157,5 @@ def _calls_inherited(method: Function) -> bool:
         and node.attr == method.name
         and isinstance(node.value, ast.Call)
         and getattr(node.value.func, "id", "") == "super"
-        for node in ast.walk(method.tree)
+        for node in walk(method.tree)
     )
