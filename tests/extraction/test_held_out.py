@@ -23,6 +23,7 @@ SETS = [
         "fourth",
         "fifth",
         "sixth",
+        "seventh",
         "sessions",
         "more-sessions",
         "ordinary-sessions",
@@ -34,6 +35,8 @@ NOT_TOLD = {
     "first/clipping-overhead--w02.py": "one timed part loads its data; a repeated loader does so too",
     "second/small-gradients-still-learning--w02.py": "prints words and no number",
     "third/clipping-overhead--a76.md": "both timed parts clip: nothing is timed beside a clip",
+    "seventh/150-nan-after-clipping.json": "a loss of its own so flat that no norm reaches the threshold",
+    "seventh/210-scheduler-with-accumulation.md": "sets its rates without a scheduler",
     "sessions/amp-clip-without-unscale--03.jsonl": "every edit failed, and nothing else was proposed",
     "fresh/f20.md": "clips every tenth of the timed steps, and times nothing else",
 }
