@@ -216,7 +216,7 @@ class _Walk:
 
     def _step(self, position: int, event: OptimizerStep, item: Recorded) -> None:
         divisor = event.fused_scale or 1.0
-        gradients = {n: g / divisor for n, g in self._gradients(item, "grad:").items()}
+        gradients = {n: np.asarray(g / divisor) for n, g in self._gradients(item, "grad:").items()}
         after = dict(_named(item, "param:"))
         before = self.parameters
         self.parameters = {**before, **after}
