@@ -2,9 +2,7 @@
 
 import ast
 import re
-import symtable
 import textwrap
-import warnings
 
 from pydantic import ConfigDict
 
@@ -12,6 +10,7 @@ from harness.domain.record import Record
 from harness.domain.transcript import Transcript
 from harness.extraction.diffs import Hunk, hunks, is_diff
 from harness.extraction.markers import labels, without_wrong_parts
+from harness.extraction.parsing import parsed
 from harness.markdown import Fence, fenced_blocks
 
 _PYTHON = frozenset({"python", "python3", "py", "python-repl", "ipython"})
@@ -66,21 +65,6 @@ def _changes(fence: Fence) -> tuple[tuple[Hunk, ...], ...]:
 def code_blocks(text: str) -> tuple[str, ...]:
     """The code in a text that somebody else wrote: the loop that a user posts."""
     return tuple(f.content for f in fenced_blocks(text) if f.language in _PYTHON or not f.info)
-
-
-def parsed(code: str) -> ast.Module:
-    """The tree.
-
-    Raises:
-        SyntaxError: it is no Python.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # "\d" in somebody's string is not our business
-            symtable.symtable(code, "block", "exec")  # refuses more than the parser does
-            return ast.parse(code)
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise SyntaxError(str(error) or type(error).__name__) from error
 
 
 def _turns(transcript: Transcript) -> list[tuple[int, str]]:
