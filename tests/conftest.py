@@ -1,9 +1,19 @@
-"""What all tests share: `--full`, under which everything runs and a skip is a failure."""
+"""What all tests share: `--full`, under which everything runs and a skip is a failure; a server."""
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 import pytest
+
+from tests.fakes.messages_server import MessagesServer
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[MessagesServer]:
+    """A server that the SDK takes for the API."""
+    with MessagesServer().running() as running:
+        running.pose_as_api(monkeypatch)
+        yield running
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -161,8 +161,23 @@ def test_verbose_puts_every_verdict_before_the_table(fake):
 
 
 @pytest.mark.parametrize(
+    "named",
+    [["alpha,gamma"], ["alpha, gamma"], ["alpha", "gamma"], ["gamma,alpha", "alpha"]],
+)
+def test_scenarios_are_named_with_commas_or_one_after_the_other(fake, named):
+    """``--scenario`` given twice names both; the last alone would leave the first out silently."""
+    fake.add("gamma")
+
+    options = [part for ids in named for part in ("--scenario", ids)]
+    result = harness("run", "--bank", fake.folder, *options, "--json")
+
+    assert [one["scenario"] for one in json.loads(result.stdout)["results"]] == ["alpha", "gamma"]
+
+
+@pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["run", "--scenario", "alpha", "--scenario", "all"], "all stands alone"),
         (["run", "--scenario", "alhpa"], "there is no scenario alhpa; did you mean alpha?"),
         (["run", "--suite", "tyo"], "there is no suite tyo; did you mean toy?"),
         (["show", "gamma"], "there is no scenario gamma"),
@@ -190,6 +205,7 @@ def test_a_name_that_does_not_exist_is_a_usage_error(fake, arguments, said):
         (["quality", "--matrix", "tests"], "tests: cannot be written"),
         (["show", "tests"], "tests: expected the id of a scenario, or the folder of a stored run"),
         (["show"], "Missing argument 'ID|RUN'."),
+        (["report", "run", "--format", "xml"], "Invalid value for '--format': 'xml' is not one"),
         (["run", "extra"], "Got unexpected extra argument"),
     ],
 )

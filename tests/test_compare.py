@@ -136,6 +136,17 @@ def test_a_run_is_not_compared_with_itself(bank, agent, tmp_path):
     assert "a run is given twice" in result.stderr
 
 
+def test_a_skill_that_cannot_be_read_is_told_before_the_first_arm_is_asked(bank, tmp_path):
+    """What the first arm costs would be lost."""
+    asked = tmp_path / "asked"
+    noting = f"command:{sys.executable} -c 'open({str(asked)!r}, \"w\")'"
+
+    result = compare(bank, "--skill", "none", "--skill", tmp_path / "nowhere", "--agent", noting)
+
+    assert (result.exit_code, result.stdout, asked.exists()) == (2, "", False)
+    assert result.stderr.startswith(f"harness: {tmp_path / 'nowhere'}: the skill cannot be read")
+
+
 @pytest.mark.parametrize("arguments", [[], ["one-run"], ["--skill", "a"], ["--agent", "buggy"]])
 def test_a_question_that_is_not_whole_is_exit_code_2(bank, arguments):
     """In one sentence."""

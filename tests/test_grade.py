@@ -172,7 +172,7 @@ def test_a_map_for_other_files_is_refused_before_anything_is_graded(bank, tmp_pa
     result = grade(bank, file, "--map", tmp_path / "m.csv")
 
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "m.csv: names none of the files that were given" in result.stderr
+    assert "m.csv: names none of the files that were given; expected FILE and ID" in result.stderr
 
 
 @pytest.mark.parametrize("name", sorted(FORMAT_OF))
@@ -205,6 +205,20 @@ def test_a_stored_run_is_shown_and_judged_anew_without_executing(bank, tmp_path)
 
     assert (stored.exit_code, again.exit_code, shown.exit_code) == (1, 1, 0)
     assert objects(again) == objects(stored) == objects(shown)
+
+
+def test_of_a_run_without_answers_both_say_so(bank, tmp_path):
+    """A run that was killed before its first answer; silence would look like a run that is fine."""
+    (file,) = written(tmp_path, a=RIGHT)
+    run = tmp_path / "run"
+    grade(bank, file, "--scenario", "alpha", "--out", run)
+    (run / "answers.jsonl").write_text("")
+
+    shown = CliRunner().invoke(app, ["show", str(run)])
+    again = CliRunner().invoke(app, ["regrade", str(run), "--bank", str(bank.folder)])
+
+    assert (again.exit_code, again.stdout.strip()) == (0, "no answers")
+    assert shown.stdout.endswith("\nno answers\n")
 
 
 def test_judging_anew_needs_no_torch(bank, tmp_path):

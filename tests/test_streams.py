@@ -12,6 +12,17 @@ from tests.fakes.bank import FakeBank
 
 ROOT = Path(__file__).resolve().parents[1]
 
+INTERRUPTED_IMPORT = """
+import builtins, runpy
+plain = builtins.__import__
+def interrupted(name, *rest, **named):
+    if name == "harness.cli":
+        raise KeyboardInterrupt
+    return plain(name, *rest, **named)
+builtins.__import__ = interrupted
+runpy.run_module("harness", run_name="__main__")
+"""
+
 
 @pytest.fixture
 def fake(tmp_path: Path) -> FakeBank:
@@ -33,6 +44,29 @@ def test_a_reader_that_leaves_early_is_no_error(fake):
         done = process("show", "beta", "--bank", fake.folder, stdout=out)
 
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_help_page_that_nobody_reads_to_its_end_is_no_error():
+    """``harness run --help | head -1``: rich would leave with exit code 1, "something is wrong"."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as out:
+        done = process("run", "--help", stdout=out)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_ctrl_c_while_the_command_line_is_imported_is_no_traceback():
+    """The first half second of every command."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_IMPORT],
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def test_a_full_disk_behind_standard_output_is_one_sentence(fake):

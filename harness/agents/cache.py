@@ -30,7 +30,20 @@ class Shelf:
     """A folder with one JSON file an answer, named by the hash of all that led to it."""
 
     folder: Path
-    """Created when the first answer comes."""
+    """Created by ``prepare``, or when the first answer comes."""
+
+    def prepare(self) -> None:
+        """Make sure that answers can be kept, before the first is paid for.
+
+        Raises:
+            UsageError: they cannot.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._unkept(error.strerror or str(error)) from error
+        if not os.access(self.folder, os.W_OK):
+            raise self._unkept("the folder is read-only")
 
     def get(self, key: str, kind: type[_Kept]) -> _Kept | None:
         """What is kept; ``None`` when nothing is, or when it cannot be read any more."""
@@ -53,9 +66,11 @@ class Shelf:
                 stream.write(answer.model_dump_json())
             Path(draft).replace(file)
         except OSError as error:
-            raise UsageError(
-                f"{self.folder}: answers cannot be kept there: {error.strerror}"
-            ) from error
+            raise self._unkept(error.strerror or str(error)) from error
+
+    def _unkept(self, why: str) -> UsageError:
+        advice = "set XDG_CACHE_HOME to a folder that can be written to"
+        return UsageError(f"{self.folder}: answers cannot be kept there: {why}; {advice}")
 
     def _file(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key}.json"

@@ -12,12 +12,13 @@ from harness.agents.command import CommandAgent, command_agent
 from harness.agents.conversing import ModelAgent, Silent
 from harness.agents.delivery import Delivery, deliver
 from harness.agents.replay import Replay
-from harness.agents.replay_run import ReplayRun, is_run, replay_run
+from harness.agents.replay_run import ReplayRun, replay_run
 from harness.agents.scripted import BUGGY, REFERENCE, Scripted
 from harness.agents.skill_text import SkillText
 from harness.domain.errors import UsageError
 from harness.llm.client import Anthropic, Limits
 from harness.llm.meter import Meter
+from harness.store import is_run
 
 KINDS = "buggy, reference, anthropic:MODEL, command:'...' or replay:DIR"
 
@@ -56,6 +57,8 @@ def agent_named(spec: str, asking: Asking) -> Iterator[Agent]:
         UsageError: there is no such agent, or something that it needs is missing.
     """
     agent: Agent = unconnected(spec, asking)
+    if isinstance(agent, ModelAgent | CommandAgent) and agent.shelf is not None:
+        agent.shelf.prepare()
     if isinstance(agent, ModelAgent):
         model = Anthropic(agent.model.name, asking.meter, asking.limits)
         agent = replace(agent, model=model, close=model.close)

@@ -50,6 +50,10 @@ BankOption = Annotated[
     Path | None,
     typer.Option("--bank", metavar="DIR", help="Somebody else's bank.", show_default=False),
 ]
+ScenariosOption = Annotated[
+    list[str] | None,
+    typer.Option("--scenario", metavar="ID[,ID]|all", help="Which scenarios.", show_default="all"),
+]
 SuiteOption = Annotated[
     str | None,
     typer.Option("--suite", metavar="S", help="Only scenarios of this suite.", show_default=False),
@@ -157,6 +161,8 @@ def _guard(command: Callable[[], object]) -> int:
         return code if isinstance(code, int) else 0
     except UserError as error:
         return _refuse(str(error))
+    except SystemExit as left:  # by rich, of a help page that nobody reads to its end (`| head`)
+        return 0 if left.code == 1 else int(left.code or 0)
     except typer.TyperException as error:
         return _refuse(_one_sentence(error))
     except Exception:  # noqa: BLE001 - whatever it is, it is ours, and the exit code has to say so
@@ -179,4 +185,4 @@ def _one_sentence(error: typer.TyperException) -> str:
     near: Sequence[str] = getattr(error, "possibilities", None) or ()
     if near:
         return f"{error.message}; did you mean {' or '.join(sorted(near))}?"
-    return error.format_message().replace("\n", " ")
+    return error.format_message().replace("\n", " ").replace(" Value error,", "")

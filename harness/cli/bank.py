@@ -12,6 +12,7 @@ from harness.cli.app import (
     JudgeOption,
     OutOption,
     PlainOption,
+    ScenariosOption,
     SeedOption,
     SuiteOption,
     VerboseOption,
@@ -48,9 +49,7 @@ SkillOption = Annotated[
 def run(
     context: typer.Context,
     *,
-    scenario: Annotated[
-        str, typer.Option("--scenario", metavar="ID[,ID]|all", help="Which scenarios.")
-    ] = "all",
+    scenario: ScenariosOption = None,
     suite: SuiteOption = None,
     bank: BankOption = None,
     seed: SeedOption = 0,
@@ -77,7 +76,7 @@ def run(
     from harness.runner import Settings, jail_and_oracle, run_bank
     from harness.scenarios.selection import select
 
-    chosen = select(load(bank), scenario, suite)
+    chosen = select(load(bank), ",".join(scenario or ["all"]), suite)
     if agent is not None:
         asked = Ask(agent, skill, delivery, trials, max_cost, judge, seed, cores(jobs), plan)
         shown = Shown(as_json, plain, verbose)

@@ -103,6 +103,7 @@ def compare(
     elif agent is not None and skill:
         common = Ask(agent, None, delivery, trials, max_cost, judge, seed, cores(jobs))
         arms = _arms(common, skill, aa=aa)
+        _refuse_unreadable(arms)
         chosen = only_runnable(select(load(bank), suite=suite))
         with _asked(arms, chosen, out, context.obj or jail_and_oracle) as folders:
             code = shown.runs(folders, aa=False)
@@ -223,6 +224,15 @@ def _with_skill(ask: Ask, skill: str) -> Ask:
     if skill == "none":
         return replace(ask, skill=None, delivery="none")
     return replace(ask, skill=Path(skill))
+
+
+def _refuse_unreadable(arms: dict[str, Ask]) -> None:
+    """Of no arm only when the arms before it have been asked, and paid for."""
+    from harness.agents.skill_text import load_skill_text
+
+    for ask in arms.values():
+        if ask.skill is not None:
+            load_skill_text(ask.skill)
 
 
 @contextmanager

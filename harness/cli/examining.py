@@ -10,6 +10,7 @@ from harness.cli.app import (
     JobsOption,
     JsonOption,
     PlainOption,
+    ScenariosOption,
     SuiteOption,
     VerboseOption,
     app,
@@ -70,9 +71,7 @@ def check(
 def quality(
     context: typer.Context,
     *,
-    scenario: Annotated[
-        str, typer.Option("--scenario", metavar="ID[,ID]|all", help="Which scenarios.")
-    ] = "all",
+    scenario: ScenariosOption = None,
     suite: SuiteOption = None,
     bank: BankOption = None,
     jobs: JobsOption = None,
@@ -101,7 +100,7 @@ def quality(
     if matrix is not None and (matrix.is_dir() or not matrix.parent.is_dir()):
         # said before minutes of work
         raise UsageError(f"{matrix}: cannot be written: expected a file in a folder that exists")
-    chosen = select(load(bank), scenario, suite)
+    chosen = select(load(bank), ",".join(scenario or ["all"]), suite)
     folder = bank if bank is not None else default_bank()
     with progress_bar(Output(stderr=True)) as watch:
         plan = Plan(folder, cores(jobs), depth=None if thorough else 1, watch=watch)

@@ -194,5 +194,7 @@ def _choice(
         raise UsageError(f"{map_file}: cannot be read as a map: {reason(error)}") from error
     choice = Choice(by_file=read_map(text, str(map_file)))
     if not any(choice.mapped("<stdin>" if file == "-" else file) for file in files):
-        raise UsageError(f"{map_file}: names none of the files that were given; expected FILE, ID")
+        raise UsageError(
+            f"{map_file}: names none of the files that were given; expected FILE and ID"
+        )
     return choice

@@ -72,11 +72,11 @@ def printing(
 
 
 def print_count(batch: Batch, *, plain: bool) -> None:
-    """How many answers were what, where there are several; and whether that is all."""
+    """How many answers were what, unless it was one; and whether that is all."""
     from harness.report.answers import render_tally
 
     output = Output(plain=plain)
-    if batch.tally.total > 1:
+    if batch.tally.total != 1:
         output.text("")
         output.show(render_tally(batch.tally))
     if batch.interrupted:

@@ -144,7 +144,7 @@ class Program(Record):
         return "\n".join([*notes, self.source, *self.calls]) if self.source else ""
 
 
-class Learning(Record):
+class Learning(Record, extra="ignore"):  # traces of earlier days say more
     """Loss of the workload's own objective over all data, by the oracle, at recorded parameters."""
 
     before: float
@@ -161,17 +161,13 @@ class Learning(Record):
     """
     moved: dict[str, float]
     """Relative change of each parameter from first to last."""
-    true_norms: dict[str, float]
-    """True gradient norm of each parameter at the initial parameters, over all data; empty if not
-    compared.
-    """
     printed_norms: dict[str, tuple[float, ...]]
     """Every gradient norm of each parameter that a diagnostic could truthfully have printed during
     the run.
     """
 
 
-class ProbeTrace(Record):
+class ProbeTrace(Record, extra="ignore"):  # traces of earlier days say more
     """One probe of one candidate, measured."""
 
     probe: str
@@ -196,8 +192,6 @@ class ProbeTrace(Record):
     """What training achieved; ``None`` when nothing was recorded to measure it."""
     contradiction: str | None = None
     """Why the record cannot be true, if it cannot: nothing passes on it."""
-    oracle_problem: str | None = None
-    """Why parts could not be measured."""
     wall_seconds: float = 0.0
     """Wall-clock time of the execution."""
 

@@ -4,9 +4,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from harness.extraction.blocks import parsed
 from harness.extraction.markers import elsewhere, is_repair
 from harness.extraction.names import Statement
+from harness.extraction.parsing import first_line, parsed, source_of
 from harness.extraction.pieces import Piece
 
 
@@ -86,14 +86,7 @@ def _portion(piece: Piece, missing: set[str]) -> str:
         if part.defines and part.binds & wanted:
             kept.append(part.node)
             wanted |= part.needs | part.needs_later
-    lines = piece.code.split("\n")
-    return "\n\n".join(_source(lines, node) for node in reversed(kept))
-
-
-def _source(lines: list[str], node: ast.stmt) -> str:
-    decorators = getattr(node, "decorator_list", [])
-    start = min([node.lineno, *(d.lineno for d in decorators)])
-    return "\n".join(lines[start - 1 : node.end_lineno])
+    return "\n\n".join(source_of(piece.code, node) for node in reversed(kept))
 
 
 def _needs(code: str, provider: Piece) -> set[str]:
@@ -138,8 +131,7 @@ def _revised(head: Piece, usable: list[Piece]) -> str:
     for part in head.parts:
         name = getattr(part.node, "name", None)
         if isinstance(part.node, _DEFINITIONS) and name in later:
-            decorators = [d.lineno for d in part.node.decorator_list]
-            start, end = min([part.node.lineno, *decorators]), part.node.end_lineno or 0
+            start, end = first_line(part.node), part.node.end_lineno or 0
             lines[start - 1 : end] = [later[name], *[None] * (end - start)]
     return "\n".join(line for line in lines if line is not None)
 
@@ -148,9 +140,8 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def _definitions(piece: Piece) -> dict[str, str]:
-    lines = piece.code.split("\n")
     return {
-        part.node.name: _source(lines, part.node)
+        part.node.name: source_of(piece.code, part.node)
         for part in piece.parts
         if isinstance(part.node, _DEFINITIONS)
     }

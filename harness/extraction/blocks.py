@@ -1,11 +1,8 @@
 """The Python blocks of an answer, each with the words that stand around it."""
 
 import ast
-import functools
 import re
-import symtable
 import textwrap
-import warnings
 
 from pydantic import ConfigDict
 
@@ -13,6 +10,7 @@ from harness.domain.record import Record
 from harness.domain.transcript import Transcript
 from harness.extraction.diffs import Hunk, hunks, is_diff
 from harness.extraction.markers import labels, without_wrong_parts
+from harness.extraction.parsing import parsed
 from harness.markdown import Fence, fenced_blocks
 from harness.syntax import walk
 
@@ -68,22 +66,6 @@ def _changes(fence: Fence) -> tuple[tuple[Hunk, ...], ...]:
 def code_blocks(text: str) -> tuple[str, ...]:
     """The code in a text that somebody else wrote: the loop that a user posts."""
     return tuple(f.content for f in fenced_blocks(text) if f.language in _PYTHON or not f.info)
-
-
-@functools.lru_cache(16)  # one block is looked at from many sides
-def parsed(code: str) -> ast.Module:
-    """The tree, which is nobody's to change.
-
-    Raises:
-        SyntaxError: it is no Python.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # "\d" in somebody's string is not our business
-            symtable.symtable(code, "block", "exec")  # refuses more than the parser does
-            return ast.parse(code)
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise SyntaxError(str(error) or type(error).__name__) from error
 
 
 def _turns(transcript: Transcript) -> list[tuple[int, str]]:

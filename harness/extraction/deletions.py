@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from harness.extraction.anchors import UPDATE, anchors
-from harness.extraction.blocks import parsed
+from harness.extraction.parsing import parsed, parses
 from harness.syntax import walk
 
 _FENCED = re.compile(r"^\s*```.*?^\s*```", re.DOTALL | re.MULTILINE)
@@ -64,8 +64,4 @@ def _without(posted: str, node: ast.stmt) -> str:
     end = node.end_lineno or node.lineno
     lines[node.lineno - 1 : end] = [" " * node.col_offset + "pass"]
     program = "\n".join(lines)
-    try:
-        parsed(program)
-    except SyntaxError:  # two statements on one line
-        return posted
-    return program
+    return program if parses(program) else posted  # two statements on one line

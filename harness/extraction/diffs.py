@@ -1,11 +1,11 @@
 """Diffs in an answer: what each hunk replaces, and the posted program with it applied."""
 
-import ast
 import re
 import textwrap
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+
+from harness.extraction.parsing import parses
 
 _HEAD = re.compile(r"^(?:---|\+\+\+|diff |index |@@)")
 _MARKED = re.compile(r"^(?:-(?!-)|\+(?!\+))")
@@ -51,17 +51,6 @@ def patched(posted: str, readings: tuple[Hunk, ...]) -> str | None:
         if program is not None and parses(program):
             return program
     return None
-
-
-def parses(code: str) -> bool:
-    """Whether it is Python."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
 
 
 def _parts(text: str) -> Iterator[list[str]]:

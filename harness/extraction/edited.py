@@ -7,8 +7,9 @@ from pathlib import PurePosixPath
 from harness.domain.candidate import Candidate, NoCandidate
 from harness.domain.file_edit import FileState, changes_a_file
 from harness.domain.transcript import ToolCall, Transcript
-from harness.extraction.blocks import code_blocks, parsed
+from harness.extraction.blocks import code_blocks
 from harness.extraction.loops import doing
+from harness.extraction.parsing import comment_out, parsed, parses
 from harness.transcripts import files_after
 
 _MOST_FILES = 50
@@ -120,12 +121,12 @@ class _Linked:
         lines, before = code.split("\n"), []
         for node in _top_level(tree, entry=entry):
             if isinstance(node, ast.If):  # what a module does when it is the program itself
-                _comment_out(lines, node)
+                comment_out(lines, node)
                 continue
             links = list(self._links(node))
             if links:
                 before += [text for text in links if text]
-                _comment_out(lines, node)
+                comment_out(lines, node)
         return "\n\n".join([*before, "\n".join(lines)])
 
     def _links(self, node: ast.stmt) -> Iterator[str]:
@@ -154,19 +155,13 @@ class _Linked:
 
     def _found(self, name: str) -> FileState | None:
         found = self._by_name.get(name)
-        return found if found is not None and _parses(found.content) else None
+        content = found.content if found is not None else None
+        return found if content is not None and parses(content) else None
 
     def _once(self, file: FileState) -> str:
         if file.path in self.paths or len(self.paths) > _MOST_FILES:
             return ""
         return self._text(file, entry=False).rstrip("\n")
-
-
-def _parses(code: str | None) -> bool:
-    try:
-        return code is not None and bool(parsed(code))
-    except SyntaxError:
-        return False
 
 
 def _top_level(tree: ast.Module, *, entry: bool) -> Iterator[ast.stmt]:
@@ -189,11 +184,6 @@ def _namespace(name: str, file: FileState) -> str:
                 defined[one] = None
     fields = ", ".join(f"{one}={one}" for one in defined)
     return f"import types\n{name} = types.SimpleNamespace({fields})"
-
-
-def _comment_out(lines: list[str], node: ast.stmt) -> None:
-    for number in range(node.lineno - 1, node.end_lineno or node.lineno):
-        lines[number] = f"# {lines[number]}"
 
 
 def _is_test(path: str) -> bool:

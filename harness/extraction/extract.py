@@ -46,8 +46,7 @@ def _said(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...] |
 def proposals(transcript: Transcript, scenario: Scenario) -> tuple[Assembled, ...] | NoCandidate:
     """The same for what was said: with the blocks that each program is made of."""
     blocks = blocks_of(transcript)
-    posted = {fingerprint(code) for code in _posted(transcript, scenario)}
-    pieces = pieces_of(blocks, frozenset(code for code in posted if code))
+    pieces = _pieces(blocks, transcript, scenario)
     if not pieces:
         return NoCandidate(reason=_why_none(blocks))
     question = f"{transcript.prompt}\n{scenario.prompt}"
@@ -62,9 +61,15 @@ def proposals(transcript: Transcript, scenario: Scenario) -> tuple[Assembled, ..
 
 
 def _shows_a_loop(transcript: Transcript, scenario: Scenario) -> bool:
-    posted = {fingerprint(code) for code in _posted(transcript, scenario)}
-    pieces = pieces_of(blocks_of(transcript), frozenset(code for code in posted if code))
+    pieces = _pieces(blocks_of(transcript), transcript, scenario)
     return any(piece.doing.whole and not piece.doubted for piece in pieces)
+
+
+def _pieces(
+    blocks: tuple[Block, ...], transcript: Transcript, scenario: Scenario
+) -> tuple[Piece, ...]:
+    posted = {fingerprint(code) for code in _posted(transcript, scenario)}
+    return pieces_of(blocks, frozenset(code for code in posted if code))
 
 
 def _completed(
@@ -72,7 +77,7 @@ def _completed(
 ) -> Assembled:
     """With the posted definitions that it uses."""
     others = tuple(p.code for p in pieces if not p.doubted and p.index not in one.blocks)
-    posted = (*_posted_blocks(transcript), *code_blocks(scenario.prompt))
+    posted = _posted(transcript, scenario)
     return replace(one, program=with_what_stands(one.program, posted, transcript.answer, others))
 
 
@@ -80,7 +85,7 @@ def _spliced(
     transcript: Transcript, scenario: Scenario, heads: tuple[Piece, ...], pieces: tuple[Piece, ...]
 ) -> tuple[Assembled] | NoCandidate | None:
     """The posted loop with the lines that change; ``None`` where the answer shows more than lines."""
-    posted = whole_loop((*_posted_blocks(transcript), *code_blocks(scenario.prompt)))
+    posted = whole_loop(_posted(transcript, scenario))
     driven = driven_by(pieces)
     if posted is None or any(head.index in driven for head in heads):
         return None
@@ -107,12 +112,9 @@ def _unmarked(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
 
 
 def _posted(transcript: Transcript, scenario: Scenario) -> tuple[str, ...]:
-    return (*code_blocks(scenario.prompt), *_posted_blocks(transcript))
-
-
-def _posted_blocks(transcript: Transcript) -> tuple[str, ...]:
+    """The user's code: what this one posted before what the scenario's does."""
     asked = [m.text for m in transcript.messages if m.role == "user"]
-    return tuple(code for text in asked for code in code_blocks(text))
+    return tuple(code for text in (*asked, scenario.prompt) for code in code_blocks(text))
 
 
 def _why_none(blocks: tuple[Block, ...]) -> str:

@@ -40,8 +40,6 @@ class Doing:
     """It reads a clock."""
     goes_back_in_loop: bool
     """A loop of its own computes gradients."""
-    reads_gradients: bool
-    """It looks at gradients or clips them."""
     around: frozenset[str]
     """Names of the functions at module level that hold the loop."""
     module_level: bool
@@ -70,7 +68,6 @@ def doing(tree: ast.Module) -> Doing:
         fits=bool(_FITS & called),
         times=bool(_TIMERS & called),
         goes_back_in_loop=any(comes_to(n, tree, _BACKWARD) for n in _loops_of(tree)),
-        reads_gradients=_reads_gradients(tree),
         around=frozenset(node.name for node in around),
         module_level=_trains(outside),
     )
@@ -103,11 +100,3 @@ def _loops_of(tree: ast.AST) -> Iterator[ast.AST]:
         )
         if isinstance(node, _Loop) or maps or recurs:
             yield node
-
-
-def _reads_gradients(tree: ast.AST) -> bool:
-    return any(
-        (isinstance(n, ast.Attribute) and (n.attr == "grad" or n.attr.startswith("clip_grad")))
-        or (isinstance(n, ast.Name) and n.id.startswith("clip_grad"))
-        for n in walk(tree)
-    )

@@ -4,7 +4,7 @@ import ast
 import functools
 from dataclasses import dataclass, replace
 
-from harness.extraction.blocks import Block, parsed
+from harness.extraction.blocks import Block
 from harness.extraction.loops import Doing, doing
 from harness.extraction.markers import (
     is_diagnostic,
@@ -18,6 +18,7 @@ from harness.extraction.names import (
     placeholders,
     statements,
 )
+from harness.extraction.parsing import comment_out, parsed, parses
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +74,7 @@ def _with_files(piece: Piece, pieces: list[Piece]) -> Piece:
         if any(alias.asname or alias.name not in shown for alias in node.names):
             continue
         wanted |= {alias.name for alias in node.names}
-        for number in range(node.lineno - 1, node.end_lineno or node.lineno):
-            lines[number] = f"# {lines[number]}"
+        comment_out(lines, node)
     if not wanted:
         return piece
     return replace(piece, code="\n".join(lines), needs=piece.needs | wanted)
@@ -122,11 +122,6 @@ def _without_placeholders(block: Block) -> str:
     assert block.tree is not None
     lines = block.code.split("\n")
     for node in placeholders(block.tree):
-        for number in range(node.lineno - 1, node.end_lineno or node.lineno):
-            lines[number] = f"# {lines[number]}"
+        comment_out(lines, node)
     code = "\n".join(lines)
-    try:
-        parsed(code)
-    except SyntaxError:  # `a = 1; b = ...` on one line
-        return block.code
-    return code
+    return code if parses(code) else block.code  # `a = 1; b = ...` on one line

@@ -6,7 +6,7 @@ from textwrap import dedent, indent
 from typing import Literal
 
 from harness.extraction.anchors import UPDATE, anchors
-from harness.extraction.blocks import parsed
+from harness.extraction.parsing import parsed, parses
 from harness.syntax import walk
 
 Side = Literal["before", "after"]
@@ -97,8 +97,4 @@ def _inserted(program: str, node: ast.stmt, code: str, side: Side) -> str | None
     at = node.lineno - 1 if side == "before" else node.end_lineno or node.lineno
     text = indent(dedent(code).strip("\n"), " " * node.col_offset)
     changed = "\n".join([*lines[:at], text, *lines[at:]])
-    try:
-        parsed(changed)
-    except SyntaxError:
-        return None
-    return changed
+    return changed if parses(changed) else None

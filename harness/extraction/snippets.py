@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from harness.domain.candidate import NoCandidate
 from harness.extraction.anchors import UPDATE, anchors, is_simple
 from harness.extraction.assembly import Assembled
-from harness.extraction.blocks import parsed
 from harness.extraction.deletions import deletes, without_deleted
 from harness.extraction.diffs import Hunk, patched
 from harness.extraction.loops import doing
 from harness.extraction.markers import elsewhere, is_alternative
 from harness.extraction.moves import moved
 from harness.extraction.names import bound_names, statements
+from harness.extraction.parsing import parsed
 from harness.extraction.pieces import Piece
 from harness.extraction.positions import (
     beside_the_loop,

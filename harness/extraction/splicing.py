@@ -19,8 +19,8 @@ from harness.extraction.anchors import (
     subjects_of,
     told_apart,
 )
-from harness.extraction.blocks import parsed
 from harness.extraction.names import free_names, statements
+from harness.extraction.parsing import first_line, parsed, parses, source_of
 from harness.syntax import walk
 
 
@@ -270,10 +270,10 @@ def _with(kept: list[ast.stmt], posted: str, code: str) -> str:
     """The snippet, and what it leaves out before the first line that uses it."""
     if not kept:
         return code
-    lines, old = code.split("\n"), posted.split("\n")
+    lines = code.split("\n")
     names = frozenset().union(*(part.binds for part in statements(ast.Module([*kept], []))))
     user = next(part.node for part in statements(parsed(code)) if part.needs & names)
-    text = [dedent("\n".join(old[n.lineno - 1 : n.end_lineno])) for n in kept]
+    text = [dedent(source_of(posted, node)) for node in kept]
     return "\n".join([*lines[: user.lineno - 1], *text, *lines[user.lineno - 1 :]])
 
 
@@ -285,13 +285,8 @@ def _written(posted: str, place: _Place, code: str, gone: list[ast.stmt]) -> str
         lines[node.lineno - 1 : node.end_lineno] = [" " * node.col_offset + "pass"] + [None] * (
             (node.end_lineno or node.lineno) - node.lineno
         )
-    start = min([first.lineno, *(d.lineno for d in getattr(first, "decorator_list", []))])
-    end = last.end_lineno or last.lineno
+    start, end = first_line(first), last.end_lineno or last.lineno
     margin = " " * first.col_offset
     lines[start - 1 : end] = [indent(code.rstrip("\n"), margin), *[None] * (end - start)]
     program = "\n".join(line for line in lines if line is not None)
-    try:
-        parsed(program)
-    except SyntaxError:  # two statements on one line
-        return None
-    return program
+    return program if parses(program) else None  # two statements on one line

@@ -4,9 +4,9 @@ import ast
 import re
 from dataclasses import dataclass
 
-from harness.extraction.blocks import parsed
 from harness.extraction.deletions import sentences
 from harness.extraction.names import Statement, free_names, statements
+from harness.extraction.parsing import parsed, source_of
 from harness.extraction.splicing import Snippet, splice
 from harness.syntax import walk
 
@@ -34,7 +34,7 @@ def with_what_stands(
         standing = _Standing(code, answer, others)
         taken = standing.needed(set(free_names(parts)), known)
         if taken and not _unreachable(taken, tree, known):
-            return _in_front(tree, program, [standing.source(part) for part in taken])
+            return _in_front(tree, program, [source_of(code, part.node) for part in taken])
     return program
 
 
@@ -62,13 +62,6 @@ class _Standing:
             return []
         return [part for part in parts if part in taken]
 
-    def source(self, part: Statement) -> str:
-        """As it was posted."""
-        decorators = [d.lineno for d in getattr(part.node, "decorator_list", [])]
-        start = min([part.node.lineno, *decorators])
-        lines = self.code.split("\n")[start - 1 : part.node.end_lineno]
-        return "\n".join(lines)
-
     def _changed(self, part: Statement) -> bool:
         """Whether the answer says that it is to be another."""
         spoken = sentences(self.answer)
@@ -85,7 +78,7 @@ class _Standing:
 
     def _spliced(self, part: Statement) -> bool:
         """Whether other code of the answer belongs into it."""
-        source = self.source(part)
+        source = source_of(self.code, part.node)
         return any(splice(source, Snippet(other)) is not None for other in self.others)
 
 

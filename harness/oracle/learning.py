@@ -1,10 +1,9 @@
 """What training achieved, by the workload's own objective at recorded parameters."""
 
 import numpy as np
-import torch
 
 from harness.domain.trace import Learning
-from harness.oracle.facts import Array, Parameters, RankRun
+from harness.oracle.facts import Array, RankRun
 from harness.oracle.gradient import Gradient, norm, total
 from harness.oracle.parts import passed_on
 from harness.oracle.replay import Replay, Replayed
@@ -14,7 +13,7 @@ FOREIGN = 0.05
 
 
 def measure_learning(run: RankRun, replay: Replay, *, compare: bool) -> Learning | None:
-    """Loss before and after; with ``compare`` also the plain loop's parameters and every true norm."""
+    """Loss before and after; with ``compare`` also the plain loop's parameters and every norm."""
     if not replay.fits(run.initial) or not replay.fits(run.final):
         return None
     return Learning(
@@ -23,9 +22,6 @@ def measure_learning(run: RankRun, replay: Replay, *, compare: bool) -> Learning
         parameters_identical=_same_as_plain(run, replay) if compare and _comparable(run) else None,
         own_optimizer=_own_optimizer(run) or foreign_rate(run, replay),
         moved={name: _moved(run.initial[name], run.final[name]) for name in _used(run, replay)},
-        true_norms={n: norm(g) for n, g in _whole_gradient(run.initial, replay).items()}
-        if compare
-        else {},
         printed_norms=_printable(run, replay) if compare else {},
     )
 
@@ -72,19 +68,6 @@ def _same_as_plain(run: RankRun, replay: Replay) -> bool:
     return all(
         np.array_equal(p.detach().numpy(), run.final[name]) for name, p in model.named_parameters()
     )
-
-
-def _whole_gradient(parameters: Parameters, replay: Replay) -> Parameters:
-    model = replay.workload.model().double()
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.copy_(torch.tensor(parameters[name]))
-    weight = sum(float(b.weights.sum()) for b in replay.batches)
-    for batch in replay.batches:
-        inputs = batch.inputs.double() if batch.inputs.is_floating_point() else batch.inputs
-        losses = replay.workload.sample_losses(model(inputs), batch)
-        ((losses * batch.weights).sum() / weight).backward()
-    return {n: p.grad.numpy() for n, p in model.named_parameters() if p.grad is not None}
 
 
 def _printable(run: RankRun, replay: Replay) -> dict[str, tuple[float, ...]]:

@@ -144,6 +144,4 @@ def unfinished(probe: ProbeTrace, expectations: Expectations) -> str | None:
         line = f" at line {program.line}" if program.line else ""
         said = in_one_line(program.message or "no message")
         return f"in {probe.probe} it raised {program.exception}{line} ({said})"
-    if probe.oracle_problem is not None:
-        return f"in {probe.probe} something could not be measured ({probe.oracle_problem})"
     return f"in {probe.probe} {program.untrue}" if program.untrue is not None else None

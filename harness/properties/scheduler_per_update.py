@@ -20,7 +20,7 @@ in single-process steps), one for each of several optimizers, a step ahead that 
 several ahead that make up for an earlier run.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace, Update
@@ -123,61 +123,64 @@ def too_often(probe: ProbeTrace, windows: list[Window]) -> Verdict | None:
 
 
 def too_seldom(probes: Sequence[ProbeTrace]) -> Verdict | None:
-    """A fail when the length of the schedule counts updates, and its steps count something rarer.
-
-    A length that was written down may agree with one probe by chance, so it has to follow two.
-    """
-    found = {length: probe for probe in probes if (length := barely_begun(probe)) is not None}
-    if len(found) < 2:
-        return None
-    length, probe = min(found.items())
-    steps = sum(u.scheduler_steps for u in probe.updates)
-    return failed(
-        ID,
-        f"In {probe.probe} the schedule is made for {length} steps, about as many as there are "
-        f"updates ({len(probe.updates)}), and moved {count(steps, 'time')}: most of it never "
-        "happens. Call scheduler.step() after every optimizer.step(), or give it the number of "
-        "passes.",
-        number("length of the schedule", length, probe.probe),
-        number("scheduler steps", steps, probe.probe),
+    """A fail when the length of the schedule counts updates, and its steps count something rarer."""
+    return misfit(
+        probes,
+        barely_begun,
+        lambda probe, _length, steps: (
+            f"about as many as there are updates ({len(probe.updates)}), and "
+            f"moved {count(steps, 'time')}: most of it never happens. Call scheduler.step() after "
+            "every optimizer.step(), or give it the number of passes."
+        ),
     )
 
 
 def too_long(probes: Sequence[ProbeTrace]) -> Verdict | None:
-    """A fail when the length of the schedule counts micro-batches, and its steps count updates.
+    """A fail when the length of the schedule counts micro-batches, and its steps count updates."""
+    return misfit(
+        probes,
+        in_micro_batches,
+        lambda _probe, length, steps: (
+            f"one for each micro-batch, and moved {count(steps, 'time')}, once "
+            f"an update: it ends after 1/{show(length / steps)} of its way, and the rate never decays. "
+            "Count its length in updates too."
+        ),
+    )
 
-    Again only where it follows two probes: a horizon that was written down is its author's choice.
+
+def past_its_end(probes: Sequence[ProbeTrace]) -> Verdict | None:
+    """A fail when the length of the schedule counts updates and it also moves once a pass, in every
+    probe.
     """
-    found = {length: probe for probe in probes if (length := in_micro_batches(probe)) is not None}
+    if any(runs_over(probe) is None for probe in probes if probe.updates):
+        return None
+    return misfit(
+        probes,
+        runs_over,
+        lambda _probe, _length, steps: (
+            f"one for each update, and moved {count(steps, 'time')}: once an "
+            "update, and again once a pass. It is ahead from the first pass on, and runs past its end. "
+            "Step it after updates only."
+        ),
+    )
+
+
+def misfit(
+    probes: Sequence[ProbeTrace],
+    length_of: Callable[[ProbeTrace], int | None],
+    sentence: Callable[[ProbeTrace, int, int], str],
+) -> Verdict | None:
+    """A fail where the schedule's length misfits its steps in two probes of different lengths: one
+    that was written down may agree with one of them by chance.
+    """
+    found = {length: probe for probe in probes if (length := length_of(probe)) is not None}
     if len(found) < 2:
         return None
     length, probe = min(found.items())
     steps = sum(u.scheduler_steps for u in probe.updates)
     return failed(
         ID,
-        f"In {probe.probe} the schedule is made for {length} steps, one for each micro-batch, and "
-        f"moved {count(steps, 'time')}, once an update: it ends after 1/{show(length / steps)} of "
-        "its way, and the rate never decays. Count its length in updates too.",
-        number("length of the schedule", length, probe.probe),
-        number("scheduler steps", steps, probe.probe),
-    )
-
-
-def past_its_end(probes: Sequence[ProbeTrace]) -> Verdict | None:
-    """A fail when the length of the schedule counts updates and it also moves once a pass.
-
-    In every probe, of which two differ in length: a number may agree with one by chance.
-    """
-    found = {length: probe for probe in probes if (length := runs_over(probe)) is not None}
-    if len(found) < 2 or len(found) < len([p for p in probes if p.updates]):
-        return None
-    length, probe = min(found.items())
-    steps = sum(u.scheduler_steps for u in probe.updates)
-    return failed(
-        ID,
-        f"In {probe.probe} the schedule is made for {length} steps, one for each update, and moved "
-        f"{count(steps, 'time')}: once an update, and again once a pass. It is ahead from the first "
-        "pass on, and runs past its end. Step it after updates only.",
+        f"In {probe.probe} the schedule is made for {length} steps, {sentence(probe, length, steps)}",
         number("length of the schedule", length, probe.probe),
         number("scheduler steps", steps, probe.probe),
     )

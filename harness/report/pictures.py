@@ -1,6 +1,7 @@
 """Pictures for a page, drawn by matplotlib: SVG that takes its colours from the page around it."""
 
 import hashlib
+import logging
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -168,6 +169,8 @@ class _drawing:  # noqa: N801 (reads as a function)
         self._left = left
 
     def __enter__(self) -> tuple["Figure", "Axes"]:
+        logging.getLogger("matplotlib").setLevel(logging.ERROR)  # of a home that is read-only
+
         import matplotlib as mpl
         from matplotlib.figure import Figure
 

@@ -18,6 +18,8 @@ def select(bank: Bank, ids: str = "all", suite: str | None = None) -> Bank:
         names = {name.strip() for name in ids.split(",") if name.strip()}
         if not names:
             raise UsageError("no scenario is named; expected an id, ids with commas, or all")
+        if "all" in names:
+            raise UsageError("all stands alone: name ids, or all")
         wanted = {find(bank, name).id for name in sorted(names)}
         chosen = [s for s in bank.scenarios if s.id in wanted]
     if suite is not None:

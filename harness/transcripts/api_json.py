@@ -15,7 +15,16 @@ from harness.transcripts.conversation import Conversation
 from harness.transcripts.documents import values
 from harness.transcripts.lines import nothing_in
 from harness.transcripts.source import Source
-from harness.transcripts.values import as_text, count, fields, first, items, parsed, scalar, string
+from harness.transcripts.values import (
+    arguments,
+    as_text,
+    count,
+    fields,
+    first,
+    items,
+    scalar,
+    string,
+)
 
 _FAILED = ("error:", "error ", "traceback (most recent", '{"error"', "permission denied", "failed:")
 
@@ -66,19 +75,11 @@ def add_chat_message(talk: Conversation, message: dict[str, JsonValue], key: str
         custom = fields(call.get("custom"))
         name = string(function.get("name")) or string(custom.get("name"))
         given = function.get("arguments", custom.get("input"))
-        talk.call(string(call.get("id")), name, _arguments(given), key)
+        talk.call(string(call.get("id")), name, arguments(given), key)
     old = fields(message.get("function_call"))
     if old:
         name = string(old.get("name"))
-        talk.call(name, name, _arguments(old.get("arguments")), key)
-
-
-def _arguments(given: JsonValue) -> JsonValue:
-    """The object that the string holds; the string itself when it is not JSON."""
-    if not isinstance(given, str):
-        return given
-    value = parsed(given)
-    return value if isinstance(value, dict) else given
+        talk.call(name, name, arguments(old.get("arguments")), key)
 
 
 def _blocks(content: JsonValue) -> JsonValue:

@@ -15,8 +15,8 @@ from harness.domain.file_edit import Seen
 from harness.domain.transcript import Origin, Transcript, Unreadable, Usage
 from harness.transcripts.blocks import Meter, add_message
 from harness.transcripts.conversation import Conversation
-from harness.transcripts.edits import resolved
 from harness.transcripts.lines import Records, nothing_in
+from harness.transcripts.places import resolved
 from harness.transcripts.source import Source
 from harness.transcripts.values import fields, items, string
 

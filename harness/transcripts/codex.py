@@ -14,7 +14,16 @@ from harness.domain.transcript import CallStatus, Origin, Transcript, Unreadable
 from harness.transcripts.conversation import Conversation, Role
 from harness.transcripts.lines import Records, nothing_in
 from harness.transcripts.source import Source
-from harness.transcripts.values import as_text, count, fields, first, items, parsed, string
+from harness.transcripts.values import (
+    arguments,
+    as_text,
+    count,
+    fields,
+    first,
+    items,
+    parsed,
+    string,
+)
 
 # What the program puts in the user's mouth.
 _INJECTED = re.compile(
@@ -111,12 +120,11 @@ class _Session:
             case "message":
                 self._message(item)
             case "function_call":
-                given = parsed(string(item.get("arguments")))
-                given = given if isinstance(given, dict) else item.get("arguments")
+                given = arguments(item.get("arguments"))
                 self.talk.call(call_id, string(item.get("name")), given, "turn", folder)
             case "custom_tool_call":
-                name, given = string(item.get("name")), item.get("input")
-                self.talk.call(call_id, name, given, "turn", folder)
+                given = item.get("input")
+                self.talk.call(call_id, string(item.get("name")), given, "turn", folder)
             case "local_shell_call":
                 self.talk.call(call_id, "local_shell", item.get("action"), "turn", folder)
             case "function_call_output" | "custom_tool_call_output" | "local_shell_call_output":

@@ -1,13 +1,11 @@
 """What a tool call does to files, as typed records, from the tool's name and input."""
 
-import posixpath
 import re
 from collections.abc import Callable
 
 from pydantic import JsonValue
 
 from harness.domain.file_edit import (
-    Copy,
     Delete,
     Edit,
     Excerpt,
@@ -15,7 +13,6 @@ from harness.domain.file_edit import (
     Insert,
     Patch,
     Replacement,
-    Script,
     Seen,
     Undo,
     Unshown,
@@ -23,6 +20,7 @@ from harness.domain.file_edit import (
 )
 from harness.transcripts.evidence import told_by
 from harness.transcripts.patches import edits_of_patch, hunks_of
+from harness.transcripts.places import moved
 from harness.transcripts.python_scripts import edits_of_python
 from harness.transcripts.shell import edits_of_command, script_of
 from harness.transcripts.values import fields, first, items, string
@@ -83,23 +81,6 @@ def _viewed(tool: str, record: _Input, result: str) -> Seen | Excerpt | None:
     if part:
         return Excerpt(path=_path(record), lines=content, to_end=False)
     return Seen(path=_path(record), content=content)
-
-
-def resolved(path: str, folder: str) -> str:
-    """The path, absolute where the folder is."""
-    return posixpath.normpath(posixpath.join(folder, path))
-
-
-def moved(edit: FileEdit, folder: str) -> FileEdit:
-    """The same change, with its paths made absolute where the folder is."""
-    update = {"path": resolved(edit.path, folder)}
-    if isinstance(edit, Copy):
-        update["to"] = resolved(edit.to, folder)
-    if isinstance(edit, Script):
-        update["root"] = resolved(edit.root, folder)
-    if isinstance(edit, Patch) and edit.moved_to:
-        update["moved_to"] = resolved(edit.moved_to, folder)
-    return edit.model_copy(update=update)
 
 
 def _maker(tool: str, record: _Input) -> Callable[[_Input], list[FileEdit]] | None:
@@ -231,9 +212,12 @@ _TOOLS: dict[str, Callable[[_Input], list[FileEdit]]] = {
     **dict.fromkeys(("multiedit", "multi_edit"), _multi_edit),
     **dict.fromkeys(("apply_patch", "applypatch"), _apply_patch),
     **dict.fromkeys(
-        ("str_replace_based_edit_tool", "str_replace_editor", "text_editor"), _text_editor
+        (
+            *("str_replace_based_edit_tool", "str_replace_editor"),
+            *("text_editor", "text_editor_code_execution"),
+        ),
+        _text_editor,
     ),
-    **dict.fromkeys(("text_editor_code_execution",), _text_editor),
     "file_change": _file_change,
     **dict.fromkeys(("notebookedit", "notebook_edit"), _notebook_edit),
     **dict.fromkeys(("python", "execute_python", "run_python", "code_interpreter"), _python),

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from harness.domain.file_edit import Difference, Excerpt, FileEdit, Seen
 from harness.transcripts.patches import hunks_of
-from harness.transcripts.shell import joined, program_of
+from harness.transcripts.places import resolved
+from harness.transcripts.shell import in_folders, program_of
 from harness.transcripts.shell_words import Command, commands_of
 
 _RANGE = re.compile(r"(?P<first>\d{1,9}),(?P<last>\d{1,9}|\$)p")
@@ -63,20 +64,16 @@ def _hunk_lines(lines: list[str]) -> Iterator[str]:
 
 def _listing(commands: list[Command], output: str) -> Iterator[FileEdit]:
     """Of the last command, where nothing before it prints."""
-    folder = ""
     for one in commands[:-1]:
-        program, words = program_of(one)
-        if one.piped or not (one.into or _is_quiet(program, words)):
+        if one.piped or not (one.into or _is_quiet(*program_of(one))):
             return
-        if program == "cd" and words:
-            folder = joined(folder, words[0])
     if not commands or commands[-1].piped or commands[-1].into or commands[-1].body is not None:
         return
     program, words = program_of(commands[-1])
     if not words or words[-1].startswith("-"):
         return
-    path = joined(folder, words[-1])
-    yield from _shown(program, words[:-1], path, output)
+    *_, (_, folder) = in_folders(commands)
+    yield from _shown(program, words[:-1], resolved(words[-1], folder), output)
 
 
 def _is_quiet(program: str, words: list[str]) -> bool:

@@ -8,7 +8,7 @@ A Python file that is written in another way is named as a change that is not sh
 import posixpath
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from harness.domain.file_edit import (
@@ -24,18 +24,20 @@ from harness.domain.file_edit import (
 )
 from harness.transcripts.git import edits_of_git
 from harness.transcripts.patches import edits_of_diff, edits_of_patch
+from harness.transcripts.places import moved, resolved
 from harness.transcripts.python_scripts import edits_of_python
-from harness.transcripts.shell_words import Command, commands_of
+from harness.transcripts.shell_words import Command, commands_of, operands
 
 _BEFORE_A_PROGRAM = re.compile(r"\w+=.*|sudo|time|timeout|nohup|command|env|exec|then|do|else|\{|!")
 _IN_PLACE = re.compile(r"-[a-zA-Z]*i|--in-place")
 _EXTENDED = re.compile(r"-[a-zA-Z]*[Er]|--regexp-extended")
 _PRINTS = re.compile(r"-[a-zA-Z]*n|--quiet|--silent")
 _HERE = re.compile(r"\$\{?PWD\}?|\$\(pwd\)")
-_HARMLESS = """accelerate awk bat black cat chmod cmp cut diff dos2unix echo egrep fgrep file flake8 git
-grep head isort jq jupyter less ls make md5sum mkdir more mypy nl nvidia-smi pip pre-commit printf pwd
-pylint pyright pytest realpath rg ruff sha1sum sha256sum sleep sort stat tail tee test time torchrun
-touch tree true uniq unix2dos uv wc which"""
+_LONGEST_PATH = 4096  # bytes, on Linux; a folder that is deeper was made to keep us busy
+_HARMLESS = """accelerate awk bat black cat cd chmod cmp cut diff dos2unix echo egrep fgrep file
+flake8 git grep head isort jq jupyter less ls make md5sum mkdir more mypy nl nvidia-smi pip
+pre-commit printf pwd pylint pyright pytest realpath rg ruff sha1sum sha256sum sleep sort stat tail
+tee test time torchrun touch tree true uniq unix2dos uv wc which"""
 """Programs that change no Python file that they name, or only its layout."""
 
 
@@ -43,15 +45,22 @@ def edits_of_command(command: str) -> tuple[FileEdit, ...]:
     """Changes to files, in the order of the commands; paths are as written, after any ``cd``."""
     if "*** Begin Patch" in command and "<<" not in command:
         return edits_of_patch(command[command.index("*** Begin Patch") :])
-    edits: list[FileEdit] = []
-    folder = ""
-    for one in commands_of(_HERE.sub(".", command)):
+    found = in_folders(commands_of(_HERE.sub(".", command)))
+    return tuple(moved(e, folder) for one, folder in found for e in _edits(*program_of(one), one))
+
+
+def in_folders(commands: Iterable[Command]) -> Iterator[tuple[Command, str]]:
+    """Each command with the folder that it runs in; what a subshell does ends with it."""
+    folders: dict[tuple[int, ...], tuple[str, str]] = {(): ("", "")}
+    for one in commands:
+        inherited = (one.shell[:depth] for depth in range(len(one.shell), -1, -1))
+        folder, before = next(folders[shell] for shell in inherited if shell in folders)
+        yield one, folder
         program, words = program_of(one)
         if program == "cd" and words:
-            folder = joined(folder, words[0])
-            continue
-        edits += (_at(folder, edit) for edit in _edits(program, words, one))
-    return tuple(edits)
+            into = before if words[0] == "-" else resolved(words[0], folder)
+            if len(into) <= _LONGEST_PATH:
+                folders[one.shell] = into, folder
 
 
 def program_of(command: Command) -> tuple[str, list[str]]:
@@ -60,11 +69,6 @@ def program_of(command: Command) -> tuple[str, list[str]]:
     while words and _BEFORE_A_PROGRAM.fullmatch(words[0]):
         words = words[2 if words[0] == "timeout" else 1 :]
     return (posixpath.basename(words[0]), words[1:]) if words else ("", [])
-
-
-def joined(folder: str, path: str) -> str:
-    """The path, seen from where a shell went."""
-    return path if not folder or path.startswith(("/", "~")) else f"{folder}/{path}"
 
 
 def script_of(argv: list[str]) -> str:
@@ -121,7 +125,7 @@ def _for_each(program: str, words: list[str], command: Command) -> Iterator[File
             return
         names = [words[i + 1] for i, w in enumerate(words[:start]) if w in ("-name", "-path")]
         called = [w for w in words[start + 1 :] if w not in ("{}", "+", ";")]
-        target = joined(words[0], names[-1] if names else "*.py")
+        target = resolved(names[-1] if names else "*.py", words[0])
     else:
         called = words[next((i for i, w in enumerate(words) if not w.startswith("-")), 0) :]
         target = "*.py"
@@ -142,7 +146,7 @@ def _doubted(edit: FileEdit) -> FileEdit:
 
 def _output(program: str, words: list[str], command: Command) -> Iterator[FileEdit]:
     """What is written where the output goes."""
-    files = [word for word in words if not word.startswith("-")]
+    files = operands(words)
     appends = command.appends or (program == "tee" and any(w in ("-a", "--append") for w in words))
     into = files[0] if program == "tee" and files else command.into
     if into is None or into.startswith("/dev/"):
@@ -173,7 +177,7 @@ def _text(program: str, words: list[str], command: Command) -> str | None:
 
 
 def _python(words: list[str], command: Command) -> Iterator[FileEdit]:
-    files = [word for word in words if not word.startswith("-")]
+    files = operands(words)
     found: tuple[FileEdit, ...] = ()
     if "-c" in words[:-1]:
         found = edits_of_python(words[words.index("-c") + 1])
@@ -216,18 +220,18 @@ def _perl(words: list[str]) -> Iterator[FileEdit]:
 
 
 def _installed(words: list[str]) -> Iterator[FileEdit]:
-    files = [word for word in words if not word.startswith("-")]
+    files = operands(words)
     yield from _copied(files[-2:], moves=False)
 
 
 def _linked(words: list[str]) -> Iterator[FileEdit]:
-    files = [word for word in words if not word.startswith("-")]
+    files = operands(words)
     if len(files) == 2 and files[1].endswith(".py"):
         yield Unshown(path=files[1], why="it became a link to another file")
 
 
 def _copied(words: list[str], *, moves: bool) -> Iterator[FileEdit]:
-    files = [word for word in words if not word.startswith("-")]
+    files = operands(words)
     if len(files) == 2:
         source, target = files
         if target.endswith("/") or target in (".", ".."):
@@ -236,16 +240,7 @@ def _copied(words: list[str], *, moves: bool) -> Iterator[FileEdit]:
 
 
 def _removed(words: list[str]) -> Iterator[FileEdit]:
-    yield from (Delete(path=word) for word in words if not word.startswith("-"))
-
-
-def _at(folder: str, edit: FileEdit) -> FileEdit:
-    update = {"path": joined(folder, edit.path)}
-    if isinstance(edit, Script):
-        update["root"] = folder or "."
-    if isinstance(edit, Copy):
-        update["to"] = joined(folder, edit.to)
-    return edit.model_copy(update=update)
+    yield from (Delete(path=word) for word in operands(words))
 
 
 _PROGRAMS: dict[str, Callable[[list[str]], Iterator[FileEdit]]] = {

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 _LONGEST = 1 << 20  # characters; what is longer was made to keep us busy
+_DEEPEST = 20  # subshells in one another
 _HEREDOC = re.compile(r"<<(?P<dash>-?)[ \t]*(?P<quote>['\"\\]?)(?P<word>[A-Za-z_][\w.]*)['\"]?")
 _REDIRECT = re.compile(r"(?P<number>&|\d?)(?P<arrow>>>|>)\|?(?P<other>&[\d-]?)?[ \t]*")
 _INPUT = re.compile(r"\d?<(?:<<|&)?[ \t]*")
@@ -34,6 +35,8 @@ class Command:
     """Whether it is added to that file's end."""
     piped: bool = False
     """Whether its output goes to the next command."""
+    shell: tuple[int, ...] = ()
+    """Numbers of the subshells around it, ``( ... )``, the outermost first."""
 
 
 def commands_of(script: str) -> list[Command]:
@@ -43,6 +46,11 @@ def commands_of(script: str) -> list[Command]:
     return [c for c in _Scanner(script).commands() if c.words or c.into or c.body is not None]
 
 
+def operands(words: list[str]) -> list[str]:
+    """The words that are no options."""
+    return [word for word in words if not word.startswith("-")]
+
+
 class _Scanner:
     """Goes through a script once."""
 
@@ -50,6 +58,7 @@ class _Scanner:
         self._text = script.replace("\r\n", "\n").replace("\\\n", " ")
         self._at = 0
         self._command = Command()
+        self._subshells = 0
         self._word: list[str] | None = None
         self._into = self._from = False
         self._heredocs: list[tuple[Command, re.Match[str]]] = []
@@ -71,7 +80,11 @@ class _Scanner:
 
     def _end(self, char: str) -> Command:
         self._finish_word()
-        ended, self._command = self._command, Command()
+        ended, shell = self._command, self._command.shell
+        if char == "(" and len(shell) < _DEEPEST:
+            self._subshells += 1
+            shell = (*shell, self._subshells)
+        self._command = Command(shell=shell[:-1] if char == ")" else shell)
         pair = self._text[self._at : self._at + 2]
         ended.piped = char == "|" and pair != "||"
         self._at += 2 if pair in ("&&", "||", ";;", "|&") else 1

@@ -76,6 +76,12 @@ def parsed(text: str) -> JsonValue:
     return value
 
 
+def arguments(given: JsonValue) -> JsonValue:
+    """What a tool was given: the object that the string holds; the string itself when it is none."""
+    value = parsed(clean(given)) if isinstance(given, str) else None
+    return value if isinstance(value, dict) else given
+
+
 def number(value: Decimal) -> float:
     """A number of a fixed size: what does not fit becomes an infinity."""
     return float(value)

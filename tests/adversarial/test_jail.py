@@ -11,15 +11,9 @@ from pathlib import Path
 import pytest
 
 from harness.sandbox.jail.report import JailPolicy
-from harness.sandbox.pool import Job, Limits, Sandbox
+from harness.sandbox.pool import Job, Limits
 from tests.adversarial.attacks import ATTACKS, NETWORK, Targets
 from tests.fakes.runs import SMALL, eventually, is_gone, need, run
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(worker="tests.fakes.exec_worker", parallel=2) as running:
-        yield running
 
 
 @pytest.fixture

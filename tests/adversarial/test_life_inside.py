@@ -1,18 +1,8 @@
 """What honest programs need still works inside the jail."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from harness.sandbox.pool import Sandbox
 from tests.fakes.runs import need, run
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(worker="tests.fakes.exec_worker", parallel=2) as running:
-        yield running
-
 
 THREADS = """
 import threading

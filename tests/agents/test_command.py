@@ -16,8 +16,6 @@ from harness.agents.naming import Asking, agent_named, break_off
 from harness.agents.skill_text import SkillFile, SkillText
 from harness.domain.errors import UsageError
 from harness.extraction import extract
-from harness.scenarios import load_bank
-from tests.fakes.bank import FakeBank
 
 SKILL = SkillText(
     name="clip-well",
@@ -27,12 +25,6 @@ SKILL = SkillText(
         SkillFile(path="scripts/norms.sh", content=b"#!/bin/sh\necho 1\n", executable=True),
     ),
 )
-
-
-@pytest.fixture
-def scenario(tmp_path):
-    (scenario,) = load_bank(FakeBank(tmp_path / "bank").add().folder).scenarios
-    return scenario
 
 
 def spec(program: str, *arguments: str) -> str:

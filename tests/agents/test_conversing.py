@@ -7,50 +7,13 @@ import pytest
 
 from harness.agents.agent import Unanswered
 from harness.agents.naming import Asking, agent_named, break_off
-from harness.agents.skill_text import SkillFile, SkillText
 from harness.agents.turns import natural_part
 from harness.domain.candidate import NoCandidate
 from harness.domain.errors import UsageError
 from harness.extraction import extract
-from harness.llm import Limits, Meter
-from harness.scenarios import load_bank
-from tests.fakes.bank import FakeBank
+from harness.llm import Meter
+from tests.agents.asking import NATURAL, RUNNABLE, SKILL, SPEC, asked, facts
 from tests.fakes.messages_server import MessagesServer, calls, cut_off, fails, hangs, refuses, says
-
-SPEC = "anthropic:claude-haiku-4-5"
-QUICK = Limits(attempts=2, first_pause=0.001)
-SKILL = SkillText(
-    name="clip-well",
-    description="How to clip.",
-    files=(
-        SkillFile(path="SKILL.md", content=b"---\nname: clip-well\n---\nClip once."),
-        SkillFile(path="references/amp.md", content=b"Unscale first."),
-    ),
-)
-NATURAL = says("Clip before the step:\n\n```python\nfor x, y in loader:\n    step(x, y)\n```")
-RUNNABLE = says("```python\nfor x, y in train_loader:\n    optimizer.step()\n```")
-
-
-@pytest.fixture
-def server(monkeypatch):
-    with MessagesServer().running() as running:
-        running.pose_as_api(monkeypatch)
-        yield running
-
-
-@pytest.fixture
-def scenario(tmp_path):
-    (scenario,) = load_bank(FakeBank(tmp_path / "bank").add().folder).scenarios
-    return scenario
-
-
-def asked(scenario, trial=1, **how):
-    with agent_named(SPEC, Asking(limits=QUICK, **how)) as agent:
-        return agent.ask(scenario, trial)
-
-
-def facts(transcript):
-    return {fact.key: fact.value for fact in transcript.facts}
 
 
 def texts(request):
@@ -204,60 +167,6 @@ def test_a_second_answer_that_breaks_off_leaves_the_first_to_be_judged(server, s
 
     assert facts(transcript)["runnable_form"] == "refusal"
     assert "step(x, y)" in transcript.answer
-
-
-def test_a_second_question_that_could_not_be_asked_is_asked_again_later(server, scenario, tmp_path):
-    server.replies.extend([NATURAL, *[fails(529, "overloaded_error")] * 2])
-    with pytest.raises(Unanswered):
-        asked(scenario, cache=tmp_path / "cache")
-    server.replies.append(RUNNABLE)
-    before = len(server.requests)
-
-    transcript = asked(scenario, cache=tmp_path / "cache")
-
-    assert len(server.requests) == before + 1  # the first turn was kept
-    assert facts(transcript)["runnable_form"] == "given"
-
-
-def test_the_same_question_is_asked_once(server, scenario, tmp_path):
-    server.replies.extend([NATURAL, RUNNABLE])
-
-    first = asked(scenario, cache=tmp_path)
-    second = asked(scenario, cache=tmp_path)
-
-    assert second == first
-    assert len(server.requests) == 2
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"trial": 2},
-        {"skill": SKILL},
-        {"skill": SKILL, "delivery": "tool"},
-        {"max_tokens": 999},
-        {"replicate": "again"},
-    ],
-    ids=lambda other: ", ".join(map(str, other)),
-)
-def test_whatever_changes_the_question_asks_anew(server, scenario, tmp_path, other):
-    server.replies.extend([NATURAL, RUNNABLE] * 2)
-    asked(scenario, cache=tmp_path)
-
-    asked(scenario, **other, cache=tmp_path)
-
-    assert len(server.requests) == 4
-
-
-def test_an_answer_that_was_cut_short_on_disk_is_asked_for_again(server, scenario, tmp_path):
-    server.replies.extend([NATURAL, RUNNABLE] * 2)
-    asked(scenario, cache=tmp_path)
-    for file in tmp_path.glob("*/*.json"):
-        file.write_text(file.read_text()[:40])
-
-    asked(scenario, cache=tmp_path)
-
-    assert len(server.requests) == 4
 
 
 def test_tokens_and_cost_of_both_turns_are_told(server, scenario):

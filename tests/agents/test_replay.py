@@ -9,14 +9,6 @@ from harness.domain.answer import AnswerGrade
 from harness.domain.errors import UsageError
 from harness.domain.model import NoAnswer
 from harness.domain.stored import RunHead, StoredAnswer
-from harness.scenarios import load_bank
-from tests.fakes.bank import FakeBank
-
-
-@pytest.fixture
-def scenario(tmp_path):
-    (scenario,) = load_bank(FakeBank(tmp_path / "bank").add().folder).scenarios
-    return scenario
 
 
 @pytest.fixture

@@ -195,7 +195,6 @@ def learning(before: float = 2.0, after: float = 1.0, **fields: Any) -> Learning
         "parameters_identical": None,
         "own_optimizer": False,
         "moved": {"net.0.weight": 0.1, "net.2.weight": 0.2},
-        "true_norms": {},
         "printed_norms": {},
     }
     return Learning(before=before, after=after, **{**defaults, **fields})

@@ -1,9 +1,6 @@
 """The client asks the real SDK, tries again what may pass, and names every way to have no answer."""
 
 import os
-import threading
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -11,7 +8,6 @@ from harness.domain.errors import UsageError
 from harness.domain.model import Completion, Tool, ToolResult, Turn, Unavailable
 from harness.llm import Anthropic, Limits, Meter
 from tests.fakes.messages_server import (
-    MessagesServer,
     Reply,
     calls,
     cut_off,
@@ -27,28 +23,6 @@ MODEL = "claude-haiku-4-5"
 PATIENT = Limits(attempts=3, first_pause=0.001, timeout=5.0)
 HASTY = Limits(attempts=2, first_pause=0.001, timeout=0.2)
 QUESTION = (Turn(role="user", text="Where do I clip?"),)
-
-
-@pytest.fixture
-def server(monkeypatch, tmp_path):
-    """A server that the SDK takes for the API."""
-    with MessagesServer().running() as running:
-        running.pose_as_api(monkeypatch)
-        yield running
-
-
-class MeterThatTells(Meter):
-    """Says when the first attempt is over."""
-
-    def __init__(self):
-        super().__init__()
-        self.left = threading.Event()
-
-    @contextmanager
-    def room_for(self, worst):
-        with super().room_for(worst) as room:
-            yield room
-        self.left.set()
 
 
 def ask(model: Anthropic, system: str = "", **more: object) -> Completion:
@@ -279,48 +253,3 @@ def test_a_model_that_is_not_in_the_table_has_no_cost(server):
 def test_a_limit_of_cost_needs_a_price(server):
     with pytest.raises(UsageError, match="price of claude-of-tomorrow is not known"):
         Anthropic("claude-of-tomorrow", Meter(limit=1.0))
-
-
-def test_no_more_requests_at_once_than_allowed(monkeypatch):
-    third = threading.Barrier(3, timeout=0.3)
-
-    def answer(_):
-        with suppress(threading.BrokenBarrierError):
-            third.wait()
-        return says("Before the step.")
-
-    with MessagesServer(answer).running() as server, ThreadPoolExecutor(4) as pool:
-        server.pose_as_api(monkeypatch)
-        with Anthropic(MODEL, Meter(), Limits(parallel=2)) as model:
-            answers = list(pool.map(lambda _: ask(model).text, range(4)))
-
-    assert answers == ["Before the step."] * 4
-    assert server.most_at_once == 2
-
-
-def test_closing_ends_a_pause(server):
-    server.replies.append(fails(429, "rate_limit_error", retry_after="100"))
-    with ThreadPoolExecutor(1) as pool:
-        model = Anthropic(MODEL, meter := MeterThatTells())
-        waiting = pool.submit(ask, model)
-        assert meter.left.wait(10)
-        model.close()
-        with pytest.raises(Unavailable) as caught:
-            waiting.result(10)
-
-    assert caught.value.kind == "interrupted"
-
-
-def test_closing_breaks_off_what_is_under_way(server):
-    server.replies.append(hangs())
-    with ThreadPoolExecutor(1) as pool:
-        model = Anthropic(MODEL, Meter())
-        waiting = pool.submit(ask, model)
-        assert server.arrived.wait(10)
-        model.close()
-        with pytest.raises(Unavailable) as caught:
-            waiting.result(10)
-    with pytest.raises(Unavailable):
-        ask(model)
-
-    assert caught.value.kind == "interrupted"

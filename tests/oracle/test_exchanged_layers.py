@@ -1,11 +1,8 @@
 """A program that exchanges or adds layers of the model that it was given is judged by what it recorded."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from harness.sandbox.executor import JailedExecutor
-from tests.quality.judging import SCENARIOS, Court, open_court
+from tests.quality.judging import SCENARIOS, Court
 
 EACH = """import torch
 
@@ -26,12 +23,6 @@ CHANGES = {
     "hardly another output": "import torch\n\nmodel.append(torch.nn.Tanh())\n",
 }
 LOOPS = ("clip-before-backward", "accumulation-loss-not-divided")
-
-
-@pytest.fixture(scope="module")
-def court() -> Iterator[Court]:
-    with JailedExecutor(parallel=2) as executor:
-        yield open_court(executor)
 
 
 @pytest.mark.parametrize("change", CHANGES)

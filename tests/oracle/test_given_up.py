@@ -1,20 +1,9 @@
 """A program that leaves out an update by itself, because its gradients overflowed, has skipped it."""
 
-from collections.abc import Iterator
-
-import pytest
-
-from harness.sandbox.executor import JailedExecutor
 from tests.extraction.situation import ROOT
-from tests.quality.judging import SCENARIOS, Court, open_court
+from tests.quality.judging import SCENARIOS, Court
 
 OWN_SCALE = ROOT / "tests/material/strange/right/all-three-techniques--03.py"
-
-
-@pytest.fixture(scope="module")
-def court() -> Iterator[Court]:
-    with JailedExecutor(parallel=2) as executor:
-        yield open_court(executor)
 
 
 def test_a_window_that_is_cleared_because_it_is_not_finite_is_a_skipped_update(

@@ -1,12 +1,9 @@
 """What the oracle makes of two networks with an optimizer each."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from harness.domain.trace import Update
-from harness.sandbox.executor import JailedExecutor
-from tests.quality.judging import SCENARIOS, Court, Judged, open_court
+from tests.quality.judging import SCENARIOS, Court, Judged
 
 GAN = SCENARIOS["gan-two-optimizers"]
 
@@ -56,12 +53,6 @@ FAULTS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "the generator is never trained": ({STEP_G: ""}, "every-parameter-learns"),
 }
-
-
-@pytest.fixture(scope="module")
-def court() -> Iterator[Court]:
-    with JailedExecutor(parallel=2) as executor:
-        yield open_court(executor)
 
 
 def changed(changes: dict[str, str]) -> str:

@@ -1,21 +1,10 @@
 """What the oracle says about real programs: how far updates move, and whether outputs carry anything."""
 
-from collections.abc import Iterator
-
-import pytest
-
 from harness.domain.trace import Update
-from harness.sandbox.executor import JailedExecutor
-from tests.quality.judging import SCENARIOS, Court, open_court
+from tests.quality.judging import SCENARIOS, Court
 
 WARM_UP = SCENARIOS["warm-up-from-zero"]
 INITIALISATION = SCENARIOS["vanishing-initialisation"]
-
-
-@pytest.fixture(scope="module")
-def court() -> Iterator[Court]:
-    with JailedExecutor(parallel=2) as executor:
-        yield open_court(executor)
 
 
 def updates_of(court: Court, scenario_id: str, program: str) -> tuple[Update, ...]:

@@ -1,12 +1,10 @@
 """One model with two optimizers that step together is trained as with one."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
-from harness.sandbox.executor import JailedExecutor
-from tests.quality.judging import SCENARIOS, Court, open_court
+from tests.quality.judging import SCENARIOS, Court
 
 AHEAD = """import torch
 
@@ -23,12 +21,6 @@ LOOPS = (
     "clip-after-step",
     "scheduler-with-accumulation",
 )
-
-
-@pytest.fixture(scope="module")
-def court() -> Iterator[Court]:
-    with JailedExecutor(parallel=2) as executor:
-        yield open_court(executor)
 
 
 def in_two(program: str) -> str:

@@ -1,19 +1,10 @@
 """What the oracle makes of real programs that step twice, or leave a batch out."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from harness.sandbox.executor import JailedExecutor
-from tests.quality.judging import SCENARIOS, Court, open_court
+from tests.quality.judging import SCENARIOS, Court
 
 PADDING = SCENARIOS["padding-and-accumulation"]
-
-
-@pytest.fixture(scope="module")
-def court() -> Iterator[Court]:
-    with JailedExecutor(parallel=2) as executor:
-        yield open_court(executor)
 
 
 def test_a_second_step_consumes_the_gradient_of_the_window_before(court: Court) -> None:

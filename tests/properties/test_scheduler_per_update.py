@@ -72,6 +72,18 @@ def test_a_schedule_as_long_as_the_updates_that_also_moves_once_a_pass_fails():
     assert both([1, 1, 1, 2], None, None).outcome == "pass"
 
 
+def test_that_two_probes_are_as_long_as_each_other_does_not_hide_it():
+    """A third one differs from both, which no number that was written down could follow."""
+    made = [
+        probe(
+            name, *(update(i, scheduler_steps=s, scheduled_for=len(of)) for i, s in enumerate(of))
+        )
+        for name, of in (("a", [1, 1, 2]), ("b", [1, 1, 2]), ("c", [1, 1, 1, 2]))
+    ]
+
+    assert on(ID, trace(*made)).outcome == "fail"
+
+
 def test_a_step_at_the_top_of_the_loop_takes_the_first_rate_away():
     """Torch warns of it; several steps ahead of all make up for an earlier run."""
 

@@ -1,5 +1,8 @@
 """The page shows what was found, and whatever came out of an answer is text on it."""
 
+import os
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 import pytest
@@ -152,6 +155,19 @@ def test_pictures_are_drawn_for_wrong_answers_first_and_the_page_says_so():
     right, wrong = page.split('id="answer-0-0-2"')
     assert 'class="drawing"' not in right
     assert 'class="drawing"' in wrong
+
+
+def test_a_home_that_cannot_be_written_to_adds_no_line():
+    """matplotlib wants a folder there, and would say on standard error that it has none."""
+    nowhere = {**os.environ, "HOME": "/dev/null/nobody", "XDG_CONFIG_HOME": "", "MPLCONFIGDIR": ""}
+    draws = "from tests.report.sides import *; from harness.report.html import render_page;"
+    draws += "assert 'class=\"drawing\"' in render_page(report(side('run', answer('wrong'))))"
+
+    done = subprocess.run(
+        [sys.executable, "-c", draws], env=nowhere, capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_no_two_elements_share_an_id():

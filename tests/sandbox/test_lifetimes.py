@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,12 +17,6 @@ ROOT = Path(__file__).parents[2]
 FOREVER = "wait()"
 FAMILY = 4
 """The fork that stands by since a job of one rank, the leader and two ranks."""
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(worker="tests.fakes.exec_worker", parallel=2) as running:
-        yield running
 
 
 def test_a_zygote_that_died_is_started_again(sandbox):

@@ -4,7 +4,6 @@ import contextlib
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,12 +15,6 @@ from tests.fakes.runs import facts, is_gone
 ROOT = Path(__file__).parents[2]
 BUSY = "while True: pass"
 FOREVER = "wait()"
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(worker="tests.fakes.exec_worker", parallel=2) as running:
-        yield running
 
 
 def test_a_program_runs_and_its_books_are_closed(sandbox):

@@ -1,5 +1,7 @@
 """A run on disk is only ever added to, and whole after a kill at any moment."""
 
+import gzip
+import json
 import os
 import signal
 import subprocess
@@ -13,7 +15,7 @@ from harness.domain.errors import UsageError
 from harness.domain.stored import RunHead, StoredAnswer, Told
 from harness.domain.trace import Trace
 from harness.store import RunFolder
-from tests.fakes.traces import probe, trace, update
+from tests.fakes.traces import learning, probe, trace, update
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -107,6 +109,20 @@ def test_two_writers_do_not_share_a_run(tmp_path):
         pytest.raises(UsageError, match="another process is writing"),
     ):
         RunFolder.create(tmp_path / "run", head())
+
+
+def test_a_trace_of_earlier_days_may_say_more_than_one_of_today(tmp_path):
+    """Its keys that nothing reads any more are passed over, so ``regrade`` still judges it."""
+    seen = trace(probe("loud", learning=learning()))
+    with RunFolder.create(tmp_path / "run", head()) as run:
+        stored = run.add(told("x", seen))
+        (file,) = (tmp_path / "run" / "traces").iterdir()
+        old = json.loads(gzip.decompress(file.read_bytes()))
+        old["probes"][0]["oracle_problem"] = None
+        old["probes"][0]["learning"]["true_norms"] = {"net.0.weight": 0.5}
+        file.write_bytes(gzip.compress(json.dumps(old).encode()))
+
+        assert run.traces(stored) == (seen,)
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"not gzip"])

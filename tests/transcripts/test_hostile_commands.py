@@ -78,8 +78,9 @@ def test_any_command_and_any_output(parts, output):
         f"python - <<'E'\n{MULTIPLYING}E",
         f"python - <<'E'\n{INDENTING}E",
         "cat > a.py <<'E'\n" + "x\n" * 100_000 + "E\nsed -i 'a" + "y" * 500_000 + "' a.py",
+        "cd " + "x/" * 50_000 + "\n" + "rm a\n" * 8_000,
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_a_command_that_was_made_to_last_ends_soon(command):
     started = time.monotonic()

@@ -47,6 +47,41 @@ def test_git_puts_back_what_the_file_was_before_the_agent_touched_it(command):
     assert after("sed -i 's/1.0/9/' a.py", command) == {"/r/a.py": TEXT}
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["cd sub && mv a.py b.py", "git -C sub mv a.py b.py", "cd sub && git mv a.py b.py",
+     "cd sub && apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.py\n*** Move to: b.py\nEOF"],
+)  # fmt: skip
+def test_a_file_is_moved_inside_of_the_folder_that_the_command_goes_to(command):
+    """And the one of the same name outside of it stays as it is."""
+    assert after("cp a.py sub/a.py", command) == {"/r/sub/b.py": TEXT}
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["(cd sub && pytest -q)", "(cd sub); (cd sub && true)", "( cd /x; (cd y; true); true )",
+     "cd sub && (cd .. && true) && cd ..", "cd sub && true; cd -", "case $1 in a) cd sub;; esac; cd .."],
+)  # fmt: skip
+def test_a_shell_that_comes_back_and_one_whose_subshell_went_elsewhere_are_where_they_were(before):
+    edited = TEXT.replace("1.0", "9")
+
+    assert after(f"{before}; sed -i 's/1.0/9/' a.py") == {"/r/a.py": edited}
+    assert after(f"{before}\n(sed -i 's/1.0/9/' a.py)") == {"/r/a.py": edited}
+
+
+def test_what_a_subshell_lists_is_in_its_folder():
+    listed = told_by_call("Bash", {"command": "(cd sub; cd deep && cat a.py)"}, TEXT, "/r")
+
+    assert [edit.path for edit in listed] == ["/r/sub/deep/a.py"]
+
+
+@pytest.mark.parametrize("command", ["git -C sub checkout a.py", "git -C sub rm a.py"])
+def test_what_git_does_in_another_folder_does_not_meet_the_file_of_this_one(command):
+    edited = TEXT.replace("1.0", "9")
+
+    assert after("sed -i 's/1.0/9/' a.py", command)["/r/a.py"] == edited
+
+
 def test_what_was_committed_is_put_back_and_what_was_stashed_returns():
     edited = TEXT.replace("1.0", "9")
 

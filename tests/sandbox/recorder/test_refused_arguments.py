@@ -1,7 +1,5 @@
 """A call with wrong arguments is the program's mistake, also where a probe hands the call on."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from harness.domain.candidate import Candidate
@@ -26,12 +24,6 @@ scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _: 1.0)
 net = Net()
 net(torch.ones(2)).sum().backward()
 """
-
-
-@pytest.fixture(scope="module")
-def executor() -> Iterator[JailedExecutor]:
-    with JailedExecutor() as jailed:
-        yield jailed
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """What is written down of losses, of backward and of schedules, in the real jail."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from harness.domain.candidate import Candidate
@@ -21,12 +19,6 @@ for x, y in train_loader:
     {backward}
     {step}
 """
-
-
-@pytest.fixture(scope="module")
-def executor() -> Iterator[JailedExecutor]:
-    with JailedExecutor() as jailed:
-        yield jailed
 
 
 def run(executor: JailedExecutor, program: str) -> Recording:

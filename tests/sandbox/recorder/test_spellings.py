@@ -4,8 +4,6 @@ Every program below accumulates four micro-batches and clips at 1.0; each runs i
 measured by the real oracle.
 """
 
-from collections.abc import Iterator
-
 import pytest
 
 from harness.domain.candidate import Candidate
@@ -180,13 +178,6 @@ model.zero_grad()
 """
     + LOOP.format(**PLAIN),
 }
-
-
-@pytest.fixture(scope="module")
-def executor() -> Iterator[JailedExecutor]:
-    """One warm jail for all programs of this file."""
-    with JailedExecutor() as jailed:
-        yield jailed
 
 
 def run(executor: JailedExecutor, program: str, scale: float, world_size: int = 1) -> ProbeTrace:

@@ -1,0 +1,48 @@
+"""Code as a tree, and the lines of one statement in it."""
+
+import ast
+import functools
+import symtable
+import warnings
+
+
+@functools.lru_cache(16)  # one block is looked at from many sides
+def parsed(code: str) -> ast.Module:
+    """The tree, which is nobody's to change.
+
+    Raises:
+        SyntaxError: it is no Python.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # "\d" in somebody's string is not our business
+            symtable.symtable(code, "block", "exec")  # refuses more than the parser does
+            return ast.parse(code)
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise SyntaxError(str(error) or type(error).__name__) from error
+
+
+def parses(code: str) -> bool:
+    """Whether it is Python."""
+    try:
+        parsed(code)
+    except SyntaxError:
+        return False
+    return True
+
+
+def first_line(node: ast.stmt) -> int:
+    """1-based; of a decorated definition that of its first decorator."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def source_of(code: str, node: ast.stmt) -> str:
+    """The lines of a statement, decorators and comments included."""
+    return "\n".join(code.split("\n")[first_line(node) - 1 : node.end_lineno])
+
+
+def comment_out(lines: list[str], node: ast.stmt) -> None:
+    """Make comments of a statement's lines, so that every other line keeps its number."""
+    for number in range(node.lineno - 1, node.end_lineno or node.lineno):
+        lines[number] = f"# {lines[number]}"

@@ -1,0 +1,75 @@
+"""An answer that was paid for is kept, and nobody is asked the same question twice."""
+
+import pytest
+
+from harness.agents.agent import Unanswered
+from harness.agents.naming import Asking, agent_named
+from harness.domain.errors import UsageError
+from tests.agents.asking import NATURAL, RUNNABLE, SKILL, asked, facts
+from tests.fakes.messages_server import fails
+
+
+def test_a_second_question_that_could_not_be_asked_is_asked_again_later(server, scenario, tmp_path):
+    server.replies.extend([NATURAL, *[fails(529, "overloaded_error")] * 2])
+    with pytest.raises(Unanswered):
+        asked(scenario, cache=tmp_path / "cache")
+    server.replies.append(RUNNABLE)
+    before = len(server.requests)
+
+    transcript = asked(scenario, cache=tmp_path / "cache")
+
+    assert len(server.requests) == before + 1  # the first turn was kept
+    assert facts(transcript)["runnable_form"] == "given"
+
+
+def test_the_same_question_is_asked_once(server, scenario, tmp_path):
+    server.replies.extend([NATURAL, RUNNABLE])
+
+    first = asked(scenario, cache=tmp_path)
+    second = asked(scenario, cache=tmp_path)
+
+    assert second == first
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"trial": 2},
+        {"skill": SKILL},
+        {"skill": SKILL, "delivery": "tool"},
+        {"max_tokens": 999},
+        {"replicate": "again"},
+    ],
+    ids=lambda other: ", ".join(map(str, other)),
+)
+def test_whatever_changes_the_question_asks_anew(server, scenario, tmp_path, other):
+    server.replies.extend([NATURAL, RUNNABLE] * 2)
+    asked(scenario, cache=tmp_path)
+
+    asked(scenario, **other, cache=tmp_path)
+
+    assert len(server.requests) == 4
+
+
+def test_an_answer_that_was_cut_short_on_disk_is_asked_for_again(server, scenario, tmp_path):
+    server.replies.extend([NATURAL, RUNNABLE] * 2)
+    asked(scenario, cache=tmp_path)
+    for file in tmp_path.glob("*/*.json"):
+        file.write_text(file.read_text()[:40])
+
+    asked(scenario, cache=tmp_path)
+
+    assert len(server.requests) == 4
+
+
+def test_where_no_answer_can_be_kept_nobody_is_asked(tmp_path):
+    """The first answer would be paid for and lost."""
+    nowhere = tmp_path / "file"
+    nowhere.write_text("")
+
+    with (
+        pytest.raises(UsageError, match="cannot be kept there: Not a directory; set XDG_CACHE"),
+        agent_named("command:cat", Asking(cache=nowhere / "answers")),
+    ):
+        pytest.fail("there is an agent to ask")

@@ -1,0 +1,14 @@
+"""One warm jail for all tests of a file."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from harness.sandbox.pool import Sandbox
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """Two jobs at a time, with a worker that only runs the program."""
+    with Sandbox(worker="tests.fakes.exec_worker", parallel=2) as running:
+        yield running
