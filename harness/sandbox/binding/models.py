@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.modules import module as module_internals
 
 from harness.sandbox.binding import hints
+from harness.sandbox.binding.definitions import Instance
 from harness.sandbox.binding.graph import Call
 from harness.sandbox.binding.results import OUTPUT, Paths, Result
 from harness.sandbox.binding.targets import Targets
@@ -40,7 +41,7 @@ class Protocol:
 
 def protocol(calls: Iterable[Call], paths: Paths) -> Protocol:
     """What the calls of a model have in common."""
-    own = [call for call in calls if not call.inner]
+    own = [call for call in calls if not (call.inner or _runs_another_forward(call))]
     results = [paths.result(call) for call in own]
     simple = [_takes_inputs_alone(call) for call in own]
     wanted = next((r for r in results if r.has_loss), None)
@@ -52,6 +53,17 @@ def protocol(calls: Iterable[Call], paths: Paths) -> Protocol:
         unaided=any(result.has_loss for result in alone),
         also_outputs=any(result.whole == "output" for result in alone),
     )
+
+
+def _runs_another_forward(call: Call) -> bool:
+    """Whether it is a model of the program's own that is called, under the name of the one it holds.
+
+    What ``model = WithLoss(model, criterion)`` gives is no affair of the model inside. A ``forward``
+    that takes whatever comes hands it on.
+    """
+    held = (t.cls for t in call.callee.targets if isinstance(t, Instance) and t.cls.module)
+    forwards = [forward for cls in held if (forward := cls.method("forward")) is not None]
+    return any(all(p.kind != "star" for p in forward.parameters) for forward in forwards)
 
 
 def _is_plain(call: Call) -> bool:

@@ -157,6 +157,27 @@ def test_outputs_stay_outputs(run, backward):
     assert (ran.error, ran.result) == (None, "True"), ran.message
 
 
+WITH_LOSS = """
+class WithLoss(torch.nn.Module):
+    def __init__(self, net, criterion):
+        super().__init__()
+        self.net, self.criterion = net, criterion
+    def forward(self, batch):
+        x, y = batch
+        return self.criterion(self.net(x), y)
+model = WithLoss(model, criterion)
+"""
+
+
+def test_a_model_of_its_own_that_computes_the_loss_leaves_the_one_inside_alone(run, plain):
+    """Both go by one name; the model inside gave a loss of its own to the criterion once."""
+    ran = run(WITH_LOSS + loop(("batch", "loss = model(batch)"), STEP))
+
+    assert ran.error is None, ran.message
+    flat = [value for row in ran.weights for value in row]
+    assert flat == pytest.approx([v for row in plain["right"] for v in row], abs=1e-6)
+
+
 def test_gradients_that_are_handed_to_backward_are_those_of_outputs(run):
     """A loss would take none."""
     ran = run(
