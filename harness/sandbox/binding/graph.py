@@ -109,6 +109,8 @@ class Call:
     """The function whose body it is in; ``None`` at module level."""
     linked: set[int] = field(default_factory=set)
     """Definitions that it was joined to."""
+    starred: tuple[int, Node] | None = None
+    """From which place on the positional arguments come out of one value: ``f(x, *batch)``."""
 
     def arguments(self) -> Iterator[Node]:
         """Every argument."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from harness.sandbox.binding import hints
-from harness.sandbox.binding.definitions import Class, Function, Instance, Partial
+from harness.sandbox.binding.definitions import Class, Function, Instance, Parameter, Partial
 from harness.sandbox.binding.graph import Call, Graph, Node
 from harness.sandbox.binding.reader import Reader
 from harness.sandbox.binding.switches import decides
@@ -158,6 +158,7 @@ class Linking:
         for argument, parameter in zip(call.args, places, strict=False):
             graph.flow(argument, parameter.node)
         self._join_rest(call.args[len(places) :], function)
+        self._join_starred(call, places)
         by_name = {p.name: p for p in function.parameters}
         for name, argument in call.keywords.items():
             if name in by_name:
@@ -171,6 +172,17 @@ class Linking:
         for parameter in (p for p in function.parameters if p.kind == "star"):
             for i, argument in enumerate(args):
                 self.graph.flow(argument, self.graph.part(parameter.node, ("[]", i)))
+
+    def _join_starred(self, call: Call, places: list[Parameter]) -> None:
+        """A function that needs three arguments or more says how many parts a starred value has."""
+        if call.starred is None:
+            return
+        first, whole = call.starred
+        needed = [parameter for parameter in places[first:] if not parameter.default]
+        if len(needed) > 2:
+            self.graph.use(whole, f"unpack:{len(needed)}")
+            for i, parameter in enumerate(needed):
+                self.graph.flow(self.graph.part(whole, ("[]", i)), parameter.node)
 
     # --------------------------------------------------------------------------------- Lightning
 

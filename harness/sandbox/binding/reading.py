@@ -123,6 +123,7 @@ class Reading:
             call.args.append(found)
             return
         self.graph.use(found, "starred")
+        call.starred = len(call.args), found
         for i in range(2 - len(call.args)):
             call.args.append(self.graph.part(found, ("[]", i)))
 

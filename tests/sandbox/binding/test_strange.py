@@ -47,6 +47,16 @@ for batch in train_loader:
     model(batch).backward()
     optimizer.step()
 """,
+    "a whole batch handed over to a function of three": """
+def masked(x, y, mask):
+    losses = ((model(x) - y) ** 2).mean(dim=1)
+    return (losses * mask).sum() / mask.sum()
+
+for batch in train_loader:
+    optimizer.zero_grad()
+    masked(*batch).backward()
+    optimizer.step()
+""",
     "a loop in a parent class": """
 class Loop:
     def __init__(self, net, optim):
