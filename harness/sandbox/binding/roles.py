@@ -113,7 +113,7 @@ def _measures(node: Node) -> bool:
     """Whether it compares outputs with targets and nothing goes back from it: ``accuracy(out, y)``."""
     back = any(n.uses & {"to_loss", ".backward"} for c in node.calls for n in c.result.downstream())
     named = hints.first(node.all_names(), ("figure",)) is not None
-    dropped = all("discarded" in call.result.uses for call in node.calls)
+    dropped = all(call.result.uses == {"discarded"} for call in node.calls)  # no scaler took it
     return bool(node.calls) and not back and (named or dropped)
 
 

@@ -47,6 +47,21 @@ for batch in train_loader:
     model(batch).backward()
     optimizer.step()
 """,
+    "a loss that a scaler takes, and that nobody takes from the function": """
+import torch
+scaler = torch.amp.GradScaler("cpu")
+
+def train_step(x, y):
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.detach()
+
+for x, y in train_loader:
+    train_step(x, y)
+""",
     "a whole batch handed over to a function of three": """
 def masked(x, y, mask):
     losses = ((model(x) - y) ** 2).mean(dim=1)
