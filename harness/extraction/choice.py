@@ -3,8 +3,18 @@
 A head is the block that trains; what it needs is gathered around it afterwards (``assembly``).
 """
 
-from harness.extraction.markers import elsewhere, is_alternative, is_final
+import ast
+
+from harness.extraction.anchors import UPDATE, anchors, is_simple
+from harness.extraction.markers import (
+    compares,
+    is_alternative,
+    is_extra,
+    is_final,
+    is_other_setting,
+)
 from harness.extraction.pieces import Piece
+from harness.syntax import walk
 
 
 def heads_of(pieces: tuple[Piece, ...], question: str) -> tuple[Piece, ...]:
@@ -33,14 +43,43 @@ def _proposed(
     absorbed = frozenset().union(*(driven.get(p.index, frozenset()) for p in group))
     group = [p for p in group if p.index not in absorbed]
     group = [p for p in group if not p.diagnostic] or group
-    here = [p for p in group if not elsewhere(p.block.heading, p.block.lead, question)]
-    group = here or group[:1]
+    group = _here(group, question) or group[:1]
     if not any(p.doing.whole or p.index in driven for p in group):
         return (group[-1],)  # of fragments the last: answers build up to what they mean
     whole = [p for p in group if is_final(p.block.heading, p.block.lead)]
     if whole:
         group = [p for p in group if p in whole or _offered_beside(p, whole[0])]
     return _distinct(group)
+
+
+def _here(group: list[Piece], question: str) -> list[Piece]:
+    """Those for the question's setting; an extra only where it is another one of them over again."""
+    asked = [p for p in group if not is_other_setting(p.block.heading, p.block.lead, question)]
+    plain = [p for p in asked if not is_extra(p.block.heading, p.block.lead)]
+    return [p for p in asked if p in plain or _over_again(p, plain)]
+
+
+def _over_again(extra: Piece, plain: list[Piece]) -> bool:
+    if not extra.doing.whole or compares(extra.block.heading, extra.block.lead):
+        return False
+    return any(_same_update(extra, other) for other in plain)
+
+
+def _same_update(one: Piece, other: Piece) -> bool:
+    """Whether two loops update by the same statements, in any order, and set no less."""
+    here, there = _simple(one), _simple(other)
+    return _updating(here) == _updating(there) and there.keys() <= here.keys()
+
+
+def _simple(piece: Piece) -> dict[str, ast.stmt]:
+    """What calls or sets something that an update is made of, by its text."""
+    nodes = (node for part in piece.parts for node in walk(part.node))
+    found = (node for node in nodes if isinstance(node, ast.stmt) and is_simple(node))
+    return {ast.dump(node): node for node in found if anchors(node)}
+
+
+def _updating(nodes: dict[str, ast.stmt]) -> set[str]:
+    return {text for text, node in nodes.items() if anchors(node).keys() & UPDATE}
 
 
 def _offered_beside(piece: Piece, whole: Piece) -> bool:

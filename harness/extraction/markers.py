@@ -22,7 +22,10 @@ def _label(signs: str, shouted: str, said: str) -> re.Pattern[str]:
 
 _WRONG_LABEL = _label(
     _CROSS,
-    "WRONG|BAD|INCORRECT|BROKEN|BUGGY|BEFORE|DON'?T|DO NOT|NEVER|ANTI-?PATTERN|AVOID|NOT RECOMMENDED",
+    "WRONG|BAD|INCORRECT|BROKEN|BUGGY"
+    r"|BEFORE(?!\s+(?i:training\b|(?:the|each|every|any|your) "
+    r"(?!(?:bug\s?)?fix|change|patch|edit|repair|refactor)))"
+    "|DON'?T|DO NOT|NEVER|ANTI-?PATTERN|AVOID|NOT RECOMMENDED",
     "wrong|bad|incorrect|broken|buggy|before|original|current|not recommended|anti-?pattern"
     "|not like this|don'?t|don'?t do (?:this|that)|do not do (?:this|that)|what not to do"
     r"|what you have(?: now)?|your\s*(?:current|original|posted|old)?\s*(?:code|loop|version)"
@@ -33,6 +36,16 @@ _RIGHT_LABEL = _label(
     "RIGHT|GOOD|CORRECT|FIXED|AFTER|INSTEAD|BETTER|DO THIS",
     "right|good|correct|fixed|after|instead|better|recommended|do this(?: instead)?",
 )
+_LEFT_ALONE = re.compile(
+    r"^[#\s=*~\-\[]*(?:before|original|current)\s*[:(\-\u2013\u2014]"
+    r"(?!.*\b(?:loop|code|order|version|clip\w*|step\w*|backward)\b)"
+    r"\s*(?:(?:the|your|all|its|same)\s+){0,2}(?:model|optimi[sz]er|(?:data\s?)?loader|data|criterion"
+    r"|scheduler|scaler|set-?up|imports?|config\w*)\b.*?"
+    r"(?:\b(?:stays?|remains?)\s*(?:as\b|the same\b|[.,;)]|$)"
+    r"|\b(?:unchanged|untouched|as (?:it is|they are|you have)|no changes?|nothing changes)\b)",
+    re.IGNORECASE,
+)
+"""A place in the program and what stays there: "Before: the model stays as it is"."""
 _WRONG_HEADING = _any(
     _CROSS,
     r"\b(?:wrong|broken|buggy|incorrect|anti-?patterns?|mistakes?|pitfalls?|not to do|why not)\b",
@@ -43,6 +56,11 @@ _WRONG_HEADING = _any(
     r"\bwhat you have\b",
     r"^\W*(?:\d+\W+)?(?:the )?(?:problem|bug|issue)s?\b",
     r"\bwhat(?:'s| is)? (?:happening|happens|going on|goes wrong)\b",
+)
+_REMEDY = _any(
+    r"\b(?:avoiding|how to avoid|preventing|how to prevent|getting rid of|undoing|resolving|solving"
+    r"|without|instead of)\s+(?:the|this|that|your|it|both|these)\b(?:\s+\w+){0,2}?\s+"
+    r"(?:mistakes?|pitfalls?|anti-?patterns?|bugs?|problems?|issues?)\b",
 )
 _WRONG_LEAD = _any(
     _CROSS,
@@ -67,6 +85,24 @@ _DIAGNOSTIC = _any(
     r"\b(?:check|checks|verify|verifying|sanity|measure|measuring|profil\w+|benchmark\w*|debug\w*)\b",
     r"\b(?:diagnos\w+|inspect\w*|confirm|prove|test|testing|timing|locate|reproduce)\b",
 )
+_LOOKING = "(?:debug(?:ging)?|diagnostics?|profiling|benchmark(?:ing)?|timing|sanity checks?)"
+_BITS = "(?:prints?|outputs?|code|statements?|lines?|logging|logs?|hooks?|checks?)"
+_NO_DIAGNOSIS = _any(
+    r"\bcheck\s+(?:(?:it|this|that|them)\s+)?in"
+    r"(?:to\s+(?:git|main|master|trunk|version control|the repo\w*))?"
+    r"(?=\s*(?:[,.;:!)]|$)|\s+(?:as|with|today|now)\b)",
+    r"\b(?:for|under|in|with|on)\s+(?:your|our|the)\s+"
+    r"(?:(?!memory|time|timing|cpu|cuda|torch|first|quick|short)[\w-]+\s+){1,2}?profiles?\b",
+    rf"\b{_LOOKING}"
+    rf"(?:[- ]{_BITS})?"
+    r"\s+(?:(?:is|are|all|now|again)\s+){0,2}"
+    r"(?:removed|gone|stripped|taken out|dropped|deleted|left out)\b",
+    r"\b(?:without|minus|stripped of|free of|no more)\s+(?:(?:the|any|all|my|these)\s+)*"
+    rf"{_LOOKING}[- ]{_BITS}\b",
+    r"\b(?:without|minus|stripped of|free of)\s+(?:the|any|all|my|these)\s+(?:\w+\s+)?"
+    r"(?:checks|diagnostics|profiler|benchmark|timing)\b",
+)
+"""Words of a measurement that speak of something else, or of one that is gone."""
 _DIAGNOSTIC_NAME = re.compile(
     r"(?:^|_)(?:time|timed|timing|bench|benchmark|measure|profile|verify|check|test|compare|debug"
     r"|diagnose|sanity)(?:_|$)"
@@ -78,6 +114,19 @@ _FINAL = _any(
     r"\b(?:put|putting|pulling|puts) (?:it|everything|this|that|them) (?:all )?together\b",
     r"\ball together\b",
     r"\bin full\b",
+)
+_LOOP = "(?:loop|version|code|program|script|file|trainer|function)"
+_OFFERED = _any(
+    r"[,(\u2013\u2014-]\s*(?:and\s+)?(?:now\s+)?(?:ready for production|production[- ]ready)\b",
+    r"\bwhat (?:you|I|we)(?:'d|'ll|\s+(?:would|should|will|can|want to|need to|have to))*\s+"
+    r"(?:ship|commit|merge|deploy|keep(?!\s+(?:an|track|watch\w*|in mind)\b))\b",
+    r"\b(?:use|run|keep|train with|ship)\b"
+    r"(?:(?!check|verif|measur|profil|test|debug|diagnos|to see)[^.:]){0,120}?\bfrom (?:now|here) on\b",
+    r"\b(?:check|verify|confirm)\s+(?:that\s+)?(?:your|the)\s+(?:\w+\s+){0,2}?"
+    rf"{_LOOP}\s+(?:now\s+)?(?:looks?|reads?)\s+(?:like|as|so|exactly)\b",
+    r"^\W*(?:(?:and|so|then|now|finally|here(?:'s| is)|this is|below is)\W+)*(?:your|the)\s+"
+    rf"(?:final|finished|repaired|fixed|corrected|mended)\s+(?:training\s+)?{_LOOP}"
+    r"\s*,?\s+(?:in which|where)\b",
 )
 _ALTERNATIVE = _any(
     r"\b(?:option|alternative(?:ly)?|variant|solution|approach|method|version|or(?:,| else)?|either)\b",
@@ -99,7 +148,12 @@ _SETTING = "|".join(re.escape(word) for words in _SAME_SETTING for word in words
 _ELSEWHERE = _any(
     r"\b(?:with|using|on|for|under|option\W|if you(?:'re| are)? (?:also )?(?:use|using|train|training"
     rf"|run|running|on|have|add|move|switch))\W*(?:\w+\W+){{0,3}}?(?P<setting>{_SETTING})\b",
-    r"\b(?P<extra>bonus|optional|optionally|going further|nice to have)\b",
+)
+_EXTRA = _any(r"\b(?:bonus|optional|optionally|going further|nice to have)\b")
+_COMPARES = _any(
+    r"\b(?:compar\w+|old|original|previous|posted|difference|differs?|experiment\w*|demonstrat\w+"
+    r"|seeing|see|shows?|showing|ablation|baseline|again|side by side|watch\w*|proof|curious|effect"
+    r"|convinc\w+|before and after|control|wrong|broken|bug|fault)\b",
 )
 _STEP = _any(
     r"^\W*(?:step|part)\s*\d", r"\bfix(?:es|ing)?\b", r"\bstable\b", r"\bstabili[sz]e", r"\bsafe\b"
@@ -133,12 +187,17 @@ def shown_as_wrong(heading: str, lead: str) -> bool:
         return False
     if _WRONG_LEAD.search(lead):
         return True
+    heading = _REMEDY.sub(" ", heading)
     return bool(_WRONG_HEADING.search(heading)) and not _REPAIRS.search(heading)
 
 
-def is_diagnostic(heading: str, lead: str) -> bool:
-    """Whether the words around a block say that it looks at something rather than trains."""
-    return bool(_DIAGNOSTIC.search(heading) or _DIAGNOSTIC.search(lead))
+def is_diagnostic(heading: str, lead: str, *, whole: bool = False) -> bool:
+    """Whether the words around a block say that it looks at something rather than trains.
+
+    ``whole``: it is a training loop, which is none where the same words make it what is run from now on.
+    """
+    said = (_NO_DIAGNOSIS.sub(" ", text) for text in (heading, lead))
+    return any(_DIAGNOSTIC.search(t) and not (whole and _OFFERED.search(t)) for t in said)
 
 
 def is_diagnostic_name(name: str) -> bool:
@@ -162,18 +221,28 @@ def is_repair(heading: str) -> bool:
 
 
 def elsewhere(heading: str, lead: str, question: str) -> bool:
-    """Whether a block is for another setting than the question's: "with FSDP", "bonus"."""
-    for text in (heading, lead):
-        for found in _ELSEWHERE.finditer(text):
-            if not _asked(found["setting"], question.lower()):
-                return True
-    return False
+    """Whether a block is for another setting than the question's, or an extra: "with FSDP", "bonus"."""
+    return is_extra(heading, lead) or is_other_setting(heading, lead, question)
 
 
-def _asked(setting: str | None, question: str) -> bool:
-    """Whether the question is about this setting too; nobody asks for a bonus."""
-    if setting is None:
-        return False
+def is_extra(heading: str, lead: str) -> bool:
+    """Whether a block is called more than what was asked for."""
+    return bool(_EXTRA.search(heading) or _EXTRA.search(lead))
+
+
+def compares(heading: str, lead: str) -> bool:
+    """Whether a block is there to be held against another one."""
+    return bool(_COMPARES.search(heading) or _COMPARES.search(lead))
+
+
+def is_other_setting(heading: str, lead: str, question: str) -> bool:
+    """Whether a block is for a setting that the question does not speak of."""
+    found = (m for text in (heading, lead) for m in _ELSEWHERE.finditer(text))
+    return any(not _asked(m["setting"], question.lower()) for m in found)
+
+
+def _asked(setting: str, question: str) -> bool:
+    """Whether the question is about this setting too."""
     words = next(words for words in _SAME_SETTING if setting.lower() in words)
     return any(re.search(rf"\b{re.escape(word)}\b", question) for word in words)
 
@@ -183,7 +252,7 @@ def _labelled_lines(code: str) -> tuple[tuple[int, bool], ...]:
     """1-based lines of labels at the left margin, and whether they say "wrong"."""
     found: list[tuple[int, bool]] = []
     for line, comment in _margin_comments(code):
-        if _WRONG_LABEL.match(comment):
+        if _WRONG_LABEL.match(comment) and not _LEFT_ALONE.match(comment):
             found.append((line, True))
         elif _RIGHT_LABEL.match(comment):
             found.append((line, False))

@@ -55,7 +55,8 @@ class Piece:
         """Whether it is there to look at something."""
         around = self.doing.around
         named = bool(around) and all(map(is_diagnostic_name, around))
-        return named or is_diagnostic(self.block.heading, self.block.lead)
+        heading, lead = self.block.heading, self.block.lead
+        return named or is_diagnostic(heading, lead, whole=self.doing.whole)
 
 
 def pieces_of(blocks: tuple[Block, ...], posted: frozenset[str]) -> tuple[Piece, ...]:
