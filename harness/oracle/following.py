@@ -51,18 +51,19 @@ class Follower:
     def __init__(self) -> None:
         """No optimizer is known yet."""
         self._shadows: dict[int, tuple[torch.optim.Optimizer, dict[str, nn.Parameter]]] = {}
+        self._lost: set[int] = set()
+        """Those that took a step which their shadow could not: its state is behind from there on."""
 
     def follows(self, update: Consumed) -> bool | None:
-        """``None`` for an optimizer that is not torch's, or one whose closure ran more than once."""
+        """``None`` for an optimizer that is not torch's, or one that searches with its closure."""
         if update.skipped:
             return _close(update.after, update.before, list(update.after))
         names: list[str] = []
         for step in update.steps:
-            if not step.type.startswith("torch.optim.") or step.closures > 1 or step.fused_skip:
+            if step.fused_skip:
                 return None
-            if any(n not in update.before for g in step.groups for n in g.parameters):
-                return None
-            if not self._step(step, update):
+            if step.optimizer in self._lost or not self._step(step, update):
+                self._lost |= {other.optimizer for other in update.steps}
                 return None
             names += [n for g in step.groups for n in g.parameters]
         shadow = {
@@ -74,7 +75,9 @@ class Follower:
 
     def _step(self, step: OptimizerStep, update: Consumed) -> bool:
         cls = getattr(torch.optim, step.type.rsplit(".", 1)[1], None)
-        if cls is None:
+        searches = step.closures > 1 or step.type.endswith(".LBFGS")  # it cannot step without one
+        known = all(n in update.before for g in step.groups for n in g.parameters)
+        if cls is None or searches or not known or not step.type.startswith("torch.optim."):
             return False
         if step.optimizer not in self._shadows:
             parameters = {

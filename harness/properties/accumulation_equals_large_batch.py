@@ -24,7 +24,7 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.coefficients import even, shares, wiped
-from harness.properties.consumption import Account, Reading, account, factor_of
+from harness.properties.consumption import Account, Reading, account, factor_of, learned
 from harness.properties.figures import close, count, number, show, show_all, spread
 from harness.properties.property import Property
 from harness.properties.short_windows import amiss, sizes
@@ -74,7 +74,7 @@ def wrong_size(gathered: list[Reading], expectations: Expectations) -> Verdict |
     """A fail on a factor that all windows below the threshold share."""
     bounds = bounds_of(expectations)
     small = [r for r in gathered if r.aligned and not (bounds and bounds.loud(r.true))]
-    off = [r for r in small if r.state in ("shrunk", "grown") and not scaled(r)]
+    off = [r for r in small if off_by_a_factor(r, gathered)]
     factor = factor_of(off)
     if factor is None and off and len(off) == len(small) and all(no_clip(r) for r in off):
         factor = off[0].ratio
@@ -126,10 +126,11 @@ def no_clip(reading: Reading) -> bool:
     return whole or not reading.update.clip_calls or (reading.state == "grown" and too_much)
 
 
-def scaled(reading: Reading) -> bool:
-    """Whether the factor is of the order of the loss scale: that is not a question of averaging."""
+def off_by_a_factor(reading: Reading, gathered: list[Reading]) -> bool:
+    """Whether the size is wrong by neither a learned weight nor the order of the loss scale."""
     scale = reading.update.loss_scale
-    return scale > 1.0 and (reading.ratio >= scale**0.5 or reading.ratio <= scale**-0.5)
+    scaled = scale > 1.0 and (reading.ratio >= scale**0.5 or reading.ratio <= scale**-0.5)
+    return reading.state in ("shrunk", "grown") and not scaled and not learned(reading, gathered)
 
 
 def why(factor: float, window: Window) -> str:

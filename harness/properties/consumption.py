@@ -10,7 +10,7 @@ Every full window is read under one objective and given a state:
 ``nothing``  zero, where the true gradient is not
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -141,19 +141,67 @@ def transported(trace: Trace, expectations: Expectations) -> Account | None:
 def best(
     trace: Trace, expectations: Expectations, objectives: Iterable[Objective]
 ) -> Account | None:
-    """The account with most windows right, then most aligned; the first among equals."""
-    windows = full(trace)
-    accounts = [read(windows, o, bounds_of(expectations)) for o in dict.fromkeys(objectives)]
+    """The account with most windows right, then most aligned, then clipped as it is asked for; the
+    first among equals.
+    """
+    windows, declared = full(trace), bounds_of(expectations)
+    accounts = [
+        read(windows, objective, declared, on=norms)
+        for objective in dict.fromkeys(objectives)
+        for norms in (of_the_model, of_all)
+        if norms is of_the_model or any(more_than_the_model(w, objective) for w in windows)
+    ]
     return max(
         (a for a in accounts if a.readings),
-        key=lambda a: (a.right, sum(r.aligned for r in a.readings)),
+        key=lambda a: (a.right, sum(r.aligned for r in a.readings), clips_as_asked(a, declared)),
         default=None,
     )
 
 
-def read(windows: Sequence[Window], objective: Objective, declared: Bounds | None) -> Account:
+def clips_as_asked(seen: Account, declared: Bounds | None) -> bool:
+    """Whether the norm that clipped windows have in common is one that is right here."""
+    return declared is not None and seen.threshold is not None and declared.accept(seen.threshold)
+
+
+def of_the_model(_window: Window, match: Match) -> Match:
+    """The norms of the model's parameters alone."""
+    return match
+
+
+def of_all(window: Window, match: Match) -> Match:
+    """The norms of all that the optimizer steps: one clip may be over a learned temperature or loss
+    weight too. What is beside the model has the model's factor, as that clip leaves it.
+    """
+    share = window.update.consumed_norm / match.consumed_norm if match.consumed_norm else 1.0
+    norms = {name: share * getattr(match, name) for name in ("expected_norm", "consumed_norm")}
+    return match.model_copy(update=norms)
+
+
+def more_than_the_model(window: Window, objective: Objective) -> bool:
+    """Whether the optimizer consumed gradients of tensors that are none of the model's."""
+    found = window.update.match(objective)
+    slack = 1.0 + window.tolerance
+    return found is not None and 0.0 < found.consumed_norm * slack < window.update.consumed_norm
+
+
+def learned(reading: Reading, readings: Sequence[Reading]) -> bool:
+    """Whether its factor may be a weight of the loss that is learned: tensors beside the model were
+    trained, and the first window of the probe, at the weight's first value, is exact.
+    """
+    probe = reading.window.probe.probe
+    first = next(r for r in readings if r.window.probe.probe == probe)
+    beside = more_than_the_model(reading.window, reading.match.objective)
+    return beside and first.state == "exact"
+
+
+def read(
+    windows: Sequence[Window],
+    objective: Objective,
+    declared: Bounds | None,
+    on: Callable[[Window, Match], Match] = of_the_model,
+) -> Account:
     """Every window that has a match under this objective, with its state."""
-    seen = [(w, w.update.match(objective)) for w in windows]
+    seen = [(w, m if m is None else on(w, m)) for w in windows for m in [w.update.match(objective)]]
     readings = [
         Reading(w, m, state_of(w, m)) for w, m in seen if m is not None and m.expected_norm > 0
     ]

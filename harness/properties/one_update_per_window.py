@@ -8,7 +8,8 @@ Bug::
             optimizer.step()
             optimizer.zero_grad()
 
-Signature: a window that the end of the data did not cut differs in size from the usual one; all
+Signature: a window that the end of the data did not cut differs in size from the usual one, and is
+not the mean of its own micro-batches, or much smaller or larger; all
 windows hold one micro-batch where several were meant; an update has no new micro-batch and the
 old gradient; or batches of the window before are in the next one again, in the same pass.
 
@@ -21,7 +22,7 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import MicroBatch, ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.coefficients import consumed_again
-from harness.properties.figures import count, number
+from harness.properties.figures import close, count, number
 from harness.properties.property import Property
 from harness.properties.windows import (
     Window,
@@ -34,6 +35,9 @@ from harness.properties.windows import (
 
 ID = "one-update-per-window"
 
+ALIKE = 0.01
+"""How far the weights of a window's micro-batches may be from 1 together."""
+
 UNDONE = 0.5
 """How far parameters are moved back, over the update, from which it is undone and tried again."""
 
@@ -45,14 +49,13 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     for probe in ordinary(trace, expectations):
         wrong = repeated(probe) or trained_again(probe)
         if wrong is None and expectations.accumulates:
-            wrong = too_small(probe) or odd(probe)
+            wrong = too_small(probe) or odd(probe, expectations)
         if wrong is not None:
             return wrong
         usual = usual_size(probe)
-        found = sum(w.update.window_size == usual and not w.update.short for w in of_probe(probe))
-        if found and usual:
-            sizes.add(usual)
-            whole += found
+        found = [w for w in of_probe(probe) if usual and counts(w, usual, expectations)]
+        sizes |= {w.update.window_size for w in found}
+        whole += len(found)
     if whole < 2:
         return inconclusive(
             ID, f"{count(whole, 'full window')} seen; at least two are needed to tell a rhythm."
@@ -145,14 +148,50 @@ def too_small(probe: ProbeTrace) -> Verdict | None:
     )
 
 
-def odd(probe: ProbeTrace) -> Verdict | None:
-    """A fail on a size that neither the end of the data nor a carried-over tail accounts for."""
+def counts(window: Window, usual: int, expectations: Expectations) -> bool:
+    """Whether it is a full window: of the usual size, or of its own and divided by that."""
+    same = window.update.window_size == usual
+    lawful = same or (expectations.accumulates and of_its_own_size(window, usual, expectations))
+    return lawful and not window.update.short
+
+
+def of_its_own_size(window: Window, usual: int, expectations: Expectations) -> bool:
+    """Whether a window of about the usual size has the mean of its own micro-batches, or samples: the
+    last one may take the rest, or all be made alike (4, 3 and 3 of ten).
+    """
+    if not usual <= 2 * window.update.window_size <= 4 * usual:
+        return False
+    weight = sum(m.weight or 0.0 for m in window.own)
+    later = float(window.update.window_size)  # the gradients may be divided before the clip
+    whole = close(weight, 1.0, ALIKE) or close(weight, later, ALIKE)
+    matches = [window.update.match(o) for o in expectations.objectives if o != "as-computed"]
+    return any(
+        m.relative_error <= window.tolerance
+        or (whole and bool(window.update.clip_calls) and m.ratio < 1.0)
+        for m in matches
+        if m is not None and m.direction_error <= window.tolerance
+    )
+
+
+def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
+    """A fail on a size that neither the end of the data nor a carried-over tail nor a divisor of its
+    own accounts for.
+    """
     usual = usual_size(probe)
+    each_its_own = all(
+        of_its_own_size(w, usual, expectations)
+        for w in of_probe(probe)
+        if w.update.window_size and not w.update.short
+    )
     for window in of_probe(probe):
         size = window.update.window_size
         if window.update.short or size in (0, usual) or "LBFGS" in window.update.optimizer:
             continue
-        if (size > usual and crosses_passes(window)) or on_unknown_data(window, usual):
+        if (
+            (size > usual and crosses_passes(window))
+            or on_unknown_data(window, usual)
+            or each_its_own
+        ):
             continue
         return failed(
             ID,

@@ -13,7 +13,8 @@ Signature: more than one scheduler step an update, throughout; a schedule as lon
 that steps once a pass and so hardly begins, or that steps once a pass besides; one as long as there are
 micro-batches that steps once an update; or the scheduler steps before the first update, or between
 the last backward and the optimizer's step, which takes from each update the rate that was meant for it;
-or the scheduler moves the rates of an optimizer that never steps.
+the scheduler moves the rates of an optimizer that never steps; or a schedule that moves with every
+update has the rate at 0 by the middle of training, as one does whose length counts passes.
 
 Masked by: windows of one micro-batch. Lawful: one an epoch, none, one a rank (a schedule counted
 in single-process steps), one for each of several optimizers, a step ahead that leaves a rate of 0,
@@ -27,6 +28,7 @@ from harness.domain.trace import ProbeTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.figures import count, middle, number, show
 from harness.properties.property import Property
+from harness.properties.spent_schedules import at_zero_by_half
 from harness.properties.windows import Window, full, of_probe, ordinary
 
 ID = "scheduler-per-update"
@@ -43,7 +45,11 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     if not (moved or ahead) or not windows:
         return inconclusive(ID, f"No scheduler stepped in {count(len(windows), 'full window')}.")
     for probe in (p for p in trace.probes if p.probe in names):
-        wrong = elsewhere(probe) or too_often(probe, [w for w in windows if w.probe is probe])
+        wrong = (
+            elsewhere(probe)
+            or too_often(probe, [w for w in windows if w.probe is probe])
+            or at_zero_by_half(probe)
+        )
         if wrong is not None:
             return wrong
     sound = [p for p in trace.probes if p.probe in names]

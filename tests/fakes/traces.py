@@ -91,6 +91,8 @@ def update(
 ) -> Update:
     """One update of four micro-batches that consumed the true gradient."""
     got = true if consumed is None else consumed
+    if matches and consumed is None:
+        got = matches[0].consumed_norm
     first = 4 * index
     window = [
         micro_batch(first + i, coefficient=c, loss_scale=scale) for i, c in enumerate(coefficients)

@@ -217,3 +217,15 @@ def test_padding_that_has_a_part_in_the_loss_fails_whatever_the_loss_is():
     assert judged(0.6).outcome == "fail"
     assert "60% of the gradient" in judged(0.6).sentence
     assert judged(0.0).outcome == "pass"
+
+
+def test_a_weight_of_the_loss_that_is_learned_is_no_wrong_divisor():
+    """Its first window is exact; where a tensor beside the model is trained the later ones are not."""
+    beside = [update(i, true=0.4, consumed=0.4 * f) for i, f in enumerate((1.0, 1.05, 1.1))]
+    beside = [u.model_copy(update={"consumed_norm": 2 * u.consumed_norm}) for u in beside]
+    alone = [update(i, true=0.4, consumed=0.4 * f) for i, f in enumerate((1.0, 1.1, 1.1))]
+    divided = [u.model_copy(update={"index": i}) for i, u in enumerate(beside[2:] * 3)]
+
+    assert on(ID, trace(probe("quiet", *beside))).outcome == "inconclusive"
+    assert on(ID, trace(probe("quiet", *alone))).outcome == "fail"
+    assert on(ID, trace(probe("quiet", *divided))).outcome == "fail"

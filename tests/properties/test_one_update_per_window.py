@@ -1,3 +1,5 @@
+import pytest
+
 from tests.fakes.traces import micro_batch, probe, trace, update
 from tests.properties.verdicts import on
 
@@ -114,3 +116,30 @@ def test_windows_of_any_size_are_lawful_where_none_were_meant():
     seen = trace(probe("plain", sized(0, 1), sized(1, 2), sized(2, 1)))
 
     assert on(ID, seen, accumulates=False).outcome == "pass"
+
+
+def weighed(index, size, by, true=0.4, **fields):
+    """A window of its own size whose micro-batches were each divided by a number."""
+    ratio = size / by
+    made = sized(index, size, **fields)
+    own = [m.model_copy(update={"weight": 1 / by}) for m in made.micro_batches]
+    seen = update(index, true=true, consumed=ratio * true, coefficients=(1.0,) * size)
+    return seen.model_copy(update={"micro_batches": tuple(own)})
+
+
+@pytest.mark.parametrize("sizes", [(4, 6), (4, 4, 6), (4, 3, 3), (5, 4, 5)])
+def test_windows_of_other_sizes_pass_where_each_is_its_own_mean(sizes):
+    """The last takes the rest, or all are made alike; a divisor for all of them is a fault."""
+    own = trace(probe("quiet", *(weighed(i, n, n) for i, n in enumerate(sizes))))
+    fixed = trace(probe("quiet", *(weighed(i, n, 4) for i, n in enumerate(sizes))))
+
+    assert on(ID, own).outcome == "pass"
+    assert on(ID, fixed).outcome == "fail"
+
+
+def test_a_first_window_of_one_micro_batch_fails_whatever_it_is_divided_by():
+    """It is a counter that begins at 0, and no way to share out the batches."""
+    assert (
+        on(ID, trace(probe("quiet", *(weighed(i, n, n) for i, n in enumerate((1, 4, 4)))))).outcome
+        == "fail"
+    )

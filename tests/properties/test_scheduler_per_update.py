@@ -1,4 +1,4 @@
-from tests.fakes.traces import probe, rank, skipped, trace, update
+from tests.fakes.traces import probe, program, rank, skipped, trace, update
 from tests.properties.verdicts import on
 
 ID = "scheduler-per-update"
@@ -159,3 +159,42 @@ def test_a_schedule_of_an_optimizer_that_never_steps_fails():
     assert elsewhere(0.1, 0.1, 0.1).outcome == "fail"
     assert "another one, which never steps" in elsewhere(0.1, 0.1, 0.1).sentence
     assert elsewhere(0.1, 0.2, 0.3).outcome == "pass"
+
+
+def at_rates(*rates, steps=1, planned=None, **fields):
+    made = [
+        update(i, learning_rates=(r,), scheduler_steps=steps, scheduled_for=planned)
+        for i, r in enumerate(rates)
+    ]
+    return on(ID, trace(probe("plain", *made, **fields))).outcome
+
+
+def test_a_rate_of_zero_by_the_middle_of_training_fails():
+    """The length of the schedule counts passes, or one pass, or it is built anew in each."""
+    assert at_rates(0.2, 0.1, 0.0, 0.0) == "fail"
+    assert at_rates(0.2, 0.1, 0.0, 0.1, planned=2) == "fail"
+    assert at_rates(0.1, 0.2, 0.0, 0.0, 0.0, 0.0) == "fail"
+
+
+def test_a_rate_of_zero_at_the_end_or_at_the_beginning_passes():
+    """A few updates may be more than were counted; warm-up begins at 0."""
+    assert at_rates(0.2, 0.15, 0.1, 0.0) == "pass"
+    assert at_rates(0.2, 0.15, 0.1, 0.05, 0.0, 0.01, planned=4) == "pass"
+    assert at_rates(0.0, 0.1, 0.2, 0.1) == "pass"
+
+
+def test_a_schedule_that_is_made_to_come_back_and_one_of_passes_pass():
+    """A cycle says no length; of two passes the second may be at 0, of a hundred the last."""
+    assert at_rates(0.2, 0.0, 0.2, 0.0, 0.2) == "pass"
+    assert at_rates(0.2, 0.2, 0.0, 0.0, steps=0) == "inconclusive"
+    made = [
+        update(i, learning_rates=(r,), scheduler_steps=i % 2)
+        for i, r in enumerate((0.2, 0.2, 0.0, 0.0))
+    ]
+    assert on(ID, trace(probe("plain", *made))).outcome == "pass"
+
+
+def test_a_length_that_the_program_left_open_is_not_held_against_it():
+    """What its free name was given counts the updates of another loop."""
+    given = program(bound=("model: model", "total_steps: total steps"))
+    assert at_rates(0.2, 0.1, 0.0, 0.0, program=given) == "pass"
