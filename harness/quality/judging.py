@@ -26,6 +26,7 @@ from harness.quality.operators import OPERATORS
 from harness.quality.probing import said
 from harness.quality.sources import Source, read_sources
 from harness.quality.trial import Judged, try_program
+from harness.sandbox.warm_up import frameworks_of
 from harness.scenarios.availability import runnable
 
 Result = TypeVar("Result")
@@ -134,7 +135,11 @@ class _Desk:
 
     def _submit(self, pool: ThreadPoolExecutor, work: _Work) -> list[Future[None]]:
         asked: list[_Asked] = [
-            (m.scenario.id, partial(self._one, m.scenario, i, self.mutants, self._mutant, m))
+            (
+                m.scenario.id,
+                m.text,
+                partial(self._one, m.scenario, i, self.mutants, self._mutant, m),
+            )
             for i, m in enumerate(work.mutants)
         ]
         for programs, results in (
@@ -142,7 +147,7 @@ class _Desk:
             (work.cheats, self.cheats),
         ):
             asked += [
-                (s.id, partial(self._one, s, i, results, self._program, (s, source)))
+                (s.id, source.text, partial(self._one, s, i, results, self._program, (s, source)))
                 for i, (s, source) in enumerate(programs)
             ]
         return [pool.submit(one) for one in _mixed(asked)]
@@ -223,20 +228,21 @@ class _Desk:
             self.plan.watch(Progress(self._done, self._total, running))
 
 
-_Asked = tuple[str, Callable[[], None]]
-"""A scenario, and what is to be done in it."""
+_Asked = tuple[str, str, Callable[[], None]]
+"""A scenario, a program, and what is to be done with it."""
 
 
 def _mixed(asked: list[_Asked]) -> list[Callable[[], None]]:
     """Each scenario spread over the whole: where those that are slow to measure came together, the
-    jail stood still.
+    jail stood still. Programs that need a package come last: once it is imported, every fork is slower.
     """
-    sizes, seen = Counter(scenario for scenario, _ in asked), Counter[str]()
-    places: list[tuple[float, Callable[[], None]]] = []
-    for scenario, work in asked:
-        places.append(((seen[scenario] + 0.5) / sizes[scenario], work))
+    sizes, seen = Counter(scenario for scenario, _, _ in asked), Counter[str]()
+    places: list[tuple[bool, float, Callable[[], None]]] = []
+    for scenario, program, work in asked:
+        place = (seen[scenario] + 0.5) / sizes[scenario]
+        places.append((bool(frameworks_of(program)), place, work))
         seen[scenario] += 1
-    return [work for _, work in sorted(places, key=lambda place: place[0])]
+    return [work for *_, work in sorted(places, key=lambda place: place[:2])]
 
 
 def _described(
