@@ -1,15 +1,15 @@
 """``python -m harness``."""
 
 import os
+import resource
 import sys
+import traceback
 
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
     try:
-        from harness.cli import run_command_line  # spawned workers import this module, not the CLI
-
-        code = run_command_line(sys.argv[1:])
+        code = _run()
     except KeyboardInterrupt:  # before a command has begun
         code = 130
     if code == 130:
@@ -18,6 +18,18 @@ def main() -> None:
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
+
+
+def _run() -> int:
+    try:
+        from harness.cli import run_command_line  # spawned workers import this module, not the CLI
+    except Exception:  # noqa: BLE001 - whatever it is, no command has begun
+        if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
+            traceback.print_exc()
+            return 3
+        sys.stderr.write("harness: ulimit -v leaves too little memory for this process to begin\n")
+        return 2
+    return run_command_line(sys.argv[1:])
 
 
 if __name__ == "__main__":

@@ -25,7 +25,9 @@ def _judged_anew(
     stored: StoredAnswer, scenario: Scenario, run: RunFolder, reader: TextJudge
 ) -> Told:
     traces = run.traces(stored)
-    grades = [write_grade(scenario, stored.agent, judge(trace, scenario)) for trace in traces]
+    grades = [
+        write_grade(scenario, stored.agent, judge(trace, scenario), trace=trace) for trace in traces
+    ]
     update: dict[str, object] = {
         "alternatives": tuple(
             old.model_copy(update={"grade": new.model_copy(update={"seconds": old.grade.seconds})})

@@ -186,7 +186,7 @@ class _Line:
         probes, seconds = zip(*self._bench.side_by_side(observe, scenario.probes), strict=True)
         trace = Trace(probes=probes)
         verdicts = judge(trace, scenario)
-        grade = write_grade(scenario, task.agent.name, verdicts, seconds=sum(seconds))
+        grade = write_grade(scenario, task.agent.name, verdicts, trace=trace, seconds=sum(seconds))
         alternative = Alternative(
             origin=candidate.origin,
             program=candidate.program,

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from harness import __version__
+from harness.cli.lacks import lacking
 from harness.domain.errors import UsageError, UserError, reason
 from harness.domain.outcome import Fault
 from harness.domain.scenario import Bank
@@ -165,7 +166,9 @@ def _guard(command: Callable[[], object]) -> int:
         return 0 if left.code == 1 else int(left.code or 0)
     except typer.TyperException as error:
         return _refuse(_one_sentence(error))
-    except Exception:  # noqa: BLE001 - whatever it is, it is ours, and the exit code has to say so
+    except Exception as error:  # noqa: BLE001 - whatever else it is, it is ours: so says the code
+        if (sentence := lacking(error)) is not None:
+            return _refuse(sentence)
         errors = Output(stderr=True)
         errors.text(traceback.format_exc().rstrip("\n"))
         errors.text(OURS)

@@ -110,7 +110,8 @@ def explain(
     from harness.runner import Settings, grade_answers, jail_and_oracle
 
     chosen, told = load(bank), list[Told]()
-    answers = given_answers([file], form, chosen, _choice(chosen, scenario))
+    choice = _choice(chosen, scenario).model_copy(update={"options": "--scenario"})
+    answers = given_answers([file], form, chosen, choice)
     settings = Settings(jobs=cores(None), keep=told.append)
     batch = grade_answers(chosen, answers, 1, settings, context.obj or jail_and_oracle)
     print_faults(batch.faults, all_traces=False)

@@ -108,9 +108,21 @@ class AnswerGrade(Record):
             for sentence in reasons(a.grade)
         )
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know about the verdicts, one sentence each."""
+        several = len(self.alternatives) > 1
+        return tuple(
+            f"{a.origin}: {sentence}" if several else sentence
+            for a in self.alternatives
+            for sentence in a.grade.notes
+        )
+
 
 def reasons(grade: Grade) -> tuple[str, ...]:
     """Why a program is what it is: what fails, else what could not be told."""
+    if grade.code == "inconclusive" and grade.reason is not None:
+        return (grade.reason,)
     wanted = "fail" if grade.code != "inconclusive" else "inconclusive"
     undecided = (*grade.advisory, *grade.guards) if wanted == "inconclusive" else ()
     return tuple(

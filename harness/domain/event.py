@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from harness.domain.branch import Unentered
 from harness.domain.record import Record
 
 
@@ -63,14 +64,14 @@ class Forward(Record):
     """Whether the output can carry gradient."""
     autocast: str | None
     """Element type of an active autocast, ``None`` when there is none."""
-    output_dtypes: tuple[str, ...]
-    """Element types of the outputs."""
     learning_rates: tuple[float, ...] = ()
     """Learning rate of every parameter group of every optimizer alive then."""
     attached: bool = False
     """Whether an input was computed from something that can carry gradient: what another model
     made, and not detached.
     """
+    frozen: tuple[str, ...] = ()
+    """Parameters that asked for no gradient then."""
 
 
 class OutputGradient(Record):
@@ -254,7 +255,12 @@ class Finished(Record):
     """Why gradients of this run are not those of a loss: which model gives others than the
     derivatives of its outputs. ``None`` where nothing speaks against them.
     """
+    unentered: tuple[Unentered, ...] = ()
+    """Branches that touch training and that the run did not enter."""
 
+
+ENOUGH = "stopped by the harness, more of the same was to come"
+"""How ``Finished.message`` begins of a program that would have trained far beyond what is needed."""
 
 DATA_REPLACED = "data drawn at random: the workload's is used instead"
 """What the notes of a start say where the program's own data gave way."""

@@ -2,8 +2,10 @@
 
 from typing import Literal
 
+from harness.domain.branch import in_none, left_for_later, note
 from harness.domain.record import Record
 from harness.domain.scenario import Scenario
+from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict
 
 Code = Literal["right", "wrong", "inconclusive", "none"]
@@ -27,6 +29,8 @@ class Grade(Record):
     """Ids of the properties that count when they fail and not when they cannot tell."""
     reason: str | None
     """Why there is no code or no verdict, where that is so."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know about the verdict: which branches no probe entered."""
     seconds: float
     """Wall-clock time of execution and measurement."""
 
@@ -54,17 +58,26 @@ def write_grade(
     agent: str,
     verdicts: tuple[Verdict, ...],
     *,
+    trace: Trace | None = None,
     reason: str | None = None,
     seconds: float = 0.0,
 ) -> Grade:
-    """The grade of one program, or of an answer without one (``reason``)."""
+    """The grade of one program, or of an answer without one (``reason``). What trains otherwise
+    later on, where no probe came, is not right.
+    """
+    code: Code = "none" if reason is not None else code_of(scenario, verdicts)
+    branches = in_none([p.program.unentered for p in trace.probes]) if trace is not None else None
+    said = note(branches or ())
+    if code == "right" and (later := left_for_later(branches or ())):
+        code, reason = "inconclusive", later
     return Grade(
         scenario=scenario.id,
         agent=agent,
-        code="none" if reason is not None else code_of(scenario, verdicts),
+        code=code,
         verdicts=verdicts,
         advisory=tuple(rule.id for rule in scenario.properties if rule.level == "advisory"),
         guards=tuple(rule.id for rule in scenario.properties if rule.level == "guard"),
         reason=reason,
+        notes=(said,) if said is not None else (),
         seconds=seconds,
     )

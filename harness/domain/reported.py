@@ -25,6 +25,8 @@ class AnswerLine(Record):
     """Ids of the properties that fail and flip nothing."""
     why: tuple[str, ...]
     """One sentence for each thing that made it what it is."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know about the verdict: which branches no probe entered."""
     criteria: dict[str, CriterionState]
     """Each line of the rubric, by its id."""
     error: str | None
@@ -40,6 +42,7 @@ class AnswerLine(Record):
             failed=answer.failed,
             advisory=answer.advisory,
             why=answer.why,
+            notes=answer.notes,
             criteria=answer.criteria,
             error=answer.error,
         )

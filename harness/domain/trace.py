@@ -8,6 +8,7 @@ from the samples that entered, the parameters then, and an objective. All norms 
 
 from typing import Literal
 
+from harness.domain.branch import Unentered
 from harness.domain.record import Record
 from harness.domain.update import Match, MicroBatch, ParameterMatch, Update
 
@@ -136,6 +137,8 @@ class Program(Record):
     """Why gradients of this run are not those of a loss: which model gives others than the
     derivatives of its outputs. ``None`` where nothing speaks against them.
     """
+    unentered: tuple[Unentered, ...] | None = None
+    """Branches that touch training and that the run did not enter; ``None`` where nobody knows."""
 
     @property
     def as_run(self) -> str:

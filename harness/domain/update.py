@@ -66,6 +66,10 @@ class MicroBatch(Record):
     """How much of its gradient reached the optimizer: 1 in full, 0 wiped, <1 clipped. ``None`` if
     not separable.
     """
+    share: float | None = None
+    """Norm of what reached the optimizer of its gradient, over that of all that it consumed; only where
+    one rank's window has two micro-batches.
+    """
     weight: float | None
     """Total weight that the loss gave to its samples, loss scale taken out: 1/N when the loss was
     divided by N. ``None`` if the loss is another.
@@ -84,6 +88,10 @@ class MicroBatch(Record):
     """Pass and place of the batch that the bound loader had last handed out at its forward."""
     on_padding: float = 0.0
     """Part of its output-gradient, relative to it, that lies on samples which carry no weight."""
+    both_ways: bool = False
+    """Whether its output-gradient has both signs: some outputs are too large for its loss, some too
+    small.
+    """
 
 
 class Update(Record):
@@ -117,6 +125,10 @@ class Update(Record):
     """Part of the consumed gradient, relative to it, that no combination of micro-batches gives."""
     unexplained_by_parameter: float | None
     """The same when each parameter may have a factor of its own (clipping per layer or group)."""
+    same_rest: tuple[int, ...] = ()
+    """Earlier updates in which what no micro-batch explains, weight decay aside, pointed the
+    same way.
+    """
     elements_cut_at: float | None = None
     """The limit at which each element of what backward computed was cut off, whoever did it; ``None``
     where none was, or more was done.
@@ -187,6 +199,8 @@ class Update(Record):
     """Clipping functions called in its window, with how many gradients, the threshold and what they
     returned; they explain, values decide.
     """
+    frozen: tuple[str, ...] = ()
+    """Parameters that asked for no gradient in any forward of its window."""
     story: tuple[str, ...] = ()
     """What happened since the update before, in order, one line an event; for people alone."""
 

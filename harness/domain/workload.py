@@ -13,6 +13,7 @@ from harness.domain.record import Record
 
 Activation = Literal["tanh", "relu", "sigmoid"]
 OptimizerName = Literal["sgd", "momentum", "adam", "adamw"]
+Poison = Literal["none", "nan-input", "inf-loss", "half-overflow"]
 
 
 class WorkloadParameters(Record):
@@ -40,12 +41,21 @@ class WorkloadParameters(Record):
     """Value of the free name of that meaning."""
     epochs: int = Field(default=2, ge=1, le=50)
     """Value of free names such as ``num_epochs``."""
-    poison: Literal["none", "nan-input", "inf-loss"] = "none"
-    """What is wrong with one batch: a NaN among its inputs, or targets so large that the scaled
-    gradient overflows.
+    poison: Poison = "none"
+    """What is wrong with one batch: a NaN among its inputs; targets so large that the scaled gradient
+    overflows; or inputs beyond the range of float16, so that there, and only there, the loss is NaN.
     """
     poison_at: int = Field(default=5, ge=0)
     """Index of that batch."""
+    poison_apart: int = Field(default=0, ge=0)
+    """How many batches later each further rank's is: above 0 one rank alone has it at a time."""
+    poison_further: Poison | None = None
+    """What is wrong on ranks after the first; ``None``: the same."""
+
+    def poisoned(self, rank: int) -> tuple[Poison, int]:
+        """What is wrong on one rank, and the index of the batch."""
+        further = self.poison if rank == 0 else self.poison_further
+        return further or self.poison, self.poison_at + rank * self.poison_apart
 
 
 class Mlp(WorkloadParameters):

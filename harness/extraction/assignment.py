@@ -25,6 +25,8 @@ class Choice(Record):
     """The scenario of every answer."""
     by_file: dict[str, str] = Field(default_factory=dict)
     """The scenario of each file, by its path or its name."""
+    options: str = "--scenario or --map"
+    """The options of the command with which a user says so."""
 
     def mapped(self, file: str) -> str | None:
         """The scenario that the map has for a file: by its path, its name, or that without suffix."""
@@ -58,7 +60,7 @@ def assign(transcript: Transcript, bank: Bank, choice: Choice) -> Assigned | Una
         return _known(told, bank, how="")
     if transcript.scenario is not None:
         return _known(transcript.scenario, bank, how="named in the file")
-    return _matched(transcript, bank)
+    return _matched(transcript, bank, f"name one with {choice.options}")
 
 
 def read_map(text: str, name: str) -> dict[str, str]:
@@ -80,7 +82,7 @@ def _known(name: str, bank: Bank, how: str) -> Assigned | Unassigned:
         return Unassigned(sentence=str(error))
 
 
-def _matched(transcript: Transcript, bank: Bank) -> Assigned | Unassigned:
+def _matched(transcript: Transcript, bank: Bank, wanted: str) -> Assigned | Unassigned:
     """By the question, where there is one and it is clear; otherwise by everything that is said."""
     texts = {"the question": transcript.prompt, "its own words": transcript.answer}
     best = None
@@ -94,11 +96,9 @@ def _matched(transcript: Transcript, bank: Bank) -> Assigned | Unassigned:
             return Assigned(scenario=found.scenario, how=how)
         best = best or found
     if best is None:
-        return Unassigned(
-            sentence="no scenario is like this answer; name one with --scenario or --map"
-        )
+        return Unassigned(sentence=f"no scenario is like this answer; {wanted}")
     close = f"{best.scenario} and {best.runner_up} (confidence {best.confidence:.2f})"
-    return Unassigned(sentence=f"it could belong to {close}; name one with --scenario or --map")
+    return Unassigned(sentence=f"it could belong to {close}; {wanted}")
 
 
 def _csv_pairs(text: str) -> dict[str, str]:

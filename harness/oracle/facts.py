@@ -40,6 +40,8 @@ class Passed:
     """Pass and place of the batch that the bound loader had last handed out; ``None`` before any."""
     attached: bool = False
     """Whether gradient could flow on into what made its input."""
+    frozen: tuple[str, ...] = ()
+    """Parameters that asked for no gradient then."""
 
     @property
     def in_pass(self) -> int | None:

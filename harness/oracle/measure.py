@@ -6,11 +6,12 @@ from functools import lru_cache
 import numpy as np
 import torch
 
+from harness.domain.branch import in_none
 from harness.domain.recording import Recording
 from harness.domain.scenario import Expectations, Probe
 from harness.domain.trace import Learning, ProbeTrace
 from harness.domain.workload import WorkloadSpec
-from harness.oracle import learning, program
+from harness.oracle import learning, program, thawing
 from harness.oracle.books import contradiction
 from harness.oracle.facts import RankRun
 from harness.oracle.ranks import measure_ranks
@@ -39,6 +40,8 @@ def _measured(
         traces = tuple(map(without_rehearsals, traces, runs, replays))
     ends = [program.how_it_ended(recording, run) for run in runs] or [program.nothing(recording)]
     worst = min(ends, key=lambda end: program.ORDER.index(end.outcome))
+    unentered = thawing.waiting(in_none([end.unentered for end in ends]), traces)
+    worst = worst.model_copy(update={"unentered": unentered})
     if runs and probe.name == expectations.poisoned_probe:
         said = program.reported(runs[0], workload.parameters.poison_at)
         worst = worst.model_copy(update={"reported_before_backward": said})

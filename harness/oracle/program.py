@@ -56,6 +56,7 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
         texts=texts,
         reported_before_backward=None,
         untrue=finished.untrue,
+        unentered=None if finished.outcome == "unbound" else finished.unentered,
     ).model_copy(update=ran)
 
 

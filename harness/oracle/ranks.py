@@ -8,6 +8,7 @@ from harness.oracle.facts import Parameters, RankRun
 from harness.oracle.following import Follower
 from harness.oracle.gradient import Gradient
 from harness.oracle.lost import lost_batches
+from harness.oracle.noise import with_repeats
 from harness.oracle.parts import apart
 from harness.oracle.replay import Replay
 from harness.oracle.updates import RankView, measure_update
@@ -66,7 +67,8 @@ def _rank(run: RankRun, views: list[RankView], replay: Replay) -> RankTrace:
 
 def _measured(view: RankView) -> tuple[Update, ...]:
     follower = Follower()
-    return tuple(measure_update(i, view, follower) for i in range(len(view.run.updates)))
+    updates = tuple(measure_update(i, view, follower) for i in range(len(view.run.updates)))
+    return with_repeats(updates, view)
 
 
 def _in_order(measured: list[tuple[RankView, tuple[Update, ...]]]) -> tuple[Update, ...]:

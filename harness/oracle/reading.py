@@ -166,6 +166,7 @@ class _Walk:
                 position=position,
                 batch=self._batch,
                 attached=event.attached,
+                frozen=event.frozen,
             )
 
     def _note_change(self, changed: Parameters) -> None:

@@ -16,6 +16,9 @@ from harness.oracle.objective import UNIFORM, fitted_weights, part_on_padding, u
 from harness.oracle.samples import SampleIndex
 from harness.workloads import Batch, Workload, build
 
+BESIDE = ("loose.", "own")
+"""How names begin of parameters that are none of the workload's model."""
+
 
 @dataclass(slots=True)
 class Replayed:
@@ -67,7 +70,9 @@ class Replay:
         self.index = SampleIndex(ranks, rank)
         self.batches = ranks[rank]
         self.parts = self.workload.parts()
-        sound = [b for b in self.batches if bool(torch.isfinite(b.inputs).all())]
+        kind, spoilt = spec.parameters.poisoned(rank)
+        kept = [b for at, b in enumerate(self.batches) if kind == "none" or at != spoilt]
+        sound = [b for b in kept if bool(torch.isfinite(b.inputs).all())]
         self._sound = (
             self.index.target(tuple(s for b in sound for s in b.samples)) if sound else None
         )
@@ -76,7 +81,15 @@ class Replay:
         """Whether the forward ran the workload's model, or a part of it that is trained apart, with
         parameters of the right sizes.
         """
-        return passed.model in ("model", *self.parts) and self.fits(passed.parameters)
+        known = passed.model in ("model", *self.parts) and self.fits(passed.parameters)
+        return known and not self._has_more(passed.parameters)
+
+    def _has_more(self, parameters: Parameters) -> bool:
+        """Whether the model has parameters that the pristine one has not: the program changed it."""
+        if len(parameters) == len(self.names):
+            return False
+        more = parameters.keys() - {*self.names}
+        return any(not name.startswith(BESIDE) for name in more)
 
     def fits(self, parameters: Parameters) -> bool:
         """Whether these are values of the pristine model's parameters."""
@@ -176,7 +189,9 @@ class Replay:
         )  # fmt: skip
 
     def loss(self, parameters: Parameters) -> float:
-        """The objective over all data of this rank at some parameters; infinite or NaN where it is."""
+        """The objective over all data of this rank that nothing was put into, at some parameters;
+        infinite or NaN where it is.
+        """
         batch = self._sound
         if batch is None:
             return math.nan

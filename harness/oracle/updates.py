@@ -69,7 +69,7 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         consumed_norm=Gradient.of(update.gradients).norm,
         changed_after_step=_changed_late(update),
         late_threshold=min((c.threshold for c in update.late_clips if c.threshold), default=None),
-        tolerance=tolerance(together, total(x.gradient for x in own).only(names)),
+        tolerance=tolerance(together, _sum_of(own, together, len(view.windows), names)),
         loss_scale=update.loss_scale,
         learning_rates=tuple(g.numbers.get("lr", math.nan) for s in update.steps for g in s.groups),
         optimizer=", ".join(s.type.rsplit(".", 1)[-1] for s in update.steps),
@@ -89,9 +89,15 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         scheduled_ahead=update.scheduled_ahead,
         scheduled_for=update.scheduled_for,
         clip_calls=tuple(_told(c) for c in update.clips),
+        frozen=_frozen(own),
         story=story_of(view.run, index),
         **compared._asdict(),
     )
+
+
+def _frozen(own: list[Replayed]) -> tuple[str, ...]:
+    names = [{*x.flow.forward.frozen} for x in own]
+    return tuple(sorted(set.intersection(*names))) if names else ()
 
 
 def _rounds(update: Consumed, ran: set[str]) -> float:
@@ -158,13 +164,20 @@ def _micro_batches(
             _without_cleared([x for _, inside, x in listed if inside], len(listed), consumed)
             or solved
         )
-    return (
-        tuple(
-            _micro_batch(rank, x, None if a is None else a * world, inside=inside)
-            for (rank, inside, x), a in zip(listed, solved.values, strict=True)
-        ),
-        solved.unexplained if listed else None,
+    found = tuple(
+        _micro_batch(rank, x, None if a is None else a * world, inside=inside)
+        for (rank, inside, x), a in zip(listed, solved.values, strict=True)
     )
+    if world == 1 and sum(inside for _, inside, _ in listed) == 2:  # more were meant to be gathered
+        sizes = [_share(x, a, consumed) for (_, _, x), a in zip(listed, solved.values, strict=True)]
+        found = tuple(m.model_copy(update={"share": s}) for m, s in zip(found, sizes, strict=True))
+    return found, solved.unexplained if listed else None
+
+
+def _share(x: Replayed, coefficient: float | None, consumed: Gradient) -> float | None:
+    if coefficient is None or not consumed.norm:
+        return None
+    return abs(coefficient) * x.gradient.on(consumed.names).norm / consumed.norm
 
 
 def _without_cleared(
@@ -207,7 +220,15 @@ def _micro_batch(rank: int, x: Replayed, coefficient: float | None, *, inside: b
         after_batch=x.flow.forward.batch,
         backwards=x.flow.calls // max(1, len(x.flow.gradients)),
         on_padding=x.on_padding,
+        both_ways=any(float(g.min()) < 0.0 < float(g.max()) for g in x.flow.gradients.values()),
     )
+
+
+def _sum_of(own: list[Replayed], together: list[Replayed], world: int, names: set[str]) -> Gradient:
+    """What this rank's micro-batches add up to; where another rank's are far larger, the mean of all."""
+    alone = total(x.gradient for x in own).only(names)
+    mean = alone if world == 1 else _mean(together, world, names)
+    return mean if mean.norm > alone.norm else alone
 
 
 def _mean(together: list[Replayed], world: int, names: set[str]) -> Gradient:

@@ -48,7 +48,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     return (
         padding_trained(gathered)
         or wrong_size(gathered, expectations)
-        or wrong_weights(gathered)
+        or wrong_weights([r for r in gathered if not learned(r, gathered)])
         or uneven_parameters(gathered, expectations)
         or scaled_on_the_way(gathered, expectations)
         or wrong_rest(trace, seen, expectations)

@@ -11,7 +11,7 @@ Bug::
 Signature: in loud windows each parameter has a factor of its own (clipped one by one, or only a
 part); each element has one (clipped by value); each rank has one (clipped before
 synchronisation); only some windows are clipped, or all but the short last one; the calls were
-given no gradient; or the norm that is left is not the intended one.
+given no gradient; the norm was that of a part; or the norm that is left is not the intended one.
 
 Masked by: norms below the threshold; a look at the norm alone, which a wrong direction survives.
 """
@@ -27,6 +27,7 @@ from harness.properties.clips import after_the_step, by_value, on_nothing
 from harness.properties.coefficients import by_rank
 from harness.properties.consumption import Reading, factor_of
 from harness.properties.figures import count, number, show, show_all, spread
+from harness.properties.part_of_norm import by_a_part
 from harness.properties.property import Property
 from harness.properties.regimes import Regimes, regimes
 from harness.properties.short_windows import loud
@@ -53,6 +54,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         or now_and_then(seen)
         or not_one_factor(seen)
         or together(seen)
+        or by_a_part(seen)
         or other_norm(seen)
         or short_window(trace, seen)
         or clipped(seen)

@@ -95,8 +95,9 @@ def parts_of(readings: Sequence[Reading], group: Group) -> list[Part]:
 
 
 def part_of(reading: Reading, group: Group) -> Part | None:
-    """The group's part of a window; ``None`` where its true gradient is 0 or absent."""
-    mine = [p for p in reading.match.parameters if group.holds(p.name)]
+    """The group's part of a window; ``None`` where its true gradient is 0 or absent, or it is frozen."""
+    frozen = reading.update.frozen
+    mine = [p for p in reading.match.parameters if group.holds(p.name) and p.name not in frozen]
     true = math.fsum(p.expected_norm**2 for p in mine)
     if true == 0.0:
         return None

@@ -22,6 +22,9 @@ from harness.properties.windows import Window, full
 
 State = Literal["exact", "clipped", "shrunk", "grown", "turned", "nothing"]
 
+EXPLODED = 0.01
+"""Relative error of a gradient whose units are saturated: 1 - tanh(x)**2 has no digits left there."""
+
 CLIP_EPSILON = 1e-6
 """torch divides by ``norm + 1e-6``: a clipped norm falls short of the threshold by that."""
 
@@ -74,8 +77,11 @@ class Reading:
 
     @property
     def raw(self) -> bool:
-        """Whether it is at least as large as the true gradient: nothing made it smaller."""
-        return self.aligned and self.ratio >= 1.0 - self.window.tolerance
+        """Whether it is at least as large as the true gradient: nothing made it smaller. Where a run
+        has exploded, saturated units are off by more than rounding, and by less than any clip.
+        """
+        slack = max(self.window.tolerance, EXPLODED)
+        return self.match.direction_error <= slack and self.ratio >= 1.0 - slack
 
     @property
     def slack(self) -> float:
@@ -185,13 +191,14 @@ def more_than_the_model(window: Window, objective: Objective) -> bool:
 
 
 def learned(reading: Reading, readings: Sequence[Reading]) -> bool:
-    """Whether its factor may be a weight of the loss that is learned: tensors beside the model were
-    trained, and the first window of the probe, at the weight's first value, is exact.
+    """Whether its factor may be a weight of the loss that is learned, or its direction a temperature:
+    tensors beside the model were trained, and the first window of the probe, at their first value, is
+    exact. A clip hides a factor and leaves the direction.
     """
     probe = reading.window.probe.probe
     first = next(r for r in readings if r.window.probe.probe == probe)
     beside = more_than_the_model(reading.window, reading.match.objective)
-    return beside and first.state == "exact"
+    return beside and (first.state == "exact" or (reading.state == "turned" and first.right))
 
 
 def read(

@@ -7,12 +7,14 @@ Bug::
     loss.backward()                    # the new head has gradients
     optimizer.step()                   # and the optimizer still holds the old one
 
-Signature: a parameter with a true gradient has none, or 0, when the optimizer steps, in every window; or
-its value is the same, bit for bit, at the end; or backward runs over a whole pass and no update
-follows.
+Signature: a parameter with a true gradient has none, or (as good as) 0, when the optimizer steps, in
+every window; or its value is the same, bit for bit, at the end; or backward runs over a whole pass
+and no update follows.
 
 Masked by: the parts that do learn, which bring the loss down.
 """
+
+import re
 
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
@@ -26,6 +28,14 @@ ID = "every-parameter-learns"
 
 A_PASS = 8
 """Batches with a backward of their own that are training, and no trial of a few."""
+
+THAWS = re.compile("requires_grad").match
+"""Of what a branch touches, that which decides whether a parameter asks for gradient."""
+
+NOTHING = 1e-7
+"""Share of a true gradient that is as good as none: the rounding of float32. A clip relative to a
+parameter of norm 0 leaves it where its floor is 1e-8 instead of 1e-3.
+"""
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
@@ -76,7 +86,7 @@ def fed(windows: tuple[Window, ...]) -> tuple[set[str], set[str]]:
         for match in window.update.matches:
             names = weighty(match, window)
             due |= {p.name for p in names}
-            got |= {p.name for p in names if p.consumed_norm}
+            got |= {p.name for p in names if (p.consumed_norm or 0.0) > NOTHING * p.expected_norm}
     return due, got
 
 
@@ -89,7 +99,7 @@ def never_fed(probe: ProbeTrace) -> Verdict | None:
     if zeroed:
         return made_zero(probe, zeroed, len(windows))
     if missing:
-        return failed(
+        return thawed_later(probe, missing) or failed(
             ID,
             f"In {probe.probe} the optimizer never had a gradient for {', '.join(missing[:4])}, "
             f"which have a true one in {count(len(windows), 'window')}. Build the optimizer after "
@@ -109,21 +119,38 @@ def never_fed(probe: ProbeTrace) -> Verdict | None:
     return None
 
 
+def thawed_later(probe: ProbeTrace, names: list[str]) -> Verdict | None:
+    """Not told of parameters that were frozen all along, where what may thaw them never ran."""
+    windows = full_of(probe)
+    frozen = all({*names} <= {*window.update.frozen} for window in windows)
+    waiting = [
+        branch
+        for branch in probe.program.unentered or ()
+        if branch.reached and branch.counted and any(map(THAWS, branch.touches))
+    ]
+    if not frozen or not waiting:
+        return None
+    return inconclusive(
+        ID,
+        f"In {probe.probe} {', '.join(names[:4])} asked for no gradient in any of "
+        f"{count(len(windows), 'window')}, and what may change that, from line {waiting[0].first} on, "
+        "never ran.",
+        number("frozen parameters", len(names), probe.probe),
+    )
+
+
 def zero_throughout(windows: tuple[Window, ...]) -> set[str]:
-    """Parameters that the optimizer had a gradient for, exactly 0 each time."""
-    sizes: dict[str, set[float | None]] = {}
-    for window in windows:
-        for match in window.update.matches:
-            for p in match.parameters:
-                sizes.setdefault(p.name, set()).add(p.consumed_norm)
-    return {name for name, seen in sizes.items() if seen == {0.0}}
+    """Parameters that the optimizer had a gradient for, 0 or as good as 0 each time."""
+    found = [p for w in windows for match in w.update.matches for p in match.parameters]
+    absent = {p.name for p in found if p.consumed_norm is None}
+    return {p.name for p in found} - absent
 
 
 def made_zero(probe: ProbeTrace, names: list[str], windows: int) -> Verdict:
     """The fail for gradients that something takes away from some parameters alone."""
     return failed(
         ID,
-        f"In {probe.probe} the gradient of {', '.join(names[:4])} was exactly 0 at each of "
+        f"In {probe.probe} the gradient of {', '.join(names[:4])} was 0 or as good as 0 at each of "
         f"{count(windows, 'step')}, and the true one is not: something after backward takes it away, "
         "as a clip does whose limit is a share of the parameter's own norm where that is 0 (give the "
         "limit a floor).",
@@ -150,7 +177,7 @@ def never_moved(probe: ProbeTrace) -> Verdict | None:
     stuck = [n for n in still if n in due or n not in held]
     if not stuck or not held:
         return None
-    return failed(
+    return thawed_later(probe, stuck) or failed(
         ID,
         f"In {probe.probe} {', '.join(stuck[:4])} did not move in "
         f"{count(len(of_probe(probe)), 'update')}: either the optimizer does not hold what the model "

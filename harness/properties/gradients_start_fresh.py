@@ -9,11 +9,14 @@ Bug::
 
 Signature: micro-batches of earlier windows have a coefficient clearly above 0 in a later update
 (sizes grow 1, 2, 3, ... on similar data); an update without a micro-batch of its own consumes the
-last gradient again; or one graph went backward twice and both gradients arrived.
+last gradient again; a batch whose step was left out is in the next update; or one graph went backward
+twice and both gradients arrived.
 
 Masked by: a probe of one update, which is perfect; active clipping, which hides the growth but
 not the direction.
 """
+
+from collections.abc import Iterator
 
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
@@ -22,9 +25,12 @@ from harness.properties.coefficients import consumed_again, stale
 from harness.properties.consumption import transported
 from harness.properties.figures import close, count, number, show
 from harness.properties.property import Property
-from harness.properties.windows import Window, full, of_probe
+from harness.properties.windows import Window, full, of_probe, usual_size
 
 ID = "gradients-start-fresh"
+
+KEPT = 0.05
+"""Share of the consumed norm from which a batch whose step was left out is still there."""
 
 LEAK = 10.0
 """How much larger a coefficient can be than the relative rest that no combination explains."""
@@ -35,12 +41,13 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     seen = transported(trace, expectations)
     right = {r.where for r in seen.readings if r.right} if seen else set()
     everywhere = (w for p in trace.probes for w in of_probe(p))
-    again = next(filter(consumed_again, everywhere), None)
-    if again is not None:
-        return consumed_twice(again)
-    double = next((w for w in full(trace) if flowed_twice(w, expectations)), None)
-    if double is not None:
-        return backward_twice(double)
+    by_steps = (
+        *(consumed_twice(w) for w in everywhere if consumed_again(w)),
+        *(backward_twice(w) for w in full(trace) if flowed_twice(w, expectations)),
+        *(skipped_and_kept(w) for w in of_skips(trace, expectations) if held(w)),
+    )
+    if by_steps:
+        return by_steps[0]
     later = [w for w in full(trace) if follows_another(w)]
     odd = [w for w in later if w.where not in right]
     measured = [(w, s) for w in odd if (s := stale(w)) is not None]
@@ -80,6 +87,36 @@ def flowed_twice(window: Window, expectations: Expectations) -> bool:
         and one.weight is not None
         and close(one.weight, one.backwards, window.tolerance)
         and any(m is not None and close(m.ratio, one.weight, window.tolerance) for m in found)
+    )
+
+
+def of_skips(trace: Trace, expectations: Expectations) -> Iterator[Window]:
+    """Updates of two batches where each batch has its own: the step of the first one was left out."""
+    for probe in () if expectations.accumulates else trace.probes:
+        for window in of_probe(probe) if usual_size(probe) == 1 else ():
+            places = {m.after_batch for m in window.own}
+            if len(window.own) == len(places) == 2 and None not in places and window.separable:
+                yield window
+
+
+def held(window: Window) -> bool:
+    """Whether both batches have a visible part in what was consumed, and differ."""
+    first, second = window.own
+    differ = first.samples and second.samples and not {*first.samples} & {*second.samples}
+    return bool(differ) and all((m.share or 0.0) > KEPT for m in (first, second))
+
+
+def skipped_and_kept(window: Window) -> Verdict:
+    """The fail for a step that is left out, and gradients that stay."""
+    first = window.own[0]
+    return failed(
+        ID,
+        f"In {window.where} the optimizer consumed two batches, where each has an update of its "
+        "own: the step of the first was left out and its gradients stayed "
+        f"({show(first.share or 0.0)} of the norm that was consumed). Clear the gradients of what is "
+        "skipped.",
+        number("share of the batch that was skipped", first.share or 0.0, window.where),
+        number("norm of the consumed gradient", window.update.consumed_norm, window.where),
     )
 
 

@@ -159,8 +159,12 @@ def of_its_own_size(window: Window, usual: int, expectations: Expectations) -> b
     """Whether a window of about the usual size has the mean of its own micro-batches, or samples: the
     last one may take the rest, or all be made alike (4, 3 and 3 of ten).
     """
-    if not usual <= 2 * window.update.window_size <= 4 * usual:
-        return False
+    alike = usual <= 2 * window.update.window_size <= 4 * usual
+    return alike and is_mean_of_its_own(window, expectations)
+
+
+def is_mean_of_its_own(window: Window, expectations: Expectations) -> bool:
+    """Whether what reached the optimizer is the mean of its own micro-batches, or samples."""
     weight = sum(m.weight or 0.0 for m in window.own)
     later = float(window.update.window_size)  # the gradients may be divided before the clip
     whole = close(weight, 1.0, ALIKE) or close(weight, later, ALIKE)
@@ -173,6 +177,20 @@ def of_its_own_size(window: Window, usual: int, expectations: Expectations) -> b
     )
 
 
+def grow(probe: ProbeTrace, expectations: Expectations) -> bool:
+    """Whether windows grow on purpose: none is smaller than the one before or more than twice as
+    large, and each has the mean of its own.
+    """
+    rows = [of_rank(probe, rank) for rank in probe.ranks]
+    whole = [[w for w in row if w.update.window_size and not w.update.short] for row in rows]
+    steady = all(
+        before.update.window_size <= now.update.window_size <= 2 * before.update.window_size
+        for row in whole
+        for before, now in pairwise(row)
+    )
+    return steady and all(is_mean_of_its_own(w, expectations) for row in whole for w in row)
+
+
 def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
     """A fail on a size that neither the end of the data nor a carried-over tail nor a divisor of its
     own accounts for.
@@ -182,7 +200,7 @@ def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
         of_its_own_size(w, usual, expectations)
         for w in of_probe(probe)
         if w.update.window_size and not w.update.short
-    )
+    ) or grow(probe, expectations)
     for window in of_probe(probe):
         size = window.update.window_size
         if window.update.short or size in (0, usual) or "LBFGS" in window.update.optimizer:

@@ -11,19 +11,25 @@ Bug::
 Signature: the workload's own loss over all data, recomputed at the last parameters, over that at
 the first ones exceeds what is expected, or is not finite.
 
-Masked by: the loss that the program prints, which it may have changed.
+Masked by: the loss that the program prints, which it may have changed. Where the scenario leaves the
+loss to the program, and its gradient is all along that of another one, that other loss must not grow.
 """
 
 import math
+from collections.abc import Sequence
+from statistics import fmean
 
-from harness.domain.scenario import Expectations
-from harness.domain.trace import Learning, ProbeTrace, Trace
+from harness.domain.scenario import Expectations, Objective
+from harness.domain.trace import Learning, ProbeTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.figures import number, show
+from harness.properties.figures import count, number, show
 from harness.properties.property import Property
 from harness.properties.windows import ordinary
 
 ID = "still-learns"
+
+APART = 0.05
+"""Difference of two directions from which one gradient is that of another loss."""
 
 NO_HARM = 1.05
 """Loss after over loss before that noise over a few updates may cause."""
@@ -31,11 +37,12 @@ NO_HARM = 1.05
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """Loss after over loss before, in the probes where learning is the point."""
-    measured = [
-        (p, p.learning)
-        for p in meant(trace, expectations)
-        if p.learning is not None and p.updates and not another_model(p)
-    ]
+    probes = [p for p in meant(trace, expectations) if p.updates and not another_model(p)]
+    others = [p for p in probes if another_loss(p, expectations)]
+    for probe in others:
+        if (verdict := of_its_own(probe)) is not None:
+            return verdict
+    measured = [(p, p.learning) for p in probes if p.learning is not None and p not in others]
     if not measured:
         return inconclusive(ID, "No probe with an update had its loss measured before and after.")
     for probe, learning in measured:
@@ -66,6 +73,45 @@ def another_model(probe: ProbeTrace) -> bool:
     was says nothing.
     """
     return any(not u.recomputed and u.output_differs > 0.0 for u in probe.updates)
+
+
+def another_loss(probe: ProbeTrace, expectations: Expectations) -> bool:
+    """Whether the gradient is, all along, that of a loss of the program's own, where it may have one:
+    what the workload's says of raw outputs is then no measure. A loss that only ever pushes outputs
+    one way fits them to nothing.
+    """
+    asked = [o for o in expectations.objectives if o != "as-computed"]
+    if len(asked) == len(expectations.objectives):
+        return False
+    turned = [update for update in probe.updates if is_of_another(update, asked)]
+    fits = any(m.both_ways for update in turned for m in update.micro_batches)
+    return fits and 2 * len(turned) > len(probe.updates)
+
+
+def is_of_another(update: Update, asked: Sequence[Objective]) -> bool:
+    """Whether it consumed what the program's loss gives, clipped or not, and none of what is asked."""
+    computed = update.match("as-computed")
+    given = [match for objective in asked if (match := update.match(objective)) is not None]
+    own = computed is not None and computed.direction_error <= update.tolerance
+    return own and bool(given) and all(match.direction_error > APART for match in given)
+
+
+def of_its_own(probe: ProbeTrace) -> Verdict | None:
+    """A fail where a loss of the program's own grew far, or is not finite at the end."""
+    losses = [call.loss for call in probe.ranks[0].backwards if call.loss is not None]
+    third = len(losses) // 3
+    if not third:
+        return None
+    first, last = fmean(losses[:third]), fmean(losses[-third:])
+    if last <= first + abs(first) or not math.isfinite(first):
+        return None
+    return failed(
+        ID,
+        f"In {probe.probe} the program's own loss went from {show(first)} to {show(last)} in "
+        f"{count(len(losses), 'backward')}. Whatever was done to the loop, it must still train.",
+        number("its loss at first", first, probe.probe),
+        number("its loss at last", last, probe.probe),
+    )
 
 
 def fraction(learning: Learning) -> float:

@@ -8,8 +8,8 @@ Bug::
     scaler.update()
 
 Signature: consumed norm times loss scale is the threshold in every window; or consumed over true
-is one over the scale (unscaled twice). Calling clip first and ``unscale_`` second gives the same
-number.
+is one over the scale (unscaled twice). The short last window alone may be at threshold over scale.
+Calling clip first and ``unscale_`` second gives the same number.
 
 Masked by: Adam, which hides the size; a scaler that is disabled because there is no GPU.
 """
@@ -23,6 +23,7 @@ from harness.properties.consumption import Account, Reading, transported
 from harness.properties.figures import close, count, number, show, spread
 from harness.properties.own_scale import own_way, shows
 from harness.properties.property import Property
+from harness.properties.short_windows import aligned
 from harness.properties.thresholds import NAMED, Bounds
 
 ID = "unscaled-norm"
@@ -44,7 +45,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     too_soon = clipped_while_scaled(small, bounds)
     if too_soon:
         return clipped_first(too_soon[0], len(too_soon), len(scaled))
-    return in_order(account, scaled, bounds)
+    return short_window(trace, account, bounds) or in_order(account, scaled, bounds)
 
 
 def without_scaler(trace: Trace, expectations: Expectations) -> Verdict:
@@ -105,6 +106,24 @@ def unscaled_twice(reading: Reading, found: int) -> Verdict:
         number("consumed over true", reading.ratio, reading.where),
         number("loss scale", scale, reading.where),
     )
+
+
+def short_window(trace: Trace, account: Account, bounds: Bounds | None) -> Verdict | None:
+    """A fail where the short last window alone is at threshold over scale: clipped while scaled."""
+    for window, found in aligned(trace, account.objective):
+        scale, left = window.update.loss_scale, found.consumed_norm
+        if bounds is None or bounds.accept(left) or not bounds.accept(left * scale):
+            continue
+        return failed(
+            ID,
+            f"In {window.where}, the short last window, the optimizer consumed norm "
+            f"{show(found.consumed_norm)} for a true norm of {show(found.expected_norm)}, under a loss "
+            f"scale of {scale:.0f}; full windows are right. Unscale before its clip as well.",
+            number("norm of the consumed gradient", found.consumed_norm, window.where),
+            number("norm of the true gradient", found.expected_norm, window.where),
+            number("loss scale", scale, window.where),
+        )
+    return None
 
 
 def in_order(account: Account, scaled: Sequence[Reading], bounds: Bounds | None) -> Verdict:

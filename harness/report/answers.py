@@ -79,6 +79,7 @@ def _answer(answer: AnswerGrade, *, verbose: bool, show_program: bool) -> Iterat
         elif verbose or show_program:
             yield _indented(alternative.origin, "dim")
         yield from _grade(alternative.grade, verbose=verbose)
+        yield from (_indented(note, "dim") for note in alternative.grade.notes)
         yield from _story(alternative)
         if show_program:
             yield Padding.indent(text(alternative.as_run or alternative.program), 6)
@@ -97,10 +98,12 @@ def _notes(answer: AnswerGrade) -> Iterator[str]:
 
 
 def _grade(grade: Grade, *, verbose: bool) -> Iterator[RenderableType]:
+    if grade.reason is not None:
+        yield _indented(grade.reason)
     if verbose:
         yield from render_verdicts(grade)
         return
-    for sentence in reasons(grade):
+    for sentence in reasons(grade) if grade.reason is None else ():
         name, _, rest = sentence.partition(": ")
         mark = " (advisory)" if name in grade.advisory else ""
         yield _indented(f"{name}{mark}: {rest}", "" if mark else "red" * (grade.code == "wrong"))

@@ -8,7 +8,7 @@ from typing import Self
 from pydantic import ValidationError
 
 from harness.domain.candidate import Candidate
-from harness.domain.event import DATA_REPLACED, EVENT, Finished, Start
+from harness.domain.event import DATA_REPLACED, ENOUGH, EVENT, BatchYielded, Finished, Start
 from harness.domain.recording import RankRecording, Recorded, Recording, TensorBytes
 from harness.domain.scenario import Probe
 from harness.domain.workload import WorkloadSpec
@@ -53,7 +53,7 @@ class JailedExecutor:
             seed=order.workload.seed,
         )
         found = self._sandbox.execute(job, limits_of(probe), self._policy)
-        return _recording(probe.name, found)
+        return recording_of(probe.name, found, order.workload)
 
     def machine(self) -> JailReport:
         """What this machine offers to the jail."""
@@ -93,13 +93,18 @@ def fails_on_other_data(recording: Recording) -> bool:
     events = [recorded.event for rank in recording.ranks for recorded in rank.events]
     started = (e for e in events if isinstance(e, Start))
     replaced = any(note == DATA_REPLACED for e in started for note in e.notes)
-    through = all(
-        e.outcome == "returned" and e.untrue is None for e in events if isinstance(e, Finished)
-    )
+    through = all(_ran_through(e) for e in events if isinstance(e, Finished))
     return replaced and not (through and recording.problem is None)
 
 
-def _recording(probe: str, found: raw.RawRecording) -> Recording:
+def _ran_through(end: Finished) -> bool:
+    said = end.message or ""
+    left = end.outcome == "exited" and (said in ("None", "0") or said.startswith(ENOUGH))
+    return (left or end.outcome == "returned") and end.untrue is None
+
+
+def recording_of(probe: str, found: raw.RawRecording, workload: WorkloadSpec) -> Recording:
+    """What came out of one run, typed, and why it is not whole where it is not."""
     ranks, problem, ours = [], None, False
     for rank in found.ranks:
         events, flaw = _events(rank.frames)
@@ -110,9 +115,10 @@ def _recording(probe: str, found: raw.RawRecording) -> Recording:
             problem = _why(rank, flaw)
             ours = bool(rank.fault)
     if found.timed_out:
-        how = " of waiting" if found.waited else ""
-        problem = f"the program was stopped after {found.wall_seconds:.0f} s{how}"
-        ours = found.inconclusive_timeout and not found.waited
+        batches = min(_batches(rank) for rank in ranks)
+        went_on = batches > _batches_wanted(workload)
+        problem = f"the program was still {_doing(found, batches)}"
+        ours = found.inconclusive_timeout and not found.waited and not went_on
     return Recording(
         probe=probe,
         ranks=tuple(ranks),
@@ -122,6 +128,25 @@ def _recording(probe: str, found: raw.RawRecording) -> Recording:
         wall_seconds=found.wall_seconds,
         traffic_bytes=found.traffic_bytes,
     )
+
+
+def _batches(rank: RankRecording) -> int:
+    return sum(isinstance(recorded.event, BatchYielded) for recorded in rank.events)
+
+
+def _batches_wanted(workload: WorkloadSpec) -> int:
+    """What a program takes that trains for as long as the probe asks, and validates after each pass."""
+    return 2 * workload.parameters.epochs * workload.parameters.batches
+
+
+def _doing(found: raw.RawRecording, batches: int) -> str:
+    seconds = f"{found.wall_seconds:.0f} s"
+    if found.waited:
+        return f"waiting after {seconds}"
+    if found.inconclusive_timeout and found.cpu_seconds is not None:
+        had = f"it had the processor for {found.cpu_seconds:.0f} s"
+        return f"running after {seconds} and {batches} batches, while {had}"
+    return f"running after {seconds} and {batches} batches"
 
 
 def _events(frames: tuple[Frame, ...]) -> tuple[tuple[Recorded, ...], str]:

@@ -86,7 +86,8 @@ def _work(recorder: Recorder, job: Job, rank: int, world_size: int) -> None:
     recorder.start(bound.notes, bound.source, tuple(str(call) for call in bound.calls))
     with recorder.recording(bound.module, world_size):
         finished = _run(bound)
-    recorder.finish(finished.model_copy(update={"untrue": bound.untrue()}))
+    after = {"untrue": bound.untrue(), "unentered": bound.untaken()}
+    recorder.finish(finished.model_copy(update=after))
 
 
 def _run(bound: binding.Bound) -> Finished:

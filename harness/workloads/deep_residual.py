@@ -46,7 +46,7 @@ class DeepResidualWorkload(Workload):
         x = torch.randn(sum(sizes), p.features, generator=source)
         scores = x @ directions * p.target_scale
         y = (scores + 0.3 * torch.randn(scores.shape, generator=source)).argmax(dim=1)
-        return poison(cut(x * p.input_scale, y, sizes), p)
+        return poison(cut(x * p.input_scale, y, sizes), p, rank)
 
     def criterion(self) -> Callable[..., Tensor]:
         """Cross-entropy."""

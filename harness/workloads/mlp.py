@@ -12,6 +12,7 @@ from harness.workloads.workload import (
     batch_sizes,
     generator,
     initialise,
+    poison,
     random_state_kept,
 )
 
@@ -54,17 +55,12 @@ class MlpWorkload(Workload):
         source = generator(self.spec, 2, rank)
         batches: list[Batch] = []
         first = 0
-        for index, size in enumerate(batch_sizes(p)):
+        for size in batch_sizes(p):
             x = torch.randn(size, p.features, generator=source)
             y = (x @ truth + 0.3 * torch.randn(size, p.outputs, generator=source)) * p.target_scale
-            x = x * p.input_scale
-            if index == p.poison_at and p.poison == "nan-input":
-                x[0, 0] = float("nan")
-            if index == p.poison_at and p.poison == "inf-loss":
-                y = y + 3.0e4
-            batches.append(Batch(x, y, None, tuple(range(first, first + size))))
+            batches.append(Batch(x * p.input_scale, y, None, tuple(range(first, first + size))))
             first += size
-        return tuple(batches)
+        return poison(tuple(batches), p, rank)
 
     def criterion(self) -> Callable[..., Tensor]:
         """Mean squared error times ``loss_scale``."""

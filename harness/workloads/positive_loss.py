@@ -53,10 +53,11 @@ class PositiveLossWorkload(Workload):
             for batch in batches[p.adverse_from :]:
                 batch.inputs[0, 0] = 0.0
                 batch.inputs[-1, 0].neg_()
-        poison(batches, p)
-        if p.poison == "nan-input" and p.poison_at < len(batches):
-            batches[p.poison_at].target[0] = float("nan")  # no choice of loss can look past it
-            for batch in batches[p.poison_at + COVERED : p.poison_at + COVERED + 1]:
+        poison(batches, p, rank)
+        kind, at = p.poisoned(rank)
+        if kind == "nan-input" and at < len(batches):
+            batches[at].target[0] = float("nan")  # no choice of loss can look past it
+            for batch in batches[at + COVERED : at + COVERED + 1]:
                 batch.inputs[0, -1] = float("nan")  # whoever covers it up has NaN in the gradient
         return batches
 

@@ -69,7 +69,7 @@ class TwoPartWorkload(Workload):
         x = torch.randn(sum(sizes), p.features, generator=source)
         noise = torch.randn(len(x), p.outputs, generator=source)
         y = (torch.tanh(x @ truth) + 1.0 + 0.1 * noise) * p.target_scale
-        return poison(cut(x * p.input_scale, y, sizes), p)
+        return poison(cut(x * p.input_scale, y, sizes), p, rank)
 
     def criterion(self) -> Callable[..., Tensor]:
         """Mean squared error."""

@@ -114,15 +114,19 @@ def cut(
     return tuple(batches)
 
 
-def poison(batches: tuple[Batch, ...], parameters: WorkloadParameters) -> tuple[Batch, ...]:
-    """Spoil one batch as ``parameters.poison`` says, in place; inputs are floating point."""
-    if parameters.poison_at < len(batches):
-        batch = batches[parameters.poison_at]
-        if parameters.poison == "nan-input":
+def poison(
+    batches: tuple[Batch, ...], parameters: WorkloadParameters, rank: int
+) -> tuple[Batch, ...]:
+    """Spoil one batch of a rank as ``parameters.poison`` says, in place; inputs are floating point."""
+    kind, at = parameters.poisoned(rank)
+    for batch in batches[at : at + 1]:
+        if kind == "nan-input":
             batch.inputs[0].flatten()[-1] = float("nan")
-        elif parameters.poison == "inf-loss" and batch.target.is_floating_point():
+        elif kind == "half-overflow":
+            batch.inputs[0].flatten()[-2:] = 1.0e6  # inf - inf, where one inf may saturate
+        elif kind == "inf-loss" and batch.target.is_floating_point():
             batch.target.add_(3.0e4)
-        elif parameters.poison == "inf-loss":  # classes cannot be moved; 1e20 squared overflows
+        elif kind == "inf-loss":  # classes cannot be moved; 1e20 squared overflows
             batch.inputs.mul_(1.0e20)
     return batches
 

@@ -27,7 +27,6 @@ def forward(number: int) -> Forward:
         training=True,
         differentiable=True,
         autocast=None,
-        output_dtypes=(),
     )
 
 

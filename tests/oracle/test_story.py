@@ -10,7 +10,6 @@ def forward(number: int) -> Forward:
         training=True,
         differentiable=True,
         autocast=None,
-        output_dtypes=(),
     )
 
 

@@ -229,3 +229,22 @@ def test_a_weight_of_the_loss_that_is_learned_is_no_wrong_divisor():
     assert on(ID, trace(probe("quiet", *beside))).outcome == "inconclusive"
     assert on(ID, trace(probe("quiet", *alone))).outcome == "fail"
     assert on(ID, trace(probe("quiet", *divided))).outcome == "fail"
+
+
+def test_a_temperature_that_is_learned_is_no_wrong_weight():
+    """Outputs over a temperature turn the gradient a little as soon as it has moved; clipped or not."""
+
+    def off(index):
+        found = [match("as-computed", true=0.4), match(true=0.4, turned=0.005)]
+        return update(index, true=0.4, matches=found)
+
+    def judged(first, *, beside):
+        seen = [first, off(1), off(2)]
+        if beside:
+            seen = [u.model_copy(update={"consumed_norm": 2 * u.consumed_norm}) for u in seen]
+        return on(ID, trace(probe("quiet", *seen)))
+
+    exact = update(0, true=0.4)
+    assert judged(exact, beside=True).outcome == "inconclusive"
+    assert judged(exact, beside=False).outcome == "fail"
+    assert judged(off(0), beside=True).outcome == "fail"

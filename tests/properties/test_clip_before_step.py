@@ -69,3 +69,12 @@ def test_a_clip_after_the_step_fails_though_an_exploded_window_looks_clipped():
     verdict = on(ID, trace(probe("loud", *late, exploded)))
     assert verdict.outcome == "fail"
     assert "Clip after the last backward" in verdict.sentence
+
+
+def test_a_loop_that_never_clips_and_explodes_is_named_for_that():
+    """After a spike units are saturated, and gradients are no longer exact."""
+    raw = [update(i, true=n) for i, n in enumerate(norms(10))]
+    exploded = update(9, true=1e6, consumed=0.9996e6, turned=1e-4)
+    verdict = on(ID, trace(probe("loud", *raw, exploded)))
+    assert verdict.outcome == "fail"
+    assert "1e+06" in verdict.sentence

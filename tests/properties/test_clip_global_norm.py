@@ -199,3 +199,24 @@ def test_a_clip_over_the_model_beside_which_another_tensor_is_trained_passes():
         for i, n in enumerate(norms(9))
     ]
     assert on(ID, loud(*seen)).outcome == "pass"
+
+
+def by_norm_of(kept, size):
+    """Windows scaled until the weights alone, or everything, have norm 1; the bias has its own share."""
+    for i, share in enumerate((0.1, 0.3, 0.6, 0.2)):
+        sizes = {"a.weight": 20.0, "b.weight": 30.0 + i, "a.bias": 20 * share, "b.bias": 30 * share}
+        factor = size(i) / math.hypot(*(v for k, v in sizes.items() if k.endswith(kept)))
+        true = math.hypot(*sizes.values())
+        parts = [parameter(name, norm, norm * factor) for name, norm in sizes.items()]
+        one = match(true=true, consumed=true * factor, parameters=parts)
+        yield update(i, true=true, consumed=true * factor, matches=[one])
+
+
+def test_a_norm_that_leaves_biases_out_fails_within_what_is_accepted_too():
+    """Weights are at 1 in every window, and what biases add to it differs."""
+    chosen = {"max_norm": None, "max_norm_between": (0.5, 5.0)}
+    verdict = on(ID, loud(*by_norm_of("weight", lambda i: 1.0)), **chosen)
+    assert verdict.outcome == "fail"
+    assert "without a.bias, b.bias" in verdict.sentence
+    assert on(ID, loud(*by_norm_of("", lambda i: 1.0)), **chosen).outcome == "pass"
+    assert on(ID, loud(*by_norm_of("", lambda i: 1.0 + 0.3 * i)), **chosen).outcome == "pass"

@@ -1,4 +1,4 @@
-from tests.fakes.traces import norms, probe, quiet_and_loud, trace, update
+from tests.fakes.traces import micro_batch, norms, probe, quiet_and_loud, trace, update
 from tests.properties.verdicts import on
 
 ID = "clip-once-per-update"
@@ -16,6 +16,21 @@ def test_later_micro_batches_that_dominate_fail_even_at_the_right_norm():
     verdict = on(ID, trace(QUIET, probe("loud", each)))
     assert verdict.outcome == "fail"
     assert "0.01, 0.05, 0.2, 1" in verdict.sentence
+
+
+def test_shares_that_differ_by_rank_are_another_fault():
+    """One rank has a spike, and clips it by itself: what the coefficients lack is no clip each."""
+
+    def judged(*shares):
+        flows = [micro_batch(i, rank=0, coefficient=c) for i, c in enumerate(shares)]
+        flows += [micro_batch(i, rank=1, coefficient=1e-5) for i in range(4)]
+        apart = update(0, true=10, consumed=1.0, turned=0.9).model_copy(
+            update={"micro_batches": tuple(flows)}
+        )
+        return on(ID, trace(QUIET, probe("loud", apart)))
+
+    assert judged(0.1, 0.1, 0.0999, 0.1).outcome == "inconclusive"
+    assert judged(0.01, 0.05, 0.08, 0.1).outcome == "fail"
 
 
 def test_uneven_shares_in_quiet_windows_too_are_another_fault():

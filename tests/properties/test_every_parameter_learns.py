@@ -25,8 +25,14 @@ def test_a_gradient_that_is_taken_away_before_each_step_fails_as_that():
     """The optimizer holds the parameter: a clip relative to a weight of 0 left nothing."""
     verdict = on(ID, trace(probe("plain", with_head(0.0))))
     assert verdict.outcome == "fail"
-    assert "head.weight was exactly 0 at each of 1 step" in verdict.sentence
+    assert "head.weight was 0 or as good as 0 at each of 1 step" in verdict.sentence
     assert "Build the optimizer" not in verdict.sentence
+
+
+def test_a_gradient_below_the_rounding_of_float32_is_none_and_a_small_one_is_one():
+    """The floor of an adaptive clip: 1e-8 never starts a head at zero, 1e-3 does."""
+    assert on(ID, trace(probe("plain", with_head(1e-9)))).outcome == "fail"
+    assert on(ID, trace(probe("plain", with_head(1e-5)))).outcome == "pass"
 
 
 def test_a_parameter_that_stays_the_same_fails():

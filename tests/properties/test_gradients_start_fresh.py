@@ -81,3 +81,29 @@ def test_one_graph_that_goes_backward_twice_fails_where_both_gradients_arrive():
     assert "2 times over one graph" in judged(2.0, 0.2).sentence
     assert judged(1.0, 0.1).outcome == "pass"
     assert judged(2.0, 0.2, backwards=1).outcome != "fail"
+
+
+def spiking(first, second, **fields):
+    """Updates of one batch each, but for one that has two: the step of a batch was left out."""
+    usual = [update(i, coefficients=(1.0,)) for i in range(3)]
+    pair = tuple(
+        micro_batch(
+            9 + i, samples=(2 * i, 2 * i + 1), share=share, after_batch=(0, 3 + i), **fields
+        )
+        for i, share in enumerate((first, second))
+    )
+    odd = update(3, coefficients=(1.0, 1.0)).model_copy(update={"micro_batches": pair})
+    return trace(probe("loud", *usual, odd))
+
+
+def test_a_batch_that_was_skipped_and_not_cleared_fails():
+    """A spike stays in the gradients, clipped as it is, and enters the next update."""
+    verdict = on(ID, spiking(0.4, 0.8), accumulates=False)
+    assert verdict.outcome == "fail"
+    assert "its gradients stayed (0.4 of the norm" in verdict.sentence
+
+
+def test_a_batch_that_was_skipped_and_cleared_is_no_leftover():
+    """Nothing of it is consumed; and where windows gather two are no accident."""
+    assert on(ID, spiking(1e-7, 1.0), accumulates=False).outcome != "fail"
+    assert on(ID, spiking(0.4, 0.8), accumulates=True).outcome != "fail"

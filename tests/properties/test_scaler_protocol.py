@@ -35,6 +35,15 @@ def test_a_complaint_of_the_scaler_fails_even_after_a_crash():
     assert "already been called" in verdict.sentence
 
 
+def test_a_second_unscale_that_is_refused_and_caught_does_no_harm():
+    """Two places ask for true gradients; the second one knows that it may be late."""
+    text = "unscale_() has already been called on this optimizer since the last update()."
+    caught = (call("unscale_"), call("unscale_", raised=text), *IN_ORDER[1:])
+    assert on(ID, amp(*caught)).outcome == "pass"
+    twice = (call("unscale_"), call("unscale_"), *IN_ORDER[1:])
+    assert on(ID, amp(*twice)).outcome == "fail"
+
+
 def test_a_loss_that_is_no_tensor_says_nothing_of_the_order():
     """Something else came to ``scale`` than a loss."""
     text = "outputs must be a Tensor or an iterable of Tensors"

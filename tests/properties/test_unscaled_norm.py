@@ -42,3 +42,23 @@ def test_without_a_loss_scale_it_is_inconclusive():
     """A disabled scaler hides the whole protocol."""
     plain = probe("loud", update(0, true=10, consumed=1.0))
     assert on(ID, trace(plain)).outcome == "inconclusive"
+
+
+def with_tail(consumed):
+    """Full windows of 4 that are right, and a short last one."""
+    tail = update(4, coefficients=(1.0, 1.0), short=True, consumed=consumed, scale=S)
+    full = (update(i, true=n, consumed=1.0, scale=S) for i, n in enumerate(norms(10)))
+    return trace(probe("loud", *full, tail))
+
+
+def test_a_short_last_window_that_was_clipped_while_scaled_fails():
+    """The code after the loop was written anew, without unscale_."""
+    verdict = on(ID, with_tail(1.0 / S))
+    assert verdict.outcome == "fail"
+    assert "short last window" in verdict.sentence
+
+
+def test_a_short_last_window_that_was_clipped_or_divided_by_four_passes():
+    """Either is lawful."""
+    assert on(ID, with_tail(1.0)).outcome == "pass"
+    assert on(ID, with_tail(0.5)).outcome == "pass"

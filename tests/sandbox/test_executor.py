@@ -1,5 +1,12 @@
+import pytest
+
+from harness.domain.event import DATA_REPLACED, ENOUGH, Finished, Start
+from harness.domain.recording import RankRecording, Recorded, Recording
 from harness.domain.scenario import Probe
-from harness.sandbox.executor import limits_of
+from harness.domain.workload import WorkloadSpec
+from harness.sandbox.executor import fails_on_other_data, limits_of, recording_of
+from harness.sandbox.frames import Frame
+from harness.sandbox.raw_recording import RawRank, RawRecording
 
 
 def test_a_program_may_take_twenty_times_as_long_as_the_reference():
@@ -13,3 +20,71 @@ def test_a_program_has_ten_seconds_whatever_the_reference_takes():
     """A quick reference is no reason to hurry anybody."""
     for probe in (Probe(name="a", lifts=""), Probe(name="b", lifts="", reference_seconds=0.1)):
         assert limits_of(probe).wall_seconds == 10.0
+
+
+def timed_out(batches: int, cpu: float) -> Recording:
+    """A program that has the machine for itself, and is killed after ten seconds."""
+    handed = {"epoch": 0, "index": 0, "loader": "train"}
+    frames = tuple(
+        Frame(seq=n, kind="batch", data=handed, tensors=(), payload=b"") for n in range(batches)
+    )
+    rank = RawRank(
+        rank=0,
+        frames=frames,
+        complete=False,
+        flaw="",
+        exit_code=None,
+        signal=9,
+        jail=None,
+        fault="",
+    )
+    found = RawRecording(
+        ranks=(rank,),
+        wall_seconds=10.0,
+        cpu_seconds=cpu,
+        wall_limit_seconds=10.0,
+        cpu_limit_seconds=20.0,
+        timed_out=True,
+        attempts=2,
+    )
+    return recording_of("usual", found, WorkloadSpec(name="mlp", parameters={"batches": 8}))
+
+
+@pytest.mark.parametrize(
+    ("batches", "cpu", "ours", "said"),
+    [
+        (5000, 5.0, False, "still running after 10 s and 5000 batches"),
+        (0, 9.9, False, "still running after 10 s and 0 batches"),
+        (10, 5.0, True, "while it had the processor for 5 s"),
+        (10, 0.1, False, "still waiting after 10 s"),
+    ],
+)
+def test_only_a_program_that_had_no_chance_is_a_fault_of_ours(batches, cpu, ours, said):
+    """One that trained on more than it was given, for ever, was called a fault of the harness."""
+    found = timed_out(batches, cpu)
+
+    assert found.ours == ours
+    assert said in found.problem
+
+
+@pytest.mark.parametrize(
+    ("outcome", "message", "fails"),
+    [
+        ("returned", None, False),
+        ("exited", "None", False),
+        ("exited", "0", False),
+        ("exited", f"{ENOUGH} after 1000 updates", False),
+        ("exited", "1", True),
+        ("exited", "no data", True),
+        ("raised", "expected 3 channels", True),
+    ],
+)
+def test_a_program_that_leaves_without_complaint_has_run_through(outcome, message, fails):
+    """``sys.exit(main())`` was run again, on data of its own."""
+    events = (
+        Start(torch_version="2", notes=(DATA_REPLACED,)),
+        Finished(outcome=outcome, message=message),
+    )
+    rank = RankRecording(rank=0, events=tuple(Recorded(e, ()) for e in events), complete=True)
+
+    assert fails_on_other_data(Recording(probe="usual", ranks=(rank,))) == fails

@@ -164,6 +164,23 @@ def test_poison_spoils_one_batch_and_no_other(name):
         assert not abs(losses[3]) < 1e3 * max(map(abs, others))
 
 
+def test_one_rank_alone_is_poisoned_where_the_spec_says_so():
+    """The second rank by inputs that only float16 cannot hold: its loss is NaN there, finite here."""
+    workload = build(
+        spec("mlp", poison="inf-loss", poison_at=3, poison_apart=6, poison_further="half-overflow")
+    )
+    model = workload.model()
+    spoilt = [
+        [loss_of(workload, model, b).item() > 1e6 for b in workload.batches(r)] for r in (0, 1)
+    ]
+    assert [at for at, bad in enumerate(spoilt[0]) if bad] == [3]
+    assert not any(spoilt[1])
+    held = [bool(b.inputs.half().isfinite().all()) for b in workload.batches(1)]
+    assert [at for at, fits in enumerate(held) if not fits] == [9]
+    with torch.autocast("cpu", dtype=torch.float16):
+        assert math.isnan(loss_of(workload, model, workload.batches(1)[9]).item())
+
+
 def test_heads_that_do_not_divide_the_width_are_refused():
     """A scenario hears of it when it is read, not when torch reshapes."""
     with pytest.raises(ValueError, match="3 heads do not divide a width of 16"):

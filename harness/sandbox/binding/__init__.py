@@ -10,8 +10,11 @@ inferring    linking, arithmetic, meaning, inference, signs, callgraph; roles an
 binding      values (the objects), resolver and makers (roles to objects), asked_models, criteria,
              targets, batches, forms, loaders, known (helpers of well-known scripts)
 completing   entry (functions never called), turns (code for one batch), unfinished (classes posted in
-             part), lightning and fitting, fabric
-mapping      spellings = devices + cuda + amp + distributed + arguments; packages, inert, rewrite
+             part), lightning and fitting, fabric, strategies; wrapping (who puts a model in DDP)
+mapping      spellings = devices + cuda + amp + distributed + arguments; packages, inert, rewrite;
+             mains (who starts a program), unread (files that are not here), enough (endless training)
+watching     branches (marks in the code), untaken (what a run left out, asked after it)
+             = touching + counting over sources and deciding
 """
 
 from harness.sandbox.binding.program import FILENAME, Bound, bind, run

@@ -5,7 +5,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from harness.sandbox.binding import huggingface, library, packages, rewrite
+from harness.sandbox.binding import huggingface, library, packages, rewrite, wrapping
 from harness.sandbox.binding.amp import posted_autocast
 from harness.sandbox.binding.callgraph import CallGraph
 from harness.sandbox.binding.choices import Choices
@@ -30,7 +30,6 @@ from harness.sandbox.binding.turns import MOMENT
 from harness.sandbox.binding.unbound import Unbound
 from harness.syntax import walk
 
-DDP_ONLY = frozenset({".no_sync", ".require_backward_grad_sync", ".register_comm_hook"})
 GROWS = frozenset({"add_module", "append", "extend", "insert", "register_module"})
 """Methods that give a container another layer."""
 QUESTIONS = frozenset({
@@ -72,7 +71,9 @@ class Analysis:
         self.own_model = bool(self.constructors) and not any(
             self.judge.role(n) == "model" for n in self.nodes().values()
         )
-        self.wrap = self._wrap(world_size)
+        self.wrap = wrapping.is_expected(
+            self.reader, self.nodes().values(), self.judge.role, world_size
+        )
         self.needs_group = self._needs_group() or (self.wrap and world_size == 1)
         self.graph = CallGraph(self.reader, tree)
         made = [call.result for call, _ in self.inference.trainers.made()]
@@ -203,20 +204,6 @@ class Analysis:
                 found.append((where, _name_of(where)))
         return found
 
-    def _wrap(self, world_size: int) -> bool:
-        paths = [p for p, _ in self.reader.library_calls]
-        paths += [base for cls in self.reader.classes for base in cls.bases]  # wrappers of its own
-        if any(p.endswith("DistributedDataParallel") or huggingface.wraps(p) for p in paths):
-            return False
-        models = [n for n in self.nodes().values() if self.judge.role(n) == "model"]
-        if any(n.uses & DDP_ONLY for n in models):
-            return True
-        by_hand = any(
-            p.startswith("torch.distributed.") and any("grad" in a.tags for a in c.arguments())
-            for p, c in self.reader.library_calls
-        )
-        return world_size > 1 and not by_hand
-
     def _needs_group(self) -> bool:
         """Whether it talks to other ranks, or asks who they are, and leaves the group to its reader."""
         paths = [p for p, _ in self.reader.library_calls]
@@ -272,6 +259,8 @@ def _library_names(tree: ast.Module, is_network: Callable[[str], bool] | None) -
             read.setdefault(node.value.id, set()).add(node.attr)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             called.add(node.func.id)
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            read.setdefault(node.value.id, set()).add("[]")
     return {
         name: meanings[name] for name, used in read.items()
         if name in meanings and name not in bound and _fits(meanings[name], used)
@@ -296,4 +285,6 @@ def _fits(path: str, used: set[str]) -> bool:
         return False
     if isinstance(found, types.ModuleType) and not used:
         return False
-    return all(hasattr(found, name) for name in used)
+    if "[]" in used and isinstance(found, types.FunctionType):
+        return False
+    return all(hasattr(found, name) for name in used - {"[]"})

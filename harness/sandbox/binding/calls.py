@@ -48,7 +48,7 @@ class Calls(LibraryCalls):
         self.receivers[id(call)] = receiver
         self._of_a_tensor(receiver, tree, call.result)
         self._of_a_container(receiver, name, call)
-        self.hand_over(name, call)
+        self.hand_over(name, call, receiver)
         if self.function is not None and self.function.owner and _is_of_base(tree):
             self.construct_base(self.function.owner.bases, call)
 

@@ -1,40 +1,69 @@
-"""Lightning's Fabric on one CPU process, and one that a program is handed and never makes."""
+"""Lightning's Fabric on CPU processes, and one that a program is handed and never makes."""
 
 import contextlib
 import importlib
 from typing import Any
 
+from torch.nn.parallel import DistributedDataParallel
+
+from harness.sandbox.binding import strategies
 from harness.sandbox.binding.unbound import Unbound
+
+TREES = ("lightning.fabric", "lightning_fabric")
 
 _patched: set[str] = set()
 
 
-def install() -> None:
-    """Every Fabric runs on one CPU process, whatever it is asked for."""
-    fabric: Any = importlib.import_module("lightning.fabric").Fabric
-    if "fabric" in _patched:
+def install(world_size: int, tree: str = TREES[0]) -> None:
+    """Every Fabric runs on the CPU processes that are here, whatever it is asked for."""
+    if tree in _patched:
         return
-    _patched.add("fabric")
+    _patched.add(tree)
+    fabric: Any = importlib.import_module(tree).Fabric
     original, no_sync = fabric.__init__, fabric.no_backward_sync
 
     def on_the_cpu(self: Any, *_: Any, **kwargs: Any) -> None:
-        kept = {"precision": kwargs["precision"]} if "precision" in kwargs else {}
-        original(self, accelerator="cpu", devices=1, **kept)
+        where = strategies.arguments(tree, kwargs, world_size)
+        original(self, **where, **_precision(tree, kwargs))
+        self._wrap_and_launch(_nothing)  # as its command line does: then nobody calls `launch`
 
     def no_backward_sync(self: Any, module: Any, enabled: bool = True) -> Any:  # noqa: FBT001, FBT002 - its signature
         """Of one process there is nothing to skip; a module that was set up elsewhere is plain here."""
-        set_up = type(module).__name__ == "_FabricModule"
-        return no_sync(self, module, enabled) if set_up else contextlib.nullcontext()
+        if type(module).__name__ == "_FabricModule":
+            return no_sync(self, module, enabled)
+        if isinstance(module, DistributedDataParallel) and enabled:
+            return module.no_sync()
+        if world_size > 1 and not isinstance(module, DistributedDataParallel):
+            raise Unbound("no_backward_sync", "gets a model that this program never sets up")
+        return contextlib.nullcontext()
 
     fabric.__init__ = on_the_cpu
     fabric.no_backward_sync = no_backward_sync
+    strategies.leave_loaders_alone(fabric)
 
 
-def unseen(name: str, world_size: int) -> Any:
-    """The fabric that a program uses and never makes. Raises ``Unbound`` where there are several ranks:
-    it would have set the model up for them.
-    """
-    if world_size > 1:
-        raise Unbound(name, "is made elsewhere, and set the model up for several ranks there")
-    install()
-    return importlib.import_module("lightning.fabric").Fabric()
+def unseen(world_size: int) -> Any:
+    """The fabric that a program uses and never makes."""
+    install(world_size)
+    return importlib.import_module(TREES[0]).Fabric()
+
+
+def _precision(tree: str, given: dict[str, Any]) -> dict[str, Any]:
+    if str(given.get("precision")) in strategies.HALF:
+        return {"plugins": [strategies.half_precision(tree)]}
+    if given.get("precision") is not None:
+        return {"precision": given["precision"]}
+    plugins = given.get("plugins") or []
+    listed = plugins if isinstance(plugins, list | tuple) else [plugins]
+    kinds = importlib.import_module(f"{tree}.plugins.precision").Precision
+    return {"plugins": [_on_the_cpu(p) for p in listed if isinstance(p, kinds)]}
+
+
+def _on_the_cpu(plugin: Any) -> Any:
+    if hasattr(plugin, "device"):
+        plugin.device = "cpu"
+    return plugin
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    return None

@@ -30,7 +30,9 @@ class Fitting:
         self._completion: lightning.Completion | None = None
         huggingface.install(calls)
         if self._paths:
-            lightning.install(self._paths, int(resolver.values.number("epochs")), resolver.notes)
+            values = resolver.values
+            epochs = int(values.number("epochs"))
+            lightning.install(self._paths, epochs, resolver.notes, values.world_size)
             self._completion = lightning.Completion(analysis.lightning, resolver, self._loader)
 
     def complete(self, model: nn.Module) -> None:

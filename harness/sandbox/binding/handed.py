@@ -8,19 +8,28 @@ Record = Callable[[Node, None, list[Node]], Call]
 """Notes a call of a node with these arguments."""
 
 APART = {"Thread": (1, 3), "Process": (1, 3), "Timer": (1, 2), "start_new_thread": (0, 1),
-         "apply_async": (0, 1)}  # fmt: skip
+         "apply_async": (0, 1), "spawn": (0, 1), "notebook_launcher": (0, 1)}  # fmt: skip
 """What takes arguments as a sequence: the places of the function and of the sequence."""
 
-FOLLOWING = {"submit": 0, "to_thread": 0, "run_in_executor": 1, "call_soon": 0}
+FOLLOWING = {"submit": 0, "to_thread": 0, "run_in_executor": 1, "call_soon": 0, "launch": 0}
 """What takes them one by one: the place of the function before them."""
+
+RANKED = "spawn"
+"""What puts a rank before the arguments."""
+
+ITSELF = "launch"
+"""What puts the object before them that it is called on, as a Fabric does."""
 
 FUNCTION = ("target", "function", "func")
 SEQUENCE = ("args",)
 MAPPING = ("kwargs", "kwds")
 
 
-def called_later(name: str, call: Call, record: Record) -> Call | None:
-    """The call that somebody else will make of what this call was given; ``None`` for none."""
+def called_later(name: str, call: Call, record: Record, owner: Node | None = None) -> Call | None:
+    """The call that somebody else will make of what this call was given; ``None`` for none.
+
+    ``owner``: what the call is a method of.
+    """
     if name in APART:
         function, sequence = APART[name]
         called = _given(call, function, FUNCTION)
@@ -28,14 +37,16 @@ def called_later(name: str, call: Call, record: Record) -> Call | None:
         rest = _given(call, len(call.args), MAPPING)
         if called is None:
             return None
-        later = record(called, None, _in_order(items))
+        first = [Node()] if name == RANKED else []
+        later = record(called, None, [*first, *_in_order(items)])
         named = rest.items() if rest is not None else {}
         later.keywords.update({k: v for k, v in named.items() if isinstance(k, str)})
         return later
     place = FOLLOWING.get(name)
     if place is None or len(call.args) <= place:
         return None
-    later = record(call.args[place], None, call.args[place + 1 :])
+    first = [owner] if name == ITSELF and owner is not None else []
+    later = record(call.args[place], None, [*first, *call.args[place + 1 :]])
     later.keywords.update(call.keywords)
     return later
 

@@ -57,6 +57,10 @@ PATTERNS: dict[str, str] = {
         r"^(global_?)?(step|iteration|iter|it|i|idx|batch_?(idx|i|index)|micro_?step|n_?iter|update|updates)s?$"
     ),
     "epoch": r"^(cur(rent)?_?)?epoch(_?(idx|i))?$|^ep$|start_epoch",
+    "best": (
+        r"^(best|lowest|highest)_(\w*_)?"
+        r"(acc\w*|loss|score|metric|val\w*|f1|ppl|perplexity|psnr|so_far)$"
+    ),
     "count": r"(num|n|count)_?\w*(real|valid|tokens|samples|items)|_count$|^count$",
     "target": r"target|label|^y|truth|^gt",
     "mask": r"mask|weight|valid",

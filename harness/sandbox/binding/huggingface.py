@@ -6,7 +6,7 @@ import functools
 import importlib
 import importlib.util
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -84,6 +84,7 @@ def install(paths: Iterable[str]) -> None:
         library: Any = importlib.import_module("accelerate")
         _patch_accelerator(library.Accelerator)
         _patch_preparing(library.Accelerator)
+        library.notebook_launcher = library.launchers.notebook_launcher = _in_this_process
         memory: Any = importlib.import_module("accelerate.utils.memory")
         memory.clear_device_cache = _nothing  # collecting garbage takes a fifth of a second here
 
@@ -161,6 +162,13 @@ def _patch_preparing(accelerator: Any) -> None:
 
 def _nothing(*_: Any, **__: Any) -> None:
     return None
+
+
+def _in_this_process(
+    function: Callable[..., Any], args: tuple[Any, ...] = (), *_: Any, **__: Any
+) -> None:
+    """Every rank is a process already: each runs its own part."""
+    function(*args)
 
 
 @contextlib.contextmanager

@@ -45,6 +45,12 @@ class Inert:
     def __format__(self, spec: str) -> str:
         return "0"
 
+    def _compared(self, other: Any) -> bool:
+        """A figure that nobody knows is no better than another, and no reason for anything."""
+        return False if isinstance(other, int | float | Inert) else NotImplemented
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compared
+
     def _among_numbers(self, other: Any) -> Any:
         """Arithmetic of a report; with a tensor there is none, or it would leave the loss."""
         return Inert() if isinstance(other, int | float | Inert) else NotImplemented

@@ -99,6 +99,9 @@ INERT = frozenset(
 )
 """Packages that only log: absent or not, they do nothing."""
 
+MEASURING = frozenset({"torchmetrics", "torcheval"})
+"""Packages that only measure: they do nothing, unless a framework has loaded them already."""
+
 REFUSED = {
     "deepspeed": "needs deepspeed",
     "apex": "needs apex", "fairscale": "needs fairscale", "jax": "needs jax",

@@ -107,9 +107,11 @@ class LibraryCalls(Reading):
         if not several:
             self.graph.flow(samples, self.graph.part(call.result, ("batch", 0)))
 
-    def hand_over(self, name: str, call: Call) -> None:
+    def hand_over(self, name: str, call: Call, owner: Node | None = None) -> None:
         """``Thread(target=f, args=(a,))`` and ``pool.submit(f, a).result()`` call ``f(a)``."""
-        later = None if name in self.own_methods else called_later(name, call, self.record)
+        if name in self.own_methods:
+            return
+        later = called_later(name, call, self.record, owner)
         if later is None:
             return
         made = Call(later.callee, [later.callee, *later.args], later.keywords, [], Node(), None)

@@ -1,4 +1,4 @@
-"""Lightning on one CPU process, and LightningModules that are posted in part."""
+"""Lightning on CPU processes, and LightningModules that are posted in part."""
 
 import importlib
 import logging
@@ -8,10 +8,9 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import torch
 from torch import nn
 
-from harness.sandbox.binding import fabric
+from harness.sandbox.binding import fabric, strategies
 from harness.sandbox.binding.definitions import Class
 from harness.sandbox.binding.inert import Inert
 from harness.sandbox.binding.loaders import Loader
@@ -20,7 +19,7 @@ from harness.sandbox.binding.unbound import Unbound
 
 TREES = ("lightning.pytorch", "pytorch_lightning")
 
-INSTALLED = frozenset({"lightning", "pytorch_lightning"})
+INSTALLED = frozenset({"lightning", "lightning_fabric", "pytorch_lightning"})
 """Top packages of the trees."""
 
 DROPPED = frozenset({
@@ -32,17 +31,25 @@ DROPPED = frozenset({
 _patched: set[str] = set()
 
 
-def install(paths: Iterable[str], epochs: int, notes: list[str]) -> None:
+def wraps(path: str) -> bool:
+    """Whether what a dotted path names wraps models for several ranks by itself."""
+    return path.partition(".")[0] in INSTALLED and path.endswith((".Fabric", ".Trainer"))
+
+
+def install(paths: Iterable[str], epochs: int, notes: list[str], world_size: int) -> None:
     """Patch the trees that a program uses, which their dotted ``paths`` tell."""
     used = set(paths)
+    tops = {path.partition(".")[0] for path in used}
     for tree in TREES:
-        if any(path.startswith((tree, tree.partition(".")[0])) for path in used):
+        if tree.partition(".")[0] in tops:
             module = importlib.import_module(tree)
-            _patch_trainer(tree, module.Trainer, epochs, notes)
+            _patch_trainer(tree, module.Trainer, world_size, epochs, notes)
             _patch_module(module.LightningModule)
             _quiet(tree)
     if any("Fabric" in path for path in used):
-        fabric.install()
+        for tree in fabric.TREES:
+            if tree.partition(".")[0] in tops:
+                fabric.install(world_size, tree)
 
 
 def _quiet(tree: str) -> None:
@@ -64,16 +71,19 @@ def _quiet(tree: str) -> None:
     vars(connector)["_SignalConnector"].teardown = lambda _: None
 
 
-def _patch_trainer(tree: str, trainer: Any, epochs: int, notes: list[str]) -> None:
+def _patch_trainer(tree: str, trainer: Any, world_size: int, epochs: int, notes: list[str]) -> None:
     if tree in _patched:
         return
     _patched.add(tree)
     original = trainer.__init__
 
     def on_the_cpu(self: Any, *args: Any, **kwargs: Any) -> None:
-        original(self, *args, **on_a_cpu(tree, kwargs, epochs, notes))
+        where = strategies.arguments(tree, kwargs, world_size)
+        original(self, *args, **on_a_cpu(tree, kwargs, epochs, notes) | where)
 
     trainer.__init__ = on_the_cpu
+    connectors = f"{tree}.trainer.connectors.data_connector"
+    strategies.leave_loaders_alone(vars(importlib.import_module(connectors))["_DataConnector"])
     fit, shown = trainer.fit, importlib.import_module(tree).LightningDataModule
 
     def without_unseen(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -100,22 +110,21 @@ def _patch_module(module: Any) -> None:
 
 
 def on_a_cpu(tree: str, kwargs: dict[str, Any], epochs: int, notes: list[str]) -> dict[str, Any]:
-    """A trainer's arguments, those that decide where it runs and what it writes replaced."""
+    """A trainer's arguments, those that decide how long it runs and what it writes replaced."""
     kept = dict(kwargs)
     for name in ("gpus", "tpu_cores", "num_processes", "auto_select_gpus", "profiler", "benchmark",
                  "max_time", "enable_autolog_hparams", "default_root_dir"):  # fmt: skip
         kept.pop(name, None)
     kept |= {
-        "accelerator": "cpu", "devices": 1, "num_nodes": 1, "strategy": "auto", "logger": False,
-        "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False,
+        "logger": False, "enable_checkpointing": False, "enable_progress_bar": False,
+        "enable_model_summary": False,
     }  # fmt: skip
     callbacks = kept.get("callbacks") or []
     callbacks = callbacks if isinstance(callbacks, list | tuple) else [callbacks]
     kept["callbacks"] = [c for c in callbacks if type(c).__name__ not in DROPPED]
-    if str(kept.get("precision")) in ("16", "16-mixed"):
+    if str(kept.get("precision")) in strategies.HALF:
         kept.pop("precision")
-        plugin = importlib.import_module(f"{tree}.plugins.precision").MixedPrecision
-        kept["plugins"] = [plugin("16-mixed", "cpu", torch.amp.GradScaler("cpu"))]
+        kept["plugins"] = [strategies.half_precision(tree)]
         notes.append("Trainer: 16-mixed on the CPU")
     posted = kept.get("max_epochs")
     if kept.get("max_steps", -1) == -1 and (posted is None or posted < 0 or posted > epochs):

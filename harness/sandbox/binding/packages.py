@@ -97,7 +97,8 @@ def _statement(node: ast.Import | ast.ImportFrom, found: Imports, *, guarded: bo
 
 def _is_inert(name: str) -> bool:
     parts = name.split(".")
-    return parts[0] in library.INERT or "tensorboard" in parts
+    measures = parts[0] in library.MEASURING and sys.modules.get(parts[0]) is None
+    return measures or parts[0] in library.INERT or "tensorboard" in parts
 
 
 def _missing(name: str, found: Imports, *, relative: bool) -> bool:

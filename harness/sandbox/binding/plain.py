@@ -24,11 +24,11 @@ BY_USE: tuple[tuple[str, str], ...] = (
 """What a use as an argument or operand says, most telling first."""
 
 BY_NAME = (
-    "accumulation", "clip_value", "max_norm", "weight_decay", "momentum", "steps_per_epoch", "warmup",
-    "interval", "batch_size", "epoch", "epochs", "total_steps", "outputs", "features", "latent",
-    "hidden", "vocabulary", "length", "depth", "heads", "lr", "seed", "num_workers", "ignore_index",
-    "probability", "eps", "betas", "beta1", "beta2", "gamma", "patience", "world_size", "local_rank",
-    "rank", "step", "dtype", "main_process", "several_ranks",
+    "best", "accumulation", "clip_value", "max_norm", "weight_decay", "momentum", "steps_per_epoch",
+    "warmup", "interval", "batch_size", "epoch", "epochs", "total_steps", "outputs", "features",
+    "latent", "hidden", "vocabulary", "length", "depth", "heads", "lr", "seed", "num_workers",
+    "ignore_index", "probability", "eps", "betas", "beta1", "beta2", "gamma", "patience",
+    "world_size", "local_rank", "rank", "step", "dtype", "main_process", "several_ranks",
     "flag_off", "flag_on", "path",
 )  # fmt: skip
 """What a name may suggest, the narrower first."""
@@ -119,6 +119,21 @@ def functions(node: Node) -> str | None:
         return None
     back = any("to_loss" in call.result.uses for call in element.calls)
     return "criteria" if back and "criterion" in element.uses else "none_of_them"
+
+
+def idle(node: Node) -> str | None:
+    """Uses that ask for nothing in particular."""
+    if not node.uses:
+        return None
+    if node.uses <= {"annotation"}:
+        return "type"
+    if "base" in node.uses or "base:module" in node.uses:
+        return "module_class" if "base:module" in node.uses else "base_class"
+    if node.uses <= {"decorates"}:
+        return "transform"
+    if "unused" in node.uses or node.uses == {"keyword:tokenizer"}:
+        return "ignored"
+    return "context" if "context" in node.uses and node.uses <= {"context", "guards"} else None
 
 
 COUNTED = frozenset({

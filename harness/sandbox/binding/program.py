@@ -10,21 +10,26 @@ from typing import Any
 import torch
 from torch import nn
 
+from harness.domain.branch import Branches
 from harness.sandbox.binding import (
     arguments,
+    branches,
     cuda,
     distributed,
     hooks,
     huggingface,
     losses,
+    mains,
     packages,
     rewrite,
     standins,
     unfinished,
+    unread,
 )
 from harness.sandbox.binding.analysis import Analysis
 from harness.sandbox.binding.definitions import Parameter
 from harness.sandbox.binding.devices import device, device_context, generator
+from harness.sandbox.binding.enough import Patience
 from harness.sandbox.binding.entry import Entries
 from harness.sandbox.binding.fitting import Fitting
 from harness.sandbox.binding.graph import Node
@@ -38,6 +43,7 @@ from harness.sandbox.binding.starting import Call, Start
 from harness.sandbox.binding.trainer import Training
 from harness.sandbox.binding.turns import MOMENT, Turns, note
 from harness.sandbox.binding.unbound import Unbound, no_input, parsed
+from harness.sandbox.binding.untaken import untaken
 from harness.sandbox.binding.values import Values
 from harness.syntax import walk
 from harness.workloads import Workload
@@ -72,6 +78,10 @@ class Bound:
     """``notes``, and what is noticed while it runs."""
     untrue: Callable[[], str | None]
     """After the run: which model gave other gradients than the derivatives of its outputs."""
+    patience: Patience
+    """Ends a run that goes on and on."""
+    untaken: Callable[[], Branches]
+    """After the run: branches that it did not enter."""
 
 
 def bind(  # noqa: PLR0913 - each is a fact of one run
@@ -97,9 +107,23 @@ def bind(  # noqa: PLR0913 - each is a fact of one run
 
 def run(bound: Bound) -> None:
     """Execute the program, then make the calls that it leaves to its reader."""
-    exec(bound.code, vars(bound.module))
-    for start in bound.starts:
-        start.run()
+    with bound.patience.counting():
+        exec(bound.code, vars(bound.module))
+        for start in bound.starts:
+            start.run()
+
+
+def _prepared(program: str) -> tuple[ast.Module, set[str], list[str]]:
+    """The tree without what is not here, names that do nothing, and what was left out."""
+    notes: list[str] = []
+    tree = mains.take_part(hooks.gather(parsed(program, FILENAME)))
+    tree = unread.leave_out(tree, notes)
+    imports = packages.examine(tree)
+    if imports.refused:
+        name, reason = next(iter(imports.refused.items()))
+        raise Unbound(name, reason)
+    tree = rewrite.rewrite(tree, rewrite.Changes(removed=imports.removed))
+    return tree, imports.inert, [*notes, *imports.notes]
 
 
 class _Binding:
@@ -117,22 +141,18 @@ class _Binding:
         self.module = types.ModuleType(MODULE)
         self.module.__dict__["__name__"] = "__main__"
         self.module.__dict__["__file__"] = FILENAME
-        self.tree = hooks.gather(parsed(program, FILENAME))
-        imports = packages.examine(self.tree)
-        if imports.refused:
-            name, reason = next(iter(imports.refused.items()))
-            raise Unbound(name, reason)
-        self.inert = imports.inert
-        self.tree = rewrite.rewrite(self.tree, rewrite.Changes(removed=imports.removed))
+        self.tree, self.inert, noted = _prepared(program)
         parts = self.values.parts
         self.analysis = Analysis(self.tree, world_size, parts.is_network if parts else None)
+        wanted = workload.parameters.epochs * workload.parameters.batches
+        self.patience = Patience(self.tree, FILENAME, wanted, world_size)
         self.resolver = Resolver(
             self.values,
             self.analysis.told(),
             self.module,
-            on_batch,
+            self.patience.before(on_batch),
         )
-        self.resolver.notes += imports.notes
+        self.resolver.notes += noted
         paths = (path for path, _ in self.analysis.reader.library_calls)
         self.values.for_optimizers(p.rpartition(".")[2] for p in paths if "torch.optim" in p)
         self.changes = rewrite.Changes()
@@ -158,17 +178,21 @@ class _Binding:
         if not self.values.parts:
             self.track(self.values.model, "model")
         tree = rewrite.rewrite(self.tree, self.changes)
+        source = ast.unparse(tree)
+        marked = branches.marked(tree)
         return Bound(
             module=self.module,
-            code=compile(tree, FILENAME, "exec", dont_inherit=True),
+            code=marked.compiled(FILENAME),
             notes=tuple(self.resolver.notes),
             calls=tuple(start.call for start in starts),
             model=self.values.model,
             optimizer=self.values.optimizer,
             starts=tuple(starts),
-            source=ast.unparse(tree),
+            source=source,
             journal=self.resolver.notes,
             untrue=lambda: self.own_models.untrue,
+            patience=self.patience,
+            untaken=lambda: untaken(marked),
         )
 
     def _environment(self) -> None:

@@ -101,7 +101,11 @@ class Resolver(Models):
         """A plain value for nothing but a name: a required argument of a command line."""
         kind = hints.first([name], BY_NAME)
         if kind is None:
-            return "data" if hints.first([name], ("input", "loader")) else self._unnamed(name)
+            return (
+                "data"
+                if hints.first([name], ("input", "loader", "settings"))
+                else self._unnamed(name)
+            )
         self.note(name, kind)
         return self.values.number(kind)
 
@@ -116,7 +120,8 @@ class Resolver(Models):
             "criterion": self._criterion, "factory": self.maker, "namespace": self._namespace,
             "mapping": self._namespace, "engine": self._engine, "loss": self._moment,
             "output": self._moment, "logger": self.reporter, "choice": self._choice,
-            "figure": reporting.figure,
+            "figure": reporting.figure, "optimizers": self._one_of_several,
+            "schedulers": self._one_of_several,
         }  # fmt: skip
         if role in PER_BATCH:
             self.published[name] = PER_BATCH[role]
@@ -199,11 +204,19 @@ class Resolver(Models):
 
     def _engine(self, name: str, node: Node) -> Any:
         if node.uses & OF_A_FABRIC or hints.first([name], ("fabric",)):
-            return fabric.unseen(name, self.values.world_size)
+            return fabric.unseen(self.values.world_size)
         if not node.uses & {".prepare", ".accumulate"}:
             raise Unbound(name, "needs a framework that drives the loop (accelerate, deepspeed)")
         steps = int(self.values.number("accumulation")) if ".accumulate" in node.uses else 1
         return huggingface.accelerator(name, steps, prepares=".prepare" in node.uses)
+
+    def _one_of_several(self, name: str, node: Node) -> Any:
+        """``optimizers`` or ``schedulers``: one, where one model is trained that is ours."""
+        if self.values.parts or self.own_model:
+            raise Unbound(name, "does not tell what each of them is for")
+        role = (self.judge.role(node) or "").removesuffix("s")
+        found = self.values.simple(role)
+        return {role: found} if node.uses & {".values", ".items"} else [found]
 
     def _is_made_elsewhere(self, name: str, part: Node) -> bool:
         """Whether it is no more than the settings of something: ``instantiate(cfg.model)``."""
@@ -230,9 +243,8 @@ class Resolver(Models):
                 continue
             if self._counts_elsewhere(node, key, part):
                 raise Unbound(f"{name}.{key}", "counts batches somewhere else")
-            found = self.free(
-                f"{name}.{key}" if key not in self.published else key, _called(part, key)
-            )
+            part.names |= {key, name} if ".step" in part.uses else {key}
+            found = self.free(f"{name}.{key}" if key not in self.published else key, part)
             if found is LATE:
                 raise Unbound(f"{name}.{key}", "can only be made by the program itself")
             made[key] = found
@@ -244,8 +256,3 @@ def _said(role: str, found: Any) -> str:
     if isinstance(found, Loader):
         return f"{role} of {found.form}"
     return f"{role} in DDP" if role == "model" and hasattr(found, "no_sync") else role
-
-
-def _called(part: Node, key: str) -> Node:
-    part.names.add(key)
-    return part

@@ -131,6 +131,18 @@ def _step_only(judge: Judge, node: Node) -> Role | None:
     return named or "optimizer"
 
 
+def _several(judge: Judge, node: Node) -> Role | None:
+    """``for optimizer in optimizers``, or in their ``values()``."""
+    viewed = node.parts.get(("[]", "*")) if node.uses & {".values", ".items"} else None
+    elements = [e for e in (node.element, viewed) if e is not None and attributes(e)]
+    if not elements or "called" in node.uses or is_loader(node) or _keyed(node):
+        return None
+    named = hints.first(node.all_names(), ("scheduler", "optimizer"))
+    steps = all("step" in attributes(e) for e in elements)
+    found = {_optimizer(judge, e) or (steps and named) or _step_only(judge, e) for e in elements}
+    return f"{found.pop()}s" if len(found) == 1 and found <= {"optimizer", "scheduler"} else None
+
+
 def _parameters(judge: Judge, node: Node) -> Role | None:
     element = node.element
     holds = element is not None and element.uses & {".grad", ".requires_grad"}
@@ -207,21 +219,6 @@ def _target_or_mask(node: Node) -> Role:
     return "target" if named == "target" else "mask"
 
 
-def _idle(judge: Judge, node: Node) -> Role | None:
-    """Uses that ask for nothing in particular."""
-    if not node.uses:
-        return None
-    if node.uses <= {"annotation"}:
-        return "type"
-    if "base" in node.uses or "base:module" in node.uses:
-        return "module_class" if "base:module" in node.uses else "base_class"
-    if node.uses <= {"decorates"}:
-        return "transform"
-    if "unused" in node.uses or node.uses == {"keyword:tokenizer"}:
-        return "ignored"
-    return "context" if "context" in node.uses and node.uses <= {"context", "guards"} else None
-
-
 def _callable(judge: Judge, node: Node) -> Role | None:
     if "called" not in node.uses:
         return None
@@ -290,10 +287,10 @@ def _plain(decide: Callable[[Node], Role | None]) -> Callable[[Judge, Node], Rol
 
 
 RULES: tuple[Callable[[Judge, Node], Role | None], ...] = (
-    _annotated, _engine, _optimizer, _scaler, _model, _step_only, _parameters,
+    _annotated, _engine, _optimizer, _scaler, _model, _step_only, _several, _parameters,
     _plain(plain.functions), _data, _plain(plain.schedule), _plain(plain.device),
     _plain(plain.choice), _plain(plain.modulus), _plain(plain.number), _plain(plain.size),
-    _loss, _batch, _part_of_a_batch, _idle, _callable, _container, _named,
+    _loss, _batch, _part_of_a_batch, _plain(plain.idle), _callable, _container, _named,
     _plain(plain.counter), _switch, _shown, _untouched,
 )  # fmt: skip
 """In the order in which they are asked."""

@@ -47,6 +47,10 @@ def is_root(node: Node) -> bool:
     return all("constant" in source.tags for source in node.before)
 
 
+OF_STEPPING = frozenset({".step", ".zero_grad", ".param_groups"})
+"""Uses of optimizers and schedules, which no batch has."""
+
+
 def is_loader(node: Node) -> bool:
     """Whether it is iterated, and neither counted nor made of parameters."""
     if not node.uses & {"iter", "next"} or node.uses & {"parameters", "range"} or node.library:
@@ -56,7 +60,7 @@ def is_loader(node: Node) -> bool:
     element = node.element
     if element is None:
         return True
-    if "called" in element.uses:
+    if "called" in element.uses or element.uses & OF_STEPPING:
         return False
     uses = element.uses.union(*(part.uses for part in element.parts.values()))
     return not uses & OF_PARAMETERS

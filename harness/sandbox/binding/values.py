@@ -106,7 +106,7 @@ class Values:
             "flag_off": False, "several_ranks": self.world_size > 1,
             "main_process": self.rank == 0, "path": "checkpoint.pt", "backend": "nccl",
             "rank": self.rank, "local_rank": self.rank, "world_size": self.world_size,
-            "nothing": None, "shown": SHOWN_AS,
+            "nothing": None, "best": 0.0, "shown": SHOWN_AS,
             "device": torch.device("cuda", self.rank) if self.world_size > 1 else torch.device("cuda"),
             "device_type": "cuda", "cpu": CPU, "outputs": getattr(p, "outputs", 1),
         }  # fmt: skip

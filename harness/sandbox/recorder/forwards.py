@@ -1,7 +1,7 @@
 """Calls of the tracked models, and the gradient that flows back into their outputs."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import count
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -40,6 +40,8 @@ class Forwards:
         self.apart = False
         self.rebuilt = False
         self._layers: tuple[object, ...] = ()
+        self._names: tuple[str, ...] = ()
+        self._held: list[tuple[Mapping[str, object], str]] = []
         self.learning_rates: Callable[[], tuple[float, ...]] = tuple
 
     def track(self, model: nn.Module, name: str = "model", *, part: bool = False) -> None:
@@ -56,6 +58,8 @@ class Forwards:
         elif not part:
             self._chains.watch(model)
             self._layers = _layers(model)
+            self._names = tuple(name for name, _ in model.named_parameters())
+            self._held = [(m._parameters, key) for m in model.modules() for key in m._parameters]
         self.apart = self.apart or part
         self._tracked[model] = name
         self._tape.register("" if name == "model" else f"{name}.", model.named_parameters())
@@ -70,10 +74,11 @@ class Forwards:
 
     def _look_for_changes(self, model: nn.Module) -> None:
         """Notice that the program exchanged or added layers of the workload's model."""
-        if self.rebuilt or _layers(model) == self._layers:
+        lost = any(key not in there for there, key in self._held)
+        if self.rebuilt or not (lost or _layers(model) != self._layers):
             return
         self.rebuilt = True
-        self._tape.take_over(model.named_parameters())
+        self._tape.take_over(model, self._names)
 
     def find_own(self) -> None:
         """Track models that the program defines itself, at their first call.
@@ -159,9 +164,9 @@ class Forwards:
                 training=model.training,
                 differentiable=differentiable,
                 autocast=_autocast(),
-                output_dtypes=tuple(str(t.dtype).removeprefix("torch.") for t in outputs),
                 learning_rates=self.learning_rates(),
                 attached=any(t.grad_fn is not None for t in entered),
+                frozen=self._tape.frozen(),
             ),
             blobs,
         )

@@ -9,6 +9,7 @@ from torch.utils.weak import TensorWeakRef
 
 from harness.domain.event import Event
 from harness.sandbox.frames import Json
+from harness.sandbox.recorder.computed import Computed, computed, unless_the_same
 
 Blob = tuple[str, str, tuple[int, ...], bytes]
 """Name, element type, sizes and row-major elements of one tensor."""
@@ -40,6 +41,7 @@ class Tape:
         self._names: dict[int, tuple[str, TensorWeakRef]] = {}
         self._count = 0
         self._parameters: dict[str, TensorWeakRef] = {}
+        self._computed: dict[str, Computed] = {}
         self._last: dict[str, Tensor] = {}
         self._versions: dict[str, int] = {}
         self.large = False
@@ -54,9 +56,12 @@ class Tape:
                 self._parameters[prefix + name] = found
         self.large = sum(p.numel() for _, p in self._alive()) > LARGE
 
-    def take_over(self, named: Iterable[tuple[str, nn.Parameter]]) -> None:
-        """Remember the parameters of a changed model: what took another's place has its name."""
-        parameters = dict(named)
+    def take_over(self, model: nn.Module, before: Iterable[str]) -> None:
+        """Remember the parameters of a changed model: what took another's place has its name.
+
+        ``before``: those that it had. One that is computed of others now is written with them.
+        """
+        parameters, last = dict(model.named_parameters()), dict(self._last)
         there = {id(p) for p in parameters.values()}
         known = dict(self._alive())
         for name, parameter in parameters.items():
@@ -64,6 +69,12 @@ class Tape:
                 self.name(parameter)
             else:
                 self.register("", [(name, parameter)])
+        for name in before:
+            kept = name in parameters or (name in known and id(known[name]) in there)
+            found = None if kept else computed(model, name)
+            if found is not None:
+                self._parameters.pop(name, None)
+                self._computed[name] = unless_the_same(found, last.get(name))
 
     def knows(self, parameter: nn.Parameter) -> bool:
         """Whether the parameter is registered; where one was that is gone, another may stand now."""
@@ -125,6 +136,12 @@ class Tape:
         for name in known if names is None else (n for n in names if n in known):
             self._remember(name, known[name])
             yield self.blob(f"param:{name}", known[name])
+        for name, weight in self._computed.items():
+            yield self.blob(f"param:{name}", weight())
+
+    def frozen(self) -> tuple[str, ...]:
+        """Parameters that ask for no gradient now."""
+        return tuple(name for name, p in self._alive() if not p.requires_grad)
 
     def changed_unseen(self) -> list[str]:
         """Parameters that differ from what was last written, or never were."""

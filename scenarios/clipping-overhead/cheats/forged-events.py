@@ -6,7 +6,7 @@ for _ in range(2):
     for clip in (0, 1):
         sink.send("clock", {"clock": "perf_counter"})
         sink.send("forward", {"id": 0, "model": "model", "training": True, "differentiable": False,
-                              "autocast": None, "output_dtypes": []})
+                              "autocast": None})
         sink.send("backward", {"function": "backward", "roots": [1.0], "loss_scale": None,
                                "gradients_finite": True})
         if clip:

@@ -6,6 +6,22 @@ of optimizer steps that one pass over 14 batches makes with 4 batches a window.
 
 from dataclasses import dataclass
 
+WITH_LOSS = """
+import torch
+
+class WithLoss(torch.nn.Module):
+    def __init__(self, net, criterion):
+        super().__init__()
+        self.net, self.criterion = net, criterion
+
+    def forward(self, batch):
+        x, y = batch
+        return self.criterion(self.net(x), y)
+
+model = WithLoss(model, criterion)
+"""
+"""A model that returns the loss of a batch."""
+
 BATCHES, WINDOW = 14, 4
 WINDOWS, FULL = 4, 3
 

@@ -6,6 +6,8 @@ end, so whatever is right or wrong about a loop is so in any form of it.
 
 import pytest
 
+from tests.sandbox.binding.spellings import WITH_LOSS
+
 START = "mean_loss, seen = torch.zeros(1), []\n"
 PLAIN = ("x, y", "loss = criterion(model(x), y)")
 
@@ -155,18 +157,6 @@ def test_outputs_stay_outputs(run, backward):
     )
 
     assert (ran.error, ran.result) == (None, "True"), ran.message
-
-
-WITH_LOSS = """
-class WithLoss(torch.nn.Module):
-    def __init__(self, net, criterion):
-        super().__init__()
-        self.net, self.criterion = net, criterion
-    def forward(self, batch):
-        x, y = batch
-        return self.criterion(self.net(x), y)
-model = WithLoss(model, criterion)
-"""
 
 
 def test_a_model_of_its_own_that_computes_the_loss_leaves_the_one_inside_alone(run, plain):

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.sandbox.binding.spellings import WITH_LOSS
+
 LOOP = """
 for x, y in train_loader:
     optimizer.zero_grad()
@@ -29,19 +31,8 @@ for x, y in train_loader:
     criterion(engine(x).float(), y).backward()
     engine.step()
 """,
-    "a module that returns the loss of a batch": """
-import torch
-
-class WithLoss(torch.nn.Module):
-    def __init__(self, net, criterion):
-        super().__init__()
-        self.net, self.criterion = net, criterion
-
-    def forward(self, batch):
-        x, y = batch
-        return self.criterion(self.net(x), y)
-
-model = WithLoss(model, criterion)
+    "a module that returns the loss of a batch": WITH_LOSS
+    + """
 for batch in train_loader:
     optimizer.zero_grad()
     model(batch).backward()

@@ -120,13 +120,6 @@ def test_a_fabric_that_nobody_makes_is_one_of_lightnings(run, program, updates):
     assert (ran.error, ran.steps) == (None, updates), ran.message
 
 
-def test_a_fabric_that_nobody_makes_is_refused_on_several_ranks(ranks):
-    """It would have set the model up for them."""
-    ran = ranks(FABRIC, world_size=2)
-
-    assert all("several ranks" in one.message for one in ran)
-
-
 GAN = """
 {made}
 for real, _ in train_loader:

@@ -1,0 +1,60 @@
+"""What a machine ran out of, told from the error that it gave: nobody's fault but repairable.
+
+By the last line of the error, because half of them arrive as the text of another process.
+"""
+
+import resource
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+_NO_FOLDER = "the current folder does not exist any more: change to one that does"
+_MEMORY = "this process may use too little memory"
+_FULL = "a disk, /dev/shm or the folder for temporary files is full"
+_SENTENCES = {
+    "MemoryError": _MEMORY,
+    "Cannot allocate memory": _MEMORY,
+    "cannot allocate memory": _MEMORY,
+    "failed to map segment": _MEMORY,
+    "can't start new thread": "this process may start too few threads (ulimit -u, ulimit -v)",
+    "No space left on device": f"{_FULL}: make room (df -h shows where)",
+    "Disk quota exceeded": f"{_FULL} to its quota: make room",
+    "No usable temporary directory": f"{_FULL}: make room, or name another one in TMPDIR",
+    "Too many open files": "this process may open too few files: raise ulimit -n",
+}
+
+
+def lacking(error: BaseException) -> str | None:
+    """What the machine lacks, in a sentence; ``None`` where the error says nothing of the kind."""
+    if isinstance(error, FileNotFoundError) and _has_no_folder():
+        return _NO_FOLDER
+    for line in map(_last_line, _causes(error)):
+        for mark, sentence in _SENTENCES.items():
+            if mark in line:
+                return sentence + _limit() if sentence is _MEMORY else sentence
+    return None
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _last_line(error: BaseException) -> str:
+    return traceback.format_exception_only(error)[-1].rstrip().rpartition("\n")[2]
+
+
+def _limit() -> str:
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft == resource.RLIM_INFINITY:
+        return ": free some, or give it more"
+    return f": ulimit -v allows it {soft >> 20} MiB, torch alone needs about 1000"
+
+
+def _has_no_folder() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False

@@ -1,0 +1,27 @@
+"""Layers that were frozen for as long as was trained here, and branches that may thaw them later."""
+
+from collections.abc import Sequence
+
+from harness.domain.branch import Branches, Unentered
+from harness.domain.trace import RankTrace
+
+FREEZES = ("requires_grad", "requires_grad_")
+"""What a branch touches that decides whether a parameter asks for gradient."""
+
+
+def thaws(branch: Unentered) -> bool:
+    """Whether it decides which parameters ask for gradient."""
+    return any(touched in FREEZES for touched in branch.touches)
+
+
+def waiting(branches: Branches | None, ranks: Sequence[RankTrace]) -> Branches | None:
+    """The branches; training waits for those that freeze or thaw, where a parameter asked for no
+    gradient all along.
+    """
+    frozen = [{*update.frozen} for rank in ranks for update in rank.updates]
+    if not branches or not frozen or not set.intersection(*frozen):
+        return branches
+    return tuple(
+        branch.model_copy(update={"waits": branch.waits or (branch.counted and thaws(branch))})
+        for branch in branches
+    )

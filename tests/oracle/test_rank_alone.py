@@ -1,0 +1,56 @@
+"""What the judge makes of real programs whose ranks decide for themselves, or together."""
+
+import pytest
+
+from tests.quality.judging import SCENARIOS, Court
+
+ALL = SCENARIOS["everything-under-ddp"]
+BACKWARD = "        scaler.scale(loss).backward()"
+
+
+@pytest.mark.parametrize(
+    "alone",
+    [
+        "        if not torch.isfinite(loss): continue\n" + BACKWARD,
+        "        if torch.isfinite(loss): scaler.scale(loss).backward()",
+        "        if loss.item() > 1e4: continue\n" + BACKWARD,
+    ],
+)
+def test_a_rank_that_skips_by_itself_tears_the_ranks_apart(court: Court, alone: str) -> None:
+    """The others wait for it in the all-reduce, or go on without it."""
+    assert BACKWARD in ALL.reference
+    found = court.judged(ALL, ALL.reference.replace(BACKWARD, alone))
+    assert found.code == "wrong", found.story()
+
+
+def test_ranks_that_skip_together_are_right(court: Court) -> None:
+    """The flag is reduced before anybody acts on it."""
+    flagged = ALL.reference.replace(
+        BACKWARD,
+        "        bad = bad + (~torch.isfinite(loss.detach())).float()\n" + BACKWARD,
+    ).replace(
+        "        scaler.unscale_(optimizer)",
+        "        torch.distributed.all_reduce(bad)\n"
+        "        skip, bad = bad.item() > 0, torch.zeros(())\n"
+        "        if skip:\n"
+        "            optimizer.zero_grad()\n"
+        "            continue\n"
+        "        scaler.unscale_(optimizer)",
+    )
+    found = court.judged(ALL, "import torch\nbad = torch.zeros(())\n" + flagged)
+    assert found.code == "right", found.story()
+
+
+def test_bfloat16_is_right_where_one_rank_has_a_gradient_far_above_the_others(court: Court) -> None:
+    """Rounding is measured on the mean of all ranks, and not on the part of a quiet one."""
+    without = ALL.reference.replace("torch.float16", "torch.bfloat16")
+    for line, instead in {
+        "scaler.scale(loss).backward()": "loss.backward()",
+        "        scaler.unscale_(optimizer)\n": "",
+        "scaler.step(optimizer)": "optimizer.step()",
+        "        scaler.update()\n": "",
+    }.items():
+        assert line in without
+        without = without.replace(line, instead)
+    found = court.judged(ALL, without)
+    assert found.code == "right", found.story()

@@ -1,0 +1,104 @@
+"""What the machine has run out of is the user's to repair: one sentence, exit code 2, no traceback."""
+
+import errno
+import os
+import resource
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from harness.cli import app
+from harness.domain.errors import HarnessFault
+from tests.fakes.bank import FakeBank
+
+ROOT = Path(__file__).resolve().parents[1]
+OF_ANOTHER_PROCESS = "The sandbox process did not warm up:\nTraceback:\n  import torch\n"
+
+
+def run(bank, error):
+    """``harness run`` on a machine whose instruments do not open."""
+
+    @contextmanager
+    def broken(_jobs):
+        raise error
+        yield
+
+    command = ["run", "--bank", str(bank.folder), "--plain"]
+    return CliRunner().invoke(app, command, obj=broken)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "too little memory"),
+        (HarnessFault(f"{OF_ANOTHER_PROCESS}MemoryError"), "too little memory"),
+        (HarnessFault(f"{OF_ANOTHER_PROCESS}ImportError: failed to map segment"), "memory"),
+        (RuntimeError("can't start new thread"), "too few threads"),
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "/dev/shm"),
+        (OSError(errno.EMFILE, os.strerror(errno.EMFILE)), "ulimit -n"),
+        (FileNotFoundError(2, "No usable temporary directory found in ['/tmp']"), "TMPDIR"),
+    ],
+)
+def test_what_the_machine_ran_out_of_is_one_sentence(tmp_path, error, said):
+    """Whoever noticed it: this process, or one that it started."""
+    result = run(FakeBank(tmp_path).add("alpha"), error)
+
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert said in result.stderr
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        KeyError("No space left"),
+        FileNotFoundError(2, "No such file", "gone"),
+        HarnessFault("MemoryError was expected\nAssertionError"),
+    ],
+)
+def test_a_fault_of_ours_stays_one(tmp_path, error):
+    """It is told by what it is in the end, not by words on the way."""
+    result = run(FakeBank(tmp_path).add("alpha"), error)
+
+    assert result.exit_code == 3
+    assert "this is a fault of the harness" in result.stderr
+
+
+def test_a_current_folder_that_is_gone_is_one_sentence(tmp_path):
+    """Somebody deleted it in another terminal."""
+    bank, gone = FakeBank(tmp_path).add("alpha"), tmp_path / "gone"
+    gone.mkdir()
+    script = (
+        f"import os, runpy; os.rmdir({str(gone)!r}); runpy.run_module('harness', None, '__main__')"
+    )
+    command = [sys.executable, "-c", script, "run", "--bank", str(bank.folder), "--plain"]
+
+    done = process(command, cwd=gone, env={**os.environ, "PYTHONPATH": str(ROOT)})
+
+    assert (
+        done.stderr
+    ) == "harness: the current folder does not exist any more: change to one that does\n"
+    assert done.returncode == 2
+
+
+@pytest.mark.parametrize("megabytes", [40, 120])
+def test_a_tiny_limit_of_memory_is_one_sentence(tmp_path, megabytes):
+    """Before the command line is imported, and before torch is."""
+    size = megabytes << 20
+    bank = FakeBank(tmp_path).add("alpha")
+    command = [sys.executable, "-m", "harness", "run", "--bank", str(bank.folder), "--plain"]
+
+    done = process(command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (size, size)))
+
+    assert done.returncode == 2
+    assert "ulimit -v" in done.stderr.rstrip().rpartition("\n")[2]
+
+
+def process(command, **how):
+    given = {"cwd": ROOT, **how}
+    return subprocess.run(
+        command, text=True, capture_output=True, check=False, timeout=120, **given
+    )
