@@ -7,16 +7,23 @@ for its job can have them copied beforehand. Without the kernel's help nothing i
 
 import contextlib
 import ctypes
+import errno
 import gc
 import mmap
 import os
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
+from typing import TypeAlias
 
-Pages = tuple[tuple[int, int], ...]
-"""Stretches of memory: first byte, number of bytes."""
+Pages: TypeAlias = "array[int]"
+"""Stretches of memory as the kernel takes them (``struct iovec``): first byte, number of bytes, first
+byte of the next one and so on.
+"""
 
 _POPULATE_WRITE = 23  # MADV_POPULATE_WRITE, Linux 5.14
+_PROCESS_MADVISE = 440  # the same number on every machine; for one's own pages since Linux 6.13
+_AT_ONCE = 1024  # stretches that it takes
 _PRESENT, _EXCLUSIVE = 1 << 63, 1 << 56  # of /proc/PID/pagemap
 _ENTRY = 8
 
@@ -33,15 +40,45 @@ def learn(rehearse: Callable[[], None]) -> Pages:
     with open(reading, "rb") as pipe:
         found = array("Q", pipe.read())
     os.waitpid(pid, 0)
-    return tuple(zip(found[::2], found[1::2], strict=True))
+    return _shared(found)
 
 
 def own(pages: Pages) -> None:
     """Copy these pages now, as far as they are there."""
-    madvise = ctypes.CDLL(None).madvise
-    madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    for start, size in pages:
-        madvise(start, size, _POPULATE_WRITE)
+    libc = ctypes.CDLL(None, use_errno=True)
+    me, first = os.pidfd_open(os.getpid()), 0
+    while first < len(pages):
+        number = min(_AT_ONCE, (len(pages) - first) // 2)
+        start = ctypes.c_void_p(pages.buffer_info()[0] + first * pages.itemsize)
+        size = ctypes.c_size_t(number)
+        done = libc.syscall(_PROCESS_MADVISE, me, start, size, _POPULATE_WRITE, 0)
+        if done < 0 and ctypes.get_errno() not in (errno.ENOMEM, errno.EFAULT):
+            _own_each(libc, pages)  # an older kernel
+            break
+        first += 2 * _stretches(pages[first + 1 : first + 2 * number : 2], max(0, done))
+    os.close(me)
+
+
+def _stretches(sizes: Iterable[int], done: int) -> int:
+    """How many of them ``done`` bytes are, and the one as well at which the kernel stopped."""
+    ends = tuple(accumulate(sizes))
+    return min(len(ends), 1 + sum(end <= done for end in ends))
+
+
+def _own_each(libc: ctypes.CDLL, pages: Pages) -> None:
+    libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    for start, size in zip(pages[::2], pages[1::2], strict=True):
+        libc.madvise(start, size, _POPULATE_WRITE)
+
+
+def _shared(found: Pages) -> Pages:
+    """Without what the rehearsal had allocated for itself, which its fork alone had."""
+    there = tuple(_writable())
+    kept = array("Q")
+    for start, size in zip(found[::2], found[1::2], strict=True):
+        if any(first <= start and start + size <= last for first, last in there):
+            kept.extend((start, size))
+    return kept
 
 
 def _rehearse(rehearse: Callable[[], None], reading: int, writing: int) -> None:

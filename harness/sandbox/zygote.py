@@ -2,7 +2,8 @@
 
 It keeps one fork ready for the next job, which is then in the jail before the job arrives. A fresh
 exec that never loads scenarios, references or the oracle, and never runs candidate code. It serves one
-parent over a socket and dies with it, taking every child along.
+parent over a socket and dies with it, taking every child along. Jobs that need a large package go to
+its annex.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from harness.sandbox import warm_up
+from harness.sandbox.annex import Annex
 from harness.sandbox.control import (
     DATAGRAM,
     Codec,
@@ -77,10 +79,13 @@ class Zygote:
 
     def __init__(self, parent: socket.socket, begin: Begin, folder: str) -> None:
         self._parent = parent
+        self._inbox = parent
         self._parent_pid = os.getppid()
         self._begin = begin
         self._spare: Spare | None = None
-        self._imported: set[str] = set()
+        self._annex: Annex | None = None
+        self._imported: set[str] | None = None
+        """Packages, where this is the annex; ``None``: this one imports none."""
         self._folder = folder
         self._runs: dict[int, _Run] = {}
         self._readable: Readable = find_readable()
@@ -90,33 +95,64 @@ class Zygote:
 
     def serve(self) -> NoReturn:
         """Fork, reap and kill as told, until the parent is gone."""
-        calls.adopt_orphans()
         self._tell(Ready(self._machine.to_json()))
+        self._serve()
+
+    def _serve(self) -> NoReturn:
+        calls.adopt_orphans()
         while os.getppid() == self._parent_pid:
             for key, _ in self._selector.select(_HEARTBEAT):
                 if key.data is not None:
                     self._reap(key.data)
-                elif not self._listen():
-                    self._die()
+                elif key.fileobj is not self._inbox or not self._listen():
+                    self._die()  # also when the annex is gone: the parent starts both anew
         self._die()
 
     def _listen(self) -> bool:
-        raw, fds, _, _ = socket.recv_fds(self._parent, DATAGRAM, _DESCRIPTORS)
+        raw, fds, _, _ = socket.recv_fds(self._inbox, DATAGRAM, _DESCRIPTORS)
         if not raw:
             return False
         message = Codec.decode(raw)
         if isinstance(message, Start):
-            self._start(message, fds)
+            elsewhere = bool(message.frameworks) and self._imported is None
+            (self._send_to_annex if elsewhere else self._start)(message, fds)
+            for fd in fds:
+                os.close(fd)
         elif isinstance(message, Kill) and message.job in self._runs:
             _kill_group(self._runs[message.job].pid)
+        elif isinstance(message, Kill) and self._annex is not None:
+            self._order(self._annex, message)
         return True
+
+    def _send_to_annex(self, start: Start, fds: list[int]) -> None:
+        if self._annex is None:
+            self._annex = Annex.fork(lambda inbox: self._move_out(inbox, fds))
+            self._selector.register(self._annex.pidfd, selectors.EVENT_READ, None)
+        self._order(self._annex, start, fds)
+
+    def _order(self, annex: Annex, message: Start | Kill, fds: Sequence[int] = ()) -> None:
+        try:
+            annex.order(message, fds)
+        except OSError:
+            self._die()
+
+    def _move_out(self, inbox: socket.socket, fds: list[int]) -> NoReturn:
+        """In the fork that is the annex: let go of what the zygote looks after, and serve."""
+        for fd in (*fds, *(run.pidfd for run in self._runs.values())):
+            os.close(fd)
+        if self._spare is not None:
+            self._spare.post.close()
+        self._selector.close()
+        self._runs, self._spare, self._imported = {}, None, set()
+        self._parent_pid, self._inbox = os.getppid(), inbox
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(inbox, selectors.EVENT_READ, None)
+        self._serve()
 
     def _start(self, start: Start, fds: list[int]) -> None:
         self._import(start.frameworks)
         given = Descriptors(job=fds[0], ledger=fds[1], ranks=tuple(fds[2:]))
         run = (self._spared if start.world_size == 1 else self._forked)(start, given)
-        for fd in fds:
-            os.close(fd)
         self._runs[start.job] = run
         self._selector.register(run.pidfd, selectors.EVENT_READ, run)
         self._tell(Started(start.job, run.pid))
@@ -125,8 +161,7 @@ class Zygote:
 
     def _import(self, frameworks: Collection[str]) -> None:
         """What a program needs is imported once, before its fork, and stays for those after it."""
-        new = set(frameworks) - self._imported
-        if new:
+        if self._imported is not None and (new := set(frameworks) - self._imported):
             self._discard_spare()
             for name in sorted(new):
                 warm_up.import_framework(name)
@@ -179,7 +214,7 @@ class Zygote:
     def _sweep(self) -> None:
         """Kill orphans that left their group: children of ours that lead no run."""
         leaders = {run.pid for run in self._runs.values()}
-        leaders |= {self._spare.pid} if self._spare else set()
+        leaders |= {kept.pid for kept in (self._spare, self._annex) if kept is not None}
         while strays := _children() - leaders:
             for pid in strays:
                 with contextlib.suppress(ProcessLookupError):
@@ -196,7 +231,7 @@ class Zygote:
         for run in self._runs.values():
             _kill_group(run.pid)
         self._runs.clear()
-        self._spare = None
+        self._spare = self._annex = None
         self._sweep()
         shutil.rmtree(self._folder, ignore_errors=True)
         os._exit(0)

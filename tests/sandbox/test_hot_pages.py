@@ -5,6 +5,7 @@ import gc
 import mmap
 import os
 import resource
+from array import array
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -55,7 +56,7 @@ class Memory:
         return {
             page
             for page in range(PAGES)
-            for start, size in found
+            for start, size in zip(found[::2], found[1::2], strict=True)
             if start <= self.start + page * PAGE < start + size
         }
 
@@ -144,7 +145,7 @@ def test_where_no_page_map_can_be_opened_nothing_is_learned(memory):
         memory.write(WRITTEN, b"new")
         resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
 
-    assert hot_pages.learn(rehearse) == ()
+    assert not hot_pages.learn(rehearse)
 
 
 def test_a_rehearsal_that_fails_teaches_nothing_and_stays_in_its_fork(memory):
@@ -153,16 +154,16 @@ def test_a_rehearsal_that_fails_teaches_nothing_and_stays_in_its_fork(memory):
     def rehearse() -> None:
         raise RuntimeError("no rehearsal")
 
-    assert hot_pages.learn(rehearse) == ()
+    assert not hot_pages.learn(rehearse)
     assert os.getpid() == here
 
 
 def test_pages_that_are_gone_are_passed_over(memory, learned):
     """What a rehearsal had allocated for itself is not there in the next fork."""
-    nowhere = (1 << 40, PAGE)
+    nowhere = [1 << 40, PAGE]
 
     def owned() -> int:
-        hot_pages.own((nowhere, *learned))
+        hot_pages.own(array("Q", [*nowhere, *learned, *nowhere]))
         return faults_of_writing(memory)
 
     assert int(in_a_fork(owned)) < len(WRITTEN) // 2
