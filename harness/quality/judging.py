@@ -26,7 +26,6 @@ from harness.quality.operators import OPERATORS
 from harness.quality.probing import said
 from harness.quality.sources import Source, read_sources
 from harness.quality.trial import Judged, try_program
-from harness.sandbox.warm_up import frameworks_of
 from harness.scenarios.availability import runnable
 
 Result = TypeVar("Result")
@@ -56,9 +55,8 @@ def judge_the_judge(bank: Bank, plan: Plan, open_instruments: OpenInstruments) -
     """
     started = perf_counter()
     bank, not_run = runnable(bank)
-    work = _work(bank, plan)
-    desk = _Desk(plan, total=len(work.mutants) + len(work.alternatives) + len(work.cheats))
-    desk.run(work, open_instruments)
+    desk = _Desk(plan, _read(bank, plan))
+    desk.run(open_instruments)
     mutants = tuple(desk.mutants[i] for i in sorted(desk.mutants))
     return QualityReport(
         harness_version=__version__,
@@ -82,21 +80,33 @@ _Programs = list[tuple[Scenario, Source]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
-    mutants: list[Mutant] = field(default_factory=list)
+class _Beside:
+    """What lies beside the scenarios of a bank."""
+
+    scenarios: tuple[Scenario, ...]
     alternatives: _Programs = field(default_factory=list)
     cheats: _Programs = field(default_factory=list)
 
+    def derived(self, plan: Plan) -> list[Mutant]:
+        """All mutants: some seconds of work for a large bank."""
+        right: dict[str, list[Source]] = {scenario.id: [] for scenario in self.scenarios}
+        for scenario, source in self.alternatives:
+            right[scenario.id].append(source)
+        return [
+            mutant
+            for scenario in self.scenarios
+            for mutant in derive(scenario, right[scenario.id], plan.operators, plan.depth)
+        ]
 
-def _work(bank: Bank, plan: Plan) -> _Work:
-    work = _Work()
+
+def _read(bank: Bank, plan: Plan) -> _Beside:
+    beside = _Beside(bank.scenarios)
     for scenario in bank.scenarios:
         right = read_sources(plan.folder, scenario.id, "alternatives")
         cheats = read_sources(plan.folder, scenario.id, "cheats")
-        work.mutants.extend(derive(scenario, right, plan.operators, plan.depth))
-        work.alternatives.extend((scenario, source) for source in right)
-        work.cheats.extend((scenario, source) for source in cheats)
-    return work
+        beside.alternatives.extend((scenario, one) for one in right)
+        beside.cheats.extend((scenario, one) for one in cheats)
+    return beside
 
 
 class _Desk:
@@ -105,21 +115,25 @@ class _Desk:
     tools: Instruments
     comparison: Comparison
 
-    def __init__(self, plan: Plan, total: int) -> None:
+    def __init__(self, plan: Plan, beside: _Beside) -> None:
         self.plan = plan
+        self.beside = beside
         self.mutants: dict[int, MutantResult] = {}
         self.alternatives: dict[int, ProgramResult] = {}
         self.cheats: dict[int, ProgramResult] = {}
         self.faults: list[str] = []
         self.interrupted = False
         self._originals: dict[tuple[str, str], tuple[str, ...]] = {}
-        self._total = total
+        self._total = 0
         self._done = 0
         self._running: list[str] = []
         self._lock = Lock()
 
-    def run(self, work: _Work, open_instruments: OpenInstruments) -> None:
-        """Everything, or what was finished when Ctrl-C came."""
+    def run(self, open_instruments: OpenInstruments) -> None:
+        """Everything, or what was finished when Ctrl-C came.
+
+        Mutants are derived while the instruments warm up and run the other programs.
+        """
         with ExitStack() as stack:  # threads end once the instruments are closed
             # more than jobs: while some wait for the oracle, the jail is not idle
             pool = stack.enter_context(ThreadPoolExecutor(self.plan.jobs + 2, "quality"))
@@ -127,30 +141,33 @@ class _Desk:
                 with open_instruments(self.plan.jobs) as self.tools:
                     self.comparison = Comparison(self.tools)
                     try:
-                        self._wait(self._submit(pool, work))
+                        asked = self._submit(pool, self._programs())
+                        asked += self._submit(pool, self._mutants(self.beside.derived(self.plan)))
+                        self._wait(asked)
                     finally:
                         pool.shutdown(wait=False, cancel_futures=True)
             except KeyboardInterrupt:
                 self.interrupted = True
 
-    def _submit(self, pool: ThreadPoolExecutor, work: _Work) -> list[Future[None]]:
-        asked: list[_Asked] = [
-            (
-                m.scenario.id,
-                m.text,
-                partial(self._one, m.scenario, i, self.mutants, self._mutant, m),
-            )
-            for i, m in enumerate(work.mutants)
-        ]
-        for programs, results in (
-            (work.alternatives, self.alternatives),
-            (work.cheats, self.cheats),
-        ):
-            asked += [
-                (s.id, source.text, partial(self._one, s, i, results, self._program, (s, source)))
-                for i, (s, source) in enumerate(programs)
-            ]
+    def _submit(self, pool: ThreadPoolExecutor, asked: "list[_Asked]") -> list[Future[None]]:
+        self._total += len(asked)
         return [pool.submit(one) for one in _mixed(asked)]
+
+    def _programs(self) -> "list[_Asked]":
+        return [
+            (scenario.id, partial(self._one, scenario, i, results, self._program, (scenario, one)))
+            for programs, results in (
+                (self.beside.alternatives, self.alternatives),
+                (self.beside.cheats, self.cheats),
+            )
+            for i, (scenario, one) in enumerate(programs)
+        ]
+
+    def _mutants(self, mutants: list[Mutant]) -> "list[_Asked]":
+        return [
+            (m.scenario.id, partial(self._one, m.scenario, i, self.mutants, self._mutant, m))
+            for i, m in enumerate(mutants)
+        ]
 
     @staticmethod
     def _wait(futures: list[Future[None]]) -> None:
@@ -228,21 +245,20 @@ class _Desk:
             self.plan.watch(Progress(self._done, self._total, running))
 
 
-_Asked = tuple[str, str, Callable[[], None]]
-"""A scenario, a program, and what is to be done with it."""
+_Asked = tuple[str, Callable[[], None]]
+"""A scenario, and what is to be done in it."""
 
 
 def _mixed(asked: list[_Asked]) -> list[Callable[[], None]]:
     """Each scenario spread over the whole: where those that are slow to measure came together, the
-    jail stood still. Programs that need a package come last: once it is imported, every fork is slower.
+    jail stood still.
     """
-    sizes, seen = Counter(scenario for scenario, _, _ in asked), Counter[str]()
-    places: list[tuple[bool, float, Callable[[], None]]] = []
-    for scenario, program, work in asked:
-        place = (seen[scenario] + 0.5) / sizes[scenario]
-        places.append((bool(frameworks_of(program)), place, work))
+    sizes, seen = Counter(scenario for scenario, _ in asked), Counter[str]()
+    places: list[tuple[float, Callable[[], None]]] = []
+    for scenario, work in asked:
+        places.append(((seen[scenario] + 0.5) / sizes[scenario], work))
         seen[scenario] += 1
-    return [work for *_, work in sorted(places, key=lambda place: place[:2])]
+    return [work for _, work in sorted(places, key=lambda place: place[0])]
 
 
 def _described(

@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[2]
 FOREVER = "wait()"
 FAMILY = 4
 """The fork that stands by since a job of one rank, the leader and two ranks."""
+NAMING = "import os  # accelerate\nreport(annex=os.getppid())"
+"""Runs in the annex, since it names a package."""
 
 
 def test_a_zygote_that_died_is_started_again(sandbox):
@@ -67,6 +69,32 @@ def test_closing_leaves_no_process():
     assert all(is_gone(pid) for pid in family)
     with pytest.raises(HarnessFault, match="closed"):
         future.result()
+
+
+def test_an_annex_that_died_is_started_again_with_its_zygote():
+    """A zygote without it would let every program wait that needs a package."""
+    with Sandbox(worker="tests.fakes.exec_worker", parallel=1) as own:
+        zygote = facts(own.execute(Job(program="import os\nreport(zygote=os.getppid())")))["zygote"]
+        annex = facts(own.execute(Job(program=NAMING)))["annex"]
+        os.kill(annex, signal.SIGKILL)
+        again = facts(own.execute(Job(program=NAMING)))["annex"]
+
+    assert len({zygote, annex, again}) == len(("zygote", "annex", "again"))
+    assert is_gone(zygote)
+
+
+def test_a_program_in_the_annex_ends_with_its_time_and_the_annex_with_the_sandbox():
+    with Sandbox(worker="tests.fakes.exec_worker", parallel=1) as own:
+        annex = facts(own.execute(Job(program=NAMING)))["annex"]
+        run = own.execute(Job(program=f"{NAMING}\n{FOREVER}"), Limits(wall_seconds=1))
+        own.settle()
+        left = descendants(annex)
+        lives = not is_gone(annex)
+
+    assert run.timed_out
+    assert lives
+    assert len(left) == len(("the fork that stands by",))
+    assert is_gone(annex)
 
 
 ORPHANED = """
