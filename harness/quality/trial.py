@@ -60,7 +60,8 @@ def try_program(
             raise HarnessFault(f"probe {probe.name} did not complete: {recording.problem}")
         seen.append(tools.meter.measure(recording, workload, probe, scenario.expectations))
         trace = Trace(probes=tuple(seen))
-        judged = Judged(write_grade(scenario, "quality", judge(trace, scenario)), trace)
+        grade = write_grade(scenario, "quality", judge(trace, scenario), trace=trace)
+        judged = Judged(grade, trace)
         if enough(judged.grade):
             break
     return judged

@@ -61,7 +61,7 @@ class Counting:
                 pairs = zip([left, *others], ops, others, strict=False)
                 return any(self._compared(a, op, b, wanted=wanted) for a, op, b in pairs)
             case _ if self.counts(part):
-                return not wanted if self._is_periodic(part) else self._is_turn(part)
+                return not wanted if self.begins_anew(part) else self._is_turn(part)
             case ast.Call(func=ast.Name(id="bool"), args=[said]):
                 return self.later(said, wanted=wanted, depth=depth)
         values = self._sources.values.get(word(part) or "", [])
@@ -94,6 +94,13 @@ class Counting:
             for node in walk(tree)
         )
 
+    def begins_anew(self, tree: ast.expr) -> bool:
+        """Whether it hangs on a count that goes round: ``(i + 1) % 4 == 0``."""
+        modulo = (
+            isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) for node in walk(tree)
+        )
+        return any(modulo) or self._is_made_of(tree, self._periodic)
+
     def _compared(self, left: ast.expr, op: ast.cmpop, right: ast.expr, *, wanted: bool) -> bool:
         kind = type(op)
         if self.counts(right) and not self.counts(left):
@@ -103,7 +110,7 @@ class Counting:
         if self._is_made_of(left, self._falling):
             return True
         beyond = self._is_turn(left) or self._is_more_than_few(right)
-        again = self._is_periodic(left)
+        again = self.begins_anew(left)
         return {
             ast.Eq: wanted if again else beyond,
             ast.NotEq: not wanted if again else beyond,
@@ -214,16 +221,10 @@ class Counting:
             for value in values:
                 if name not in self._names and self.counts(value):
                     self._names.add(name)
-                    self._periodic |= {name} if self._is_periodic(value) else set()
+                    self._periodic |= {name} if self.begins_anew(value) else set()
                     self._turns |= {name} if self._is_turn(value) else set()
                     falls = self._is_made_of(value, self._falling)
                     self._falling |= {name} if falls else set()
-
-    def _is_periodic(self, tree: ast.expr) -> bool:
-        modulo = (
-            isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) for node in walk(tree)
-        )
-        return any(modulo) or self._is_made_of(tree, self._periodic)
 
     def _is_turn(self, tree: ast.expr) -> bool:
         tree = unmarked(tree)

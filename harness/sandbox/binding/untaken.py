@@ -154,7 +154,22 @@ class _Reader:
     def _ends_later(self, branch: Branch) -> bool:
         """Whether what always ran ends at a count, and training goes on without it."""
         stops = self._touching.reached(branch.body) >= WHOLE
-        return not stops and self._is_kept_out(branch)
+        return not stops and not self._is_a_flush(branch) and self._is_kept_out(branch)
+
+    def _is_a_flush(self, branch: Branch) -> bool:
+        """Whether it ends the last window of a loop before it: ``if (i + 1) % 4: optimizer.step()``.
+        A pass without a leftover does not come to it, and is none that comes later.
+        """
+        around = {id(above) for above in self._sources.ancestors(branch.owner)}
+        here = getattr(branch.body[0], "lineno", 0)
+        behind = any(
+            (loop.end_lineno or 0) < here
+            and id(self._sources.above.get(id(loop))) in around
+            and self._touching.reached(loop.body) & TRAINS
+            for loop in self._sources.loops
+        )
+        never = _never_held(branch, self._marked.seen)
+        return behind and all(self._counting.begins_anew(part) for part, _ in never)
 
     def _is_case_of_a_count(self, case: ast.match_case) -> bool:
         match = self._sources.above.get(id(case))

@@ -155,6 +155,15 @@ def test_a_window_that_was_flushed_already_waits_for_nothing():
     assert not left_by(flush + turns).waits
 
 
+@pytest.mark.parametrize("asked", ["(i + 1) % 2", "(i + 1) % 2 != 0", "not (i + 1) % 2 == 0"])
+def test_the_flush_of_a_leftover_that_every_pass_has_waits_for_nothing(asked):
+    turns = "max_norm = 1.0\nfor i, (x, y) in enumerate(loader):\n    criterion(model(x), y).backward()\n"
+    window = "    if (i + 1) % 2 == 0:\n        optimizer.step()\n"
+
+    assert not left_by(f"{turns}{window}if {asked}:\n    optimizer.step()").waits
+    assert left_by(f"{turns}{window}    if (i + 1) % 200:\n        {CLIP}").waits
+
+
 def test_a_branch_is_told_by_its_lines_and_what_it_touches():
     program = loop(f"if loss > 5:\n    optimizer.zero_grad()\n    continue\n{CLIP}")
 
