@@ -144,6 +144,12 @@ WRAPPERS = frozenset({
 })  # fmt: skip
 """Library callables that return their first argument, as far as roles go."""
 
+DERIVING = frozenset({
+    "torch.func.grad", "torch.func.grad_and_value", "torch.func.jacrev", "torch.func.jacfwd",
+    "functorch.grad", "functorch.grad_and_value",
+})  # fmt: skip
+"""Library callables that return a function of the same arguments, with results of another form."""
+
 LOSSES = frozenset({
     "cross_entropy", "mse_loss", "nll_loss", "binary_cross_entropy", "l1_loss", "huber_loss",
     "kl_div",

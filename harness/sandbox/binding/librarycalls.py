@@ -43,7 +43,7 @@ class LibraryCalls(Reading):
             self.graph.flow(call.args[0], result)
             if last in ITERATING:
                 self.iterate(call.args[0])
-        elif last[:1].isupper():
+        elif last[:1].isupper() or path in library.DERIVING:
             result.library = f"{path}()"
         for argument in call.arguments():
             self.graph.feed(argument, result)

@@ -7,7 +7,7 @@ from harness.sandbox.binding import hints, plain
 from harness.sandbox.binding.definitions import Instance
 from harness.sandbox.binding.graph import Call, Node
 from harness.sandbox.binding.reporting import is_shown
-from harness.sandbox.binding.signs import is_loader, is_model
+from harness.sandbox.binding.signs import OF_DATA, is_loader, is_model
 from harness.sandbox.binding.switches import is_switch, switched
 
 Role = str
@@ -145,7 +145,8 @@ def _several(judge: Judge, node: Node) -> Role | None:
 
 def _parameters(judge: Judge, node: Node) -> Role | None:
     element = node.element
-    holds = element is not None and element.uses & {".grad", ".requires_grad"}
+    uses = element.uses if element is not None else set[str]()
+    holds = uses & {".grad", ".requires_grad"} and not uses & OF_DATA
     return "parameters" if holds or "parameters" in node.uses else None
 
 

@@ -24,6 +24,9 @@ OF_PARAMETERS = frozenset(
 )
 """Uses of elements that are parameters, and no batches."""
 
+OF_DATA = frozenset({"model_arg", "loss_target"})
+"""Uses of elements that are batches, whatever else is asked of them: ``if not x.requires_grad``."""
+
 METHODS = frozenset({
     "append", "update", "add", "info", "debug", "warning", "log", "print", "write", "set_postfix",
     "size", "log_dict", "add_scalar", "set_description", "copy_", "index_select", "gather", "scatter_",
@@ -63,7 +66,7 @@ def is_loader(node: Node) -> bool:
     if "called" in element.uses or element.uses & OF_STEPPING:
         return False
     uses = element.uses.union(*(part.uses for part in element.parts.values()))
-    return not uses & OF_PARAMETERS
+    return bool(uses & OF_DATA) or not uses & OF_PARAMETERS
 
 
 def is_plain(instances: list[Instance]) -> bool:

@@ -13,6 +13,30 @@ for x, y in train_loader:
 """
 
 PROGRAMS = {
+    "batches that are asked whether they require a gradient": """
+for i, (x, y) in enumerate(train_loader):
+    if not x.requires_grad:
+        x.requires_grad_(True)
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    penalty = x.grad.norm()
+    optimizer.step()
+""",
+    "gradients that a function of torch.func returns by name": """
+import torch
+from torch.func import functional_call, grad
+
+def loss_of(weights, x, y):
+    return criterion(functional_call(model, weights, (x,)), y)
+
+gradient = grad(loss_of)
+named = dict(model.named_parameters())
+for x, y in train_loader:
+    weights = {name: p.detach() for name, p in named.items()}
+    for name, g in gradient(weights, x, y).items():
+        named[name].grad = g
+    optimizer.step()
+""",
     "an engine whose field is called module": """
 class Engine:
     def __init__(self, module, optim):
