@@ -4,6 +4,7 @@ Tasks are taken from an iterator as there is room, and nothing is kept of a task
 thousand answers need no more memory than a hundred.
 """
 
+import errno
 import os
 import threading
 import traceback
@@ -27,6 +28,9 @@ from harness.store import RunFolder
 
 P = TypeVar("P")
 R = TypeVar("R")
+
+LACKS = frozenset({errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.EDQUOT})
+"""Errors of a machine that has run out of something."""
 
 AHEAD = 64
 """Tasks that are under way or waiting to be told."""
@@ -236,13 +240,18 @@ class _Waiting(Generic[R]):
 
 def _tell_first(waiting: "deque[_Waiting[R]]", story: Story[R]) -> None:
     task, error = waiting[0].task, waiting[0].future.exception()
-    if isinstance(error, UserError):
-        raise error  # the machine, not one task: nothing else would run either
+    if error is not None and _is_of_the_machine(error):
+        raise error  # not of one task: nothing else would run either
     done = waiting.popleft().future
     if task is None or error is None:
         story.tell(done.result())
     else:
         story.tell(story.failed(task, _fault(task, error)))
+
+
+def _is_of_the_machine(error: BaseException) -> bool:
+    lacks = isinstance(error, OSError) and error.errno in LACKS
+    return lacks or isinstance(error, UserError | MemoryError)
 
 
 def _fault(task: Task, error: BaseException) -> Fault:

@@ -1,5 +1,6 @@
 """The runner keeps many stories going, in order, and survives faults and Ctrl-C."""
 
+import errno
 import signal
 import threading
 from collections.abc import Iterator
@@ -121,6 +122,16 @@ def test_a_machine_that_cannot_execute_ends_the_run_with_its_sentence(tmp_path):
         run_bank(three(tmp_path), Settings(jobs=2), opens(executor))
 
     assert executor.closed
+
+
+def test_a_full_disk_ends_the_run_as_what_it_is_and_is_no_fault_of_one_answer(tmp_path):
+    """Every answer after it would meet the same."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        run(three(tmp_path), full)
 
 
 def test_ctrl_c_keeps_what_was_finished(tmp_path):

@@ -58,7 +58,9 @@ class Collectives:
                 size_bytes=sum(t.numel() * t.element_size() for t in sent),
             )
         )
-        return operation.redispatch(keys.remove(getattr(torch._C.DispatchKey, _KEY)), *args, **kwargs)
+        return operation.redispatch(
+            keys.remove(getattr(torch._C.DispatchKey, _KEY)), *args, **kwargs
+        )
 
 
 def _operations() -> list[str]:
