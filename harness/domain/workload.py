@@ -52,11 +52,6 @@ class WorkloadParameters(Record):
     poison_further: Poison | None = None
     """What is wrong on ranks after the first; ``None``: the same."""
 
-    def poisoned(self, rank: int) -> tuple[Poison, int]:
-        """What is wrong on one rank, and the index of the batch."""
-        further = self.poison if rank == 0 else self.poison_further
-        return further or self.poison, self.poison_at + rank * self.poison_apart
-
 
 class Mlp(WorkloadParameters):
     """A small fully connected network with a mean squared error."""

@@ -15,6 +15,7 @@ from harness.oracle.gradient import Gradient, norm
 from harness.oracle.objective import UNIFORM, fitted_weights, part_on_padding, uniform_factor
 from harness.oracle.samples import SampleIndex
 from harness.workloads import Batch, Workload, build
+from harness.workloads.workload import poisoned
 
 BESIDE = ("loose.", "own")
 """How names begin of parameters that are none of the workload's model."""
@@ -70,7 +71,7 @@ class Replay:
         self.index = SampleIndex(ranks, rank)
         self.batches = ranks[rank]
         self.parts = self.workload.parts()
-        kind, spoilt = spec.parameters.poisoned(rank)
+        kind, spoilt = poisoned(spec.parameters, rank)
         kept = [b for at, b in enumerate(self.batches) if kind == "none" or at != spoilt]
         sound = [b for b in kept if bool(torch.isfinite(b.inputs).all())]
         self._sound = (

@@ -14,6 +14,7 @@ from harness.workloads.workload import (
     generator,
     initialise,
     poison,
+    poisoned,
     random_state_kept,
 )
 
@@ -54,7 +55,7 @@ class PositiveLossWorkload(Workload):
                 batch.inputs[0, 0] = 0.0
                 batch.inputs[-1, 0].neg_()
         poison(batches, p, rank)
-        kind, at = p.poisoned(rank)
+        kind, at = poisoned(p, rank)
         if kind == "nan-input" and at < len(batches):
             batches[at].target[0] = float("nan")  # no choice of loss can look past it
             for batch in batches[at + COVERED : at + COVERED + 1]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from harness.domain.workload import WorkloadParameters, WorkloadSpec
+from harness.domain.workload import Poison, WorkloadParameters, WorkloadSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +114,18 @@ def cut(
     return tuple(batches)
 
 
+def poisoned(parameters: WorkloadParameters, rank: int) -> tuple[Poison, int]:
+    """What is wrong on one rank, and the index of the batch."""
+    further = parameters.poison if rank == 0 else parameters.poison_further
+    at = parameters.poison_at + rank * parameters.poison_apart
+    return further or parameters.poison, at
+
+
 def poison(
     batches: tuple[Batch, ...], parameters: WorkloadParameters, rank: int
 ) -> tuple[Batch, ...]:
     """Spoil one batch of a rank as ``parameters.poison`` says, in place; inputs are floating point."""
-    kind, at = parameters.poisoned(rank)
+    kind, at = poisoned(parameters, rank)
     for batch in batches[at : at + 1]:
         if kind == "nan-input":
             batch.inputs[0].flatten()[-1] = float("nan")
