@@ -23,13 +23,22 @@ def main() -> None:
 def _run() -> int:
     try:
         from harness.cli import run_command_line  # spawned workers import this module, not the CLI
-    except Exception:  # noqa: BLE001 - whatever it is, no command has begun
-        if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
+    except Exception as error:  # noqa: BLE001 - ours, unless memory is what lacks
+        limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+        if not (limited and _lacks_memory(error)):
             traceback.print_exc()
             return 3
         sys.stderr.write("harness: ulimit -v leaves too little memory for this process to begin\n")
         return 2
     return run_command_line(sys.argv[1:])
+
+
+def _lacks_memory(error: Exception) -> bool:
+    """By its text as well: a library that does not fit is an ImportError. Where nothing at all is left
+    the interpreter cannot even say so, and gives a SystemError.
+    """
+    marks = ("failed to map segment", "annot allocate memory", "can't start new thread")
+    return isinstance(error, MemoryError | SystemError) or any(mark in str(error) for mark in marks)
 
 
 if __name__ == "__main__":

@@ -35,3 +35,22 @@ def children(node: ast.AST) -> list[ast.AST]:
         elif isinstance(value, ast.AST):
             found.append(value)
     return found
+
+
+def dotted(tree: ast.AST) -> str:
+    """``a.b`` for a name, a chain of attributes or a call of one; empty for anything else."""
+    match tree:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=value, attr=name):
+            return f"{dotted(value)}.{name}"
+        case ast.Call(func=func):
+            return dotted(func)
+    return ""
+
+
+def blocks(statement: ast.stmt) -> list[list[ast.stmt]]:
+    """The statements that one holds, block by block, handlers and cases last. They are its own."""
+    found = [getattr(statement, field, None) for field in ("body", "orelse", "finalbody")]
+    parts = (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ()))
+    return [block for block in (*found, *(part.body for part in parts)) if block]

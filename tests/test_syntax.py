@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.syntax import children, walk
+from harness.syntax import blocks, children, dotted, walk
 
 ROOT = Path(__file__).parents[1]
 RARE = """
@@ -48,3 +48,18 @@ def assert_same(program: str) -> None:
 
 def without_contexts(nodes) -> list[ast.AST]:
     return [node for node in nodes if not isinstance(node, ast.expr_context)]
+
+
+def test_a_dotted_path_is_that_of_a_name_or_of_what_is_called():
+    trees = [ast.parse(text, mode="eval").body for text in ("a", "a.b.c", "a.b(1).c()", "1 + 2")]
+
+    assert [dotted(tree) for tree in trees] == ["a", "a.b.c", "a.b.c", ""]
+
+
+def test_blocks_are_the_statements_own_lists():
+    (tried,) = ast.parse("try:\n    a\nexcept E:\n    b\nelse:\n    c\nfinally:\n    d").body
+    for block in blocks(tried):
+        block[:] = [ast.Pass()]
+
+    assert ast.unparse(ast.fix_missing_locations(tried)).count("pass") == len("abcd")
+    assert blocks(ast.parse("x = 1").body[0]) == []

@@ -35,6 +35,8 @@ class Unentered(Record):
     """
     counted: bool = False
     """Whether a count of steps or epochs kept the run out of it, whatever it changes."""
+    thaws: bool = False
+    """Whether it decides which parameters ask for gradient."""
 
     @property
     def place(self) -> tuple[object, ...]:

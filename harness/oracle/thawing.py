@@ -2,16 +2,8 @@
 
 from collections.abc import Sequence
 
-from harness.domain.branch import Branches, Unentered
+from harness.domain.branch import Branches
 from harness.domain.trace import RankTrace
-
-FREEZES = ("requires_grad", "requires_grad_")
-"""What a branch touches that decides whether a parameter asks for gradient."""
-
-
-def thaws(branch: Unentered) -> bool:
-    """Whether it decides which parameters ask for gradient."""
-    return any(touched in FREEZES for touched in branch.touches)
 
 
 def waiting(branches: Branches | None, ranks: Sequence[RankTrace]) -> Branches | None:
@@ -22,6 +14,6 @@ def waiting(branches: Branches | None, ranks: Sequence[RankTrace]) -> Branches |
     if not branches or not frozen or not set.intersection(*frozen):
         return branches
     return tuple(
-        branch.model_copy(update={"waits": branch.waits or (branch.counted and thaws(branch))})
+        branch.model_copy(update={"waits": branch.waits or (branch.counted and branch.thaws)})
         for branch in branches
     )

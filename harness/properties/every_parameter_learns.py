@@ -14,8 +14,6 @@ and no update follows.
 Masked by: the parts that do learn, which bring the loss down.
 """
 
-import re
-
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
@@ -28,9 +26,6 @@ ID = "every-parameter-learns"
 
 A_PASS = 8
 """Batches with a backward of their own that are training, and no trial of a few."""
-
-THAWS = re.compile("requires_grad").match
-"""Of what a branch touches, that which decides whether a parameter asks for gradient."""
 
 NOTHING = 1e-7
 """Share of a true gradient that is as good as none: the rounding of float32. A clip relative to a
@@ -126,7 +121,7 @@ def thawed_later(probe: ProbeTrace, names: list[str]) -> Verdict | None:
     waiting = [
         branch
         for branch in probe.program.unentered or ()
-        if branch.reached and branch.counted and any(map(THAWS, branch.touches))
+        if branch.reached and branch.counted and branch.thaws
     ]
     if not frozen or not waiting:
         return None

@@ -17,6 +17,7 @@ not the direction.
 """
 
 from collections.abc import Iterator
+from itertools import chain
 
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
@@ -41,13 +42,13 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     seen = transported(trace, expectations)
     right = {r.where for r in seen.readings if r.right} if seen else set()
     everywhere = (w for p in trace.probes for w in of_probe(p))
-    by_steps = (
-        *(consumed_twice(w) for w in everywhere if consumed_again(w)),
-        *(backward_twice(w) for w in full(trace) if flowed_twice(w, expectations)),
-        *(skipped_and_kept(w) for w in of_skips(trace, expectations) if held(w)),
+    by_steps = chain(
+        (consumed_twice(w) for w in everywhere if consumed_again(w)),
+        (backward_twice(w) for w in full(trace) if flowed_twice(w, expectations)),
+        (skipped_and_kept(w) for w in of_skips(trace, expectations) if held(w)),
     )
-    if by_steps:
-        return by_steps[0]
+    if (found := next(by_steps, None)) is not None:
+        return found
     later = [w for w in full(trace) if follows_another(w)]
     odd = [w for w in later if w.where not in right]
     measured = [(w, s) for w in odd if (s := stale(w)) is not None]

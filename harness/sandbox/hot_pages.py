@@ -53,7 +53,7 @@ def own(pages: Pages) -> None:
         size = ctypes.c_size_t(number)
         done = libc.syscall(_PROCESS_MADVISE, me, start, size, _POPULATE_WRITE, 0)
         if done < 0 and ctypes.get_errno() not in (errno.ENOMEM, errno.EFAULT):
-            _own_each(libc, pages)  # an older kernel
+            own_each(pages)  # an older kernel
             break
         first += 2 * _stretches(pages[first + 1 : first + 2 * number : 2], max(0, done))
     os.close(me)
@@ -65,7 +65,9 @@ def _stretches(sizes: Iterable[int], done: int) -> int:
     return min(len(ends), 1 + sum(end <= done for end in ends))
 
 
-def _own_each(libc: ctypes.CDLL, pages: Pages) -> None:
+def own_each(pages: Pages) -> None:
+    """The same in one call a stretch, for kernels that take no more at once."""
+    libc = ctypes.CDLL(None)
     libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     for start, size in zip(pages[::2], pages[1::2], strict=True):
         libc.madvise(start, size, _POPULATE_WRITE)

@@ -8,11 +8,15 @@ import os
 import re
 import sys
 import threading
+import time
 
 
 class StillThreaded(RuntimeError):
     """A thread is alive after the warm-up: a fork would lose it, and whoever waits for it hangs."""
 
+
+ENDING = 2.0
+"""Seconds that a thread may take to end."""
 
 FRAMEWORKS = {
     "lightning": "lightning",
@@ -75,11 +79,21 @@ def settle() -> None:
     others = [
         thread.name for thread in threading.enumerate() if thread is not threading.main_thread()
     ]
-    tasks = len(os.listdir("/proc/self/task"))
+    tasks = _tasks()
     if others or tasks != 1:
         raise StillThreaded(f"{tasks} threads after the warm-up; of Python: {others}")
     gc.collect()
     gc.freeze()
+
+
+def _tasks() -> int:
+    """Threads of this process. One that was joined may be listed a moment longer: the kernel wakes who
+    joins it before it takes it off, and gloo's threads ended just now.
+    """
+    end = time.monotonic() + ENDING
+    while (tasks := len(os.listdir("/proc/self/task"))) > 1 and time.monotonic() < end:
+        time.sleep(0.001)
+    return tasks
 
 
 def forget_path(entry: str) -> None:

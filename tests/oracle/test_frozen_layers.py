@@ -103,3 +103,22 @@ def test_of_layers_that_would_be_thawed_after_all_that_ran_nothing_is_told(
     (learns,) = [v for v in found.verdicts if v.property == "every-parameter-learns"]
     assert learns.outcome == "inconclusive"
     assert all(b.waits for p in found.trace.probes for b in p.program.unentered or ())
+
+
+def test_a_branch_that_also_thaws_is_one_that_thaws(court: Court) -> None:
+    """It is told by the first few names that it touches, and known by all of them."""
+    much = (
+        "optimizer.param_groups[0]['lr'] = 0.01\n        "
+        "optimizer.zero_grad()\n        "
+        "torch.nn.utils.clip_grad_norm_(model.parameters(), 2.0)\n        "
+        "optimizer.step()\n        "
+    )
+    loop = LATER.format(made=HELD, flag=True).replace("first.requires_grad_(True)", "{0}")
+    found = court.judged(
+        SCENARIOS["clip-after-step"], loop.format(much + "first.requires_grad_(True)")
+    )
+
+    (branch,) = found.trace.probes[0].program.unentered or ()
+    assert (branch.thaws, "requires_grad_" in branch.touches) == (True, False)
+    (learns,) = [v for v in found.verdicts if v.property == "every-parameter-learns"]
+    assert learns.outcome == "inconclusive"

@@ -121,9 +121,10 @@ def test_what_was_learned_in_a_fork_has_not_happened_here(memory, learned):
     assert memory.read(WRITTEN[0]) == b"old"
 
 
-def test_pages_that_are_owned_cost_no_fault_later(memory, learned):
+@pytest.mark.parametrize("own", [hot_pages.own, hot_pages.own_each])
+def test_pages_that_are_owned_cost_no_fault_later(memory, learned, own):
     def owned() -> int:
-        hot_pages.own(learned)
+        own(learned)
         return faults_of_writing(memory)
 
     assert int(in_a_fork(lambda: faults_of_writing(memory))) >= len(WRITTEN)

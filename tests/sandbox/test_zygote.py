@@ -117,6 +117,24 @@ def test_a_thread_left_behind_is_refused():
         broken.execute(Job(program=""))
 
 
+def test_a_thread_that_is_ending_is_awaited():
+    """What was joined may be listed a moment longer; that it was called left behind ended a run."""
+    program = (
+        "import _thread\n"
+        "from harness.sandbox import warm_up\n"
+        "held = _thread.allocate_lock()\n"
+        "held.acquire()\n"
+        "_thread.start_new_thread(held.acquire, (True, 0.2))\n"
+        "warm_up.settle()\n"
+        "print('ready')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert done.stdout == "ready\n", done.stderr
+
+
 def test_an_exception_of_the_worker_is_a_fault_and_not_a_result(sandbox):
     """What escapes work() is ours: the books stay open and the traceback is kept."""
     run = sandbox.execute(Job(program="escape = TypeError('ours')"))

@@ -15,7 +15,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from harness.domain.event import ENOUGH
 from harness.sandbox.binding.loaders import OnBatch
-from harness.syntax import walk
+from harness.syntax import blocks, walk
 
 BATCHES = 1000
 """Batches of all ranks after which it is enough, on workloads of the usual size."""
@@ -111,25 +111,16 @@ class Patience:
 def _rest(tree: ast.Module, line: int) -> list[ast.stmt]:
     """What is under way at a line and comes behind it, to the end of the function that it is in."""
     rest: list[ast.stmt] = []
-    blocks: list[list[ast.stmt]] = [tree.body]
-    while blocks:
-        block = blocks.pop()
+    waiting = [tree.body]
+    while waiting:
+        block = waiting.pop()
         for place, statement in enumerate(block):
             if line in _lines(statement):
                 is_own = isinstance(statement, Definition)
                 rest = [] if is_own else [*rest, *block[place:]]
-                blocks = [*_blocks(statement)]
+                waiting = blocks(statement)
                 break
     return [s for s in rest if not isinstance(s, Definition)]
-
-
-def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    for field in ("body", "orelse", "finalbody"):
-        block = getattr(statement, field, None)
-        if isinstance(block, list):
-            yield block
-    for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
-        yield part.body
 
 
 def _lines(statement: ast.stmt) -> set[int]:

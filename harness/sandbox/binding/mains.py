@@ -7,7 +7,7 @@
 import ast
 import importlib.util
 
-from harness.syntax import walk
+from harness.syntax import dotted, walk
 
 CALLING = frozenset({
     "fire.Fire", "Fire", "tyro.cli", "jsonargparse.CLI", "jsonargparse.auto_cli", "auto_cli", "CLI",
@@ -26,7 +26,7 @@ def take_part(tree: ast.Module) -> ast.Module:
     functions = {s.name: s for s in tree.body if isinstance(s, Function)}
     given = {name for name, f in functions.items() if _drop_decorators(f)}
     nodes = walk(tree)
-    calls = any(isinstance(n, ast.Call) and _path(n.func) in CALLING for n in nodes)
+    calls = any(isinstance(n, ast.Call) and dotted(n.func) in CALLING for n in nodes)
     if not (given or calls):
         return tree
     _Starting(functions, given, _absent(nodes)).visit(tree)
@@ -35,7 +35,7 @@ def take_part(tree: ast.Module) -> ast.Module:
 
 def _drop_decorators(function: Function) -> bool:
     """Take away what hands over settings; whether there was any."""
-    left = [d for d in function.decorator_list if _path(d) not in GIVING]
+    left = [d for d in function.decorator_list if dotted(d) not in GIVING]
     dropped = len(left) < len(function.decorator_list)
     function.decorator_list = left
     return dropped and bool(_wanted(function))
@@ -82,7 +82,7 @@ class _Starting(ast.NodeTransformer):
         if not isinstance(call, ast.Call):
             return node
         started = self._started(call)
-        name = started or (_path(call.func) if not (call.args or call.keywords) else "")
+        name = started or (dotted(call.func) if not (call.args or call.keywords) else "")
         if name in self._given or (started and _wanted(self._functions[started])):
             return ast.copy_location(
                 ast.Pass(), node
@@ -93,17 +93,6 @@ class _Starting(ast.NodeTransformer):
 
     def _started(self, call: ast.Call) -> str:
         """The function that an absent package is to call."""
-        known = _path(call.func) in CALLING and _path(call.func).partition(".")[0] in self._absent
-        name = _path(call.args[0]) if known and call.args else ""
+        known = dotted(call.func) in CALLING and dotted(call.func).partition(".")[0] in self._absent
+        name = dotted(call.args[0]) if known and call.args else ""
         return name if name in self._functions else ""
-
-
-def _path(tree: ast.AST) -> str:
-    match tree:
-        case ast.Name(id=name):
-            return name
-        case ast.Attribute(value=value, attr=name):
-            return f"{_path(value)}.{name}"
-        case ast.Call(func=func):
-            return _path(func)
-    return ""

@@ -8,7 +8,7 @@ import ast
 import math
 from collections.abc import Iterable
 
-from harness.syntax import walk
+from harness.syntax import blocks, dotted, walk
 
 READERS = frozenset({
     "yaml.safe_load", "yaml.load", "yaml.full_load", "yaml.unsafe_load", "json.load", "json.loads",
@@ -46,7 +46,7 @@ class _Left:
         self._classes = {n.name for n in nodes if isinstance(n, ast.ClassDef)}
         self._files = {
             item.optional_vars.id for n in nodes if isinstance(n, ast.With) for item in n.items
-            if _path(item.context_expr).rpartition(".")[2] == "open"
+            if dotted(item.context_expr).rpartition(".")[2] == "open"
             and isinstance(item.optional_vars, ast.Name)
         }  # fmt: skip
         calls = [n for n in nodes if isinstance(n, ast.Call)]
@@ -54,12 +54,12 @@ class _Left:
         settings = [c for c in calls if c.lineno <= written and self._reads(c)]
         self._settings = {id(c) for c in settings}
         of_readers = [c for c in calls if self._is_reader(c)]
-        self._readers = {_path(c.func) for c in of_readers}
+        self._readers = {dotted(c.func) for c in of_readers}
         self._settings |= {id(c) for c in of_readers}
         asked = {id(n) for s in nodes if isinstance(s, ast.If | ast.Try) for n in walk(s)}
         self._checkpoints = {
             id(c) for c in calls
-            if _path(c.func) == "torch.load" and c.lineno <= written and id(c) not in asked
+            if dotted(c.func) == "torch.load" and c.lineno <= written and id(c) not in asked
         }  # fmt: skip
         self._states: set[str] = set()
 
@@ -101,12 +101,8 @@ class _Left:
         return (statement,)
 
     def _inside(self, statement: ast.stmt) -> None:
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(statement, field, None)
-            if isinstance(block, list) and block and isinstance(block[0], ast.stmt):
-                setattr(statement, field, self.without(block))
-        for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
-            part.body = self.without(part.body)
+        for block in blocks(statement):
+            block[:] = self.without(block)
         for call in (n for n in walk(statement) if isinstance(n, ast.Call)):
             for keyword in call.keywords:
                 if keyword.arg is None and id(keyword.value) in self._settings:
@@ -116,7 +112,7 @@ class _Left:
         """Whether it is a call that reads, or wraps what is read in something that is not shown."""
         if id(value) in self._settings | self._checkpoints:
             return True
-        if not isinstance(value, ast.Call) or _path(value.func) in self._classes | {
+        if not isinstance(value, ast.Call) or dotted(value.func) in self._classes | {
             *self._functions
         }:
             return False
@@ -131,17 +127,17 @@ class _Left:
         )
 
     def _opens_settings(self, item: ast.withitem, statement: ast.With) -> bool:
-        opened = _path(item.context_expr).rpartition(".")[2] == "open"
+        opened = dotted(item.context_expr).rpartition(".")[2] == "open"
         return opened and any(id(n) in self._settings for n in walk(statement))
 
     def _reads(self, call: ast.Call) -> bool:
-        if _path(call.func) not in READERS or not call.args:
+        if dotted(call.func) not in READERS or not call.args:
             return False
-        if _path(call.func) == "OmegaConf.load":
+        if dotted(call.func) == "OmegaConf.load":
             return True
         first = call.args[0]
         return any(
-            (isinstance(n, ast.Call) and _path(n.func).rpartition(".")[2] in TEXTS)
+            (isinstance(n, ast.Call) and dotted(n.func).rpartition(".")[2] in TEXTS)
             or (isinstance(n, ast.Name) and n.id in self._files)
             for n in walk(first)
         )
@@ -165,19 +161,8 @@ class _Left:
         )
 
 
-def _path(tree: ast.AST) -> str:
-    match tree:
-        case ast.Name(id=name):
-            return name
-        case ast.Attribute(value=value, attr=name):
-            return f"{_path(value)}.{name}"
-        case ast.Call(func=func):
-            return _path(func)
-    return ""
-
-
 def _writes(call: ast.Call) -> bool:
-    path = _path(call.func)
+    path = dotted(call.func)
     if path == "open" and len(call.args) > 1:
         mode = call.args[1]
         return isinstance(mode, ast.Constant) and any(c in str(mode.value) for c in "wax")

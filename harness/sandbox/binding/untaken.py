@@ -24,6 +24,9 @@ MOST = 3
 DEEPEST = 5000
 """Calls inside of each other that looking at a program may take."""
 
+FREEZES = frozenset({"requires_grad", "requires_grad_"})
+"""What decides whether a parameter asks for gradient."""
+
 LONGEST = 60
 """Letters of a name that are told."""
 
@@ -188,4 +191,5 @@ def _told(
         written=written,
         reached=reached,
         waits=waits,
+        thaws=not FREEZES.isdisjoint(touch.names),
     )

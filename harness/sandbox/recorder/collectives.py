@@ -1,8 +1,9 @@
 """Collective operations, whoever issues them: DDP's reducer in C++, ``dist``, functional collectives."""
 
+import contextlib
 import functools
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,51 +17,38 @@ _SENDS_NOTHING = frozenset({"check_for_nan"})
 _KEY = "BackendSelect"
 
 
-class Collectives:
-    """Sees every operation; a Python-level patch of ``dist.all_reduce`` never sees DDP's reducer.
+@contextlib.contextmanager
+def collectives(tape: Tape) -> Iterator[None]:
+    """Write every operation to ``tape``; a Python-level patch of ``dist.all_reduce`` never sees DDP's
+    reducer.
 
     A kernel of torch's dispatcher before each operation's own, so that nothing else is slower. A
     dispatch mode would see as much, but stands before every operation of a program: that took a third
-    of the time of a run of two ranks.
+    of the time of a rank's loop.
     """
-
-    def __init__(self, tape: Tape) -> None:
-        """Write to ``tape``."""
-        self._tape = tape
-        self._kernels: torch.library.Library | None = None
-
-    def __enter__(self) -> Self:
-        """Begin to watch."""
-        self._kernels = torch.library.Library(_NAMESPACE, "IMPL")
+    kernels = torch.library.Library(_NAMESPACE, "IMPL")
+    try:
         for name in _operations():
-            kernel = functools.partial(self._issued, getattr(torch.ops.c10d, name).default)
-            self._kernels.impl(name, kernel, _KEY, with_keyset=True)
-        return self
+            kernel = functools.partial(_issued, tape, getattr(torch.ops.c10d, name).default)
+            kernels.impl(name, kernel, _KEY, with_keyset=True)
+        yield
+    finally:
+        kernels._destroy()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Watch no longer."""
-        if self._kernels is not None:
-            self._kernels._destroy()
 
-    def _issued(self, operation: Any, keys: Any, *args: Any, **kwargs: Any) -> Any:
-        """Write a collective, pass it on."""
-        sent = list(tensors_in(args))
-        self._tape.write(
-            Collective(
-                operation=operation._opname,
-                elements=sum(t.numel() for t in sent),
-                floating=any(_is_floating(t) for t in sent),
-                size_bytes=sum(t.numel() * t.element_size() for t in sent),
-            )
+def _issued(tape: Tape, operation: Any, keys: Any, *args: Any, **kwargs: Any) -> Any:
+    """Write a collective, pass it on."""
+    sent = list(tensors_in(args))
+    tape.write(
+        Collective(
+            operation=operation._opname,
+            elements=sum(t.numel() for t in sent),
+            floating=any(_is_floating(t) for t in sent),
+            size_bytes=sum(t.numel() * t.element_size() for t in sent),
         )
-        return operation.redispatch(
-            keys.remove(getattr(torch._C.DispatchKey, _KEY)), *args, **kwargs
-        )
+    )
+    others = keys.remove(getattr(torch._C.DispatchKey, _KEY))
+    return operation.redispatch(others, *args, **kwargs)
 
 
 def _operations() -> list[str]:

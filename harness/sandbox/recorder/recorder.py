@@ -11,7 +11,7 @@ from torch import nn
 from harness.domain.event import BatchYielded, Finished, Start
 from harness.sandbox.recorder.backwards import Backwards
 from harness.sandbox.recorder.clips import Clips
-from harness.sandbox.recorder.collectives import Collectives
+from harness.sandbox.recorder.collectives import collectives
 from harness.sandbox.recorder.forwards import Forwards
 from harness.sandbox.recorder.losses import Losses
 from harness.sandbox.recorder.scalers import Scalers
@@ -79,7 +79,7 @@ class Recorder:
         streams = sys.stdout, sys.stderr
         sys.stdout, sys.stderr = Stream(self.tape, "stdout"), Stream(self.tape, "stderr")
         Clocks(self.tape, module).install()
-        watched = Collectives(self.tape) if world_size > 1 else contextlib.nullcontext()
+        watched = collectives(self.tape) if world_size > 1 else contextlib.nullcontext()
         try:
             with watched:
                 yield
