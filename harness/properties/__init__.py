@@ -85,7 +85,7 @@ PROPERTIES: dict[str, Property] = {
 
 
 def judge(trace: Trace, scenario: Scenario) -> tuple[Verdict, ...]:
-    """One verdict for each of the scenario's properties, in its order."""
+    """One verdict for each property of the scenario, in the scenario's order."""
     found = [
         by_part(PROPERTIES[rule.id], trace, scenario.expectations) for rule in scenario.properties
     ]

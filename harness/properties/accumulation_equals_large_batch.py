@@ -34,11 +34,11 @@ from harness.properties.windows import Window, usual_size
 ID = "accumulation-equals-large-batch"
 
 OWN_LOSS = 0.05
-"""Misfit from which a loss is no weighting of the workload's own, half precision included."""
+"""Misfit from which a loss is a program's own; rounding in half precision stays below it."""
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """One objective on all full windows: sizes first, then directions."""
+    """Compare all full windows under one objective: the size of the gradient, then its direction."""
     seen = account(trace, expectations)
     gathered = [r for r in seen.readings if r.update.window_size > 1] if seen else []
     if seen is None or not gathered:
@@ -57,7 +57,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def padding_trained(gathered: list[Reading]) -> Verdict | None:
-    """A fail when samples that carry no weight have a part in the loss."""
+    """A fail when padding, which carries no weight, contributes to the loss."""
     for reading in gathered:
         most = max((m.on_padding for m in reading.window.own), default=0.0)
         if most > OWN_LOSS:
@@ -71,7 +71,7 @@ def padding_trained(gathered: list[Reading]) -> Verdict | None:
 
 
 def wrong_size(gathered: list[Reading], expectations: Expectations) -> Verdict | None:
-    """A fail on a factor that all windows below the threshold share."""
+    """A fail when all windows below the threshold are off by the same factor."""
     bounds = bounds_of(expectations)
     small = [r for r in gathered if r.aligned and not (bounds and bounds.loud(r.true))]
     off = [r for r in small if off_by_a_factor(r, gathered)]
@@ -93,8 +93,8 @@ def wrong_size(gathered: list[Reading], expectations: Expectations) -> Verdict |
 
 
 def changing_size(off: list[Reading], small: list[Reading]) -> Verdict | None:
-    """A fail on factors that differ from window to window, where no clip can be why: a clip makes
-    nothing larger, and what it cuts in one window it does not let pass in another.
+    """A fail when the factor changes from window to window and no clip can be the reason: a clip
+    enlarges no gradient, and lets no norm pass in one window that it cuts in another.
     """
     passed_whole = max((r.consumed for r in small if r.state == "exact"), default=0.0)
     wrong = [
@@ -116,8 +116,8 @@ def changing_size(off: list[Reading], small: list[Reading]) -> Verdict | None:
 
 
 def no_clip(reading: Reading) -> bool:
-    """Whether no clip set the size: none was called, what backward computed is what arrived, or
-    backward computed too much and some of it is still there.
+    """Whether clipping cannot have set the size: no clip was called, or what backward computed
+    arrived whole, or backward computed too much and part of the excess is still there.
     """
     computed = reading.update.match("as-computed")
     whole = computed is not None and computed.relative_error <= reading.window.tolerance
@@ -127,14 +127,14 @@ def no_clip(reading: Reading) -> bool:
 
 
 def off_by_a_factor(reading: Reading, gathered: list[Reading]) -> bool:
-    """Whether the size is wrong by neither a learned weight nor the order of the loss scale."""
+    """Whether the size is wrong, and neither a learned weight nor a leftover loss scale explains it."""
     scale = reading.update.loss_scale
     scaled = scale > 1.0 and (reading.ratio >= scale**0.5 or reading.ratio <= scale**-0.5)
     return reading.state in ("shrunk", "grown") and not scaled and not learned(reading, gathered)
 
 
 def why(factor: float, window: Window) -> str:
-    """What a factor usually means."""
+    """The usual cause of such a factor, as advice."""
     size, world, slack = (
         window.update.window_size,
         window.probe.world_size,
@@ -153,7 +153,9 @@ def why(factor: float, window: Window) -> str:
 
 
 def wrong_weights(gathered: list[Reading]) -> Verdict | None:
-    """A fail when all that was computed arrived and still is not an accepted gradient."""
+    """A fail when everything that backward computed arrived, and is no accepted gradient all the
+    same.
+    """
     for reading in gathered:
         if reading.state != "turned" or not arrived_whole(reading) or brings_its_loss(reading):
             continue
@@ -172,16 +174,14 @@ def wrong_weights(gathered: list[Reading]) -> Verdict | None:
 
 
 def brings_its_loss(reading: Reading) -> bool:
-    """Whether the program trains on another loss than the workload's, whose large batch nobody can
-    know: cross-entropy where a squared error was meant was called badly weighed.
-    """
+    """Whether the program trains on a loss of its own, of whose large batch nothing is known."""
     return any(
         m.objective_error is not None and m.objective_error > OWN_LOSS for m in reading.window.own
     )
 
 
 def uneven_parameters(gathered: list[Reading], expectations: Expectations) -> Verdict | None:
-    """A fail when parameters got factors of their own, one of them above 1: clipping only shrinks."""
+    """A fail when parameters have different factors, one of them above 1: clipping only shrinks."""
     bounds = bounds_of(expectations)
     for reading in gathered:
         if not reading.by_parameter or (bounds and bounds.loud(reading.true)):
@@ -201,7 +201,7 @@ def uneven_parameters(gathered: list[Reading], expectations: Expectations) -> Ve
 
 
 def scaled_on_the_way(gathered: list[Reading], expectations: Expectations) -> Verdict | None:
-    """A fail when gradients were scaled between the backwards, and no clip can be why."""
+    """A fail when gradients were scaled between a window's backwards, and no clip can be the reason."""
     bounds = bounds_of(expectations)
     for reading in gathered:
         found = shares(reading.window)
@@ -222,7 +222,7 @@ def scaled_on_the_way(gathered: list[Reading], expectations: Expectations) -> Ve
 
 
 def wrong_rest(trace: Trace, seen: Account, expectations: Expectations) -> Verdict | None:
-    """A fail on a short last window that neither of two divisors explains: its own, a full one's."""
+    """A fail when a short last window's divisor is neither its own count nor that of a full window."""
     rest = amiss(trace, seen, bounds_of(expectations))
     if rest is None:
         return None
@@ -239,7 +239,7 @@ def wrong_rest(trace: Trace, seen: Account, expectations: Expectations) -> Verdi
 
 
 def arrived_whole(reading: Reading) -> bool:
-    """Whether what backward computed is, in direction, what the optimizer consumed."""
+    """Whether the optimizer consumed, up to a factor, what backward computed."""
     computed = reading.update.match("as-computed")
     if computed is not None and computed.consumed_norm > 0:
         return computed.direction_error <= reading.window.tolerance
@@ -247,7 +247,7 @@ def arrived_whole(reading: Reading) -> bool:
 
 
 def in_order(trace: Trace, seen: Account, gathered: list[Reading]) -> Verdict:
-    """A pass, if some full window was below the threshold: above it every factor is hidden."""
+    """A pass, if some full window was below the threshold; above it clipping hides every factor."""
     wrong = [r for r in gathered if not r.right]
     unknown = [text for p in trace.probes for r in p.ranks for text in r.unrecognised]
     exact = [r for r in gathered if r.state == "exact"]

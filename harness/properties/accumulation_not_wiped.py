@@ -29,7 +29,7 @@ ID = "accumulation-not-wiped"
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """Look at the coefficients of each window; where clipping acts, small is not yet wiped."""
+    """Look at each window's coefficients; where clipping acts, a small one does not mean wiped."""
     windows = [w for w in full(trace) if w.update.window_size > 1]
     if not windows:
         return inconclusive(
@@ -57,12 +57,12 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def emptied(window: Window) -> bool:
-    """Whether the optimizer had no gradient at all, though the window's backwards made one."""
+    """Whether the optimizer had no gradient at all although the window's backwards computed one."""
     return window.update.consumed_norm == 0.0 and not window.update.matches
 
 
 def calm(wrong: list[Window], expectations: Expectations) -> list[Window]:
-    """The windows in which clipping, if it was called often, cannot be why a share is tiny."""
+    """The windows in which even a clip after every backward cannot make a share this small."""
     bounds = bounds_of(expectations)
     often = any(len(w.update.clip_calls) > 1 for w in wrong)
     if bounds is None or not often:
@@ -71,7 +71,7 @@ def calm(wrong: list[Window], expectations: Expectations) -> list[Window]:
 
 
 def lost(window: Window, gone: int) -> Verdict:
-    """The fail, with what arrived."""
+    """The fail, with the share of each micro-batch that arrived."""
     size = window.update.window_size
     return failed(
         ID,

@@ -19,7 +19,7 @@ FORMAT = re.compile(r"%[-+ #0-9.]*[a-zA-Z]|\{[^{}]*\}")
 
 
 def parsed(source: str) -> ast.Module | None:
-    """The program; ``None`` where it is none."""
+    """The program as a syntax tree; ``None`` when it is not Python."""
     try:
         return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -27,8 +27,8 @@ def parsed(source: str) -> ast.Module | None:
 
 
 def choices(source: str) -> list[Branches]:
-    """What excludes each other: both sides of a condition, the returns of one function, the values
-    that one name is given; and flags, which are there or not.
+    """Sets of texts of which a run prints one: the two sides of a condition, the returns of a
+    function, the values assigned to one name. Last come flags: texts that are printed or left out.
     """
     tree = parsed(source)
     found: list[Branches] = []
@@ -50,7 +50,7 @@ def choices(source: str) -> list[Branches]:
 
 
 def texts(nodes: Iterable[ast.AST]) -> tuple[str, ...]:
-    """The string constants below, cut where something else is put in."""
+    """The string constants below these nodes, split where values are inserted."""
     return tuple(
         piece.strip()
         for node in nodes

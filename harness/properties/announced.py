@@ -1,4 +1,4 @@
-"""What a diagnosis says in words beside its numbers."""
+"""What a diagnosis says in words, beside its numbers."""
 
 import ast
 import re
@@ -9,26 +9,29 @@ from harness.properties.alternatives import choices, parsed
 from harness.properties.printed import NUMBER, printed
 
 ALARM = re.compile(r"vanish|starv|dying\b|dead\b", re.IGNORECASE)
-"""Words for a model whose early layers get no gradient."""
+"""Words that call a model's gradients vanishing."""
 
 CLEAR = re.compile(r"(?<!un)(?<!not )\bhealthy|all layers (?:get|learn)|\bfine\b", re.IGNORECASE)
-"""Words for one in which all is well."""
+"""Words that call a model healthy."""
 
 DENIAL = re.compile(r"\b(?:no|not|isn't|aren't|without)\b[^.;,]*$|\bnon-?$", re.IGNORECASE)
-"""What takes an alarm back, right before it."""
+"""Negations which, right before an alarm, turn it into an all-clear."""
 
 ALIKE = 10.0
-"""Factor up to which two workloads' smallest, and largest, numbers look alike to a reader."""
+"""The numbers of two outputs look alike when their smallest, and their largest, differ by at most
+this factor.
+"""
 
 READS = re.compile(r"\.grad\b")
-"""A program without it prints its loss, and no diagnosis."""
+"""A program whose source never reads ``.grad`` prints its loss, not a diagnosis."""
 
 WORD = re.compile(r"[A-Za-z]+")
 
 
 def false_all_clear(program: Program) -> str | None:
-    """A printed line that calls the model healthy, from a program that has words for the contrary
-    and never printed them; ``None`` without one. For the workload whose gradients vanish.
+    """On the workload whose gradients vanish: a printed line that calls the model healthy, from a
+    program that has words for vanishing gradients and did not print them. ``None`` if there is no
+    such line.
     """
     lines = [line for text in program.texts for line in text.splitlines()]
     if any(alarms(line) for line in lines) or not any(map(alarms, said_by(program.source))):
@@ -37,8 +40,8 @@ def false_all_clear(program: Program) -> str | None:
 
 
 def false_alarm(program: Program) -> str | None:
-    """A printed line that says of the model that its gradients vanish, where the program had other
-    words to choose from and never printed them; ``None`` without one. For the healthy workload.
+    """On the healthy workload: a printed line that says gradients vanish, from a program that could
+    have said something else instead and did not. ``None`` if there is no such line.
     """
     output = "\n".join(program.texts).lower()
     lines = output.splitlines()
@@ -55,26 +58,23 @@ def false_alarm(program: Program) -> str | None:
 
 
 def spared(flagged: list[str], alarming: list[str], lines: list[str]) -> bool:
-    """Whether a line that is else the same as a flagged one came without the flag."""
+    """Whether the program also printed a line of the same shape as a flagged one, without the flag."""
     bare = {shape(line.replace(text, "")) for line in flagged for text in alarming}
     return any(shape(line) in bare for line in lines if line not in flagged)
 
 
 def shape(line: str) -> str:
-    """The line without its numbers, names and spaces."""
+    """The line with numbers, names and spaces replaced by a placeholder."""
     return re.sub(r"[-+\w.\s]+", "#", line).strip("#")
 
 
 def alarms(text: str) -> bool:
-    """Whether it says that gradients vanish, and not that they do not."""
+    """Whether a text says that gradients vanish, rather than that they do not."""
     return any(not DENIAL.search(text[: found.start()]) for found in ALARM.finditer(text))
 
 
 def said_by(source: str) -> list[str]:
-    """The texts in a program that it may print: its string constants, without docstrings.
-
-    What a recording gives for the source is as untrusted as the rest of it.
-    """
+    """The texts that a program may print: its string constants, without docstrings."""
     tree = parsed(source)
     if tree is None:
         return []
@@ -87,10 +87,10 @@ def said_by(source: str) -> list[str]:
 
 
 def look_alike(one: Program, other: Program) -> bool:
-    """Whether two outputs of a program that reads gradients have the same words, and numbers of the
-    same sizes.
+    """Whether the outputs of a program that reads gradients show, on two workloads, the same words
+    and numbers of the same order of magnitude.
 
-    Not told where a number is negative: the logarithms of two sizes lie close together.
+    Negative numbers rule it out: they may be logarithms, where different sizes lie close together.
     """
     if not READS.search(one.source) or words(one.texts) != words(other.texts):
         return False
@@ -106,7 +106,9 @@ def words(texts: Iterable[str]) -> frozenset[str]:
 
 
 def sizes(texts: tuple[str, ...]) -> tuple[bool, float, float] | None:
-    """Whether zeros were printed, and the smallest and the largest other number."""
+    """Whether zeros were printed, and the smallest and the largest other number; ``None`` where a
+    number is negative or all are 0.
+    """
     if any(match.group(0).startswith("-") for text in texts for match in NUMBER.finditer(text)):
         return None
     values = [n.value for n in printed(texts)]

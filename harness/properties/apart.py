@@ -10,7 +10,9 @@ from harness.properties.property import Property
 
 
 def by_part(judged: Property, trace: Trace, expectations: Expectations) -> Verdict:
-    """One property's verdict: of the part that fails, else of one that is open, else of all."""
+    """One property's verdict over all parts: that of the first part that fails, else of the first
+    that is inconclusive, else a pass that joins all of them.
+    """
     seen = parts_of(trace)
     found = [verdict(judged, of_part, expectations) for of_part in seen]
     for outcome in ("fail", "inconclusive"):
@@ -25,7 +27,9 @@ def by_part(judged: Property, trace: Trace, expectations: Expectations) -> Verdi
 
 
 def parts_of(trace: Trace) -> tuple[Trace, ...]:
-    """The trace once for every part, with that part's updates alone; the trace where it has none."""
+    """One trace for each part, holding that part's updates only; the trace itself where there are
+    no parts.
+    """
     updates = (u for p in trace.probes for rank in p.ranks for u in rank.updates)
     names = dict.fromkeys(u.trains for u in updates if u.trains)
     if not names:

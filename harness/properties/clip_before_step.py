@@ -31,7 +31,7 @@ ID = "clip-before-step"
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """Look at what was consumed where clipping has to act."""
+    """Look at what was consumed in loud windows, where clipping has to act."""
     seen = regimes(trace, expectations)
     if isinstance(seen, str):
         return without_threshold(trace, expectations) or inconclusive(ID, seen)
@@ -65,7 +65,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def without_threshold(trace: Trace, expectations: Expectations) -> Verdict | None:
-    """A fail where most windows above the threshold of a clip after the step had arrived whole."""
+    """A fail, in a scenario that names no threshold, when a clip came after the step and most
+    windows above its threshold had reached the optimizer whole.
+    """
     account = transported(trace, expectations)
     readings = account.readings if account is not None else ()
     threshold = min((r.update.late_threshold or math.inf for r in readings), default=math.inf)
@@ -85,7 +87,9 @@ def without_threshold(trace: Trace, expectations: Expectations) -> Verdict | Non
 
 
 def never_clipped(raw: Sequence[Reading], seen: Regimes) -> Verdict:
-    """All loud gradients were raw: no clip, one at the wrong moment, or one of nothing."""
+    """The verdict when all loud gradients arrived whole: there was no clip, or it came at the wrong
+    moment, or it was given no gradients.
+    """
     most = max(raw, key=lambda r: r.true)
     late = [r for r in raw if after_the_step(r.update)]
     figures = (
@@ -118,7 +122,7 @@ def never_clipped(raw: Sequence[Reading], seen: Regimes) -> Verdict:
 
 
 def too_early(reading: Reading, seen: Regimes) -> bool:
-    """Whether micro-batches were scaled down and the window's last one was not."""
+    """Whether earlier micro-batches were scaled down and the window's last one was not."""
     found = shares(reading.window)
     if reading.right or len(found) < 2 or reading.consumed <= seen.bounds.high * 1.01:
         return False

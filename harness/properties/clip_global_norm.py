@@ -37,7 +37,9 @@ ID = "clip-global-norm"
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """Each loud window is at the threshold with the true direction, or says how it is not."""
+    """Each loud window has to arrive at the threshold, in the true direction; if not, say how it
+    differs.
+    """
     if expectations.groups:
         return inconclusive(
             ID, "Here the parts of the model are judged one by one (clip-per-group)."
@@ -62,7 +64,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def on_no_gradient(seen: Regimes) -> Verdict | None:
-    """A fail when clipping was called in time and given nothing."""
+    """A fail when clipping was called at the right moment and was given no gradients."""
     raw = [r for r in seen.loud if r.raw]
     if len(raw) < len(seen.loud) or any(after_the_step(r.update) for r in raw):
         return None
@@ -79,7 +81,7 @@ def on_no_gradient(seen: Regimes) -> Verdict | None:
 
 
 def now_and_then(seen: Regimes) -> Verdict | None:
-    """A fail when some loud windows were clipped and others went through raw."""
+    """A fail when some loud windows were clipped and others arrived whole."""
     raw = [r for r in seen.loud if r.raw]
     if not raw or len(raw) == len(seen.loud):
         return None
@@ -103,7 +105,7 @@ def now_and_then(seen: Regimes) -> Verdict | None:
 
 
 def not_one_factor(seen: Regimes) -> Verdict | None:
-    """A fail when the direction is lost where clipping acts, and only there."""
+    """A fail when the direction changes where clipping acts, and only there."""
     calm = [r for r in seen.quiet if r.state == "exact"]
     for reading in (r for r in seen.loud if r.state == "turned"):
         parts = by_rank(reading.window)
@@ -131,8 +133,8 @@ def not_one_factor(seen: Regimes) -> Verdict | None:
 
 
 def short_window(trace: Trace, seen: Regimes) -> Verdict | None:
-    """A fail where the short last window passes raw, or is clipped on each rank by itself, beside
-    full windows that are clipped.
+    """A fail when full windows are clipped, and the short last window is not, or is clipped by each
+    rank on its own.
     """
     if any(r.state != "clipped" for r in seen.loud):
         return None
@@ -151,7 +153,7 @@ def short_window(trace: Trace, seen: Regimes) -> Verdict | None:
 
 
 def several_factors(reading: Reading) -> Verdict:
-    """The fail for clipping parameter by parameter, or a part of them."""
+    """The fail for clipping each parameter by itself, or only some parameters."""
     factors = reading.factors
     return failed(
         ID,
@@ -166,7 +168,7 @@ def several_factors(reading: Reading) -> Verdict:
 
 
 def per_rank(window: Window, parts: dict[int, float]) -> Verdict:
-    """The fail for clipping before synchronisation."""
+    """The fail for clipping before the ranks are synchronised."""
     consumed = window.update.consumed_norm
     return failed(
         ID,
@@ -179,7 +181,7 @@ def per_rank(window: Window, parts: dict[int, float]) -> Verdict:
 
 
 def other_norm(seen: Regimes) -> Verdict | None:
-    """A fail when the clipped windows share a norm that was not asked for."""
+    """A fail when clipping leaves a norm that the scenario does not accept."""
     threshold = seen.account.threshold
     clipped_ones = [r for r in seen.loud if r.state == "clipped"]
     if threshold is not None and clipped_ones and not seen.bounds.accept(threshold):
@@ -210,7 +212,7 @@ def other_norm(seen: Regimes) -> Verdict | None:
 
 
 def shrunk_twice(reading: Reading) -> Verdict:
-    """The fail for threshold squared over norm, which may lie within what is accepted."""
+    """The fail for a norm of threshold squared over norm, even where that norm would be accepted."""
     return failed(
         ID,
         f"In {reading.where} clipping left norm {show(reading.consumed)} of {show(reading.true)}, and "
@@ -221,14 +223,15 @@ def shrunk_twice(reading: Reading) -> Verdict:
 
 
 def bounded(reading: Reading, seen: Regimes) -> bool:
-    """Whether the norm that is left is one that the scenario accepts."""
+    """Whether the norm that was left is one that the scenario accepts."""
     return reading.aligned and seen.accepted.accept(reading.consumed)
 
 
 def acts_alone(shrunk: Sequence[Reading], seen: Regimes) -> bool:
-    """Whether clipping is what shrank them: quiet windows are whole, or the factor follows no rule.
+    """Whether it was clipping that shrank these windows: quiet windows arrive whole, or, without
+    quiet windows, the factor is not constant.
 
-    A factor that is the same everywhere is a divisor, and that is for others to judge.
+    A constant factor is a wrong divisor, which other properties judge.
     """
     if seen.quiet:
         return all(r.state == "exact" for r in seen.quiet)

@@ -61,13 +61,15 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def moving(small: list[Reading]) -> list[Reading]:
-    """Windows that a clip shrank to norms of no common size; a common factor is a divisor."""
+    """Windows that a clip shrank to various norms, by various factors. One common factor would be a
+    divisor and no clip.
+    """
     cut = [r for r in small if r.state == "shrunk" and cut_by_a_clip(r)]
     return cut if len(cut) > 1 and factor_of(cut) is None else []
 
 
 def cut_by_a_clip(reading: Reading) -> bool:
-    """Whether a clip was called in time, and less was consumed than backward had computed."""
+    """Whether a clip was called before the step, and less was consumed than backward had computed."""
     computed = reading.update.match("as-computed")
     called = any(c.gradients and c.function.startswith("clip_") for c in clip_calls(reading.update))
     return called and computed is not None and computed.ratio < 1.0 - reading.window.tolerance

@@ -29,11 +29,11 @@ from harness.properties.windows import Window
 ID = "clip-once-per-update"
 
 ABOUT = 0.01
-"""How far the shares of one rank's micro-batches may differ where ranks differ by far more."""
+"""How far the shares of one rank's micro-batches may differ and still count as one factor."""
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """Coefficients of loud windows, then their sizes."""
+    """In loud windows: how evenly the micro-batches arrived, then what norm was left."""
     seen = regimes(trace, expectations)
     if isinstance(seen, str):
         return inconclusive(ID, seen)
@@ -73,15 +73,17 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def rank_by_rank(window: Window) -> bool:
-    """Whether all of a rank arrived with about one factor, and another rank with another one: beside a
-    spike of one rank the coefficients of the others are not exact.
+    """Whether each rank's micro-batches arrived with about one factor, and that factor differs
+    between ranks. About: where one rank spikes, the coefficients of the others are not exact.
     """
     found, parts = shares(window), list(by_rank(window).values())
     return max(found) - min(found) < ABOUT and len(parts) > 1 and spread(parts) > 1.0
 
 
 def each_micro_batch(reading: Reading, seen: Regimes) -> Verdict:
-    """A fail if quiet windows are even, so that the clip is what made this one uneven."""
+    """A fail if micro-batches arrive evenly in quiet windows, so that clipping made this window
+    uneven.
+    """
     found = shares(reading.window)
     figures = (
         number("smallest share", min(found), reading.where),
@@ -105,7 +107,7 @@ def each_micro_batch(reading: Reading, seen: Regimes) -> Verdict:
 
 
 def clipped_twice(reading: Reading, seen: Regimes) -> bool:
-    """Whether the factor threshold over norm was applied a second time."""
+    """Whether the factor threshold over norm was applied twice."""
     low, high = seen.accepted.low * (1.0 - NAMED), seen.accepted.high * (1.0 + NAMED)
     if reading.state != "shrunk" or not low**2 <= reading.consumed * reading.true <= high**2:
         return False

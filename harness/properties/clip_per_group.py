@@ -30,12 +30,12 @@ from harness.properties.thresholds import NAMED
 ID = "clip-per-group"
 
 FAR = 4.0
-"""Factor from which one group is louder than another, and a threshold larger."""
+"""One group is louder than another, or one threshold larger, from this factor on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One group in one window."""
+    """One group of parameters in one window."""
 
     reading: Reading
     """The window."""
@@ -48,19 +48,19 @@ class Part:
 
     @property
     def raised(self) -> bool:
-        """Whether it arrived with its direction, and larger than it is."""
+        """Whether the group's gradient arrived in its true direction, and enlarged."""
         slack = self.reading.window.tolerance
         along = abs(self.consumed - self.kept * self.true) <= max(slack, NAMED) * self.consumed
         return along and self.kept > 1.0 + slack
 
     @property
     def whole(self) -> bool:
-        """Whether all of it arrived, to rounding."""
+        """Whether the group's gradient arrived whole, up to rounding."""
         return abs(self.kept - 1.0) <= max(self.reading.window.tolerance, NAMED)
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """Each group against its share, in every full window."""
+    """Compare what arrived of each group with the fraction that it must keep, in every full window."""
     account = transported(trace, expectations)
     groups = {n: g for n, g in expectations.groups.items() if g.keeps_at_least is not None}
     if not groups:
@@ -106,7 +106,7 @@ def part_of(reading: Reading, group: Group) -> Part | None:
 
 
 def normalised(seen: Mapping[str, list[Part]]) -> Verdict | None:
-    """A fail where a group is raised to one norm, whatever its own."""
+    """A fail when a group's gradient is scaled up to one norm, whatever its own norm was."""
     for name, parts in seen.items():
         up = [p for p in parts if p.raised]
         if len(up) < 2 or spread([p.consumed for p in up]) >= 0.1 * spread([p.true for p in up]):
@@ -124,7 +124,7 @@ def normalised(seen: Mapping[str, list[Part]]) -> Verdict | None:
 
 
 def of_nothing(readings: Sequence[Reading], seen: Mapping[str, list[Part]]) -> Verdict | None:
-    """A fail where clips are called and given no gradient: always, or from some window on."""
+    """A fail when clips are called without any gradients, always or from some window on."""
     dry = next((r for r in readings if ran_dry(first_of(r, readings).update, r.update)), None)
     if dry is None and untouched(readings, seen) and all(on_nothing(r.update) for r in readings):
         dry = readings[0]
@@ -146,13 +146,13 @@ def first_of(reading: Reading, readings: Sequence[Reading]) -> Reading:
 
 
 def untouched(readings: Sequence[Reading], seen: Mapping[str, list[Part]]) -> bool:
-    """Whether every gradient arrived whole in every window, and each group's as well."""
+    """Whether every gradient arrived whole in every window, as a whole and group by group."""
     alone = all(p.whole for parts in seen.values() for p in parts)
     return alone and all(close(r.consumed, r.true, NAMED) for r in readings)
 
 
 def grown(seen: Mapping[str, list[Part]]) -> Verdict | None:
-    """Not told where a group arrives larger than it is by another rule: no clip does that."""
+    """Inconclusive when a group's gradient arrives enlarged for another reason: no clip does that."""
     for name, parts in seen.items():
         most = max(parts, key=lambda p: p.kept, default=None)
         if most is not None and most.raised and most.kept > 1.0 + NAMED:
@@ -166,7 +166,7 @@ def grown(seen: Mapping[str, list[Part]]) -> Verdict | None:
 
 
 def exchanged(seen: Mapping[str, list[Part]]) -> Verdict | None:
-    """A fail where the loud group was given the small threshold and the quiet one the large."""
+    """A fail when the loud group got the small threshold and the quiet group the large one."""
     for (loud, high), (quiet, low) in permutations(seen.items(), 2):
         both = [
             (a, b) for a in high for b in low if a.reading is b.reading and a.true > FAR * b.true
@@ -190,14 +190,14 @@ def exchanged(seen: Mapping[str, list[Part]]) -> Verdict | None:
 
 
 def limit(part: Part) -> float | None:
-    """The threshold of the one clip that was given this group: it returned its norm."""
+    """The threshold of the one clip that returned this group's norm; ``None`` if several did or none."""
     calls = [c for c in clip_calls(part.reading.update) if c.limit and c.returned]
     mine = [c for c in calls if close(c.returned or 0.0, part.true, NAMED)]
     return mine[0].limit if len(mine) == 1 else None
 
 
 def idle(readings: Sequence[Reading], seen: Mapping[str, list[Part]]) -> Verdict | None:
-    """Not told where nothing was done to the gradients: no clip was called, and none shows."""
+    """Inconclusive when no clip was called and no gradient was changed."""
     calls = [c for r in readings for c in clip_calls(r.update)]
     if any(c.function.startswith("clip_") for c in calls) or not untouched(readings, seen):
         return None
@@ -210,7 +210,7 @@ def idle(readings: Sequence[Reading], seen: Mapping[str, list[Part]]) -> Verdict
 
 
 def starved(name: str, group: Group, parts: list[Part]) -> Verdict | None:
-    """A fail when too little of a group's gradient arrives although nothing bounds it itself."""
+    """A fail when too little of a group's gradient arrives although its own bound leaves it alone."""
     if group.keeps_at_least is None:
         return None
     worst = min(free(group, parts), key=lambda p: p.kept, default=None)
@@ -233,7 +233,9 @@ def free(group: Group, parts: list[Part]) -> list[Part]:
 
 
 def told(name: str, parts: list[Part]) -> str | None:
-    """What shows that a group was put to the test and held; ``None`` if nothing does."""
+    """Evidence that another part was loud and the group kept its gradient; ``None`` if nothing was
+    loud.
+    """
     if not any(p.reading.true >= 2.0 * p.true for p in parts):
         return None  # nothing else was large, so nothing could starve it
     return f"{name} kept at least {show(min(p.kept for p in parts))} of its gradient"

@@ -1,4 +1,4 @@
-"""Networks with an optimizer each, clipped by one norm over both."""
+"""Networks with an optimizer each that are clipped by one norm over both."""
 
 import math
 
@@ -11,8 +11,8 @@ ID = "clip-global-norm"
 
 
 def together(seen: Regimes) -> Verdict | None:
-    """A fail where the norm that each clipped window was divided by is that of everything that had
-    a gradient, the other network's leftovers included.
+    """A fail when the norm that clipped windows were divided by includes the gradients left in the
+    other network.
     """
     shrunk = [r for r in seen.loud if r.state == "shrunk" and r.update.trains]
     slack = 2 * max((r.slack for r in shrunk), default=0.0)
@@ -23,7 +23,7 @@ def together(seen: Regimes) -> Verdict | None:
 
 
 def by_both(reading: Reading, threshold: float) -> Verdict:
-    """The fail, where the other network's gradients were largest."""
+    """The fail, at the window in which the other network's gradients weighed most."""
     beside = reading.update.beside
     return failed(
         ID,

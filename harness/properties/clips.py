@@ -1,4 +1,4 @@
-"""Calls of clipping functions, as a trace tells them: they explain, values decide."""
+"""Calls of clipping functions, parsed from a trace. They explain a verdict; values decide it."""
 
 import re
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ CALL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ClipCall:
-    """One call."""
+    """One call of a clipping function."""
 
     function: str
     """Name of the function."""
     gradients: int
-    """Gradients that it was given."""
+    """How many gradients it was given."""
     limit: float | None
-    """Its threshold; ``None`` where it has none, and in traces of earlier days."""
+    """Its threshold; ``None`` if it takes none, and in traces of older versions."""
     returned: float | None
     """The norm that it returned."""
 
 
 def clip_calls(update: Update) -> tuple[ClipCall, ...]:
-    """The calls in an update's window that could be read."""
+    """The clipping calls of an update's window, as far as they can be parsed."""
     found = [CALL.match(text) for text in update.clip_calls]
     return tuple(
         ClipCall(m["function"], int(m["gradients"]), _number(m["limit"]), _number(m["returned"]))
@@ -40,13 +40,13 @@ def _number(text: str | None) -> float | None:
 
 
 def on_nothing(update: Update) -> bool:
-    """Whether clipping was called in the window, and never with a gradient to clip."""
+    """Whether clips were called in the window, each without any gradient to clip."""
     calls = clip_calls(update)
     return bool(calls) and all(c.gradients == 0 for c in calls)
 
 
 def ran_dry(before: Update, now: Update) -> bool:
-    """Whether the same clips were called, and one that had gradients before was given none now."""
+    """Whether the same clipping calls were made, and one that had gradients before had none now."""
     calls = [[c for c in clip_calls(u) if c.function.startswith("clip_")] for u in (before, now)]
     if len(calls[0]) != len(calls[1]) or _present(now) < _present(before):
         return False
@@ -60,7 +60,7 @@ def _present(update: Update) -> int:
 
 
 def by_value(update: Update) -> bool:
-    """Whether elements were cut off one by one in the window."""
+    """Whether ``clip_grad_value_`` was called in the window."""
     return any(c.function == "clip_grad_value_" for c in clip_calls(update))
 
 

@@ -1,11 +1,11 @@
-"""How much of each micro-batch reached the optimizer, relative to the one that reached it most."""
+"""How much of each micro-batch reached the optimizer, relative to the one of which most did."""
 
 from harness.domain.trace import MicroBatch
 from harness.properties.figures import close
 from harness.properties.windows import Window
 
 SAME_NORM = 1e-6
-"""Relative difference of the norms of one gradient, taken twice."""
+"""Relative difference up to which two norms are those of one and the same gradient."""
 
 
 def largest(window: Window) -> float:
@@ -15,7 +15,9 @@ def largest(window: Window) -> float:
 
 
 def shares(window: Window) -> tuple[float, ...]:
-    """This rank's coefficients over the largest, in order; empty if not separable."""
+    """The coefficients of this rank's micro-batches over the largest, in order; empty if they
+    cannot be separated.
+    """
     top = largest(window)
     found = [m.coefficient for m in window.own]
     if not window.separable or top == 0.0 or any(c is None for c in found):
@@ -60,12 +62,14 @@ def stale(window: Window) -> float | None:
 
 
 def consumed_again(window: Window) -> bool:
-    """Whether it has no micro-batch of its own, and the gradient of the update before."""
+    """Whether an update without a micro-batch of its own consumed the gradient of the update before
+    it.
+    """
     update = window.update
     if update.window_size or not update.consumed_norm > 0:
         return False
     share = stale(window)
-    rank = next(r for r in window.probe.ranks if r.rank == window.rank)
+    rank = window.rank_trace
     last = next((u for u in reversed(rank.updates) if u.index < update.index), None)
     same = last is not None and close(update.consumed_norm, last.consumed_norm, SAME_NORM)
     if any(b.after_update == update.index for b in rank.backwards):
@@ -74,7 +78,9 @@ def consumed_again(window: Window) -> bool:
 
 
 def by_rank(window: Window) -> dict[int, float]:
-    """Mean coefficient of each rank's micro-batches in this window; empty if not separable."""
+    """Mean coefficient of each rank's micro-batches in this window; empty if they cannot be
+    separated.
+    """
     found: dict[int, list[float]] = {}
     for m in window.update.window:
         if m.coefficient is None or not window.separable:

@@ -6,7 +6,7 @@ from harness.domain.verdict import Verdict, inconclusive
 from harness.properties.property import Property
 
 BOOKS_CLOSE = ("returned", "exited", "raised")
-"""Outcomes after which nothing is missing from the recording."""
+"""Outcomes after which the recording is complete."""
 
 BROKEN = frozenset(
     {
@@ -22,17 +22,21 @@ BROKEN = frozenset(
         "ZeroDivisionError",
     }
 )
-"""Exceptions that nobody raises to report a loss that is not finite."""
+"""Exceptions of broken code: nobody raises them on purpose, to report a loss that is not finite."""
 
 LONGEST = 160
-"""Letters of a program's own message that a sentence quotes."""
+"""How many characters of a program's own message a sentence quotes."""
 
 OVERWRITTEN = 0.5
-"""Part of an update that may be changed behind it: a moving average or a weight decay by hand."""
+"""How far parameters may be moved behind an update, relative to it. A moving average or a weight
+decay by hand moves them less.
+"""
 
 
 def verdict(judged: Property, trace: Trace, expectations: Expectations) -> Verdict:
-    """One property's verdict on the probes that bear one; no pass while another is open."""
+    """One property's verdict on the probes that can be used for it; no pass while any probe is
+    incomplete.
+    """
     if expectations.measures and judged.id != "measurement-is-fair":
         trace = Trace(probes=tuple(training_only(p) for p in trace.probes))
     usable = tuple(p for p in trace.probes if bears(judged, p, expectations))
@@ -56,14 +60,16 @@ def verdict(judged: Property, trace: Trace, expectations: Expectations) -> Verdi
 
 
 def contradicts_itself(probe: ProbeTrace) -> str | None:
-    """Why the record cannot be what was trained: nothing rests on it then."""
+    """Why the record cannot describe the training that took place; ``None`` when nothing
+    contradicts it.
+    """
     if probe.contradiction is not None:
         return f"In {probe.probe}, {probe.contradiction}"
     return does_not_follow(probe) or is_overwritten(probe)
 
 
 def does_not_follow(probe: ProbeTrace) -> str | None:
-    """Parameters that do not follow from the gradients said to be consumed."""
+    """Why, if parameters do not follow from the gradients that were recorded as consumed."""
     for rank in probe.ranks:
         for update in rank.updates:
             if update.recomputed and update.parameters_followed is False:
@@ -75,7 +81,7 @@ def does_not_follow(probe: ProbeTrace) -> str | None:
 
 
 def is_overwritten(probe: ProbeTrace) -> str | None:
-    """Updates, more than half of them, behind which the parameters were changed once more."""
+    """Why, if the parameters were changed again behind more than half of the updates."""
     for rank in probe.ranks:
         undone = [u for u in rank.updates if u.overwritten > OVERWRITTEN]
         if 2 * len(undone) > sum(not u.skipped for u in rank.updates):
@@ -88,7 +94,9 @@ def is_overwritten(probe: ProbeTrace) -> str | None:
 
 
 def training_only(probe: ProbeTrace) -> ProbeTrace:
-    """The probe without what was run for the clock: variants that are timed are no training."""
+    """The probe without the updates that were made under a running clock: what is timed is no
+    training.
+    """
     ranks = (
         rank.model_copy(update={"updates": tuple(u for u in rank.updates if not u.timed)})
         for rank in probe.ranks
@@ -97,7 +105,7 @@ def training_only(probe: ProbeTrace) -> ProbeTrace:
 
 
 def bears(judged: Property, probe: ProbeTrace, expectations: Expectations) -> bool:
-    """Whether what this probe shows may be held against the program."""
+    """Whether this probe can be used as evidence for the property."""
     if probe.program.ours or probe.program.outcome == "unbound":
         return False
     if probe.program.untrue is not None and not judged.sees_flow:
@@ -118,7 +126,9 @@ def ended(probe: ProbeTrace, expectations: Expectations) -> bool:
 
 
 def stopped_itself(probe: ProbeTrace) -> bool:
-    """Whether the program raised on purpose: in a line of its own, and not because it is broken."""
+    """Whether the program raised on purpose: in a line of its own, with an exception that broken
+    code does not raise.
+    """
     program = probe.program
     return (
         program.outcome == "raised" and program.during is None and program.exception not in BROKEN
@@ -126,7 +136,7 @@ def stopped_itself(probe: ProbeTrace) -> bool:
 
 
 def in_one_line(text: str) -> str:
-    """What a program said, as part of a sentence: printable, and no longer than one bears."""
+    """A program's message made fit to quote: printable, on one line, shortened."""
     words = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return words if len(words) <= LONGEST else f"{words[:LONGEST]} ..."
 

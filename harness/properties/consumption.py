@@ -23,10 +23,12 @@ from harness.properties.windows import Window, full
 State = Literal["exact", "clipped", "shrunk", "grown", "turned", "nothing"]
 
 EXPLODED = 0.01
-"""Relative error of a gradient whose units are saturated: 1 - tanh(x)**2 has no digits left there."""
+"""Relative error of a gradient that flowed through saturated units, where ``1 - tanh(x)**2`` has
+lost its digits.
+"""
 
 CLIP_EPSILON = 1e-6
-"""torch divides by ``norm + 1e-6``: a clipped norm falls short of the threshold by that."""
+"""torch divides by ``norm + 1e-6``, so a clipped norm falls short of the threshold by that much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +36,20 @@ class Reading:
     """One full window under one objective."""
 
     window: Window
-    """Which."""
+    """The window."""
     match: Match
-    """Consumed beside true."""
+    """The consumed gradient beside the true one."""
     state: State
-    """What it comes to."""
+    """One of the states above."""
 
     @property
     def where(self) -> str:
-        """Its place."""
+        """Place of the window, in words."""
         return self.window.where
 
     @property
     def update(self) -> Update:
-        """Its update."""
+        """The update that the window led to."""
         return self.window.update
 
     @property
@@ -62,35 +64,35 @@ class Reading:
 
     @property
     def ratio(self) -> float:
-        """Consumed over true."""
+        """Norm of the consumed gradient over that of the true one."""
         return self.match.ratio
 
     @property
     def right(self) -> bool:
-        """Whether it is the true gradient or a clipped one."""
+        """Whether the consumed gradient is the true one, or the true one clipped."""
         return self.state in ("exact", "clipped")
 
     @property
     def aligned(self) -> bool:
-        """Whether the direction is the true one."""
+        """Whether the consumed gradient points in the true direction."""
         return self.state not in ("turned", "nothing")
 
     @property
     def raw(self) -> bool:
-        """Whether it is at least as large as the true gradient: nothing made it smaller. Where a run
-        has exploded, saturated units are off by more than rounding, and by less than any clip.
+        """Whether nothing made the gradient smaller. In a run that has exploded, saturated units
+        cause errors above rounding, but below what any clip does.
         """
         slack = max(self.window.tolerance, EXPLODED)
         return self.match.direction_error <= slack and self.ratio >= 1.0 - slack
 
     @property
     def slack(self) -> float:
-        """Relative error at which two clipped norms count as equal."""
+        """Relative difference up to which two clipped norms count as equal."""
         return self.window.tolerance + min(0.01, CLIP_EPSILON / self.true)
 
     @property
     def factors(self) -> tuple[float, ...]:
-        """Consumed over true, parameter by parameter, where the true gradient is not negligible."""
+        """Consumed over true norm of each parameter whose true gradient is not negligible."""
         return tuple(
             (p.consumed_norm or 0.0) / p.expected_norm for p in weighty(self.match, self.window)
         )
@@ -112,9 +114,9 @@ class Account:
     """All full windows under one objective."""
 
     objective: Objective
-    """Which."""
+    """The objective."""
     readings: tuple[Reading, ...]
-    """Window by window."""
+    """The windows, in order."""
     threshold: float | None
     """Norm that the clipped windows have in common; ``None`` when none was clipped."""
 
@@ -124,7 +126,9 @@ class Account:
         return sum(r.right for r in self.readings)
 
     def bounds(self, expectations: Expectations) -> Bounds | None:
-        """The threshold that is right here: the one that was realised, if it is accepted."""
+        """The thresholds to judge by: the one that clipped windows show, if the scenario accepts
+        it, else all that it accepts.
+        """
         declared = bounds_of(expectations)
         if declared is not None and self.threshold is not None and declared.accept(self.threshold):
             return Bounds(self.threshold, self.threshold)
@@ -132,14 +136,14 @@ class Account:
 
 
 def account(trace: Trace, expectations: Expectations) -> Account | None:
-    """The windows under the accepted objective that the program comes closest to."""
+    """All full windows, under the accepted objective that fits the program best."""
     return best(trace, expectations, expectations.objectives)
 
 
 def transported(trace: Trace, expectations: Expectations) -> Account | None:
-    """The same, with the program's own loss taken for granted where its weights are wrong.
+    """The same, with the program's own loss as a further objective to choose from.
 
-    What clipping and scaling did shows even in a loop that weighs its micro-batches wrongly.
+    So what clipping and scaling did can be judged in a loop that weighs its micro-batches wrongly.
     """
     return best(trace, expectations, (*expectations.objectives, "as-computed"))
 
@@ -147,8 +151,8 @@ def transported(trace: Trace, expectations: Expectations) -> Account | None:
 def best(
     trace: Trace, expectations: Expectations, objectives: Iterable[Objective]
 ) -> Account | None:
-    """The account with most windows right, then most aligned, then clipped as it is asked for; the
-    first among equals.
+    """The account in which most windows are right; of equals, the one with most aligned windows,
+    then one that is clipped at an accepted threshold, then the first.
     """
     windows, declared = full(trace), bounds_of(expectations)
     accounts = [
@@ -165,18 +169,19 @@ def best(
 
 
 def clips_as_asked(seen: Account, declared: Bounds | None) -> bool:
-    """Whether the norm that clipped windows have in common is one that is right here."""
+    """Whether the norm that clipped windows have in common is one that the scenario accepts."""
     return declared is not None and seen.threshold is not None and declared.accept(seen.threshold)
 
 
 def of_the_model(_window: Window, match: Match) -> Match:
-    """The norms of the model's parameters alone."""
+    """The match as it is: over the model's parameters alone."""
     return match
 
 
 def of_all(window: Window, match: Match) -> Match:
-    """The norms of all that the optimizer steps: one clip may be over a learned temperature or loss
-    weight too. What is beside the model has the model's factor, as that clip leaves it.
+    """The match with norms over everything that the optimizer steps, since one clip may also cover
+    a learned temperature or loss weight. Tensors beside the model are taken to have the model's
+    factor.
     """
     share = window.update.consumed_norm / match.consumed_norm if match.consumed_norm else 1.0
     norms = {name: share * getattr(match, name) for name in ("expected_norm", "consumed_norm")}
@@ -184,16 +189,16 @@ def of_all(window: Window, match: Match) -> Match:
 
 
 def more_than_the_model(window: Window, objective: Objective) -> bool:
-    """Whether the optimizer consumed gradients of tensors that are none of the model's."""
+    """Whether the optimizer consumed gradients of tensors that do not belong to the model."""
     found = window.update.match(objective)
     slack = 1.0 + window.tolerance
     return found is not None and 0.0 < found.consumed_norm * slack < window.update.consumed_norm
 
 
 def learned(reading: Reading, readings: Sequence[Reading]) -> bool:
-    """Whether its factor may be a weight of the loss that is learned, or its direction a temperature:
-    tensors beside the model were trained, and the first window of the probe, at their first value, is
-    exact. A clip hides a factor and leaves the direction.
+    """Whether a learned loss weight may explain the window's factor, or a learned temperature its
+    direction: tensors beside the model were trained, and the probe's first window, at their initial
+    values, is right. A clip hides a factor, but not a direction.
     """
     probe = reading.window.probe.probe
     first = next(r for r in readings if r.window.probe.probe == probe)
@@ -225,7 +230,7 @@ def read(
 
 
 def state_of(window: Window, match: Match) -> State:
-    """The state before clipped windows are recognised by their common norm."""
+    """The state of one window by itself, before ``clipped`` is told from ``shrunk``."""
     if match.consumed_norm == 0:
         return "nothing"
     if match.direction_error > window.tolerance:
@@ -236,7 +241,9 @@ def state_of(window: Window, match: Match) -> State:
 
 
 def common_norm(shrunk: Sequence[Reading], declared: Bounds | None) -> float | None:
-    """The norm that most shrunk windows share although their true norms differ."""
+    """The norm that most shrunk windows share although their true norms differ; ``None`` if there
+    is none.
+    """
     ordered = sorted(shrunk, key=lambda r: r.consumed)
     runs = [
         [r for r in ordered[i:] if r.consumed <= first.consumed * (1.0 + 2 * first.slack)]
@@ -253,16 +260,16 @@ def common_norm(shrunk: Sequence[Reading], declared: Bounds | None) -> float | N
 
 
 def weighty(match: Match, window: Window) -> tuple[ParameterMatch, ...]:
-    """Parameters whose true gradient is more than rounding beside the whole."""
+    """Parameters whose true gradient is more than rounding error of the whole gradient."""
     floor = match.expected_norm * window.tolerance
     return tuple(p for p in match.parameters if p.expected_norm > floor)
 
 
 def factor_of(off: Sequence[Reading]) -> float | None:
-    """The factor by which aligned windows are off; ``None`` when their size follows another rule.
+    """The factor by which aligned windows are off; ``None`` when no one factor explains them.
 
-    A constant ratio is a factor. A constant norm is none (that is clipping, or normalising), and
-    neither is a shrinking that differs from window to window.
+    A constant ratio is a factor. A constant norm is clipping or normalising, and a shrinking that
+    varies from window to window is no factor either.
     """
     if not off:
         return None

@@ -27,11 +27,13 @@ from harness.properties.property import Property
 ID = "diagnosis-is-right"
 
 APART = 10.0
-"""Early-to-late ratios of the two workloads that differ less than this look alike to a reader."""
+"""Early-to-late ratios of the two workloads that differ by less than this factor look alike to a
+reader.
+"""
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """What a reader of the output could know about both workloads."""
+    """What a reader could tell from the output on both workloads."""
     healthy, unhealthy = (
         trace.probe(expectations.healthy_probe),
         trace.probe(expectations.unhealthy_probe),
@@ -54,7 +56,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def in_words(healthy: ProbeTrace, unhealthy: ProbeTrace) -> Verdict | None:
-    """The fail where the program itself says the wrong thing, whatever numbers stand beside it."""
+    """The fail where the program's own words are wrong, whatever numbers stand beside them."""
     denied = false_all_clear(unhealthy.program)
     if denied is not None:
         return called_healthy(denied, unhealthy.probe)
@@ -82,7 +84,7 @@ def called_vanishing(line: str, where: str) -> Verdict:
 
 
 def nothing_to_tell(well: Shown, ill: Shown) -> Verdict:
-    """The fail for an output that is the same in sickness and in health."""
+    """The fail for an output that is the same on both workloads."""
     return failed(
         ID,
         "The program printed the same words and numbers of the same sizes on the healthy and on the "
@@ -94,7 +96,7 @@ def nothing_to_tell(well: Shown, ill: Shown) -> Verdict:
 
 
 def told_apart(well: float, ill: float) -> Verdict:
-    """Early over late as printed, on both workloads."""
+    """Compare the printed early-to-late ratios of the two workloads."""
     figures = (number("early over late, healthy", well), number("early over late, vanishing", ill))
     if ill * APART <= well and well > 0.0:
         return passed(
@@ -113,7 +115,7 @@ def told_apart(well: float, ill: float) -> Verdict:
 
 
 def too_little(well: Shown, ill: Shown) -> Verdict:
-    """A fail when the output is a diagnosis that cannot distinguish; else unknown."""
+    """A fail when the output is a diagnosis that cannot tell the workloads apart; else inconclusive."""
     figures = (
         number("numbers printed, healthy", well.count),
         number("numbers printed, vanishing", ill.count),
@@ -141,7 +143,9 @@ def too_little(well: Shown, ill: Shown) -> Verdict:
 
 
 def layered(shown: Shown) -> bool:
-    """Whether a norm of a layer was printed. With few digits the whole norm may look like one."""
+    """Whether the norm of a layer was printed; with few digits the whole norm may be mistaken for
+    one.
+    """
     return not {*shown.early, *shown.late} <= set(shown.whole)
 
 

@@ -25,16 +25,18 @@ from harness.properties.windows import Window, full_of, of_probe, ordinary
 ID = "every-parameter-learns"
 
 A_PASS = 8
-"""Batches with a backward of their own that are training, and no trial of a few."""
+"""Batches with a backward from which on they are training; fewer are a trial of a few batches."""
 
 NOTHING = 1e-7
-"""Share of a true gradient that is as good as none: the rounding of float32. A clip relative to a
-parameter of norm 0 leaves it where its floor is 1e-8 instead of 1e-3.
+"""Share of a true gradient that counts as none: the rounding of float32. A clip relative to the
+parameter's own norm leaves that little where the norm is 0 and its floor 1e-8 instead of 1e-3.
 """
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """Parameter by parameter, where nothing was broken and no gradient truly vanishes."""
+    """Parameter by parameter, in probes whose data are sound and whose gradients do not vanish by
+    design.
+    """
     checked: set[str] = set()
     for probe in ordinary(trace, expectations):
         idle = never_stepped(probe)
@@ -56,7 +58,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def never_stepped(probe: ProbeTrace) -> Verdict | None:
-    """A fail on a pass over the data with backward and without any update."""
+    """A fail when backward ran for a pass over the data and no update followed."""
     seen = probe.program.outcome in ("returned", "exited") and probe.learning is not None
     for rank in probe.ranks if seen else ():
         tried = min(len(rank.backwards), rank.batches_yielded)
@@ -74,7 +76,9 @@ def never_stepped(probe: ProbeTrace) -> Verdict | None:
 
 
 def fed(windows: tuple[Window, ...]) -> tuple[set[str], set[str]]:
-    """Parameters with a true gradient in some window, and those whose gradient was consumed."""
+    """Parameters that have a true gradient in some window, and those of them whose gradient was
+    consumed.
+    """
     due: set[str] = set()
     got: set[str] = set()
     for window in windows:
@@ -86,7 +90,7 @@ def fed(windows: tuple[Window, ...]) -> tuple[set[str], set[str]]:
 
 
 def never_fed(probe: ProbeTrace) -> Verdict | None:
-    """A fail on parameters whose gradient never arrives."""
+    """A fail when the gradient of some parameters never reaches the optimizer."""
     windows = full_of(probe)
     due, got = fed(windows)
     missing = sorted(due - got)
@@ -115,7 +119,7 @@ def never_fed(probe: ProbeTrace) -> Verdict | None:
 
 
 def thawed_later(probe: ProbeTrace, names: list[str]) -> Verdict | None:
-    """Not told of parameters that were frozen all along, where what may thaw them never ran."""
+    """Inconclusive when the parameters were frozen throughout, and code that may thaw them never ran."""
     windows = full_of(probe)
     frozen = all({*names} <= {*window.update.frozen} for window in windows)
     waiting = [
@@ -135,14 +139,14 @@ def thawed_later(probe: ProbeTrace, names: list[str]) -> Verdict | None:
 
 
 def zero_throughout(windows: tuple[Window, ...]) -> set[str]:
-    """Parameters that the optimizer had a gradient for, 0 or as good as 0 each time."""
+    """Parameters for which the optimizer always had a gradient, whatever its size."""
     found = [p for w in windows for match in w.update.matches for p in match.parameters]
     absent = {p.name for p in found if p.consumed_norm is None}
     return {p.name for p in found} - absent
 
 
 def made_zero(probe: ProbeTrace, names: list[str], windows: int) -> Verdict:
-    """The fail for gradients that something takes away from some parameters alone."""
+    """The fail when something after backward sets the gradient of some parameters to 0."""
     return failed(
         ID,
         f"In {probe.probe} the gradient of {', '.join(names[:4])} was 0 or as good as 0 at each of "
@@ -155,7 +159,7 @@ def made_zero(probe: ProbeTrace, names: list[str], windows: int) -> Verdict:
 
 
 def never_moved(probe: ProbeTrace) -> Verdict | None:
-    """A fail on parameters that kept their value although the optimizer had a learning rate."""
+    """A fail when parameters kept their value although the optimizer had a learning rate."""
     learning = probe.learning
     rates = [rate for w in of_probe(probe) for rate in w.update.learning_rates]
     if learning is None or probe.program.outcome not in ("returned", "exited"):

@@ -10,9 +10,10 @@ from harness.properties.property import Property
 def explain_away(
     verdicts: Sequence[Verdict], rules: Sequence[PropertyRule], known: Mapping[str, Property]
 ) -> tuple[Verdict, ...]:
-    """The verdicts, in order; one that a failing one accounts for is inconclusive and says so.
+    """The verdicts, in order. A verdict that another failure accounts for becomes inconclusive and
+    names it.
 
-    An advisory failure flips nothing, so it does not explain a required one either.
+    An advisory failure changes no grade, so it cannot account for a required one.
     """
     required = {rule.id for rule in rules if rule.level != "advisory"}
     failing = {v.property for v in verdicts if v.outcome == "fail"}
@@ -26,7 +27,7 @@ def explain_away(
 
 
 def is_affected(verdict: Verdict) -> bool:
-    """Whether something was off: a failure, or figures that allowed no pass."""
+    """Whether a verdict may be a consequence: it is a failure, or inconclusive with figures."""
     return verdict.outcome == "fail" or (
         verdict.outcome == "inconclusive" and bool(verdict.numbers)
     )
@@ -44,5 +45,5 @@ def root(
 
 
 def explained(verdict: Verdict, cause: str) -> Verdict:
-    """The verdict without its sting."""
+    """The verdict made inconclusive, with the failure that accounts for it."""
     return verdict.model_copy(update={"outcome": "inconclusive", "explained_by": cause})

@@ -1,4 +1,4 @@
-"""Figures as people read them, and as a verdict lists them."""
+"""Numbers as people read them, and as a verdict lists them."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -11,8 +11,9 @@ def show(value: float) -> str:
     return f"{value:.3g}"
 
 
-def show_all(values: Sequence[float], most: int = 8) -> str:
-    """The values with commas; beyond ``most``, the first ones and how many there are."""
+def show_all(values: Sequence[float]) -> str:
+    """The values with commas; of more than eight, the first ones and how many there are."""
+    most = 8
     text = ", ".join(show(v) for v in values[:most])
     return text if len(values) <= most else f"{text}, ... ({len(values)} in all)"
 
@@ -42,5 +43,5 @@ def spread(values: Sequence[float]) -> float:
 
 
 def close(value: float, target: float, tolerance: float) -> bool:
-    """Whether ``value`` is ``target`` up to a relative tolerance."""
+    """Whether ``value`` equals ``target`` up to a relative tolerance."""
     return abs(value - target) <= tolerance * abs(target)

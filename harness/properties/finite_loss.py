@@ -26,7 +26,7 @@ ID = "finite-loss"
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """Look at the root of every backward, except where the batch was poisoned on purpose."""
+    """Look at the loss of every backward, except where a batch was poisoned on purpose."""
     seen = 0
     left_out = (expectations.poisoned_probe, expectations.overflow_probe)
     for probe in trace.probes:
@@ -45,7 +45,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def broken(probe: ProbeTrace, rank: RankTrace, backward: BackwardSeen, loss: float) -> Verdict:
-    """A fail, unless a finite gradient had driven the parameters away before: that came first."""
+    """A fail, unless parameters had blown up on finite gradients before: that failure came first."""
     figures = (
         number("loss", loss, f"{probe.probe}, rank {rank.rank}"),
         number("updates before it", backward.after_update, probe.probe),
@@ -66,7 +66,7 @@ def broken(probe: ProbeTrace, rank: RankTrace, backward: BackwardSeen, loss: flo
 
 
 def skipped(backward: BackwardSeen, rank: RankTrace) -> bool:
-    """Whether a GradScaler left out the update that this backward led to."""
+    """Whether a GradScaler skipped the update that this backward led to."""
     return any(u.skipped and u.index == backward.after_update for u in rank.updates)
 
 

@@ -27,12 +27,12 @@ from harness.properties.windows import Window, of_rank, ordinary
 ID = "first-update-not-lost"
 
 NOTHING = 1e-5
-"""Learning rate over the highest one of the run, and movement over the largest one, below which an
-update does nothing: a warm-up over ten thousand updates starts at 1e-4 of its rate.
+"""An update does nothing when its learning rate is below this part of the run's highest, or its
+movement below this part of the run's largest. A warm-up over ten thousand updates starts at 1e-4.
 """
 
 LITTLE = 5e-5
-"""Where an update clearly does something; between the two nothing is said."""
+"""From this part of the highest rate on, an update clearly does something; in between, inconclusive."""
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
@@ -64,35 +64,35 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def resting(updates: tuple[Window, ...], highest: float) -> tuple[Window, ...]:
-    """The updates before the first one with a learning rate."""
+    """The updates before the first one that has a learning rate above 0."""
     return tuple(takewhile(lambda w: rate(w) <= NOTHING * highest, updates))
 
 
 def still(updates: tuple[Window, ...]) -> bool:
-    """Whether no parameter moved at all."""
+    """Whether none of these updates moved any parameter."""
     return all(w.update.moved == 0.0 for w in updates)
 
 
 def fed(window: Window) -> bool:
-    """Whether a gradient of its own window was there to be consumed."""
+    """Whether the update had a gradient of its own window to consume."""
     update = window.update
     return update.window_size > 0 and update.consumed_finite and update.consumed_norm > 0.0
 
 
 def rate(window: Window) -> float:
-    """The highest learning rate of its groups; groups that rest at 0 beside others are a choice."""
+    """The highest learning rate of all groups; a group at 0 beside others is meant to rest."""
     return max((r for r in window.update.learning_rates if r > 0.0), default=0.0)
 
 
 def stayed(window: Window, updates: tuple[Window, ...]) -> bool:
-    """Whether the parameters stayed where they were, beside what other updates did."""
+    """Whether the parameters practically stayed where they were, compared with other updates."""
     moved = window.update.moved
     farthest = max(w.update.moved or 0.0 for w in updates)
     return moved is not None and farthest > 0.0 and moved < NOTHING * farthest
 
 
 def thrown_away(lost: tuple[Window, ...], of: int, highest: float) -> Verdict:
-    """The fail."""
+    """The fail for updates at a learning rate of 0."""
     first = lost[0]
     return failed(
         ID,

@@ -30,34 +30,38 @@ from harness.properties.windows import of_probe, ordinary
 ID = "gradient-reaches-every-layer"
 
 STARVED = 1e-6
-"""Part of the largest layer's gradient below which a layer learns nothing. Right stacks of 24 layers
-keep 7e-4 and more of it, wrong ones 2e-8 and less.
+"""Part of the largest layer's gradient below which a layer learns nothing. Among stacks of 24
+layers, right ones keep at least 7e-4, wrong ones at most 2e-8.
 """
 
 FED = 3e-5
-"""Part of it that is enough; between the two nothing is said."""
+"""Part of the largest layer's gradient that is enough; between the two bounds, inconclusive."""
 
 OWN = re.compile(r"^own\d+\.")
 """How the recorder marks parameters of a model that the program defines itself."""
 
 SEVERAL = 3
-"""Starved layers that are no accident, such as one dead branch."""
+"""So many starved layers are no accident; a single one may be a dead branch."""
 
 DEEP = 8
-"""Layers, at least, that show how a gradient passes through them."""
+"""Fewest layers that show how a gradient passes through a stack."""
 
 CARRIED = 1e-3
-"""Deviation of the outputs, over that of the targets, that shows that they depend on the inputs."""
+"""Standard deviation of the outputs, over that of the targets, that shows that the outputs depend
+on the inputs.
+"""
 
 ANOTHER = 0.2
-"""Way that the parameters have gone, over their norm, after which the model is another one."""
+"""Once the parameters have moved by this part of their norm, the model counts as another one."""
 
 SAME_MODEL = 1e-2
-"""Distance of the recorded outputs from the recomputed ones up to which nobody changed the model."""
+"""Up to this distance between recorded and recomputed outputs, the model is the workload's,
+unchanged.
+"""
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """Each layer's largest share, probe by probe."""
+    """Each layer's share of the largest layer's gradient, probe by probe."""
     seen: list[tuple[ProbeTrace, dict[str, float]]] = []
     for probe in ordinary(trace, expectations):
         found = shares(probe)
@@ -88,7 +92,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def doubtful(least: float, layers: int, carried: float) -> str | None:
-    """What keeps the figures from showing that gradient passes; ``None`` for nothing."""
+    """Why the figures do not show that gradient passes through all layers; ``None`` if they do."""
     if layers < DEEP:
         return f"the model has {count(layers, 'layer')}, too few to show how gradient passes"
     if least < FED:
@@ -101,11 +105,11 @@ def doubtful(least: float, layers: int, carried: float) -> str | None:
 
 
 def shares(probe: ProbeTrace) -> dict[str, float]:
-    """By layer, the largest part of the gradient that the largest layer had in the same update.
+    """By layer: its largest share, in any update, of the gradient that the largest layer had there.
 
-    Updates count until the model is another one: a rate that throws the weights about sooner or
-    later finds some that pass gradient. A layer whose gradient is exactly 0 until then waits for
-    one that starts at zero; for it the whole run counts.
+    Only updates on about the initial model count: a learning rate that throws the weights about
+    finds some that pass gradient sooner or later. A layer whose gradient is exactly 0 in all of
+    these may wait for a branch that starts at zero; for it the whole run counts.
     """
     updates = of_last_model(probe)
     found = largest_shares(updates[: as_given(updates)])
@@ -114,14 +118,14 @@ def shares(probe: ProbeTrace) -> dict[str, float]:
 
 
 def of_last_model(probe: ProbeTrace) -> list[Update]:
-    """Of several models that a program trains, one after another, the last one counts."""
+    """The updates of the last model, where a program trains several, one after another."""
     updates = [w.update for w in of_probe(probe) if layers(w.update)]
     last = layers(updates[-1]).keys() if updates else ()
     return [u for u in updates if layers(u).keys() == last]
 
 
 def as_given(updates: list[Update]) -> int:
-    """How many updates were computed on about the model that the program made."""
+    """How many updates were made before the parameters had moved far from their initial values."""
     ways = accumulate((u.moved or 0.0 for u in updates[:-1]), initial=0.0)
     return sum(way <= ANOTHER for way in ways)
 
@@ -137,10 +141,11 @@ def largest_shares(updates: list[Update]) -> dict[str, float]:
 
 
 def layers(update: Update) -> dict[str, float]:
-    """Norm of each layer's gradient in one update; empty where there is none, or not all are finite.
+    """Norm of each layer's gradient in one update; empty where no gradient is known, or one is not
+    finite.
 
-    What the oracle recomputed counts, whatever the program made of it, as long as the model is the
-    workload's. Once the program has exchanged parts of it, what was consumed is all that is known.
+    The recomputed gradient counts as long as the model is the workload's. Once the program has
+    exchanged parts of the model, only the consumed gradient is known.
     """
     match = update.match("as-computed")
     true = update.output_differs <= SAME_MODEL
@@ -157,24 +162,24 @@ def layers(update: Update) -> dict[str, float]:
 
 
 def layer_of(parameter: str) -> str:
-    """``net.4`` for ``net.4.weight``; members of a list of parameters are layers of their own."""
+    """``net.4`` for ``net.4.weight``; each member of a ``ParameterList`` is a layer of its own."""
     layer, _, name = parameter.rpartition(".")
     return parameter if name.isdigit() else layer
 
 
 def shown(layer: str) -> str:
-    """``layer 0`` for ``own1.0``: that it is a model of the program's own says nothing here."""
+    """``layer 0`` for ``own1.0``: the recorder's prefix means nothing to the reader of a verdict."""
     return f"layer {OWN.sub('', layer)}"
 
 
 def spread(probe: ProbeTrace) -> float:
-    """The largest deviation of outputs in the run; 0 where it was never measured."""
+    """The largest spread of outputs in the run, over that of the targets; 0 where none was measured."""
     known = (u.output_spread for u in probe.updates if u.output_spread is not None)
     return max(filter(math.isfinite, known), default=0.0)
 
 
 def vanished(probe: ProbeTrace, found: dict[str, float], starved: list[str]) -> Verdict:
-    """The fail."""
+    """The fail for layers whose gradient vanishes."""
     least = min(found, key=lambda layer: found[layer])
     return failed(
         ID,

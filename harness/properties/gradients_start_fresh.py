@@ -31,14 +31,16 @@ from harness.properties.windows import Window, full, of_probe, usual_size
 ID = "gradients-start-fresh"
 
 KEPT = 0.05
-"""Share of the consumed norm from which a batch whose step was left out is still there."""
+"""From this share of the consumed norm on, the gradient of a batch whose step was skipped is still
+there.
+"""
 
 LEAK = 10.0
-"""How much larger a coefficient can be than the relative rest that no combination explains."""
+"""How many times the unexplained rest of a gradient can leak into a coefficient."""
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """Look for earlier windows inside later updates, wherever the gradient is not simply right."""
+    """Look for earlier windows in later updates, except where the consumed gradient is right anyway."""
     seen = transported(trace, expectations)
     right = {r.where for r in seen.readings if r.right} if seen else set()
     everywhere = (w for p in trace.probes for w in of_probe(p))
@@ -74,10 +76,11 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def flowed_twice(window: Window, expectations: Expectations) -> bool:
-    """Whether a single micro-batch's loss went backward more than once and all of it was consumed.
+    """Whether backward ran more than once on a single micro-batch's loss, and all of it was
+    consumed.
 
-    Losses in parts go backward one by one, and their weights add up to 1. Windows of several
-    micro-batches are for accumulation-equals-large-batch.
+    A loss in parts goes backward part by part, but then its weights add up to 1. Windows of several
+    micro-batches are judged by accumulation-equals-large-batch.
     """
     if len(window.own) != 1 or window.update.window_size != 1:
         return False
@@ -92,7 +95,9 @@ def flowed_twice(window: Window, expectations: Expectations) -> bool:
 
 
 def of_skips(trace: Trace, expectations: Expectations) -> Iterator[Window]:
-    """Updates of two batches where each batch has its own: the step of the first one was left out."""
+    """Updates with the gradients of two batches, in a loop of one batch an update: the step of the
+    first batch was skipped.
+    """
     for probe in () if expectations.accumulates else trace.probes:
         for window in of_probe(probe) if usual_size(probe) == 1 else ():
             places = {m.after_batch for m in window.own}
@@ -101,14 +106,14 @@ def of_skips(trace: Trace, expectations: Expectations) -> Iterator[Window]:
 
 
 def held(window: Window) -> bool:
-    """Whether both batches have a visible part in what was consumed, and differ."""
+    """Whether the two batches differ and both have a visible part in what was consumed."""
     first, second = window.own
     differ = first.samples and second.samples and not {*first.samples} & {*second.samples}
     return bool(differ) and all((m.share or 0.0) > KEPT for m in (first, second))
 
 
 def skipped_and_kept(window: Window) -> Verdict:
-    """The fail for a step that is left out, and gradients that stay."""
+    """The fail for a skipped step whose gradients were kept."""
     first = window.own[0]
     return failed(
         ID,
@@ -122,7 +127,7 @@ def skipped_and_kept(window: Window) -> Verdict:
 
 
 def backward_twice(window: Window) -> Verdict:
-    """The fail for two backwards over one graph."""
+    """The fail for two backwards through one graph."""
     times = window.own[0].backwards
     return failed(
         ID,
@@ -135,7 +140,7 @@ def backward_twice(window: Window) -> Verdict:
 
 
 def consumed_twice(window: Window) -> Verdict:
-    """The fail for a step that follows a step."""
+    """The fail for two steps in a row on one gradient."""
     norm = window.update.consumed_norm
     return failed(
         ID,
@@ -147,9 +152,9 @@ def consumed_twice(window: Window) -> Verdict:
 
 
 def not_cleared(window: Window, share: float) -> Verdict:
-    """The fail for gradients of an earlier window, in the consumed one or before the first backward.
-
-    What is clipped unit by unit is no sum of micro-batches any more; what it started from was.
+    """The fail for gradients of an earlier window, found in the consumed gradient or in ``.grad``
+    before the window's first backward. The second also works where clipping unit by unit makes the
+    consumed gradient no sum of micro-batches any more.
     """
     what, between = (
         "an earlier window again",
@@ -168,12 +173,12 @@ def not_cleared(window: Window, share: float) -> Verdict:
 
 
 def floor(window: Window) -> float:
-    """Share that is noise: clipping by group leaves a rest which leaks into every coefficient."""
+    """Share below which a coefficient is noise; clipping by group leaks into every coefficient."""
     return max(window.negligible, LEAK * (window.update.unexplained or 0.0))
 
 
 def follows_another(window: Window) -> bool:
-    """Whether an update was made before it on the same rank."""
+    """Whether the same rank made an update before it."""
     return any(
         w.rank == window.rank and w.update.index < window.update.index
         for w in of_probe(window.probe)

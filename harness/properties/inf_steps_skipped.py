@@ -24,7 +24,7 @@ ID = "inf-steps-skipped"
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """What became of the overflow, on every rank."""
+    """Follow the overflow on every rank."""
     probe = trace.probe(expectations.overflow_probe)
     if probe is None:
         return inconclusive(ID, "There is no probe in which a scaled gradient overflows.")
@@ -53,7 +53,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def in_bfloat16(trace: Trace, expectations: Expectations) -> bool:
-    """Whether there was no loss scale that could overflow, and every number stayed finite."""
+    """Whether the program used bfloat16 without a loss scale, and every number stayed finite."""
     way = None if expectations.needs_scaler else own_way(trace, expectations)
     return way is not None and way.scale is None and all_finite(trace, expectations)
 
@@ -79,7 +79,9 @@ def consumed(probe: ProbeTrace, rank: RankTrace) -> Verdict | None:
 
 
 def overflow(rank: RankTrace) -> int | None:
-    """Number of updates before the first gradient that was not finite, if there was one."""
+    """How many updates came before the first gradient that was not finite; ``None`` if all were
+    finite.
+    """
     found = [b.after_update for b in rank.backwards if not b.gradients_finite]
     found += [u.index for u in rank.updates if u.skipped]
     return min(found, default=None)

@@ -1,4 +1,6 @@
-"""Gradient norms by layer, from the first to the last, as a diagnostic could have printed them."""
+"""What a program printed about the gradient norms of early and late layers, held against the true
+ones.
+"""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -9,18 +11,18 @@ from harness.properties.figures import middle
 from harness.properties.printed import Printed, by_place, matching, once, printed, rounded_away
 
 MANY = 250
-"""Different numbers among which a true norm may be found by chance."""
+"""Among more than this many different printed numbers, a true norm may turn up by chance."""
 
 HALF = 0.5
-"""Part of the numbers at one place of the output that has to be true, or none of them counts: a loss
-is a true ratio now and then.
+"""Part of the numbers printed at one place that have to be true before any of them counts. Now and
+then a loss equals a true ratio by chance.
 """
 
 FEW = 2
-"""Numbers at one place of which each has to be true."""
+"""Up to this many numbers at one place, every one has to be true."""
 
 MOSTLY = 0.3
-"""Part of so many numbers that has to be true norms; else a reader could not tell which are."""
+"""Part of many printed numbers that have to be true norms; below it a reader cannot tell which are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +38,13 @@ class Shown:
     whole: tuple[float, ...]
     """Printed norms of the whole gradient."""
     rounded: bool
-    """Whether norms were printed as zeros that they are not."""
+    """Whether true norms above 0 were printed as zeros."""
     count: int
-    """Numbers printed at all."""
+    """How many numbers were printed at all."""
 
     @property
     def contrast(self) -> float | None:
-        """Early over late, as a reader sees it; ``None`` if it cannot be seen."""
+        """Early over late norm, as a reader of the output sees it; ``None`` if it cannot be seen."""
         if self.ratios:
             return middle(self.ratios)
         if self.late and self.early:
@@ -51,9 +53,9 @@ class Shown:
 
 
 def shown(probe: ProbeTrace) -> Shown | None:
-    """What was printed, held against the true norms; ``None`` when these were not measured.
+    """What was printed about early and late layers; ``None`` when the true norms were not measured.
 
-    Where they are no norms of early and late layers at any moment, they may be averages over the run.
+    Printed numbers that match the norms of no single moment may be averages over the run.
     """
     learning = probe.learning
     if learning is None or not learning.printed_norms:
@@ -66,13 +68,13 @@ def shown(probe: ProbeTrace) -> Shown | None:
 
 
 def averaged(learning: Learning) -> Learning:
-    """The same with one norm of each layer: its mean over the run, which a report at the end gives."""
+    """The same with one norm for each layer, its mean over the run, as a report at the end gives it."""
     means = {name: (sum(n) / len(n),) for name, n in learning.printed_norms.items() if n}
     return learning.model_copy(update={"printed_norms": means})
 
 
 def held_against(probe: ProbeTrace, learning: Learning) -> Shown:
-    """What was printed, beside these norms."""
+    """The printed numbers that match these norms."""
     layers = by_layer(learning)
     third = max(1, len(layers) // 3)
     early, late = layers[:third], layers[-third:]
@@ -107,13 +109,13 @@ def flat(layers: Sequence[Sequence[tuple[float, ...]]]) -> tuple[float, ...]:
 
 
 def true_norms(places: Sequence[Sequence[Printed]], truths: Sequence[float]) -> tuple[Printed, ...]:
-    """The numbers of all places at which true norms are the rule."""
+    """The printed numbers of all places at which most numbers are true norms."""
     return once(n for place in places if mostly(place, truths) for n in place)
 
 
 def mostly(place: Sequence[Printed], truths: Iterable[float]) -> bool:
-    """Whether enough of the numbers at one place are such values; zeros and single digits say
-    nothing.
+    """Whether enough numbers at one place are among these values. Zeros and single digits do not
+    count.
     """
     telling = [n for n in place if n.digits > 1]
     needed = len(telling) if len(telling) <= FEW else HALF * len(telling)
@@ -125,9 +127,9 @@ def ratios(
     early: Sequence[Sequence[tuple[float, ...]]],
     late: Sequence[Sequence[tuple[float, ...]]],
 ) -> tuple[float, ...]:
-    """Printed numbers that are an early norm over a late one of the same moment, or the inverse.
+    """Printed numbers that are an early norm over a late one at the same moment, or its inverse.
 
-    At one place of the output it is the same two norms at every moment.
+    One place of the output is taken to show the same pair of norms at every moment.
     """
     pairs = [
         tuple(a / b for a, b in zip(one, other, strict=True) if a > 0 and b > 0)
@@ -150,7 +152,9 @@ def ratios(
 
 
 def lasting(texts: Sequence[str]) -> list[tuple[Printed, ...]]:
-    """Places by the layer's number too, where these come up often enough to be no chance."""
+    """Places told apart by whole numbers such as a layer's index, where each recurs often enough
+    not to match by chance.
+    """
     return [place for place in by_place(texts, counted=True) if len(place) > 2 * FEW]
 
 

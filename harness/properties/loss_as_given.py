@@ -32,22 +32,22 @@ from harness.properties.windows import full
 ID = "loss-as-given"
 
 CLEAR = 0.05
-"""Distance of a factor from 1 at which nobody means rounding, or an epsilon."""
+"""Distance of a factor from 1 that rounding or an epsilon cannot explain."""
 
 SAME = 0.01
-"""Spread of what counts as one factor, half precision included."""
+"""Spread up to which factors count as one and the same, half precision included."""
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """What one update made of its loss, seen from two sides."""
+    """The factor on one update's loss, measured in two ways."""
 
     reading: Reading
     """The update."""
     of_true: float
-    """Beside the gradient of the workload's loss."""
+    """Relative to the gradient of the workload's loss."""
     of_returned: float | None
-    """Beside what torch's loss function had returned; ``None`` if that is not known."""
+    """Relative to what torch's loss function returned; ``None`` if that is not known."""
 
     @property
     def samples(self) -> int:
@@ -56,7 +56,7 @@ class Factor:
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """Updates of a single batch, beside the gradient of that batch."""
+    """Compare updates of a single batch with the gradient of that batch."""
     if expectations.accumulates or "as-computed" in expectations.objectives:
         return inconclusive(ID, "Which factor the loss should have is not judged here.")
     seen = account(trace, expectations)
@@ -79,7 +79,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def added_up(trace: Trace, bounds: Bounds | None) -> Verdict | None:
-    """A fail where windows hold the sum of several backwards, and no division by their number."""
+    """A fail when updates consume the sum of several backwards, not divided by their number."""
     readings = read(full(trace), "micro-batch-mean", bounds).readings
     several = [r for r in readings if r.update.window_size > 1 and summed(r)]
     if len(several) < 2 or spread([r.true for r in several]) <= SAME:
@@ -100,9 +100,9 @@ def added_up(trace: Trace, bounds: Bounds | None) -> Verdict | None:
 
 
 def summed(reading: Reading) -> bool:
-    """Whether each backward ran on a whole mean by itself, and what was consumed is their sum."""
+    """Whether each backward ran on the mean of its own batch, and the sum of them was consumed."""
     size, weights = reading.update.window_size, [m.weight for m in reading.window.own]
-    rank = next(r for r in reading.window.probe.ranks if r.rank == reading.window.rank)
+    rank = reading.window.rank_trace
     called = sum(b.after_update == reading.update.index for b in rank.backwards)
     return (
         len(weights) == size <= called
@@ -113,7 +113,9 @@ def summed(reading: Reading) -> bool:
 
 
 def factor_in(reading: Reading) -> Factor | None:
-    """Of what backward computed, where that arrived; of what was consumed, where no clip can be why."""
+    """The factor of one update: measured on what backward computed, where that arrived whole, and
+    on what was consumed, where no clip can be the reason. ``None`` if neither can be told.
+    """
     computed = reading.update.match("as-computed")
     if computed is None:
         return None
@@ -130,8 +132,9 @@ def factor_in(reading: Reading) -> Factor | None:
 
 
 def factor_of_parts(reading: Reading) -> Factor | None:
-    """The largest factor among the parameters that keep their direction, where others do not: what
-    was centralised or clipped unit by unit is smaller, and the loss was multiplied by this very one.
+    """The largest factor among parameters that keep their direction where others do not.
+    Centralising, or clipping unit by unit, makes others smaller; this one has to be the factor on
+    the loss itself.
     """
     weight = reading.window.own[0].weight
     kept = [
@@ -145,14 +148,16 @@ def factor_of_parts(reading: Reading) -> Factor | None:
 
 
 def root_factor(reading: Reading) -> float | None:
-    """What the one loss of this update was multiplied by before backward."""
-    rank = next(r for r in reading.window.probe.ranks if r.rank == reading.window.rank)
+    """What the single loss of this update was multiplied by before backward; ``None`` if not known."""
+    rank = reading.window.rank_trace
     called = [b.factor for b in rank.backwards if b.after_update == reading.update.index]
     return called[0] if len(called) == 1 and called[0] is not None and called[0] > 0 else None
 
 
 def rule_of(factors: Sequence[Factor]) -> int | None:
-    """The power of the batch's size that all factors follow: 0 for a constant; ``None`` for no rule."""
+    """The power of the batch size that all factors follow (0: a constant factor); ``None`` for no
+    rule.
+    """
     true = [f.reading.true for f in factors]
     if len(factors) < 2 or spread(true) <= SAME:
         return None
@@ -164,8 +169,8 @@ def rule_of(factors: Sequence[Factor]) -> int | None:
 
 
 def clearly_off(found: Sequence[float], power: int) -> bool:
-    """Whether no convention explains these factors: half a squared error, or a sum over samples that
-    is divided by a usual size instead of each batch's own.
+    """Whether no convention explains the factors, such as half a squared error, or a sum over
+    samples divided by the usual batch size instead of each batch's own.
     """
     if power == 0:
         return all(abs(f - usual) > CLEAR for f in found for usual in (1.0, 0.5))
@@ -173,7 +178,7 @@ def clearly_off(found: Sequence[float], power: int) -> bool:
 
 
 def multiple(factors: Sequence[Factor], power: int, *, hidden: bool) -> Verdict:
-    """A fail where the program's own loss function says so too."""
+    """A fail where the program's own loss function confirms the factor; else inconclusive."""
     first = factors[0].reading
     figures = (
         number("factor", factors[0].of_true, first.where),
@@ -202,7 +207,7 @@ def multiple(factors: Sequence[Factor], power: int, *, hidden: bool) -> Verdict:
 
 
 def as_given(exact: list[Reading]) -> Verdict:
-    """The pass."""
+    """The pass: updates consumed the gradient of their batch's loss."""
     return passed(
         ID,
         f"{count(len(exact), 'update')} of a single batch below the threshold consumed the gradient "

@@ -29,7 +29,7 @@ ID = "loss-finite-on-adverse-inputs"
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """Values first, then whether something was left out to keep them finite."""
+    """First whether all values are finite, then whether samples were dropped to keep them so."""
     probe = trace.probe(expectations.adverse_probe)
     if probe is None:
         return inconclusive(ID, "There is no probe with adverse inputs to judge.")
@@ -75,7 +75,7 @@ def not_finite(probe: ProbeTrace) -> Verdict | None:
 
 
 def hidden(probe: ProbeTrace, sound_probes: tuple[ProbeTrace, ...]) -> Verdict | None:
-    """A fail when adverse samples vanish, although the same loop loses none of the sound ones."""
+    """A fail when adverse samples are lost, and the same loop loses none of the sound ones."""
     ended = probe.program.outcome in ("returned", "exited")
     lost = sum(r.batches_lost - r.lost_at_end for r in probe.ranks) if ended else 0
     elsewhere = sum(r.batches_lost - r.lost_at_end for p in sound_probes for r in p.ranks)
@@ -101,7 +101,7 @@ def hidden(probe: ProbeTrace, sound_probes: tuple[ProbeTrace, ...]) -> Verdict |
 
 
 def sound(probe: ProbeTrace) -> Verdict:
-    """A pass, if there was something to see."""
+    """A pass, if there were losses and updates to look at."""
     if stopped_itself(probe):
         return passed(
             ID,

@@ -28,11 +28,11 @@ from harness.properties.property import Property
 ID = "measurement-is-fair"
 
 Work = tuple[int, int, int]
-"""Forwards, backwards and steps."""
+"""How many forwards, backwards and optimizer steps."""
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """Every probe that read a clock."""
+    """Judge every probe in which the program read a clock."""
     del expectations
     seen: list[Verdict] = []
     for probe in trace.probes:
@@ -48,7 +48,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def crashed(probe: ProbeTrace) -> Verdict | None:
-    """A fail when the measurement goes through a freed graph."""
+    """A fail when the measurement runs backward through a graph that was already freed."""
     program = probe.program
     text = program.message or ""
     if program.outcome != "raised" or "backward through the graph a second time" not in text:
@@ -63,7 +63,7 @@ def crashed(probe: ProbeTrace) -> Verdict | None:
 
 
 def compare(probe: ProbeTrace) -> Verdict | None:
-    """With and without, or clipping alone beside the rest of a step."""
+    """Compare timed parts with and without clipping, or clipping alone with the rest of a step."""
     parts = probe.segments
     clipping = [s for s in parts if s.clips]
     working = [s for s in parts if s.backwards]
@@ -76,15 +76,14 @@ def compare(probe: ProbeTrace) -> Verdict | None:
         return directly(probe, [s for s in alone if s.clipped_gradients], working)
     plain = [s for s in working if not s.clips] or halved(clipping, parts)
     if not plain:
-        repeated = [
-            s for s in alone if s.clips > 1
-        ]  # a single one may be a snippet without a place
+        # a single call may belong to a snippet that has lost its place in the loop
+        repeated = [s for s in alone if s.clips > 1]
         return of_nothing(probe, repeated) if repeated else None
     return alike(probe, clipping, plain)
 
 
 def of_nothing(probe: ProbeTrace, clipping: Sequence[SegmentSeen]) -> Verdict:
-    """The fail for timing a clip that has no gradient."""
+    """The fail for timing a clip that was given no gradient."""
     calls = sum(s.clips for s in clipping)
     return failed(
         ID,
@@ -96,7 +95,7 @@ def of_nothing(probe: ProbeTrace, clipping: Sequence[SegmentSeen]) -> Verdict:
 
 
 def halved(clipping: Sequence[SegmentSeen], parts: Sequence[SegmentSeen]) -> list[SegmentSeen]:
-    """Parts that repeat the loop of a clipping part without its backward, and so without its work."""
+    """Parts without clipping that repeat a clipping part's loop, but leave out its backward."""
     loops = {
         n for s in clipping for n in (("forwards", s.forwards), ("steps", s.steps)) if n[1] > 1
     }
@@ -114,7 +113,7 @@ def work(segment: SegmentSeen) -> Work:
 def directly(
     probe: ProbeTrace, alone: Sequence[SegmentSeen], working: Sequence[SegmentSeen]
 ) -> Verdict | None:
-    """Clipping timed on its own, once something ran before it."""
+    """Judge clipping that was timed on its own: something has to have run before it."""
     first = next(i for i, s in enumerate(probe.segments) if s in alone)
     if not warm(probe, first):
         return cold(probe)
@@ -131,7 +130,7 @@ def directly(
 def alike(
     probe: ProbeTrace, clipping: Sequence[SegmentSeen], plain: Sequence[SegmentSeen]
 ) -> Verdict:
-    """Two timed parts that differ in the clip alone, both after a warm-up."""
+    """Judge timed parts with and without clipping: the same work, and a warm-up before both."""
     bare = {work(s) for s in plain}
     with_clip = {work(s) for s in clipping if s.clipped_gradients and each_time(s)}
     same = with_clip & bare
@@ -172,15 +171,16 @@ def alike(
 
 
 def alike_fed(probe: ProbeTrace, timed: Sequence[int]) -> bool:
-    """Whether parts with and without clipping exist that both load their data or both do not."""
+    """Whether a part with clipping and one without agree in loading their data, or in not loading it."""
     parts = [probe.segments[i] for i in timed if not partly(probe.segments[i])]
     kinds = {(each_time(s), 2 * s.batches >= s.forwards) for s in parts}
     return any({(True, loads), (False, loads)} <= kinds for loads in (True, False))
 
 
 def fed_differently(probe: ProbeTrace, timed: Sequence[int]) -> Verdict:
-    """A fail where parts load their data after others had it: no verdict the other way round, since
-    who repeats a loader from memory loads once, and first.
+    """A fail where the later parts load data and the earlier ones do not. The other way round is
+    inconclusive: a program that keeps batches in memory loads them once, in the part that runs
+    first.
     """
     parts = [probe.segments[i] for i in timed if not partly(probe.segments[i])]
     loads = [2 * s.batches >= s.forwards for s in parts]
@@ -195,17 +195,17 @@ def fed_differently(probe: ProbeTrace, timed: Sequence[int]) -> Verdict:
 
 
 def each_time(segment: SegmentSeen) -> bool:
-    """Whether there was a clip for every step."""
+    """Whether the part has a clip for every step."""
     return segment.clips >= max(1, segment.steps)
 
 
 def partly(segment: SegmentSeen) -> bool:
-    """Whether there was a clip for some steps and not for others."""
+    """Whether the part clips in some steps and not in others."""
     return bool(segment.clips) and not each_time(segment)
 
 
 def too_few(probe: ProbeTrace, segment: SegmentSeen) -> Verdict:
-    """The fail for a part with clipping that clips now and then."""
+    """The fail for a part that clips in some of its steps only."""
     return failed(
         ID,
         f"In {probe.probe} the part with clipping holds {count(segment.clips, 'clip')} for "
@@ -227,7 +227,7 @@ def warm(probe: ProbeTrace, index: int) -> bool:
 
 
 def cold(probe: ProbeTrace) -> Verdict:
-    """The fail for timing the first thing that runs."""
+    """The fail for timing without a warm-up."""
     return failed(
         ID,
         f"In {probe.probe} the first timed part is the first thing that runs: it pays for "

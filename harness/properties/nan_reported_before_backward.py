@@ -24,7 +24,7 @@ ID = "nan-reported-before-backward"
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """Nothing trained from it, and something said in time."""
+    """Nothing was trained on the NaN, and it was reported in time."""
     probe = trace.probe(expectations.poisoned_probe)
     if probe is None:
         return inconclusive(ID, "There is no probe with a poisoned batch to judge.")
@@ -50,7 +50,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def trained_from_it(probe: ProbeTrace) -> Verdict | None:
-    """A fail when an optimizer consumed what is not finite."""
+    """A fail when an optimizer consumed a gradient that is not finite."""
     for rank in probe.ranks:
         for update in rank.updates:
             if update.skipped or (update.consumed_finite and update.parameters_finite):

@@ -27,7 +27,7 @@ ID = "no-batch-lost"
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """Batches handed out against batches consumed, where nothing was broken on purpose."""
+    """Compare batches handed out with batches consumed, where the data are sound."""
     handed_out = 0
     for probe in ordinary(trace, expectations):
         wrong = lost(probe) or carried(probe)
@@ -45,7 +45,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def lost(probe: ProbeTrace) -> Verdict | None:
-    """A fail on batches without an update."""
+    """A fail when the gradient of some batches never reached the optimizer."""
     for rank in probe.ranks:
         if not rank.batches_lost or not rank.updates:
             continue
@@ -73,7 +73,7 @@ def lost(probe: ProbeTrace) -> Verdict | None:
 
 
 def carried(probe: ProbeTrace) -> Verdict | None:
-    """A fail on a tail that was stepped together with the next pass."""
+    """A fail when the tail of one pass was stepped together with batches of the next."""
     usual = usual_size(probe)
     window = next((w for w in of_probe(probe) if carried_over(w, usual)), None)
     if window is None:

@@ -25,7 +25,7 @@ ID = "noise-is-new"
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """The rest of each update beside those of the updates before it."""
+    """Compare what was added to the gradients of each update with earlier updates."""
     del expectations
     noisy = [w for w in full(trace) if (w.update.unexplained or 0.0) > w.tolerance]
     if len(noisy) < 2:
@@ -49,7 +49,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def in_one_pass(window: Window, noisy: list[Window]) -> list[int]:
-    """Earlier updates of this rank and pass with the same rest."""
+    """Indices of earlier updates, of the same rank and pass, to which the same was added."""
     near = [w for w in noisy if w.probe is window.probe and w.rank == window.rank]
     return [
         w.update.index
@@ -59,7 +59,7 @@ def in_one_pass(window: Window, noisy: list[Window]) -> list[int]:
 
 
 def pass_of(window: Window) -> int | None:
-    """Which pass over the loader it belongs to, where that is known."""
+    """Which pass over the data the window belongs to; ``None`` if not known."""
     return next((m.after_batch[0] for m in window.own if m.after_batch), None)
 
 

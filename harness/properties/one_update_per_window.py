@@ -36,14 +36,14 @@ from harness.properties.windows import (
 ID = "one-update-per-window"
 
 ALIKE = 0.01
-"""How far the weights of a window's micro-batches may be from 1 together."""
+"""How far the sum of a window's weights may be from 1."""
 
 UNDONE = 0.5
-"""How far parameters are moved back, over the update, from which it is undone and tried again."""
+"""An update counts as undone when parameters are moved back by more than this part of it."""
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """Sizes of the windows, probe by probe, where nothing was broken on purpose."""
+    """Judge the sizes of windows, probe by probe, where the data are sound."""
     whole = 0
     sizes: set[int] = set()
     for probe in ordinary(trace, expectations):
@@ -70,7 +70,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def repeated(probe: ProbeTrace) -> Verdict | None:
-    """A fail on an update that consumed the gradient of the one before."""
+    """A fail when an update consumed the gradient of the update before it."""
     for window in of_probe(probe):
         if consumed_again(window):
             return failed(
@@ -85,8 +85,9 @@ def repeated(probe: ProbeTrace) -> Verdict | None:
 
 
 def trained_again(probe: ProbeTrace) -> Verdict | None:
-    """A fail on batches that two updates in a row consumed in one pass: in part, or one batch after
-    the other. Parts of a model may take turns, and a single batch may be trained on for good.
+    """A fail when two updates in a row, in one pass over the data, consumed the same batches: some
+    of a window's batches, or all of them at one place after another. Parts of a model may take
+    turns on a batch, and training on one batch over and over is lawful.
     """
     if probe.parts:
         return None
@@ -112,9 +113,11 @@ def trained_again(probe: ProbeTrace) -> Verdict | None:
 
 
 def again(before: Window, now: Window) -> tuple[MicroBatch, ...]:
-    """What of a window was in the one before, where the loader had gone on or both saw one batch.
+    """Micro-batches of a window that were in the window before it already, if the loader had moved
+    on or all of them are old.
 
-    Who keeps a list of batches and goes through it several times is not asked: no loader tells of it.
+    Data that the program keeps in a list and repeats are not judged: there is no loader to tell
+    passes.
     """
     if now.update.timed or before.update.overwritten > UNDONE or crosses_passes(now):
         return ()
@@ -135,7 +138,7 @@ def stepped(window: Window) -> set[str]:
 
 
 def too_small(probe: ProbeTrace) -> Verdict | None:
-    """A fail when updates were meant to gather and none does."""
+    """A fail when each update consumes one micro-batch although several were to be accumulated."""
     if usual_size(probe) != 1:
         return None
     steps = len(of_probe(probe))
@@ -149,22 +152,24 @@ def too_small(probe: ProbeTrace) -> Verdict | None:
 
 
 def counts(window: Window, usual: int, expectations: Expectations) -> bool:
-    """Whether it is a full window: of the usual size, or of its own and divided by that."""
+    """Whether a window counts as full: it has the usual size, or another one and the divisor to
+    match.
+    """
     same = window.update.window_size == usual
     lawful = same or (expectations.accumulates and of_its_own_size(window, usual, expectations))
     return lawful and not window.update.short
 
 
 def of_its_own_size(window: Window, usual: int, expectations: Expectations) -> bool:
-    """Whether a window of about the usual size has the mean of its own micro-batches, or samples: the
-    last one may take the rest, or all be made alike (4, 3 and 3 of ten).
+    """Whether a window of about the usual size was divided by its own size: the last one may take
+    the rest, or ten batches be split evenly into 4, 3 and 3.
     """
     alike = usual <= 2 * window.update.window_size <= 4 * usual
     return alike and is_mean_of_its_own(window, expectations)
 
 
 def is_mean_of_its_own(window: Window, expectations: Expectations) -> bool:
-    """Whether what reached the optimizer is the mean of its own micro-batches, or samples."""
+    """Whether the optimizer consumed the mean over the window's own micro-batches or samples."""
     weight = sum(m.weight or 0.0 for m in window.own)
     later = float(window.update.window_size)  # the gradients may be divided before the clip
     whole = close(weight, 1.0, ALIKE) or close(weight, later, ALIKE)
@@ -178,8 +183,8 @@ def is_mean_of_its_own(window: Window, expectations: Expectations) -> bool:
 
 
 def grow(probe: ProbeTrace, expectations: Expectations) -> bool:
-    """Whether windows grow on purpose: none is smaller than the one before or more than twice as
-    large, and each has the mean of its own.
+    """Whether windows grow on purpose: none shrinks or more than doubles, and each has its own
+    divisor.
     """
     rows = [of_rank(probe, rank) for rank in probe.ranks]
     whole = [[w for w in row if w.update.window_size and not w.update.short] for row in rows]
@@ -192,8 +197,8 @@ def grow(probe: ProbeTrace, expectations: Expectations) -> bool:
 
 
 def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
-    """A fail on a size that neither the end of the data nor a carried-over tail nor a divisor of its
-    own accounts for.
+    """A fail when a window has an unusual size, and neither the end of the data, nor a tail carried
+    over, nor a divisor of its own explains it.
     """
     usual = usual_size(probe)
     each_its_own = all(
@@ -205,11 +210,7 @@ def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
         size = window.update.window_size
         if window.update.short or size in (0, usual) or "LBFGS" in window.update.optimizer:
             continue
-        if (
-            (size > usual and crosses_passes(window))
-            or on_unknown_data(window, usual)
-            or each_its_own
-        ):
+        if carried_over(window, usual) or on_unknown_data(window, usual) or each_its_own:
             continue
         return failed(
             ID,
@@ -223,13 +224,15 @@ def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
 
 
 def on_unknown_data(window: Window, usual: int) -> bool:
-    """A smaller window, not the first, of data that the program brought: its pass may end there."""
+    """Whether a smaller window may lie at the end of a pass over data that the program brought
+    itself.
+    """
     smaller = 0 < window.update.window_size < usual and window.update.index > 0
     return smaller and not any(m.samples for m in window.own)
 
 
 def carried_over(window: Window, usual: int) -> bool:
-    """Whether the window begins with the tail that the pass before left."""
+    """Whether the window begins with the tail of the pass before."""
     return window.update.window_size > usual > 0 and crosses_passes(window)
 
 

@@ -8,17 +8,17 @@ from harness.properties.consumption import Reading, account
 from harness.properties.thresholds import Bounds
 
 LARGE = 16.0
-"""Factor on the computed gradient from which it is a loss scale, and nobody's average."""
+"""A factor on the computed gradient that is at least this large is a loss scale, not an average."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnWay:
-    """Windows that went without a GradScaler, and came out right."""
+    """A program that trains in half precision without a GradScaler, and gets its gradients right."""
 
     right: tuple[Reading, ...]
-    """Those in which a scale that was left in, or clipped with, would have shown."""
+    """Windows in which a loss scale that was not taken out, or was clipped with, would have shown."""
     scale: float | None
-    """The largest loss scale of the program's own; ``None`` under bfloat16, where there is none."""
+    """The program's own largest loss scale; ``None`` under bfloat16, where there is none."""
 
     def __str__(self) -> str:
         """How the program went about it."""
@@ -28,8 +28,8 @@ class OwnWay:
 
 
 def own_way(trace: Trace, expectations: Expectations) -> OwnWay | None:
-    """How a program without a GradScaler went about half precision; ``None`` if it did not, or if any
-    window consumed anything but the true gradient, clipped as it should be.
+    """How a program without a GradScaler handled half precision; ``None`` if it used a scaler, or
+    if any window consumed something else than the true gradient, clipped where it should be.
     """
     used = any(c.enabled for p in trace.probes for r in p.ranks for c in r.scaler)
     seen = account(trace, expectations)
@@ -47,13 +47,13 @@ def own_way(trace: Trace, expectations: Expectations) -> OwnWay | None:
 
 
 def scale_of(reading: Reading) -> float:
-    """How much larger the gradient was that backward computed than the true one."""
+    """By how much the gradient that backward computed exceeds the true one."""
     computed = reading.update.match("as-computed")
     return computed.expected_norm / reading.true if computed is not None else 0.0
 
 
 def shows(reading: Reading, bounds: Bounds | None) -> bool:
-    """Whether a window is right, and would not look so with a scale left in."""
+    """Whether a window is right, and would not be with a loss scale left in."""
     if bounds is None:
         return reading.right
     if bounds.loud(reading.true):
@@ -62,7 +62,7 @@ def shows(reading: Reading, bounds: Bounds | None) -> bool:
 
 
 def all_finite(trace: Trace, expectations: Expectations) -> bool:
-    """Whether the probe that overflows a loss scale ran to its end on finite gradients alone."""
+    """Whether the overflow probe ran to its end with finite gradients throughout."""
     probe = trace.probe(expectations.overflow_probe)
     if probe is None or probe.program.outcome not in ("returned", "exited"):
         return False
@@ -71,7 +71,7 @@ def all_finite(trace: Trace, expectations: Expectations) -> bool:
 
 
 def skipped_overflow(trace: Trace, expectations: Expectations) -> bool:
-    """Whether a gradient overflowed, no update was made of it, and others followed."""
+    """Whether a gradient overflowed, no update was made from it, and further updates followed."""
     probe = trace.probe(expectations.overflow_probe)
     if probe is None or probe.program.outcome not in ("returned", "exited"):
         return False

@@ -1,4 +1,4 @@
-"""A clip of everything by the norm of a part: what it leaves differs, and only that part is bounded.
+"""Clipping everything by the norm of a part: that part is bounded, and the whole is not.
 
 Thresholds that follow the run leave other norms each time too, and are right within what a scenario
 accepts. They leave no part at one and the same norm.
@@ -15,14 +15,14 @@ from harness.properties.regimes import Regimes
 ID = "clip-global-norm"
 
 ENOUGH = 3
-"""Windows in which a part is at one norm, and the whole is not, before that is no accident."""
+"""In so many windows it is no accident that a part has one norm and the whole has others."""
 
 CLEARLY = 10.0
-"""How many times rounding the norms of the whole differ."""
+"""The norms of the whole have to differ by this many times the rounding error."""
 
 
 def by_a_part(seen: Regimes) -> Verdict | None:
-    """A fail where the norm of some parameters is the same in each loud window, that of all is not."""
+    """A fail when some parameters have the same norm in every loud window, and all together do not."""
     shrunk = [r for r in seen.loud if r.state == "shrunk" and not r.update.trains]
     slack = 2 * max((r.slack for r in shrunk), default=0.0)
     if len(shrunk) < ENOUGH or spread([r.consumed for r in shrunk]) <= CLEARLY * slack:
@@ -35,7 +35,9 @@ def by_a_part(seen: Regimes) -> Verdict | None:
 
 
 def parts(names: Sequence[str]) -> Iterable[frozenset[str]]:
-    """Layers, tensors of one kind (weights, biases), and all but one of those; at least two tensors."""
+    """Candidates for such a part, of at least two tensors: each layer, each kind of tensor (all
+    weights, all biases), and everything but one of these.
+    """
     layers = {n: n.rpartition(".")[0] for n in names}
     kinds = {n: n.rpartition(".")[2] for n in names}
     everything = frozenset(names)
@@ -52,7 +54,7 @@ def norm_of(part: frozenset[str], reading: Reading) -> float:
 
 
 def counted_in_part(shrunk: Sequence[Reading], part: frozenset[str], norm: float) -> Verdict:
-    """The fail, where most was left."""
+    """The fail, at the window in which the largest norm was left."""
     worst = max(shrunk, key=lambda r: r.consumed)
     left_out = [p.name for p in worst.match.parameters if p.name not in part]
     return failed(

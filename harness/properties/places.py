@@ -1,4 +1,4 @@
-"""From a verdict back to the place in the trace that it speaks of."""
+"""From a verdict to the window of the trace that it speaks of."""
 
 import re
 
@@ -9,7 +9,7 @@ _PLACE = re.compile(r"(?P<probe>[^,]+), update (?P<update>\d+)(?:, rank (?P<rank
 
 
 def story_around(trace: Trace, verdicts: tuple[Verdict, ...]) -> tuple[str, ...]:
-    """What happened in the window of the first failure that names one; empty where none does."""
+    """What happened in the window of the first failure that names a place; empty where none does."""
     for verdict in verdicts:
         for number in verdict.numbers if verdict.outcome == "fail" else ():
             if found := _PLACE.match(number.where or ""):

@@ -9,10 +9,12 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][-+]?\d+)?
 """A number with a point or an exponent that is no part of a name such as ``net.0.weight``."""
 
 WHOLE = re.compile(r"\d+")
-"""Counts of steps and layers."""
+"""Whole numbers, such as counts of steps and layers."""
 
 SINGLE = 2.0**-13
-"""Rounding of a norm in single precision over a million elements: 2**-23 times their root."""
+"""Relative error of a norm over a million elements in single precision: 2**-23 times the root of a
+million.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +29,13 @@ class Printed:
     """Significant digits."""
 
     def shows(self, truth: float) -> bool:
-        """Whether it is this value, rounded; a single digit shows nothing."""
+        """Whether it is this value, rounded. A single digit is too little to say so."""
         return self.digits > 1 and abs(self.value - truth) <= self.half * 1.001 + SINGLE * abs(
             truth
         )
 
     def rounds_away(self, truth: float) -> bool:
-        """Whether it is a zero that this value was rounded to."""
+        """Whether it is a zero, to which this value was rounded."""
         return self.value == 0.0 and 0.0 < abs(truth) <= self.half
 
 
@@ -48,9 +50,10 @@ def once(numbers: Iterable[Printed]) -> tuple[Printed, ...]:
 
 
 def by_place(texts: Iterable[str], *, counted: bool = False) -> tuple[tuple[Printed, ...], ...]:
-    """The numbers place by place: at the same position of lines that are alike but for numbers.
+    """The numbers grouped by place: the same position in lines that are equal but for their
+    numbers.
 
-    ``counted``: whether lines with other whole numbers in them are other lines.
+    ``counted``: whether lines that differ in a whole number are different lines.
     """
     places: dict[tuple[str, int], list[Printed]] = {}
     for line in (line for text in texts for line in text.splitlines()):
@@ -62,7 +65,7 @@ def by_place(texts: Iterable[str], *, counted: bool = False) -> tuple[tuple[Prin
 
 
 def number_of(match: re.Match[str]) -> tuple[Printed, ...]:
-    """The number that was found; none where its exponent is absurd."""
+    """The number that was matched; empty where its exponent is absurd."""
     mantissa, exponent = match.group(1), match.group(2) or "e0"
     power = int(exponent[1:])
     if abs(power) > 300:
@@ -73,13 +76,13 @@ def number_of(match: re.Match[str]) -> tuple[Printed, ...]:
 
 
 def matching(numbers: Sequence[Printed], truths: Iterable[float]) -> tuple[float, ...]:
-    """Values of the printed numbers that show one of these."""
+    """Values of those printed numbers that show one of the true values."""
     known = sorted(abs(t) for t in truths)
     return tuple(n.value for n in numbers if any(n.shows(t) for t in near(n, known)))
 
 
 def near(number: Printed, known: Sequence[float]) -> Sequence[float]:
-    """Those among sorted values that it may show; a few more at the edges."""
+    """Those of the sorted values that the number may show, and a few more at the edges."""
     reach = number.half * 1.01 + 2 * SINGLE * number.value
     return known[
         bisect_left(known, number.value - reach) : bisect_right(known, number.value + reach)
@@ -87,6 +90,6 @@ def near(number: Printed, known: Sequence[float]) -> Sequence[float]:
 
 
 def rounded_away(numbers: Sequence[Printed], truths: Iterable[float]) -> bool:
-    """Whether some printed zero is what is left of one of these."""
+    """Whether some printed zero is one of these values, rounded."""
     known = tuple(truths)
     return any(n.rounds_away(t) for n in numbers for t in known)

@@ -21,19 +21,20 @@ class Property:
     story: str
     """The claim, a bug that breaks it, the signature in numbers, and what masks it."""
     judge: Judge
-    """Reads the numbers. Completion is not its business: ``completion.verdict`` sees to it."""
+    """Judges the numbers. ``completion.verdict`` first leaves out probes that did not run far enough."""
     explains: tuple[str, ...] = ()
-    """Ids of properties whose failure this one's failure accounts for."""
+    """Ids of properties whose failure follows from a failure of this one."""
     needs: str = ""
     """What a trace has to show before this property can pass."""
     rests_on: Literal["facts", "windows", "end"] = "windows"
-    """When a failure stands: ``facts`` even if the program was killed, ``windows`` if its books
-    close (it may have raised), ``end`` only if it ran to its end: what is missing is the evidence.
+    """How far a program has to have run for a failure to stand. ``facts``: not at all, it may have
+    been killed. ``windows``: the recording has to be complete, but the program may have raised.
+    ``end``: it has to have ended normally, since the evidence is something that is missing.
     """
 
     sees_flow: bool = False
-    """Whether a failure stands where a model's gradients are not the derivatives of its outputs: then
-    the claim is about what arrives, and not about what it is the gradient of.
+    """Whether the property can be judged where a model's gradients are not the derivatives of its
+    outputs: it speaks of the gradient that arrives, whatever that is the gradient of.
     """
 
     @property

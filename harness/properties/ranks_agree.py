@@ -52,7 +52,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def counts_differ(probe: ProbeTrace) -> Verdict | None:
-    """A fail when ranks do not step together."""
+    """A fail when ranks make different numbers of updates."""
     counts = [len(r.updates) for r in probe.ranks]
     if len(set(counts)) == 1:
         return None

@@ -10,22 +10,22 @@ from harness.properties.thresholds import Bounds, bounds_of
 
 @dataclass(frozen=True, slots=True)
 class Regimes:
-    """The windows by the size of their true gradient."""
+    """Windows sorted by the norm of their true gradient, relative to the threshold."""
 
     account: Account
-    """All of them."""
+    """All windows."""
     bounds: Bounds
-    """The threshold: the one that was realised, if the scenario accepts it."""
+    """The threshold: the one that clipped windows show, if the scenario accepts it."""
     accepted: Bounds
     """All thresholds that the scenario accepts."""
     loud: tuple[Reading, ...]
-    """Far above it."""
+    """Windows far above the threshold."""
     quiet: tuple[Reading, ...]
-    """Far below it."""
+    """Windows far below the threshold."""
 
 
 def regimes(trace: Trace, expectations: Expectations) -> Regimes | str:
-    """The two regimes, or why there are none."""
+    """The windows by regime, or a sentence that says why there are none."""
     account = transported(trace, expectations)
     if account is None:
         return "No full window could be compared with its true gradient."

@@ -27,7 +27,7 @@ from harness.properties.windows import full
 ID = "scaler-protocol"
 
 ALREADY = "unscale_() has already been called"
-"""What it says of a second unscale_ in one window."""
+"""torch's message for a second ``unscale_`` in one window."""
 
 COMPLAINTS = (
     ALREADY,
@@ -37,14 +37,16 @@ COMPLAINTS = (
     "_scale is None",
     "Attempting to unscale FP16 gradients",
 )
-"""What torch's GradScaler says when its order is broken."""
+"""torch's messages for calls on a GradScaler in the wrong order."""
 
 NO_ORDER = "must be a Tensor"
-"""What it says of a loss that is none: nothing about the order of its calls."""
+"""torch's message for a loss that is no tensor; it says nothing about the order of calls."""
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """What the scaler said, the order of its calls, and what the scale did to values."""
+    """What the scaler raised, the order of its calls, and whether the loss scale was left in the
+    values.
+    """
     skips = skipped_overflow(trace, expectations)
     for probe in trace.probes:
         wrong = complained(probe) or out_of_order(probe, skips=skips)
@@ -77,7 +79,9 @@ def complained(probe: ProbeTrace) -> Verdict | None:
 
 
 def refused_in_vain(call: ScalerSeen, probe: ProbeTrace) -> bool:
-    """Whether it asked for what had been done, did nothing, and the program knew how to go on."""
+    """Whether a second ``unscale_`` raised without effect, and the program went on and ended
+    normally.
+    """
     done = call.method == "unscale_" and ALREADY in (call.raised or "")
     return done and probe.program.outcome in ("returned", "exited")
 
@@ -85,7 +89,8 @@ def refused_in_vain(call: ScalerSeen, probe: ProbeTrace) -> bool:
 def out_of_order(probe: ProbeTrace, *, skips: bool) -> Verdict | None:
     """A fail on the first call that breaks the order.
 
-    Who looks at ``found_inf`` himself, and ``skips`` what overflowed, may step without the scaler.
+    ``skips``: the program looks for overflows itself and skips them, so it may step without the
+    scaler.
     """
     ended = probe.program.outcome in ("returned", "exited")
     for rank in probe.ranks:
@@ -119,14 +124,14 @@ def out_of_order(probe: ProbeTrace, *, skips: bool) -> Verdict | None:
 
 
 def overflowed(rank: RankTrace, call: ScalerSeen) -> bool:
-    """Whether gradients were not finite, so that leaving out the step was right."""
+    """Whether gradients were not finite, so that skipping the step was right."""
     return any(
         not b.gradients_finite for b in rank.backwards if b.after_update == call.after_update
     )
 
 
 def broken(probe: ProbeTrace, call: ScalerSeen, what: str) -> Verdict:
-    """The fail for a broken order."""
+    """The fail for calls in the wrong order."""
     return failed(
         ID,
         f"In {probe.probe}, after {count(call.after_update, 'update')}, {what}. Call unscale_, "
@@ -137,7 +142,7 @@ def broken(probe: ProbeTrace, call: ScalerSeen, what: str) -> Verdict:
 
 
 def mixed_scales(trace: Trace) -> Verdict | None:
-    """A fail when one window adds gradients of different scales."""
+    """A fail when one window adds gradients under different loss scales."""
     for window in full(trace):
         scales = [m.loss_scale for m in window.own]
         if len(set(scales)) > 1:
@@ -166,12 +171,11 @@ def still_scaled(trace: Trace, expectations: Expectations) -> Verdict | None:
 
 def stepped_through(reading: Reading) -> bool:
     """Whether any step of this rank went through an enabled scaler."""
-    rank = next(r for r in reading.window.probe.ranks if r.rank == reading.window.rank)
-    return any(c.enabled and c.method == "step" for c in rank.scaler)
+    return any(c.enabled and c.method == "step" for c in reading.window.rank_trace.scaler)
 
 
 def consumed_scaled(reading: Reading) -> Verdict:
-    """The fail for stepping past the scaler."""
+    """The fail for stepping on gradients that still carry the loss scale."""
     return failed(
         ID,
         f"In {reading.where} the optimizer consumed norm {show(reading.consumed)} for a true norm "
@@ -183,7 +187,7 @@ def consumed_scaled(reading: Reading) -> Verdict:
 
 
 def kept(trace: Trace, expectations: Expectations) -> Verdict:
-    """A pass when an enabled scaler was really used."""
+    """A pass when an enabled scaler was used for whole windows."""
     calls = [c for p in trace.probes for r in p.ranks for c in r.scaler if c.enabled]
     steps = sum(c.method == "step" for c in calls)
     updates = sum(c.method == "update" for c in calls)
@@ -202,7 +206,7 @@ def kept(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def without_scaler(trace: Trace, expectations: Expectations) -> Verdict:
-    """A pass where another way of half precision does what a GradScaler is for."""
+    """A pass where the program achieves in another way what a GradScaler is for."""
     way = own_way(trace, expectations)
     if way is None:
         return inconclusive(

@@ -35,7 +35,7 @@ ID = "scheduler-per-update"
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """Scheduler steps between one update and the next."""
+    """Count scheduler steps between one update and the next."""
     names = {p.probe for p in ordinary(trace, expectations)}
     windows = [w for w in full(trace) if w.probe.probe in names]
     moved = [w for p in trace.probes for w in of_probe(p) if w.update.scheduler_steps]
@@ -78,7 +78,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def elsewhere(probe: ProbeTrace) -> Verdict | None:
-    """A fail where the schedule moves an optimizer that never steps, and nothing the one that does."""
+    """A fail when the schedule moves an optimizer that never steps, and nothing moves the one that
+    does.
+    """
     moved = [u for rank in probe.ranks for u in rank.updates if u.scheduler_steps]
     steps = sum(u.scheduler_steps for u in moved)
     stepped = [w.update for w in of_probe(probe)]
@@ -101,7 +103,7 @@ def elsewhere(probe: ProbeTrace) -> Verdict | None:
 
 
 def too_often(probe: ProbeTrace, windows: list[Window]) -> Verdict | None:
-    """A fail when several steps an update are the rule."""
+    """A fail when the schedule usually moves several times an update."""
     if not windows:
         return None
     usual = middle([w.update.scheduler_steps for w in windows])
@@ -129,7 +131,9 @@ def too_often(probe: ProbeTrace, windows: list[Window]) -> Verdict | None:
 
 
 def too_seldom(probes: Sequence[ProbeTrace]) -> Verdict | None:
-    """A fail when the length of the schedule counts updates, and its steps count something rarer."""
+    """A fail when the schedule's length counts updates, and it is stepped less often, say once a
+    pass.
+    """
     return misfit(
         probes,
         barely_begun,
@@ -142,7 +146,7 @@ def too_seldom(probes: Sequence[ProbeTrace]) -> Verdict | None:
 
 
 def too_long(probes: Sequence[ProbeTrace]) -> Verdict | None:
-    """A fail when the length of the schedule counts micro-batches, and its steps count updates."""
+    """A fail when the schedule's length counts micro-batches, and it is stepped once an update."""
     return misfit(
         probes,
         in_micro_batches,
@@ -155,8 +159,8 @@ def too_long(probes: Sequence[ProbeTrace]) -> Verdict | None:
 
 
 def past_its_end(probes: Sequence[ProbeTrace]) -> Verdict | None:
-    """A fail when the length of the schedule counts updates and it also moves once a pass, in every
-    probe.
+    """A fail when the schedule's length counts updates, and in every probe it is stepped once an
+    update and once more a pass.
     """
     if any(runs_over(probe) is None for probe in probes if probe.updates):
         return None
@@ -176,8 +180,8 @@ def misfit(
     length_of: Callable[[ProbeTrace], int | None],
     sentence: Callable[[ProbeTrace, int, int], str],
 ) -> Verdict | None:
-    """A fail where the schedule's length misfits its steps in two probes of different lengths: one
-    that was written down may agree with one of them by chance.
+    """A fail when ``length_of`` finds a misfit in two probes of different lengths. In one probe
+    alone a constant that the program names may coincide with a count.
     """
     found = {length: probe for probe in probes if (length := length_of(probe)) is not None}
     if len(found) < 2:
@@ -193,7 +197,9 @@ def misfit(
 
 
 def runs_over(probe: ProbeTrace) -> int | None:
-    """The length of a schedule that is as long as there are updates, moved with each, and more often."""
+    """The schedule's length, if it equals the number of updates and the schedule moved with each of
+    them and more often in total; ``None`` otherwise.
+    """
     length = planned(probe)
     moved = [u.scheduler_steps for u in probe.updates]
     if (
@@ -207,8 +213,8 @@ def runs_over(probe: ProbeTrace) -> int | None:
 
 
 def in_micro_batches(probe: ProbeTrace) -> int | None:
-    """The length of a schedule that is as long as there were micro-batches and moved once for each
-    of the updates, of which there were half as many at most.
+    """The schedule's length, if it equals the number of micro-batches, and the schedule moved once
+    for each update, at most half as often; ``None`` otherwise.
     """
     length, steps = planned(probe), sum(u.scheduler_steps for u in probe.updates)
     if length is None or length != probe.ranks[0].batches_yielded:
@@ -217,7 +223,9 @@ def in_micro_batches(probe: ProbeTrace) -> int | None:
 
 
 def barely_begun(probe: ProbeTrace) -> int | None:
-    """The length of a schedule that is as long as there are updates and moved half of it at most."""
+    """The schedule's length, if it equals the number of updates, and the schedule moved at most
+    half as often; ``None`` otherwise.
+    """
     length, steps = planned(probe), sum(u.scheduler_steps for u in probe.updates)
     if length is None:
         return None
@@ -226,14 +234,14 @@ def barely_begun(probe: ProbeTrace) -> int | None:
 
 
 def planned(probe: ProbeTrace) -> int | None:
-    """The length of the one schedule that stepped, where it says so and the run came to its end."""
+    """The length of the only schedule that stepped; ``None`` if it has none or the run was cut short."""
     lengths = {u.scheduled_for for u in probe.updates if u.scheduler_steps}
     ended = probe.program.outcome == "returned" and not probe.parts
     return lengths.pop() if ended and len(lengths) == 1 else None
 
 
 def ahead_of_all(ahead: Sequence[Update]) -> Verdict:
-    """The fail for moving the schedule before the first update, as at the top of the loop."""
+    """The fail for stepping the scheduler before the first update, as at the top of the loop."""
     rate = max(ahead[0].learning_rates, default=0.0)
     return failed(
         ID,
@@ -246,7 +254,7 @@ def ahead_of_all(ahead: Sequence[Update]) -> Verdict:
 
 
 def too_early(early: list[Window], of: int) -> Verdict:
-    """The fail for moving the schedule before the update that it is for."""
+    """The fail for stepping the scheduler between backward and the optimizer's step."""
     first = early[0]
     rate = max(first.update.learning_rates, default=0.0)
     return failed(

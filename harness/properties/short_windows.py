@@ -1,4 +1,4 @@
-"""The short last window of a pass over the data: what its size may be, and what it was."""
+"""The short last window of a pass over the data: what size its gradient may have, and which it had."""
 
 from collections.abc import Iterator
 
@@ -10,20 +10,20 @@ from harness.properties.thresholds import NAMED, Bounds
 from harness.properties.windows import Window, of_probe, usual_size
 
 AMISS = 1.5
-"""Factor from which its size is too small: means over samples and over micro-batches differ a
-little there.
+"""The gradient is too small when it falls below the smaller lawful size by this factor; less is the
+difference between a mean over samples and one over micro-batches.
 """
 
 TOO_LARGE = 1.4
-"""Factor on its own mean from which it is too large: one batch may hold a third more samples than
-is usual, and a sum of three of four over two ranks is 1.5.
+"""The gradient is too large when it exceeds its own mean by this factor. One batch may hold a third
+more samples than usual; three of four micro-batches summed over two ranks make 1.5.
 """
 
 
 def amiss(trace: Trace, seen: Account, bounds: Bounds | None) -> tuple[Window, Match] | None:
-    """The first one below the threshold that was divided neither by its own count nor by that of a
-    full window, beside full windows that are right. Too small is what no clip can have left: larger
-    gradients passed whole.
+    """The first short window below the threshold that was divided neither by its own number of
+    micro-batches nor by that of a full window; ``None`` unless all full windows are right. No clip
+    makes a gradient too small where larger ones passed whole.
     """
     if not all(r.right for r in seen.readings):
         return None
@@ -47,7 +47,7 @@ def loud(trace: Trace, bounds: Bounds) -> Iterator[Window]:
 
 
 def sizes(trace: Trace, seen: Account) -> str:
-    """A remark on those that were divided by another count than their own, which is lawful."""
+    """A remark on short windows with another divisor than their own number, which is lawful."""
     found = [
         m.ratio
         for w, m in aligned(trace, seen.objective)
@@ -58,7 +58,7 @@ def sizes(trace: Trace, seen: Account) -> str:
 
 
 def aligned(trace: Trace, objective: Objective) -> Iterator[tuple[Window, Match]]:
-    """Short last windows that point the true way under this objective."""
+    """Short windows whose gradient points in the true direction under this objective."""
     for window in (w for p in trace.probes for w in of_probe(p) if w.update.short):
         found = window.update.match(objective)
         if found is None or found.expected_norm <= 0 or not window.update.window_size:

@@ -1,4 +1,4 @@
-"""Schedules that are at their end long before training is."""
+"""Schedules that reach their end long before training does."""
 
 from harness.domain.trace import ProbeTrace, Update
 from harness.domain.verdict import Verdict, failed
@@ -8,10 +8,10 @@ from harness.properties.windows import of_rank
 ID = "scheduler-per-update"
 
 NOTHING = 1e-6
-"""Part of the largest rate so far below which an update changes nothing."""
+"""Below this part of the highest learning rate so far, an update changes nothing."""
 
 FEW = 4
-"""Updates below which half of them is no length to speak of."""
+"""With fewer updates than this, half of training is too short to judge."""
 
 LENGTHS = (
     ": total steps",
@@ -21,12 +21,12 @@ LENGTHS = (
     ": warmup",
     ": interval",
 )
-"""How a free name ends, as it is noted, that was given a number of steps."""
+"""How the note on a free name ends, where the harness gave it a number of steps."""
 
 
 def at_zero_by_half(probe: ProbeTrace) -> Verdict | None:
-    """A fail where the rate, moved with each update, came down to 0 in the first half of training,
-    and stayed there, or rose again although the schedule has a length and was past it.
+    """A fail when the schedule, stepped with each update, brought the learning rate down to 0 in
+    the first half of training, and it stayed there, or rose again past the schedule's end.
     """
     updates = [w.update for w in of_rank(probe, probe.ranks[0])] if probe.ranks else []
     end = came_to_nothing(updates)
@@ -55,13 +55,15 @@ def at_zero_by_half(probe: ProbeTrace) -> Verdict | None:
 
 
 def is_guessed(note: str) -> bool:
-    """Whether it says that a free name got a number of steps, or one of passes by another name."""
+    """Whether the harness chose the value of this free name, a number of steps or of passes."""
     name, _, role = note.partition(": ")
     return note.endswith(LENGTHS) or (role == "epochs" and "epoch" not in name.lower())
 
 
 def came_to_nothing(updates: list[Update]) -> int | None:
-    """How many updates were made before the first at a rate of 0; warm-up from 0 is none."""
+    """How many updates came before the first one at a rate of 0; zeros at the start of a warm-up do
+    not count. ``None`` if the rate never fell to 0.
+    """
     largest = 0.0
     for index, update in enumerate(updates):
         rate = rate_of(update)

@@ -29,14 +29,14 @@ from harness.properties.windows import ordinary
 ID = "still-learns"
 
 APART = 0.05
-"""Difference of two directions from which one gradient is that of another loss."""
+"""Directions that differ by more than this belong to gradients of different losses."""
 
 NO_HARM = 1.05
-"""Loss after over loss before that noise over a few updates may cause."""
+"""Loss after over loss before that noise may cause within a few updates."""
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """Loss after over loss before, in the probes where learning is the point."""
+    """Compare the loss before and after, in the probes where a right loop learns."""
     probes = [p for p in meant(trace, expectations) if p.updates and not another_model(p)]
     others = [p for p in probes if another_loss(p, expectations)]
     for probe in others:
@@ -59,7 +59,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def meant(trace: Trace, expectations: Expectations) -> tuple[ProbeTrace, ...]:
-    """Where a right loop learns: the healthy probe if one is named, else all ordinary ones."""
+    """The probes where a right loop learns: the healthy one if the scenario names one, else all
+    with sound data.
+    """
     healthy = trace.probe(expectations.healthy_probe)
     if healthy is not None:
         return (healthy,)
@@ -69,16 +71,16 @@ def meant(trace: Trace, expectations: Expectations) -> tuple[ProbeTrace, ...]:
 
 
 def another_model(probe: ProbeTrace) -> bool:
-    """Whether the program exchanged layers of the workload's model: at its parameters the model as it
-    was says nothing.
+    """Whether the program exchanged layers of the workload's model, so that its loss at these
+    parameters means nothing.
     """
     return any(not u.recomputed and u.output_differs > 0.0 for u in probe.updates)
 
 
 def another_loss(probe: ProbeTrace, expectations: Expectations) -> bool:
-    """Whether the gradient is, all along, that of a loss of the program's own, where it may have one:
-    what the workload's says of raw outputs is then no measure. A loss that only ever pushes outputs
-    one way fits them to nothing.
+    """Whether the program trains throughout on a loss of its own, where the scenario allows one:
+    then the workload's loss does not measure its success. A loss that only ever pushes outputs one
+    way fits them to nothing and does not count.
     """
     asked = [o for o in expectations.objectives if o != "as-computed"]
     if len(asked) == len(expectations.objectives):
@@ -89,7 +91,9 @@ def another_loss(probe: ProbeTrace, expectations: Expectations) -> bool:
 
 
 def is_of_another(update: Update, asked: Sequence[Objective]) -> bool:
-    """Whether it consumed what the program's loss gives, clipped or not, and none of what is asked."""
+    """Whether the update consumed the gradient of the program's own loss, clipped or not, and that
+    differs from every gradient that is asked for.
+    """
     computed = update.match("as-computed")
     given = [match for objective in asked if (match := update.match(objective)) is not None]
     own = computed is not None and computed.direction_error <= update.tolerance
@@ -97,7 +101,7 @@ def is_of_another(update: Update, asked: Sequence[Objective]) -> bool:
 
 
 def of_its_own(probe: ProbeTrace) -> Verdict | None:
-    """A fail where a loss of the program's own grew far, or is not finite at the end."""
+    """A fail when the program's own loss more than doubled, or was not finite at the end."""
     losses = [call.loss for call in probe.ranks[0].backwards if call.loss is not None]
     third = len(losses) // 3
     if not third:
@@ -120,16 +124,16 @@ def fraction(learning: Learning) -> float:
 
 
 def limit(learning: Learning, expectations: Expectations) -> float:
-    """What may be left of the loss.
+    """Largest lawful loss after over loss before.
 
-    Somebody who brings an optimizer chose its learning rate for a model of their own: here it only
-    has to do no harm.
+    A program that builds its own optimizer chose the learning rate for another model, so on ours it
+    only has to do no harm.
     """
     return NO_HARM if learning.own_optimizer else expectations.loss_falls_to
 
 
 def stuck(probe: ProbeTrace, learning: Learning, allowed: float) -> Verdict:
-    """The fail."""
+    """The fail for a loss that did not fall enough."""
     return failed(
         ID,
         f"In {probe.probe} the loss went from {show(learning.before)} to {show(learning.after)} "

@@ -5,15 +5,17 @@ from dataclasses import dataclass
 from harness.domain.scenario import Expectations
 
 NAMED = 0.01
-"""How far a realised threshold may lie from a named one: epsilon, rounding, half precision."""
+"""Relative distance of a realised threshold from the named one that epsilon, rounding and half
+precision explain.
+"""
 
 FAR = 2.0
-"""A norm is loud above this many thresholds, and quiet below the threshold over this many."""
+"""A norm above this many thresholds is loud; one below a threshold over this number is quiet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The smallest and the largest threshold that is right here."""
+    """The smallest and the largest threshold that the scenario accepts."""
 
     low: float
     """Smallest."""
@@ -21,7 +23,7 @@ class Bounds:
     """Largest."""
 
     def accept(self, threshold: float) -> bool:
-        """Whether a realised threshold is right."""
+        """Whether this threshold is accepted."""
         return self.low * (1.0 - NAMED) <= threshold <= self.high * (1.0 + NAMED)
 
     def loud(self, norm: float) -> bool:
@@ -38,7 +40,7 @@ class Bounds:
 
 
 def bounds_of(expectations: Expectations) -> Bounds | None:
-    """What the scenario accepts; ``None`` when it does not ask for clipping."""
+    """The thresholds that the scenario accepts; ``None`` when it does not ask for clipping."""
     if expectations.max_norm is not None:
         return Bounds(expectations.max_norm, expectations.max_norm)
     if expectations.max_norm_between is not None:

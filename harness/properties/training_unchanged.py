@@ -24,7 +24,7 @@ ID = "training-unchanged"
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """Compare where the scenario says that nothing may change."""
+    """Compare final parameters with the plain loop's, in the probes where nothing may change."""
     compared = [
         p
         for p in meant(trace, expectations)
@@ -60,9 +60,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def changed_gradients(trace: Trace, expectations: Expectations) -> Verdict | None:
-    """A fail where a program with an optimizer of its own consumed other gradients than it computed.
+    """A fail when a program with its own optimizer consumed other gradients than backward computed.
 
-    There is no plain loop to compare its parameters with, so it cannot pass.
+    It has no plain loop to compare parameters with, so it cannot pass.
     """
     own = [p for p in meant(trace, expectations) if p.learning and p.learning.own_optimizer]
     windows = [w for p in own for w in full_of(p)]
@@ -82,7 +82,7 @@ def changed_gradients(trace: Trace, expectations: Expectations) -> Verdict | Non
 
 
 def meant(trace: Trace, expectations: Expectations) -> tuple[ProbeTrace, ...]:
-    """The probes that the scenario names for it; all of them when it names none."""
+    """The probes in which nothing may change: those that the scenario names, else all."""
     named = {
         expectations.stable_probe,
         expectations.healthy_probe,

@@ -30,7 +30,9 @@ ID = "unscaled-norm"
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """Windows under a loss scale, against threshold over scale and true over scale."""
+    """Under a loss scale, compare consumed norms with threshold over scale and with true norm over
+    scale.
+    """
     account = transported(trace, expectations)
     scaled = [r for r in account.readings if r.update.loss_scale > 1.0] if account else []
     if account is None or not scaled:
@@ -49,7 +51,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def without_scaler(trace: Trace, expectations: Expectations) -> Verdict:
-    """A pass where another way of half precision left the true gradient."""
+    """A pass where a program without a GradScaler consumed the true gradient all the same."""
     way = own_way(trace, expectations)
     if way is None:
         return inconclusive(ID, "No full window was computed under a loss scale above 1.")
@@ -96,7 +98,7 @@ def clipped_first(reading: Reading, found: int, of: int) -> Verdict:
 
 
 def unscaled_twice(reading: Reading, found: int) -> Verdict:
-    """The fail for dividing by the scale a second time."""
+    """The fail for dividing by the loss scale twice."""
     scale = reading.update.loss_scale
     return failed(
         ID,
@@ -109,7 +111,9 @@ def unscaled_twice(reading: Reading, found: int) -> Verdict:
 
 
 def short_window(trace: Trace, account: Account, bounds: Bounds | None) -> Verdict | None:
-    """A fail where the short last window alone is at threshold over scale: clipped while scaled."""
+    """A fail when only the short last window has norm threshold over scale: it was clipped while
+    scaled.
+    """
     for window, found in aligned(trace, account.objective):
         scale, left = window.update.loss_scale, found.consumed_norm
         if bounds is None or bounds.accept(left) or not bounds.accept(left * scale):
@@ -127,7 +131,7 @@ def short_window(trace: Trace, account: Account, bounds: Bounds | None) -> Verdi
 
 
 def in_order(account: Account, scaled: Sequence[Reading], bounds: Bounds | None) -> Verdict:
-    """A pass on windows where a wrong order would have shown."""
+    """A pass on windows in which a wrong order would show."""
     good = [r for r in scaled if shows(r, bounds)]
     if not good:
         first = scaled[0]

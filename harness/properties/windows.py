@@ -1,4 +1,4 @@
-"""Windows: the updates of a trace one by one, with the place and the tolerance they are read at."""
+"""Windows: the updates of a trace one by one, with their place and their tolerance."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import MicroBatch, ProbeTrace, RankTrace, Trace, Update
 
 SAFETY = 2.0
-"""The oracle's tolerance is what rounding can cause; a fault has to be clearly beyond it."""
+"""The oracle's tolerance is what rounding can cause; a fault has to exceed it this many times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +16,11 @@ class Window:
     """One update of one rank in one probe."""
 
     probe: ProbeTrace
-    """Where it was seen."""
+    """The probe."""
     rank: int
-    """On which rank."""
+    """Number of the rank."""
     update: Update
-    """What was seen."""
+    """The update, with its window's micro-batches."""
 
     @property
     def where(self) -> str:
@@ -30,13 +30,18 @@ class Window:
         return f"{place} ({self.update.trains})" if self.update.trains else place
 
     @property
+    def rank_trace(self) -> RankTrace:
+        """All that this rank did in this probe."""
+        return next(r for r in self.probe.ranks if r.rank == self.rank)
+
+    @property
     def tolerance(self) -> float:
-        """Relative error below which two gradients count as equal here."""
+        """Relative error up to which two gradients count as equal here."""
         return SAFETY * self.update.tolerance
 
     @property
     def negligible(self) -> float:
-        """Share of a gradient below which a micro-batch counts as absent; a tenth at most."""
+        """Share up to which a micro-batch counts as absent; at most a tenth."""
         return min(0.1, self.update.coefficient_error)
 
     @property
@@ -47,7 +52,9 @@ class Window:
 
     @property
     def separable(self) -> bool:
-        """Whether the consumed gradient is a sum of micro-batches: only then coefficients count."""
+        """Whether the consumed gradient is a sum of micro-batches; coefficients mean nothing
+        otherwise.
+        """
         rest = self.update.unexplained
         return rest is not None and rest <= max(self.tolerance, self.negligible)
 
@@ -63,14 +70,14 @@ def of_probe(probe: ProbeTrace) -> tuple[Window, ...]:
 
 
 def usual_size(probe: ProbeTrace) -> int:
-    """The most frequent size of windows that the end of the data did not cut; 0 for none."""
+    """The most frequent size of windows that the end of the data did not cut; 0 if there are none."""
     whole = (w.update.window_size for w in of_probe(probe) if not w.update.short)
     sizes = Counter(size for size in whole if size)  # a step without a micro-batch is no window
     return max(sizes, key=lambda size: (sizes[size], size), default=0)
 
 
 def full_of(probe: ProbeTrace) -> tuple[Window, ...]:
-    """Windows of one probe that decide: stepped, of the usual size, with finite gradients."""
+    """Windows of one probe that are judged: not skipped, of the usual size, with finite gradients."""
     size = usual_size(probe)
     return tuple(
         w
@@ -80,12 +87,12 @@ def full_of(probe: ProbeTrace) -> tuple[Window, ...]:
 
 
 def full(trace: Trace) -> tuple[Window, ...]:
-    """The windows that decide, of all probes."""
+    """The windows that are judged, of all probes."""
     return tuple(w for probe in trace.probes for w in full_of(probe))
 
 
 def ordinary(trace: Trace, expectations: Expectations) -> tuple[ProbeTrace, ...]:
-    """Probes in which nothing was put into the data to break the loop."""
+    """Probes whose data are sound: nothing was put in to break the loop."""
     broken = {
         expectations.poisoned_probe,
         expectations.adverse_probe,
@@ -95,6 +102,8 @@ def ordinary(trace: Trace, expectations: Expectations) -> tuple[ProbeTrace, ...]
 
 
 def crosses_passes(window: Window) -> bool:
-    """Whether the data started again inside the window: a tail met the head of the next pass."""
+    """Whether the data started anew within the window, so that it joins the tail of one pass to the
+    next.
+    """
     firsts = [min(m.samples) for m in window.own if m.samples]
     return any(later < earlier for earlier, later in pairwise(firsts))
