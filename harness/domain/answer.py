@@ -14,22 +14,22 @@ from harness.domain.scenario import Scenario
 
 
 class Alternative(Record):
-    """One of the programs that an answer proposes."""
+    """One program that an answer proposes."""
 
     origin: str
     """Where it stands in the answer."""
     program: str
-    """What was taken out of the answer."""
+    """The program as it was extracted from the answer."""
     as_run: str = ""
-    """Exactly what was run: what its names were bound to, as comments, and its code."""
+    """Exactly what was run: the code, and as comments what its free names were bound to."""
     grade: Grade
-    """What came of it."""
+    """How it was judged."""
     story: tuple[str, ...] = ()
-    """Where a failure has a place: what happened there, in order, one line an event."""
+    """What happened in the window of a failure, in order, one line for each event."""
 
 
 Turn = Literal["first", "second"]
-"""``second``: what came only after a runnable form was asked for."""
+"""Of an asked model: its natural answer, or the runnable form that it was asked for next."""
 
 
 def code_of_alternatives(alternatives: Sequence[Alternative]) -> Code:
@@ -41,16 +41,16 @@ def code_of_alternatives(alternatives: Sequence[Alternative]) -> Code:
 
 
 class AnswerGrade(Record):
-    """What is said about one answer."""
+    """Everything that is said about one answer."""
 
     file: str
     """The file, and which part of it where it holds several."""
     scenario: str | None = None
     """Id of the scenario; ``None`` when it is not known."""
     how: str = ""
-    """How the scenario was found, where nobody said it."""
+    """How the scenario was recognised, where the caller did not name it."""
     alternatives: tuple[Alternative, ...] = ()
-    """What it proposes; none where there is no code."""
+    """The programs that it proposes; empty where it has no code."""
     no_code: str | None = None
     """Why there is no code."""
     criteria: dict[str, CriterionState] = Field(default_factory=dict)
@@ -58,36 +58,36 @@ class AnswerGrade(Record):
     rationalizations: tuple[Rationalized, ...] = ()
     """Excuses of the scenario's table that were found in it."""
     turn: Turn = "first"
-    """Up to which turn the programs were proposed."""
+    """The turn that the programs were taken from."""
     repaired_on_request: bool = False
-    """Whether a wrong program became right once a runnable form was asked for."""
+    """Whether the first turn's program is wrong and the second turn's is right."""
     error: str | None = None
     """Why it could not be graded, in one sentence."""
 
     @property
     def code(self) -> Code:
-        """Wrong when any alternative is wrong; otherwise what the first one is."""
+        """``wrong`` when any alternative is wrong; otherwise the judgement of the first one."""
         return "none" if self.error is not None else code_of_alternatives(self.alternatives)
 
     @property
     def deciding(self) -> Alternative:
-        """The alternative that decides: the first wrong one, else the first."""
+        """The alternative that decides: the first wrong one, or else the first."""
         return next((a for a in self.alternatives if a.grade.code == "wrong"), self.alternatives[0])
 
     def as_grade(self, scenario: Scenario, agent: str) -> Grade | None:
-        """The grade that decides; ``None`` where a fault of ours left none."""
+        """The grade of the deciding alternative; ``None`` where a fault of the harness left none."""
         if self.no_code is not None:
             return write_grade(scenario, agent, (), reason=self.no_code)
         return self.deciding.grade if self.alternatives else None
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """Ids of the properties that fail and count, in any alternative."""
+        """Ids of the properties that fail and count, over all alternatives."""
         return tuple(dict.fromkeys(p for a in self.alternatives for p in a.grade.failed))
 
     @property
     def advisory(self) -> tuple[str, ...]:
-        """Ids of the properties that fail and flip nothing."""
+        """Ids of the properties that fail and do not count."""
         failing = (
             v.property
             for a in self.alternatives
@@ -98,7 +98,7 @@ class AnswerGrade(Record):
 
     @property
     def why(self) -> tuple[str, ...]:
-        """One sentence for each thing that made it what it is."""
+        """The reasons for its judgement, one sentence each."""
         if self.no_code is not None:
             return (self.no_code,)
         several = len(self.alternatives) > 1
@@ -110,7 +110,7 @@ class AnswerGrade(Record):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know about the verdicts, one sentence each."""
+        """What a reader should know besides the verdicts, one sentence each."""
         several = len(self.alternatives) > 1
         return tuple(
             f"{a.origin}: {sentence}" if several else sentence
@@ -120,7 +120,7 @@ class AnswerGrade(Record):
 
 
 def reasons(grade: Grade) -> tuple[str, ...]:
-    """Why a program is what it is: what fails, else what could not be told."""
+    """The reasons for a program's judgement: what fails, or else what could not be told."""
     if grade.code == "inconclusive" and grade.reason is not None:
         return (grade.reason,)
     wanted = "fail" if grade.code != "inconclusive" else "inconclusive"
@@ -134,7 +134,7 @@ def reasons(grade: Grade) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class Tally:
-    """How many answers were what."""
+    """How many answers got which judgement."""
 
     right: int = 0
     """Code right."""
@@ -145,10 +145,10 @@ class Tally:
     none: int = 0
     """No code."""
     not_graded: int = 0
-    """Unreadable, unanswered, or a fault of ours."""
+    """Unreadable, unanswered, or lost to a fault of the harness."""
 
     def count(self, answer: AnswerGrade) -> None:
-        """One more."""
+        """Count one more answer."""
         name = answer.code if answer.error is None else "not_graded"
         setattr(self, name, getattr(self, name) + 1)
 
@@ -160,18 +160,18 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What is left to tell once every answer was told."""
+    """The summary of a batch, once every answer was told."""
 
     tally: Tally
-    """How many were what."""
+    """How many answers got which judgement."""
     faults: tuple[Fault, ...]
-    """Ours."""
+    """Faults of the harness."""
     interrupted: bool
     """Whether Ctrl-C ended it."""
 
     def exit_code(self, *, strict: bool = False) -> int:
-        """130 cut short, 3 a fault of ours, 2 something unreadable, 1 a wrong answer, 4 with
-        ``strict`` one that could not be judged, else 0.
+        """130 when it was interrupted, 3 for a fault of the harness, 2 for something unreadable, 1
+        for a wrong answer, 4 (only with ``strict``) for one that could not be judged, else 0.
         """
         if self.interrupted:
             return 130

@@ -5,10 +5,10 @@ from typing import Literal
 from harness.domain.record import Record
 
 State = Literal["met", "not_met", "unassessed"]
-"""``met`` is always the good one: a ``must`` that is done, a ``must_not`` that is avoided."""
+"""``met`` is always the good state: a ``must`` that is done, or a ``must_not`` that is avoided."""
 
 Strength = Literal["weak", "strong"]
-"""``weak``: patterns matched or did not; alone it is no reason to fail an answer."""
+"""``weak``: a pattern matched or did not, which alone is no reason to fail an answer."""
 
 
 class Votes(Record):
@@ -26,20 +26,20 @@ class Assessment(Record):
     state: State
     """Met, not met, or not assessed."""
     quote: str | None = None
-    """What was found, word for word as it stands in the answer; absence has none."""
+    """What was found, word for word; ``None`` where nothing was found."""
     votes: Votes | None = None
     """Agreement, where the answer was read more than once."""
     strength: Strength = "weak"
-    """What the assessment is worth as evidence."""
+    """How much the assessment is worth as evidence."""
     reason: str = ""
     """Why it is not assessed; empty when it is."""
 
 
 class CriterionState(Record):
-    """Whether one line of the rubric is met, when all that was seen is put together."""
+    """Whether one line of the rubric is met, by everything that execution and text show."""
 
     state: State
-    """``met`` is always the good one: a ``must`` that is done, a ``must_not`` that is avoided."""
+    """``met`` is always the good state: a ``must`` that is done, or a ``must_not`` that is avoided."""
     polarity: Literal["must", "must_not"]
     """Whether the answer has to do it or to avoid it."""
     quote: str | None = None
@@ -51,7 +51,7 @@ class CriterionState(Record):
     strength: Strength | None = None
     """What the evidence is worth; ``None`` when it is not assessed."""
     votes: Votes | None = None
-    """Agreement of a reader that read more than once."""
+    """How the readings agree, where the answer was read more than once."""
     reason: str = ""
     """Why it is not assessed; empty when it is."""
 

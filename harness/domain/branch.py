@@ -9,47 +9,47 @@ from functools import reduce
 from harness.domain.record import Record
 
 MOST = 4
-"""Branches that one sentence names."""
+"""Most branches that one sentence names."""
 
 
 class Unentered(Record):
-    """One branch of a program that one run did not enter."""
+    """One branch that one run of a program did not enter."""
 
     first: int
-    """First line of the branch (1-based); of the statement that it hangs on where it is not written
-    out.
+    """First line of the branch (1-based); for an unwritten branch, that of the statement it belongs
+    to.
     """
     last: int
     """Last line."""
     touches: tuple[str, ...]
-    """What it calls or sets that touches training: ``clip_grad_norm_``, ``max_norm``."""
+    """The calls and names in it that touch training: ``clip_grad_norm_``, ``max_norm``."""
     written: bool = True
-    """``False`` for what is no code of its own: the ``else`` of an ``if`` that has none, the other
-    value of a comparison or a choice.
+    """``False`` for a branch without code of its own: the missing ``else`` of an ``if``, or the
+    other value of a comparison or a conditional expression.
     """
     reached: bool = True
-    """Whether the run came to the function that it stands in."""
+    """Whether the run entered the function that the branch is in."""
     waits: bool = False
     """Whether a count of steps or epochs kept the run out of it, and it changes how gradients are
-    clipped, scaled, cleared or stepped with: training that goes on longer comes to it.
+    clipped, scaled, cleared or stepped with: longer training would enter it.
     """
     counted: bool = False
-    """Whether a count of steps or epochs kept the run out of it, whatever it changes."""
+    """Whether a count of steps or epochs kept the run out of it, whatever it does."""
     thaws: bool = False
-    """Whether it decides which parameters ask for gradient."""
+    """Whether it changes which parameters require a gradient."""
 
     @property
     def place(self) -> tuple[object, ...]:
-        """What makes it the same branch in another run."""
+        """Identifies the branch across runs of one program."""
         return self.first, self.last, self.touches, self.written
 
 
 Branches = tuple[Unentered, ...]
-"""Those of one run, or of several."""
+"""The branches that one run, or several, did not enter."""
 
 
 def in_none(runs: Sequence[Branches | None]) -> Branches | None:
-    """Branches that no run entered; ``None`` where one of them does not say what it entered."""
+    """Branches that none of the runs entered; ``None`` where a run does not say what it entered."""
     known = [run for run in runs if run is not None]
     return reduce(_in_both, known) if known and len(known) == len(runs) else None
 
@@ -66,7 +66,7 @@ def _merged(one: Unentered, other: Unentered) -> Unentered:
 
 
 def note(branches: Branches) -> str | None:
-    """One sentence about what ran in no probe; ``None`` where there is nothing to say."""
+    """A sentence about the branches that ran in no probe; ``None`` where there are none."""
     told = [branch for branch in branches if branch.reached and branch.written]
     if not told:
         return None
@@ -76,7 +76,7 @@ def note(branches: Branches) -> str | None:
 
 
 def left_for_later(branches: Branches) -> str | None:
-    """Why a program that did nothing wrong cannot be called right: it trains otherwise later on."""
+    """Why a program without a fault so far cannot be called right: later on it trains in another way."""
     waiting = [branch for branch in branches if branch.reached and branch.waits]
     if not waiting:
         return None

@@ -16,20 +16,20 @@ class Interval(Record):
 
 
 class Agreement(Record):
-    """A judge beside labels, over one criterion or over many."""
+    """How far a judge agrees with labels, over one criterion or several."""
 
     both_met: int
     """Label and judge say met."""
     only_label: int
-    """The label says met, the judge does not: missed."""
+    """The label says met, the judge does not: a miss."""
     only_judge: int
-    """The judge says met, the label does not: taken for met."""
+    """The judge says met, the label does not: a false alarm."""
     neither: int
     """Both say not met."""
     unassessed: int
-    """Labels on which the judge says nothing; they count nowhere else."""
+    """Labels that the judge did not assess; they count in no other figure."""
     share: float | None
-    """Share on which they agree; ``None`` where nothing was assessed."""
+    """Share of labels on which they agree; ``None`` where nothing was assessed."""
     share_interval: Interval | None
     """Clopper-Pearson."""
     kappa: float | None
@@ -57,10 +57,10 @@ class CriterionAgreement(Record):
 
 
 class Gap(Record):
-    """An answer that says one thing and does another."""
+    """An answer whose words and whose code differ."""
 
     file: str
-    """The answer."""
+    """Name of the answer's file."""
     scenario: str
     """Id of the scenario."""
     criterion: str
@@ -74,7 +74,7 @@ class Gap(Record):
 
 
 class SayDo(Record):
-    """Criteria that both text and execution decided. Execution is right where they differ."""
+    """Criteria that both the text and the execution decided. Where they differ, execution is right."""
 
     compared: int
     """How often both decided."""

@@ -22,22 +22,22 @@ _WORST: tuple[Status, ...] = (
 
 
 class Observation(Record):
-    """Something that was seen beside the claim, or a statement of the author that was tested."""
+    """Something seen besides the claim, or the test of a statement in the author's comments."""
 
     sentence: str
     """What was seen."""
     statement: str | None = None
-    """The author's words that it speaks about."""
+    """The author's words that were tested; ``None`` for a mere remark."""
     holds: bool | None = None
-    """Whether it bears the statement out; ``None`` for a mere remark."""
+    """Whether the statement is true; ``None`` for a remark that tests none."""
     fault: bool = False
-    """Whether it makes code wrong: an example that claims nothing can still be so."""
+    """Whether it makes the code wrong, even where the example claims nothing."""
     numbers: tuple[Number, ...] = ()
     """The figures behind it."""
 
 
 class PartResult(Record):
-    """One alternative of a block, executed."""
+    """One alternative of a block, after execution."""
 
     line: int
     """1-based line on which it begins."""
@@ -46,21 +46,21 @@ class PartResult(Record):
     mark: Mark | None
     """What the author says about it."""
     status: Status
-    """What came of it."""
+    """The result."""
     sentence: str
-    """Why, with the numbers; for people."""
+    """The reason in words, with the numbers."""
     numbers: tuple[Number, ...] = ()
     """The figures behind the sentence."""
     observations: tuple[Observation, ...] = ()
     """What else was seen."""
     completed: tuple[str, ...] = ()
-    """What was filled in to run it."""
+    """What was filled in to make it run."""
     seconds: float = 0.0
     """Time that its executions took."""
 
     @property
     def refuted(self) -> tuple[Observation, ...]:
-        """Statements of the author that do not survive."""
+        """Statements of the author that proved false."""
         return tuple(o for o in self.observations if o.holds is False)
 
 
@@ -148,7 +148,7 @@ class Comparison(Record):
 
     @property
     def by_section(self) -> dict[str, list[str]]:
-        """The same the other way round."""
+        """The changed sections, each with the scenarios that exercise it."""
         found: dict[str, list[str]] = {}
         for scenario, sections in self.scenarios.items():
             for section in sections:
@@ -157,7 +157,7 @@ class Comparison(Record):
 
 
 class CheckFault(Record):
-    """Something of ours that failed. It says nothing about the skill."""
+    """A fault of the harness. It says nothing about the skill."""
 
     place: str
     """Which block."""
@@ -166,7 +166,7 @@ class CheckFault(Record):
 
 
 class CheckReport(Record):
-    """All that is said about a skill without asking an agent."""
+    """Everything that was found in a skill without asking an agent."""
 
     skill: str
     """Its folder, as given."""
@@ -177,7 +177,7 @@ class CheckReport(Record):
     comparison: Comparison | None = None
     """What differs from an older version, where one was given."""
     faults: tuple[CheckFault, ...] = ()
-    """Ours."""
+    """Faults of the harness."""
     machine_notes: tuple[str, ...] = ()
     """What this machine does not offer to the jail."""
     seconds: float = 0.0
@@ -186,7 +186,7 @@ class CheckReport(Record):
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
     @property
     def exit_code(self) -> int:
-        """3 for a fault of ours, 1 for a claim that fails or a broken rule, otherwise 0."""
+        """3 for a fault of the harness, 1 for a claim that fails or a broken rule, otherwise 0."""
         if self.faults:
             return 3
         broken = any(finding.level == "error" for finding in self.format)

@@ -37,14 +37,14 @@ class ScenarioTrials(Record):
 
 
 class Arm(Record):
-    """A run, as far as it matters for comparing."""
+    """A run, reduced to what comparing needs."""
 
     name: str
-    """What to call it."""
+    """Its name for readers."""
     skill_digest: str | None
     """Digest of the skill; ``None`` where there was none."""
     model: str
-    """Who answered, with every parameter that shapes an answer."""
+    """Who answered, with every parameter that influences an answer."""
     delivery: str
     """How the skill reached the model: ``system``, ``tool``, ``none``."""
     bank_digest: str
@@ -68,11 +68,11 @@ class Arm(Record):
 # ----------------------------------------------------------------------------------- what comes out
 
 Says = Literal["better", "worse", "no difference shown"]
-"""Of the new arm. The third never means that there is no difference."""
+"""What the test says of the new arm. ``no difference shown`` does not mean that there is none."""
 
 
 class Tally(Record):
-    """How often what came out; only right and wrong are judged."""
+    """How often each outcome occurred; only right and wrong are judged."""
 
     right: int = 0
     """Right code."""
@@ -122,7 +122,7 @@ class Side(Record):
     """One arm, counted."""
 
     name: str
-    """What to call it."""
+    """Its name for readers."""
     skill_digest: str | None
     """Digest of the skill."""
     model: str
@@ -134,7 +134,7 @@ class Side(Record):
 
 
 class Estimate(Record):
-    """The difference in right answers, new less old; the scenario is the unit."""
+    """The difference in right answers, new minus old, with the scenario as the unit."""
 
     effect: float
     """Mean over scenarios of the difference of their rates, -1 to 1."""
@@ -145,7 +145,9 @@ class Estimate(Record):
     p: float
     """Two-sided, exact."""
     method: Literal["exact sign flip", "exact McNemar"]
-    """McNemar's test is what the sign flip is when every scenario has a single trial an arm."""
+    """The test that was used. With a single trial for each scenario and arm, the exact sign-flip
+    test is McNemar's.
+    """
     scenarios: int
     """Scenarios judged in both arms."""
     up: int
@@ -157,12 +159,14 @@ class Estimate(Record):
 
 
 class Gate(Record):
-    """What a program should do about it."""
+    """What a pipeline should do about the comparison."""
 
     code: Literal[0, 1, 4]
-    """0: not worse, and a loss of the margin is ruled out. 1: conclusively worse. 4: cannot tell."""
+    """The exit code. 0: not worse, and a loss of the margin is ruled out; 1: conclusively worse; 4:
+    cannot tell.
+    """
     why: str
-    """In one sentence."""
+    """The reason, in one sentence."""
 
 
 class ScenarioLine(Record):
@@ -175,28 +179,28 @@ class ScenarioLine(Record):
     new: Tally
     """Outcomes in the new arm."""
     dropped: str | None
-    """Why it is not compared; ``None`` when it is."""
+    """Why it is left out of the comparison; ``None`` when it is in."""
     p: float | None = None
-    """Fisher's exact test over its trials; ``None``: too few for it ever to fall below alpha."""
+    """Fisher's exact test over its trials; ``None`` where it could never fall below alpha."""
     adjusted: float | None = None
-    """The same after Holm over all scenarios and properties tested."""
+    """``p`` after Holm's correction over all scenarios and properties that were tested."""
 
 
 class PropertyLine(Record):
-    """One property over all scenarios that have it."""
+    """One property, over all scenarios that are judged by it."""
 
     property: str
     """Its id."""
     scenarios: int
     """Scenarios in which it passed or failed in both arms."""
     old: float
-    """Mean over scenarios of its pass rate in the old arm."""
+    """Pass rate in the old arm, as a mean over scenarios."""
     new: float
     """The same in the new arm."""
     p: float | None
-    """Exact sign flip over scenarios; ``None``: too few for it ever to fall below alpha."""
+    """Exact sign-flip test over scenarios; ``None`` where it could never fall below alpha."""
     adjusted: float | None
-    """The same after Holm over all scenarios and properties tested."""
+    """``p`` after Holm's correction over all scenarios and properties that were tested."""
 
 
 class Example(Record):
@@ -207,30 +211,34 @@ class Example(Record):
     new_trial: int
     """Number of the trial in the new arm."""
     old_verdict: Verdict | None = None
-    """What the property says of the one, with its numbers; ``None`` where no property is meant."""
+    """The property's verdict on the old answer, with its numbers; ``None`` where no property is
+    meant.
+    """
     new_verdict: Verdict | None = None
-    """What it says of the other."""
+    """The property's verdict on the new answer."""
 
 
 class Change(Record):
-    """Something in one scenario that does not come out as often as before."""
+    """Something that comes out well more often, or less often, than before, in one scenario."""
 
     scenario: str
     """Its id."""
     kind: Literal["code", "property", "criterion"]
-    """Whether the code as a whole is meant, one property or one line of the rubric."""
+    """What changed: the judgement of the code, one property, or one line of the rubric."""
     name: str
     """Id of the property or criterion; ``code`` for the whole."""
     old_good: tuple[int, ...]
-    """Trials of the old arm that are right, pass or meet it."""
+    """Trials of the old arm in which it came out well (right, pass, met)."""
     old_bad: tuple[int, ...]
-    """Trials of the old arm that are wrong, fail or miss it. The rest could not be judged."""
+    """Trials of the old arm in which it came out badly (wrong, fail, not met). The rest was not
+    judged.
+    """
     new_good: tuple[int, ...]
-    """The same in the new arm."""
+    """Trials of the new arm in which it came out well."""
     new_bad: tuple[int, ...]
-    """The same in the new arm."""
+    """Trials of the new arm in which it came out badly."""
     example: Example | None
-    """Two that differ in the direction of the change."""
+    """Two answers that differ in the direction of the change."""
 
 
 class NewRationalization(Record):
@@ -245,26 +253,28 @@ class NewRationalization(Record):
 
 
 class Comparison(Record):
-    """All that two runs show."""
+    """Everything that two runs show."""
 
     schema_version: int = 1
     """Version of this record. 1: first."""
     old: Side
-    """What was there."""
+    """The arm to compare with."""
     new: Side
-    """What is proposed."""
+    """The arm that is proposed."""
     rules: Rules
-    """What was fixed before looking."""
+    """What was fixed before looking at the data."""
     warnings: tuple[str, ...]
-    """What speaks against comparing these two, one sentence each."""
+    """Reasons against comparing these two runs, one sentence each."""
     estimate: Estimate | None
-    """The judged trials; ``None`` when no scenario was judged in both arms. It decides."""
+    """The difference over judged trials, which decides; ``None`` when no scenario was judged in
+    both arms.
+    """
     strict: Estimate | None
-    """The same with every answer that could not be judged counted as not right, in both arms."""
+    """The same, with every answer that could not be judged counted as not right in both arms."""
     reach: Reach | None
     """What these scenarios and trials could have shown."""
     gate: Gate
-    """What a program should do about it."""
+    """What a pipeline should do about it."""
     passing: tuple[Passing, ...]
     """For k = 1 up to the most trials of a scenario that are judged in both arms."""
     scenarios: tuple[ScenarioLine, ...]

@@ -18,11 +18,11 @@ class HarnessError(Exception):
 
 
 class UserError(HarnessError):
-    """Something the user can repair. The message is one sentence that says how."""
+    """Something that the user can repair. The message is one sentence that says how."""
 
 
 class BankError(UserError):
-    """A file of the bank is not as it must be."""
+    """A file of the bank is invalid."""
 
     def __init__(self, path: Path, line: int | None, problem: str) -> None:
         """Say ``path:line: problem``; ``line`` is 1-based, ``None`` when the whole file is meant."""
@@ -43,7 +43,7 @@ class HarnessFault(HarnessError):
 
 
 def reason(error: Exception) -> str:
-    """Why a file cannot be used, in half a sentence: its place in the message is the caller's."""
+    """Why a file cannot be used, in half a sentence; the caller adds where."""
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False)[0]
         where = ".".join(str(step) for step in first["loc"])

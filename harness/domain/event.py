@@ -13,7 +13,7 @@ from harness.domain.record import Record
 
 
 class Start(Record):
-    """The worker is bound and about to run the program. Tensors: ``param:<name>`` for every
+    """The worker has bound the program and is about to run it. Tensors: ``param:<name>``, every
     parameter.
     """
 
@@ -22,13 +22,14 @@ class Start(Record):
     torch_version: str
     """Version of torch."""
     notes: tuple[str, ...] = ()
-    """What binding mapped or replaced, for people."""
+    """What binding mapped or replaced, in words."""
     source: str = ""
     """The program as it runs, after names were mapped."""
     calls: tuple[str, ...] = ()
-    """What is called once it has been executed: ``train(model, loader)``."""
+    """What is called once the program's top level has run: ``train(model, loader)``."""
     sampled: bool = False
-    """Whether the model is so large that tensors of parameter size are written as norm and samples.
+    """Whether the model is so large that its gradients and parameters are recorded as norm and
+    samples.
     """
 
 
@@ -38,7 +39,7 @@ class BatchYielded(Record):
     kind: Literal["batch"] = "batch"
     """Discriminator."""
     epoch: int
-    """How often the loader was started before, from 0."""
+    """How many passes over the loader began before this one."""
     index: int
     """Position in the loader, from 0."""
     loader: str = "train"
@@ -46,8 +47,8 @@ class BatchYielded(Record):
 
 
 class Forward(Record):
-    """The outermost tracked model was called. Tensors: ``input:<i>`` and ``output:<i>``;
-    ``param:<name>`` where they changed unseen.
+    """The outermost tracked model was called. Tensors: ``input:<i>``, ``output:<i>``, and
+    ``param:<name>`` of parameters that changed without an event.
     """
 
     kind: Literal["forward"] = "forward"
@@ -55,28 +56,26 @@ class Forward(Record):
     id: int
     """Number of this forward on this rank, from 0."""
     model: str
-    """Which tracked model: ``model`` for the workload's, the name of a part of it where parts are
-    trained apart, ``own1`` ... for those that the program defines.
+    """Which model: ``model`` is the workload's; a part's name where parts are trained against each
+    other; ``own1``, ``own2``, ... those that the program defines.
     """
     training: bool
     """``model.training`` at the call."""
     differentiable: bool
-    """Whether the output can carry gradient."""
+    """Whether a gradient can flow back through the output."""
     autocast: str | None
-    """Element type of an active autocast, ``None`` when there is none."""
+    """Element type of autocast; ``None`` when it is off."""
     learning_rates: tuple[float, ...] = ()
-    """Learning rate of every parameter group of every optimizer alive then."""
+    """Learning rate of every parameter group of every optimizer that exists at the call."""
     attached: bool = False
-    """Whether an input was computed from something that can carry gradient: what another model
-    made, and not detached.
-    """
+    """Whether an input is attached to a graph, for example because another model computed it."""
     frozen: tuple[str, ...] = ()
-    """Parameters that asked for no gradient then."""
+    """Parameters that do not require a gradient at the call."""
 
 
 class OutputGradient(Record):
-    """Gradient flowed back into an output of a forward. Tensor: ``grad`` (dL/dout, loss scale
-    included).
+    """A gradient flowed back into an output of a forward. Tensor: ``grad``, dL/dout with the loss
+    scale.
     """
 
     kind: Literal["output_gradient"] = "output_gradient"
@@ -88,10 +87,10 @@ class OutputGradient(Record):
 
 
 class Backward(Record):
-    """A call of backward returned or raised.
+    """A call of backward, once it has returned or raised.
 
-    Tensors: ``grad:<name>`` of every parameter that then had a gradient; ``inc:<name>``, what this
-    call added, where the program trains a model of its own.
+    Tensors: ``grad:<name>``, the gradient of every parameter that has one afterwards;
+    ``inc:<name>``, what this call added to it, where the program trains a model of its own.
     """
 
     kind: Literal["backward"] = "backward"
@@ -99,25 +98,25 @@ class Backward(Record):
     function: Literal["backward", "grad"]
     """``torch.autograd.backward`` (also through ``Tensor.backward``) or ``torch.autograd.grad``."""
     roots: tuple[float | None, ...]
-    """Values of scalar roots; ``None`` for a root that is no scalar."""
+    """The tensors that backward started from: values of scalars, ``None`` for others."""
     loss_scale: float | None
-    """Scale of the one enabled GradScaler that had scaled a loss by then; ``None`` without one."""
+    """Scale of the enabled GradScaler that last scaled a loss; ``None`` if none did."""
     gradients_finite: bool
     """Whether every gradient was finite afterwards."""
     raised: str | None = None
     """Message of the exception, if it raised."""
     create_graph: bool = False
-    """Whether its own result can be differentiated again, as a gradient penalty needs it."""
+    """Whether the gradients can be differentiated again, as a gradient penalty needs."""
     seed: float | None = None
-    """The gradient that it was given for its one scalar root: ``loss.backward(torch.tensor(0.25))``."""
-    returned: tuple[float, ...] = ()
-    """Means that torch's loss functions had returned since the call before: what the roots were made
-    of.
+    """The gradient passed in for a single scalar root: 0.25 for
+    ``loss.backward(torch.tensor(0.25))``.
     """
+    returned: tuple[float, ...] = ()
+    """The means that torch's loss functions returned since the call before."""
 
 
 class Clip(Record):
-    """A clipping function of torch was called. It explains; values decide."""
+    """A clipping function of torch was called. It explains a verdict; values decide it."""
 
     kind: Literal["clip"] = "clip"
     """Discriminator."""
@@ -128,7 +127,7 @@ class Clip(Record):
     returned: float | None
     """The norm that it returned."""
     parameters: int
-    """How many parameters with a gradient it was given."""
+    """How many parameters with a gradient were passed to it."""
 
 
 class ScalerCall(Record):
@@ -137,7 +136,7 @@ class ScalerCall(Record):
     kind: Literal["scaler"] = "scaler"
     """Discriminator."""
     scaler: int
-    """Which scaler, by order of construction."""
+    """Which scaler, numbered in order of construction."""
     method: Literal["scale", "unscale_", "step", "update"]
     """Which method."""
     enabled: bool
@@ -147,13 +146,13 @@ class ScalerCall(Record):
     scale_after: float
     """Loss scale after it."""
     skipped: bool | None = None
-    """For ``step``: whether the optimizer's step was left out because of non-finite gradients."""
+    """For ``step``: whether the optimizer's step was skipped because of non-finite gradients."""
     raised: str | None = None
     """Message of the exception, if it raised."""
 
 
 class ParameterGroup(Record):
-    """The hyperparameters of one group as they were when the optimizer stepped."""
+    """One parameter group, with its hyperparameters at the moment of the step."""
 
     parameters: tuple[str, ...]
     """Names of its parameters."""
@@ -164,45 +163,45 @@ class ParameterGroup(Record):
 
 
 class OptimizerStep(Record):
-    """An optimizer stepped. Tensors: ``grad:<name>`` as consumed, after closures and own hooks,
-    ``param:<name>`` after.
+    """An optimizer stepped. Tensors: ``grad:<name>``, the gradients that it consumed, after its
+    closure and hooks, and ``param:<name>``, the parameters afterwards.
     """
 
     kind: Literal["optimizer_step"] = "optimizer_step"
     """Discriminator."""
     optimizer: int
-    """Which optimizer, by order of first step."""
+    """Which optimizer, numbered in order of first step."""
     type: str
     """Qualified class name."""
     groups: tuple[ParameterGroup, ...]
     """Its groups."""
     fused_scale: float | None = None
-    """``grad_scale`` that a fused kernel divides by; the consumed gradient is ``grad / fused_scale``."""
+    """``grad_scale`` by which a fused kernel divides: it consumes ``grad / fused_scale``."""
     fused_skip: bool = False
-    """Whether the fused kernel found non-finite gradients and left the parameters alone."""
+    """Whether a fused kernel found non-finite gradients and left the parameters alone."""
     closures: int = 0
-    """How often it called its closure."""
+    """How many times it called its closure."""
     own: bool = False
-    """Whether the program built this optimizer, rather than being given it."""
+    """Whether the program built this optimizer itself instead of being given it."""
 
 
 class SchedulerStep(Record):
-    """A learning-rate scheduler stepped (not counting its construction)."""
+    """A learning-rate scheduler stepped; the step in its constructor does not count."""
 
     kind: Literal["scheduler_step"] = "scheduler_step"
     """Discriminator."""
     learning_rates: tuple[float, ...]
-    """Learning rates of its optimizer after it."""
+    """Learning rates of its optimizer afterwards."""
     before: tuple[float, ...] = ()
-    """Learning rates of its optimizer before it; none where it was told which step it is."""
+    """Learning rates of its optimizer before; empty if the call said which step it is."""
     planned: int | None = None
-    """How many steps the schedule was made for, where it says so (``T_max``, ``total_steps``)."""
+    """The length of the schedule in steps, where it has one (``T_max``, ``total_steps``)."""
     reaches: bool = True
-    """Whether the rates that it moved are those of an optimizer that had stepped by then."""
+    """Whether it moved an optimizer that had stepped by then."""
 
 
 class Collective(Record):
-    """A collective operation was issued, whoever issued it."""
+    """A collective operation was issued, by the program or by a library."""
 
     kind: Literal["collective"] = "collective"
     """Discriminator."""
@@ -211,20 +210,20 @@ class Collective(Record):
     elements: int
     """Number of elements."""
     floating: bool
-    """Whether the elements are floating point (gradients are; bitmaps of unused parameters are not)."""
+    """Whether the elements are floating point: gradients are, bitmaps of unused parameters are not."""
     size_bytes: int = 0
-    """What the elements take."""
+    """Size of the elements in bytes."""
 
 
 class Printed(Record):
-    """Text left the program on standard output, standard error, ``logging`` or ``warnings``."""
+    """The program wrote to standard output or standard error, logged or warned."""
 
     kind: Literal["text"] = "text"
     """Discriminator."""
     stream: Literal["stdout", "stderr", "log", "warning"]
-    """Where."""
+    """Which of these."""
     text: str
-    """What; long texts are cut."""
+    """The text; long ones are cut."""
 
 
 class ClockRead(Record):
@@ -242,35 +241,37 @@ class Finished(Record):
     kind: Literal["finished"] = "finished"
     """Discriminator."""
     outcome: Literal["returned", "raised", "exited", "unbound"]
-    """How: ran through, raised, called exit, or never started because a name could not be bound."""
+    """It ran to its end, raised, called exit, or never started because a name could not be bound."""
     exception: str | None = None
     """Type of the exception."""
     message: str | None = None
     """Its message; for ``unbound``, which name and why."""
     line: int | None = None
-    """Line of the program (1-based) where it was raised."""
+    """Line of the program (1-based) that raised."""
     during: str | None = None
-    """Function of torch in which it was raised, if it was raised there."""
+    """Function of torch that raised, if one did."""
     untrue: str | None = None
-    """Why gradients of this run are not those of a loss: which model gives others than the
-    derivatives of its outputs. ``None`` where nothing speaks against them.
+    """Which model's gradients are not the derivatives of its outputs, so that gradients of this run
+    are not those of a loss; ``None`` where nothing suggests that.
     """
     unentered: tuple[Unentered, ...] = ()
-    """Branches that touch training and that the run did not enter."""
+    """Branches that touch training and were not entered."""
 
 
 ENOUGH = "stopped by the harness, more of the same was to come"
-"""How ``Finished.message`` begins of a program that would have trained far beyond what is needed."""
+"""Beginning of ``Finished.message`` for a program that was stopped because it trained far longer
+than needed.
+"""
 
 DATA_REPLACED = "data drawn at random: the workload's is used instead"
-"""What the notes of a start say where the program's own data gave way."""
+"""What the notes of ``Start`` say where the workload's data replaced the program's own."""
 
 Event = Annotated[
     Start | BatchYielded | Forward | OutputGradient | Backward | Clip | ScalerCall | OptimizerStep
     | SchedulerStep | Collective | Printed | ClockRead | Finished,
     Field(discriminator="kind"),
 ]  # fmt: skip
-"""Everything that can happen."""
+"""Every kind of event."""
 
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)
-"""The one reader of events: untrusted data in, typed events or ``ValidationError`` out."""
+"""Parses untrusted data into typed events, or raises ``ValidationError``."""

@@ -1,4 +1,6 @@
-"""What a tool call did to one file. Nothing of it is carried out: files are rebuilt in memory."""
+"""What a tool call did to one file. Nothing of it is carried out on disk: files are rebuilt in
+memory.
+"""
 
 from typing import Annotated, Literal
 
@@ -8,12 +10,12 @@ from harness.domain.record import Record
 
 
 class Write(Record):
-    """A file is created or replaced as a whole."""
+    """A file is created, or replaced as a whole."""
 
     kind: Literal["write"] = "write"
-    """Tells the kinds of change apart."""
+    """Discriminator."""
     path: str
-    """Where, as the agent named it, made absolute where its working folder is known."""
+    """The file, as the agent named it; absolute where the agent's working folder is known."""
     content: str
     """All of it."""
 
@@ -22,9 +24,9 @@ class Append(Record):
     """A text is added to the end of a file."""
 
     kind: Literal["append"] = "append"
-    """Tells the kinds of change apart."""
+    """Discriminator."""
     path: str
-    """Where."""
+    """The file."""
     content: str
     """What is added."""
 
@@ -33,22 +35,22 @@ class Replacement(Record):
     """One exact text is replaced by another."""
 
     old: str
-    """What has to be there. Empty: the file is new."""
+    """The text to replace. Empty: the file is new."""
     new: str
-    """What stands there afterwards."""
+    """The text to put in its place."""
     everywhere: bool = False
-    """Every occurrence, instead of the only one."""
+    """Whether every occurrence is replaced, instead of the only one."""
     optional: bool = False
-    """Whether nothing happens where it is absent, instead of a failure."""
+    """Whether the text may be absent, so that nothing happens; otherwise the edit fails."""
 
 
 class Edit(Record):
-    """Parts of a file are replaced, all of them or none."""
+    """Parts of a file are replaced: all of them, or none."""
 
     kind: Literal["edit"] = "edit"
-    """Tells the kinds of change apart."""
+    """Discriminator."""
     path: str
-    """Where."""
+    """The file."""
     replacements: tuple[Replacement, ...]
     """In order; a later one sees what an earlier one did."""
 
@@ -57,11 +59,11 @@ class Insert(Record):
     """Lines are put into a file."""
 
     kind: Literal["insert"] = "insert"
-    """Tells the kinds of change apart."""
+    """Discriminator."""
     path: str
-    """Where."""
+    """The file."""
     line: int
-    """After this 1-based line; 0 is the top."""
+    """1-based line after which they go; 0 is the top."""
     content: str
     """What is put there."""
 
@@ -70,24 +72,26 @@ class Hunk(Record):
     """One place of a patch."""
 
     anchors: tuple[str, ...] = ()
-    """Lines to go past first: what stands behind ``@@``."""
+    """Lines to find first, one after another: the text behind ``@@``."""
     old: tuple[str, ...]
-    """Lines that have to be there, context included."""
+    """Lines to replace, context included."""
     new: tuple[str, ...]
-    """Lines that stand there afterwards, context included."""
+    """Lines to put in their place, context included."""
     at_end: bool = False
     """Whether the place is the end of the file."""
     start: int | None = None
-    """The 1-based number of the first old line (of the line before it, where there is none), if said."""
+    """1-based number of the first old line, or of the line before it where there are no old lines;
+    ``None`` if not said.
+    """
 
 
 class Patch(Record):
-    """An existing file is changed by hunks, and perhaps renamed."""
+    """An existing file is changed by hunks, and possibly renamed."""
 
     kind: Literal["patch"] = "patch"
-    """Tells the kinds of change apart."""
+    """Discriminator."""
     path: str
-    """Where."""
+    """The file."""
     hunks: tuple[Hunk, ...]
     """From top to bottom."""
     moved_to: str | None = None
@@ -98,116 +102,117 @@ class Delete(Record):
     """A file is removed."""
 
     kind: Literal["delete"] = "delete"
-    """Tells the kinds of change apart."""
+    """Discriminator."""
     path: str
-    """Where."""
+    """The file."""
 
 
 class Copy(Record):
-    """A file takes the place of another."""
+    """A file is copied or moved."""
 
     kind: Literal["copy"] = "copy"
-    """Tells the kinds of change apart."""
+    """Discriminator."""
     path: str
-    """The file that is copied."""
+    """The source."""
     to: str
-    """The one that becomes like it."""
+    """The destination."""
     moves: bool = False
-    """Whether the first one is gone then."""
+    """Whether the source is removed."""
 
 
 class LineScript(Record):
-    """A file goes through a stream editor, in place."""
+    """A file is edited in place by a stream editor."""
 
     kind: Literal["line-script"] = "line-script"
-    """Tells the kinds of change apart."""
+    """Discriminator."""
     path: str
-    """Where."""
+    """The file."""
     language: Literal["sed", "sed -E", "perl -p", "perl -0p"]
-    """What the script is written in."""
+    """Language of the script."""
     script: str
-    """All of it; several are joined by line breaks."""
+    """The script; several are joined by line breaks."""
 
 
 class Undo(Record):
-    """The last change to a file is taken back."""
+    """The last change to a file is undone."""
 
     kind: Literal["undo"] = "undo"
-    """Tells the kinds of change apart."""
+    """Discriminator."""
     path: str
-    """Where."""
+    """The file."""
 
 
 class Git(Record):
-    """Files under version control are put away or back, or become what they are put back to."""
+    """Git changes files: it puts them away, brings them back, or takes them from another commit."""
 
     kind: Literal["git"] = "git"
-    """Tells the kinds of change apart."""
+    """Discriminator."""
     path: str
-    """A file, or the folder under which all files are meant."""
+    """A file, or a folder for all files below it."""
     action: Literal["commit", "restore", "revert", "stash", "unstash", "other-version"]
-    """``restore`` puts back what was committed; so does ``stash``, which keeps what was there.
-    ``revert`` takes the last commit back, ``other-version`` puts there what the log does not show.
+    """``restore`` brings back what was committed; ``stash`` does too, and keeps what was there.
+    ``revert`` undoes the last commit; ``other-version`` brings a version that the log does not
+    show.
     """
 
 
 class Script(Record):
-    """A file is carried out that may change others: a patch, or a program of the session's."""
+    """A patch or a program of the session is run and may change other files."""
 
     kind: Literal["script"] = "script"
-    """Tells the kinds of change apart."""
+    """Discriminator."""
     path: str
     """The patch, or the program."""
     root: str
-    """The folder in which it is carried out."""
+    """The folder in which it is run."""
 
 
 class Excerpt(Record):
-    """No change: the log shows a stretch of whole lines that a file had at this moment."""
+    """No change: the log shows whole lines of a file as it was at this moment."""
 
     kind: Literal["excerpt"] = "excerpt"
-    """Tells the kinds of change apart."""
+    """Discriminator."""
     path: str
-    """Where."""
+    """The file."""
     lines: str
-    """What was shown."""
+    """The lines."""
     to_end: bool
     """Whether the file ends with them."""
 
 
 class Difference(Record):
-    """No change: the log shows how a file differs from what is under version control."""
+    """No change: the log shows how a file differs from the committed version."""
 
     kind: Literal["difference"] = "difference"
-    """Tells the kinds of change apart."""
+    """Discriminator."""
     path: str
-    """Where."""
+    """The file."""
     hunks: tuple[Hunk, ...]
     """From top to bottom."""
 
 
 class Seen(Record):
-    """No change: the log shows the whole content that a file had at this moment."""
+    """No change: the log shows the whole content of a file at this moment."""
 
     kind: Literal["seen"] = "seen"
-    """Tells the kinds of change apart."""
+    """Discriminator."""
     path: str
-    """Where."""
+    """The file."""
     content: str
     """All of it."""
 
 
 class Unshown(Record):
-    """A file was changed, and the log does not show how."""
+    """A file was changed in a way that the log does not show."""
 
     kind: Literal["unshown"] = "unshown"
-    """Tells the kinds of change apart."""
+    """Discriminator."""
     path: str
-    """Where."""
+    """The file."""
     why: str
     """Why it cannot be followed, in a few words."""
     pieces: tuple[str, ...] = ()
-    """What was put there, as far as that is shown."""
+    """Texts that were put into it, as far as they are shown."""
 
 
 FileEdit = Annotated[
@@ -232,25 +237,25 @@ FileEdit = Annotated[
 
 
 def changes_a_file(edit: FileEdit) -> bool:
-    """Whether it is meant to change a file: a listing does not, and a program that is run may not."""
+    """Whether it certainly changes a file. A listing does not, and a program that is run may not."""
     runs = isinstance(edit, Script) and edit.path.endswith(".py")
     return not runs and not isinstance(edit, Seen | Excerpt | Difference)
 
 
 class FileState(Record):
-    """A file at some moment of the conversation."""
+    """A file at one moment of the conversation."""
 
     path: str
-    """Where."""
+    """The file."""
     content: str | None
-    """All of it; ``None`` when it cannot be known."""
+    """The whole content; ``None`` when it is not known."""
     pieces: tuple[str, ...] = ()
-    """What edits put into it, oldest first, where the whole is not known."""
+    """Texts that edits put into it, oldest first, where the whole content is not known."""
     changes: int
     """How many changes the agent made to it; 0 when it only looked."""
     by_subagent: bool = False
     """Whether only subagents made them."""
     taken_back: bool = False
-    """Whether it is again what is under version control."""
+    """Whether it is the committed version again."""
     why: str = ""
     """Why the content is not known; empty when it is."""

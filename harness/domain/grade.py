@@ -1,4 +1,4 @@
-"""All that is said about one answer."""
+"""The grade of one program."""
 
 from typing import Literal
 
@@ -13,24 +13,26 @@ Code = Literal["right", "wrong", "inconclusive", "none"]
 
 
 class Grade(Record):
-    """Verdicts and assessments of one answer; "could not tell" is never averaged into "wrong"."""
+    """The verdicts on one program and what follows from them. "Could not tell" is never turned into
+    "wrong".
+    """
 
     scenario: str
     """Id of the scenario."""
     agent: str
     """Who answered."""
     code: Code
-    """Judgement of the proposed code by the required properties."""
+    """Judgement of the program."""
     verdicts: tuple[Verdict, ...]
     """One for each property of the scenario, in its order."""
     advisory: tuple[str, ...]
-    """Ids of the properties whose failure flips nothing here."""
+    """Ids of the properties that are only shown: their failure does not count."""
     guards: tuple[str, ...] = ()
-    """Ids of the properties that count when they fail and not when they cannot tell."""
+    """Ids of the properties that count when they fail, but not when they are inconclusive."""
     reason: str | None
-    """Why there is no code or no verdict, where that is so."""
+    """Why there is no code, or no verdict; ``None`` otherwise."""
     notes: tuple[str, ...] = ()
-    """What a reader should know about the verdict: which branches no probe entered."""
+    """What a reader should know besides: which branches no probe entered."""
     seconds: float
     """Wall-clock time of execution and measurement."""
 
@@ -45,7 +47,7 @@ class Grade(Record):
 
 
 def code_of(scenario: Scenario, verdicts: tuple[Verdict, ...]) -> Code:
-    """Wrong when a required property or a guard fails, right when every required one passes."""
+    """Wrong when a required property or a guard fails; right when every required property passes."""
     level = {rule.id: rule.level for rule in scenario.properties}
     if any(v.outcome == "fail" and level[v.property] != "advisory" for v in verdicts):
         return "wrong"
@@ -62,8 +64,8 @@ def write_grade(
     reason: str | None = None,
     seconds: float = 0.0,
 ) -> Grade:
-    """The grade of one program, or of an answer without one (``reason``). What trains otherwise
-    later on, where no probe came, is not right.
+    """The grade of one program, or of an answer without one (``reason`` says why). A program is not
+    called right if it trains in another way later on, where no probe came.
     """
     code: Code = "none" if reason is not None else code_of(scenario, verdicts)
     branches = in_none([p.program.unentered for p in trace.probes]) if trace is not None else None

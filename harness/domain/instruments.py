@@ -1,4 +1,4 @@
-"""What a run works with: something that executes, and something that measures."""
+"""What a run works with: one instrument that executes programs, one that measures recordings."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -13,32 +13,34 @@ from harness.domain.workload import WorkloadSpec
 
 
 class Executor(Protocol):
-    """Runs candidates where they can do no harm. Called from several threads at once."""
+    """Runs candidates in isolation. Called from several threads at once."""
 
     def execute(self, candidate: Candidate, workload: WorkloadSpec, probe: Probe) -> Recording:
-        """One execution. Whatever the candidate does ends in a recording."""
+        """Execute once. Whatever the candidate does, the result is a recording."""
 
 
 class Meter(Protocol):
-    """Measures recordings against what is true. Called from several threads at once."""
+    """Measures recordings against the truth. Called from several threads at once."""
 
     def measure(
         self, recording: Recording, workload: WorkloadSpec, probe: Probe, expectations: Expectations
     ) -> ProbeTrace:
-        """One measurement. Raises ``HarnessFault`` when the oracle itself fails."""
+        """Measure once. Raises ``HarnessFault`` when the oracle itself fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class Instruments:
-    """Both, open for the length of a run."""
+    """Both instruments, open for the length of a run."""
 
     executor: Executor
-    """Runs."""
+    """Executes programs."""
     meter: Meter
-    """Measures."""
+    """Measures recordings."""
     machine_notes: tuple[str, ...] = ()
-    """What this machine does not offer to the jail, one sentence each."""
+    """What the jail lacks on this machine, one sentence each."""
 
 
 OpenInstruments = Callable[[int], AbstractContextManager[Instruments]]
-"""Opens them for a number of jobs at once. Closing them has to end the calls under way."""
+"""Opens the instruments for a number of parallel jobs. Closing them ends calls that are still under
+way.
+"""

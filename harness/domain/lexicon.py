@@ -18,43 +18,43 @@ Within = Literal["sentence", "passage", "text", "code"]
 
 
 class Signal(Record):
-    """One way of saying something."""
+    """One way of saying something: patterns, and where they have to be found."""
 
     any: tuple[str, ...] = ()
     """Patterns of which ``at_least`` have to be found."""
     at_least: int = Field(default=1, ge=1)
-    """How many different ones of ``any``."""
+    """How many different patterns of ``any`` have to be found."""
     all: tuple[str, ...] = ()
     """Patterns that all have to be found."""
     none: tuple[str, ...] = ()
-    """Patterns of which none may be found in the same place."""
+    """Patterns none of which may be found in the same place."""
     within: Within = "sentence"
     """The place."""
     asserted: bool | None = None
-    """Whether what is negated, quoted or called wrong does not count. By default so for what an
-    answer must not say, and not so for what it must.
+    """Whether matches that are negated, quoted or called wrong are left out. By default they are
+    for a ``must_not``, and count for a ``must``.
     """
     positive: tuple[str, ...] = Field(min_length=1)
-    """Texts in which it is found."""
+    """Sample texts that it has to match."""
     negative: tuple[str, ...] = Field(min_length=1)
-    """Texts that come close and in which it is not found."""
+    """Sample texts that come close and that it must not match."""
 
 
 class Patterns(Record):
-    """How one thing is recognised."""
+    """How one criterion or excuse is recognised."""
 
     signals: tuple[Signal, ...] = Field(min_length=1)
     """Any one of them is enough."""
     unless: tuple[Signal, ...] = ()
-    """One of these anywhere in the answer, and it does not count."""
+    """If one of these is found anywhere in the answer, nothing counts as found."""
 
 
 class Lexicon(Record):
     """All patterns of one scenario."""
 
     terms: dict[str, str] = Field(default_factory=dict)
-    """Fragments that patterns use by name."""
+    """Named fragments that patterns may use."""
     criteria: dict[str, Patterns] = Field(default_factory=dict)
-    """By id of the criterion: what a ``must`` says, or the fault of a ``must_not``."""
+    """By id of the criterion: what a ``must`` asks for, or the fault of a ``must_not``."""
     rationalizations: dict[str, Patterns] = Field(default_factory=dict)
     """By the excuse, as the scenario's table words it."""

@@ -9,18 +9,18 @@ Have = Literal["yes", "no", "partly"]
 
 
 class Offer(Record):
-    """One thing that the harness can use."""
+    """One thing that the harness can use on this machine."""
 
     name: str
-    """What."""
+    """Its name."""
     have: Have
-    """Whether it is here."""
+    """Whether it is available."""
     detail: str
     """Which version, or what is missing without it."""
 
 
 class Machine(Record):
-    """All of them."""
+    """Everything that the machine offers."""
 
     offers: tuple[Offer, ...]
     """In the order in which a user meets them."""
@@ -32,4 +32,4 @@ class Machine(Record):
 
 
 NEEDED = ("python", "torch", "linux", "sandbox")
-"""What running a program takes."""
+"""The offers without which no program can be run."""

@@ -1,4 +1,4 @@
-"""What a language model is asked and what comes back, whoever makes it."""
+"""What a language model is asked, and what comes back, whoever provides it."""
 
 from collections.abc import Sequence
 from typing import Literal, Protocol
@@ -27,7 +27,7 @@ UnavailableKind = Literal[
     "cost_limit",
     "interrupted",
 ]
-"""Why a model gave no answer. None of them says anything about an answer."""
+"""Why a model gave no answer. None of these says anything about the quality of an answer."""
 
 _IN_VAIN = frozenset(
     {"authentication", "permission", "no_such_model", "billing", "cost_limit", "interrupted"}
@@ -35,12 +35,14 @@ _IN_VAIN = frozenset(
 
 
 class Unavailable(HarnessError):
-    """No usable answer came. The message is one sentence."""
+    """Raised when no usable answer came. The message is one sentence."""
 
     def __init__(
         self, kind: UnavailableKind, sentence: str, usage: Usage | None = None, text: str = ""
     ) -> None:
-        """``usage``: what was paid all the same; ``text``: what was said before it broke off."""
+        """``usage``: tokens that were billed all the same; ``text``: what was said before it broke
+        off.
+        """
         super().__init__(sentence)
         self.kind: UnavailableKind = kind
         self.sentence = sentence
@@ -49,7 +51,7 @@ class Unavailable(HarnessError):
 
     @property
     def in_vain(self) -> bool:
-        """Whether asking anything else would end the same way."""
+        """Whether every further question would fail in the same way."""
         return self.kind in _IN_VAIN
 
 
@@ -65,13 +67,13 @@ class NoAnswer(Record):
     sentence: str
     """The same in one sentence."""
     usage: Usage | None = None
-    """Tokens that were paid all the same."""
+    """Tokens that were billed all the same."""
     said: str = ""
     """What was said before it broke off."""
 
     @property
     def in_vain(self) -> bool:
-        """Whether asking anything else would end the same way."""
+        """Whether every further question would fail in the same way."""
         return self.kind in _IN_VAIN
 
 
@@ -90,7 +92,7 @@ class ToolUse(Record):
     """One call that the model asks for."""
 
     id: str
-    """Under which its result is expected."""
+    """Id that its result has to carry."""
     name: str
     """The tool; not necessarily one that exists."""
     input: dict[str, JsonValue]
@@ -98,14 +100,14 @@ class ToolUse(Record):
 
 
 class ToolResult(Record):
-    """What one call came to."""
+    """The result of one call."""
 
     id: str
-    """That of the call."""
+    """Id of the call."""
     content: str
-    """What the model gets to read."""
+    """The result, as the model gets to read it."""
     failed: bool = False
-    """Whether the content says what went wrong."""
+    """Whether the call failed and the content says why."""
 
 
 class Turn(Record):
@@ -116,10 +118,10 @@ class Turn(Record):
     text: str = ""
     """What is said."""
     results: tuple[ToolResult, ...] = ()
-    """Of a user's turn: what the calls of the turn before came to."""
+    """In a user's turn: results of the tool calls of the turn before."""
     raw: tuple[JsonValue, ...] = Field(default=(), repr=False)
-    """Of an assistant's turn: the provider's own blocks, handed back unchanged where there are any:
-    thinking and tool calls are refused in any other form.
+    """In an assistant's turn: the provider's own blocks, sent back unchanged. Providers refuse
+    thinking and tool calls in any other form.
     """
 
 
@@ -129,9 +131,9 @@ class Completion(Record):
     model: str
     """Who answered, as the provider names it."""
     text: str
-    """All that it said, without its thinking."""
+    """Everything that it said, without its thinking."""
     calls: tuple[ToolUse, ...] = ()
-    """Tools that it wants to use before it goes on; none when it has finished."""
+    """Tools that it wants to call before it goes on; empty when it has finished."""
     usage: Usage
     """Tokens."""
     cost: float | None
@@ -145,7 +147,7 @@ class Completion(Record):
 
 
 class LanguageModel(Protocol):
-    """Answers conversations. Called from several threads at once."""
+    """Continues conversations. Called from several threads at once."""
 
     @property
     def name(self) -> str:
@@ -154,8 +156,7 @@ class LanguageModel(Protocol):
     def complete(
         self, system: str, turns: Sequence[Turn], *, max_tokens: int, tools: Sequence[Tool] = ()
     ) -> Completion:
-        """The next turn.
+        """The model's next turn.
 
-        Raises:
-            Unavailable: there is none, for a reason that is not the conversation's.
+        Raises: Unavailable: none came, for a reason that says nothing about the conversation.
         """

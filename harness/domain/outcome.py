@@ -1,4 +1,4 @@
-"""What came of running: a run, and what kept it from being complete."""
+"""The result of running the bank: a run, and what kept it from being complete."""
 
 from dataclasses import dataclass
 
@@ -7,10 +7,10 @@ from harness.domain.run import Run
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something of ours that failed. It says nothing about the program that was being judged."""
+    """A fault of the harness. It says nothing about the program that was being judged."""
 
     scenario: str
-    """Where."""
+    """Id of the scenario."""
     agent: str
     """Whose answer was being graded."""
     sentence: str
@@ -21,18 +21,18 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """All that a run has to tell."""
+    """Everything that a run of the bank found."""
 
     run: Run
     """Every scenario that was finished."""
     faults: tuple[Fault, ...]
-    """Ours, in the bank's order."""
+    """Faults of the harness, in the bank's order."""
     interrupted: bool
     """Whether Ctrl-C ended it."""
 
     @property
     def exit_code(self) -> int:
-        """130 when it was cut short, 3 for a fault of ours, 1 for a surprise, otherwise 0."""
+        """130 when it was interrupted, 3 for a fault of the harness, 1 for a surprise, otherwise 0."""
         if self.interrupted:
             return 130
         if self.faults:

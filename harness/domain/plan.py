@@ -6,14 +6,14 @@ from harness.domain.record import Record
 
 
 class Rules(Record):
-    """What is fixed before looking."""
+    """What is fixed before looking at the data."""
 
     alpha: float = Field(default=0.05, gt=0, lt=1)
     """How often "better" or "worse" may be said of two equal skills; two-sided."""
     margin: float = Field(default=0.2, gt=0, lt=1)
     """The gate passes a skill once a loss of this share of right answers is ruled out."""
     power: float = Field(default=0.8, gt=0, lt=1)
-    """An effect counts as one that can be seen when it is seen this often."""
+    """How often an effect has to be shown to count as visible."""
     simulations: int = Field(default=2000, ge=1)
     """Simulated comparisons behind each figure of power."""
     seed: int = Field(default=0, ge=0)
@@ -21,7 +21,7 @@ class Rules(Record):
 
 
 class Seen(Record):
-    """An effect, and how often it would be seen."""
+    """The size of an effect, and how often a comparison would show it."""
 
     effect: float
     """Lost or gained share of right answers, positive."""
@@ -33,9 +33,9 @@ class Reach(Record):
     """The smallest effects that would be seen with the power asked for."""
 
     loss: Seen | None
-    """``None``: not even the largest possible loss would be seen."""
+    """The smallest loss; ``None`` if not even the largest possible loss would be shown."""
     gain: Seen | None
-    """The same for a gain."""
+    """The smallest gain; ``None`` as above."""
 
 
 class Plan(Record):
@@ -54,8 +54,9 @@ class Plan(Record):
     rules: Rules
     """What is fixed before looking."""
     needed: int | None
-    """Scenarios that have to change, all one way, before anything can be shown; ``None``: more
-    than there are."""
+    """How many scenarios have to change, all in one direction, before anything can be shown;
+    ``None`` if that is more than there are.
+    """
     reach: Reach
     """The smallest effects that would be seen."""
     curve: tuple[Seen, ...]
@@ -65,10 +66,10 @@ class Plan(Record):
 
 
 class FalseAlarms(Record):
-    """The instrument against itself: equal skills compared again and again."""
+    """How often the comparison errs on equal skills, simulated many times."""
 
     name: str
-    """What the true rates look like."""
+    """Shape of the true rates."""
     rates: tuple[float, ...]
     """True rate of each scenario, the same in both arms."""
     trials: int
@@ -78,19 +79,19 @@ class FalseAlarms(Record):
     comparisons: int
     """Simulated comparisons."""
     alarms: int
-    """How many said better or worse."""
+    """How many comparisons said better or worse."""
     upper: float
-    """Upper end of the 95 % Clopper-Pearson interval of their share."""
+    """Upper end of the 95 % Clopper-Pearson interval of the share of false alarms."""
     stopped: int
     """How many the gate stopped (exit 1)."""
     passed: int
     """How many the gate let pass (exit 0)."""
     let_through: int
-    """How many the gate let pass although the margin was lost."""
+    """How many skills the gate let pass although they had lost the margin."""
     planned: Seen | None
-    """The smallest loss that the plan says would be seen, and how often."""
+    """The smallest loss that the plan calls visible, and how often it would be shown."""
     measured: float | None
-    """How often it was seen, in as many simulated comparisons with other random numbers."""
+    """How often that loss was shown in as many comparisons, simulated with other random numbers."""
 
     @property
     def share(self) -> float:

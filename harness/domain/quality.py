@@ -17,14 +17,14 @@ EQUIVALENT_AT_MOST = 0.1
 
 
 class OperatorSeen(Record):
-    """One operator of the run."""
+    """One operator."""
 
     id: str
     """Its name."""
     fault: str
     """What is wrong afterwards."""
     named_by: tuple[str, ...]
-    """Properties that name this fault."""
+    """Properties whose failure names this fault."""
 
 
 class MutantResult(Record):
@@ -41,24 +41,24 @@ class MutantResult(Record):
     line: int
     """Line of the unmutated program."""
     fate: Fate
-    """What became of it."""
+    """The result."""
     killed_by: tuple[str, ...] = ()
-    """Properties that failed, without those that another failure accounts for."""
+    """Properties that failed, without failures that follow from another one."""
     named: bool = False
-    """Whether one of them is a property that names this fault."""
+    """Whether one of them is a property that names the operator's fault."""
     reason: str = ""
     """Why it is equivalent, survived or could not run, in one sentence."""
     text: str = ""
-    """The program, where it survived."""
+    """The program, if it survived."""
 
     @property
     def id(self) -> str:
-        """The same in every run: scenario, program, operator, site."""
+        """Identifies the mutant across runs: scenario, program, operator, site."""
         return f"{self.scenario}/{self.program}/{self.operator}/{self.site}"
 
 
 class ProgramResult(Record):
-    """What became of an alternative or a cheat."""
+    """How an alternative or a cheat was judged."""
 
     scenario: str
     """Id of the scenario."""
@@ -67,11 +67,11 @@ class ProgramResult(Record):
     code: Code
     """How it was judged."""
     sentences: tuple[str, ...] = ()
-    """What kept it from being right, one sentence a property."""
+    """What kept it from being right, one sentence for each property."""
 
 
 class IdleProperty(Record):
-    """A property that passes where no mutant shows what it is for."""
+    """A property that passes in a scenario where no mutant is there for it to catch."""
 
     scenario: str
     """Id of the scenario."""
@@ -103,9 +103,9 @@ class QualityReport(Record):
     cheats: tuple[ProgramResult, ...]
     """All cheats."""
     idle: tuple[IdleProperty, ...]
-    """Properties without a mutant of their own."""
+    """Properties that no mutant of their scenario puts to the test."""
     faults: tuple[str, ...] = ()
-    """Failures of the harness itself, one sentence each."""
+    """Faults of the harness, one sentence each."""
     interrupted: bool = False
     """Whether Ctrl-C ended it."""
     seconds: float
@@ -117,12 +117,12 @@ class QualityReport(Record):
 
     @property
     def misnamed(self) -> tuple[MutantResult, ...]:
-        """Mutants that were killed for another fault than theirs."""
+        """Mutants that were killed, but not by a property that names their fault."""
         return tuple(m for m in self.mutants if m.fate == "killed" and not m.named)
 
     @property
     def complaints(self) -> tuple[str, ...]:
-        """One sentence for everything that is wrong with the judge; empty when nothing is."""
+        """What is wrong with the judge, one sentence each; empty when nothing is."""
         said = [f"{m.id} survived: {m.reason}" for m in self.of("survived")]
         said += [
             f"{m.id} is killed, but for another fault ({', '.join(m.killed_by)})"
@@ -150,7 +150,7 @@ class QualityReport(Record):
 
     @property
     def exit_code(self) -> int:
-        """130 when it was cut short, 3 for a fault of ours, 1 for a complaint, otherwise 0."""
+        """130 when it was interrupted, 3 for a fault of the harness, 1 for a complaint, otherwise 0."""
         if self.interrupted:
             return 130
         return 3 if self.faults else int(bool(self.complaints))

@@ -10,16 +10,16 @@ from harness.domain.event import Event
 
 
 class TensorBytes(NamedTuple):
-    """One dense, contiguous tensor as it left the recorder. Some programs leave thousands, and a
-    tuple crosses to the oracle in half the time of a dataclass.
+    """One dense, contiguous tensor as it left the recorder. A named tuple, because some programs
+    leave thousands and a tuple is sent to the oracle in half the time of a dataclass.
     """
 
     name: str
-    """What it is within its event: ``grad:net.0.weight``, ``input:0``."""
+    """Its role within the event: ``grad:net.0.weight``, ``input:0``."""
     dtype: str
     """``float32``, ``int64``, ... as torch prints it without the prefix."""
     shape: tuple[int, ...]
-    """Sizes; ``()`` for a scalar."""
+    """Its sizes; ``()`` for a scalar."""
     data: bytes
     """Little-endian elements, row-major."""
 
@@ -28,21 +28,21 @@ class Recorded(NamedTuple):
     """An event with its tensors."""
 
     event: Event
-    """What happened."""
+    """The event."""
     tensors: tuple[TensorBytes, ...]
     """The tensors that belong to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankRecording:
-    """Everything one rank wrote."""
+    """Everything that one rank recorded."""
 
     rank: int
-    """Which rank."""
+    """Number of the rank."""
     events: tuple[Recorded, ...]
     """In order."""
     complete: bool
-    """Whether the last record agrees with the count of what came before."""
+    """Whether the final record confirms how many records came before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +52,18 @@ class Recording:
     probe: str
     """Name of the probe."""
     ranks: tuple[RankRecording, ...]
-    """One for each rank, in order; possibly incomplete."""
+    """The ranks, in order; some may be missing."""
     problem: str | None = None
-    """Why there is no complete recording (timeout, killed, broken channel, our own fault), in one
-    sentence.
+    """Why the recording is not complete, in one sentence: a timeout, a kill, a broken channel, a
+    fault of the harness.
     """
     timed_out: bool = False
-    """Whether it was ended by the clock."""
+    """Whether it was ended at its time limit."""
     ours: bool = False
     """Whether ``problem`` is a fault of the harness or the machine, not of the candidate."""
     wall_seconds: float = 0.0
     """Wall-clock time."""
     traffic_bytes: int | None = None
-    """Bytes that ranks sent to each other, counted outside of them; ``None`` where nobody could."""
+    """Bytes that the ranks sent to each other, counted outside the jail; ``None`` where they could
+    not be.
+    """

@@ -11,10 +11,10 @@ from harness.domain.stored import RunHead
 
 
 class AnswerLine(Record):
-    """What is said about one answer, in short."""
+    """One answer, in short."""
 
     file: str
-    """The file, and which part of it where it holds several; of an asked agent, the question."""
+    """The file, and which part of it if it holds several answers; for an asked agent, the question."""
     scenario: str | None
     """Id of the scenario; ``null`` when it is not known."""
     code: Code
@@ -22,11 +22,11 @@ class AnswerLine(Record):
     failed: tuple[str, ...]
     """Ids of the properties that fail and count."""
     advisory: tuple[str, ...]
-    """Ids of the properties that fail and flip nothing."""
+    """Ids of the properties that fail and do not count."""
     why: tuple[str, ...]
-    """One sentence for each thing that made it what it is."""
+    """The reasons for its judgement, one sentence each."""
     notes: tuple[str, ...] = ()
-    """What a reader should know about the verdict: which branches no probe entered."""
+    """What a reader should know besides: which branches no probe entered."""
     criteria: dict[str, CriterionState]
     """Each line of the rubric, by its id."""
     error: str | None
@@ -52,11 +52,11 @@ class ReportedRun(Record):
     """One run of a report."""
 
     name: str
-    """What to call it."""
+    """Its name for readers."""
     head: RunHead
     """How it was made."""
     tally: Tally
-    """How many answers were what."""
+    """How many answers got which judgement."""
     answers: tuple[AnswerLine, ...]
     """Every answer, scenario by scenario."""
 
@@ -67,8 +67,8 @@ class RunReport(Record):
     schema_version: int = 1
     """Version of this record. 1: first."""
     runs: tuple[ReportedRun, ...]
-    """One run or two; of a bank against itself its two sides."""
+    """One run, or two; for a bank that was checked against itself, its two sides."""
     comparison: Comparison | None
-    """Of two runs."""
+    """What two runs show beside each other; ``None`` for one run."""
     notes: tuple[str, ...]
     """What a reader should know, one sentence each."""

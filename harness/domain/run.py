@@ -1,4 +1,4 @@
-"""A stored set of grades with everything needed to repeat and to compare it."""
+"""The result of checking a bank against itself, with what is needed to repeat and compare it."""
 
 from typing import Literal, Self
 
@@ -25,7 +25,7 @@ class ScenarioResult(Record):
 
     @classmethod
     def of(cls, scenario: Scenario, buggy: Grade, reference: Grade) -> Self:
-        """Both programs of a scenario, graded."""
+        """The result of a scenario whose two programs were graded."""
         return cls(
             scenario=scenario.id,
             title=scenario.title,
@@ -37,7 +37,7 @@ class ScenarioResult(Record):
 
     @property
     def surprises(self) -> tuple[str, ...]:
-        """One sentence for everything that is not as declared."""
+        """Everything that is not as declared, one sentence each."""
         failed = self.buggy.failed
         missing = [p for p in self.declared if p not in failed]
         extra = [p for p in failed if p not in self.declared]
@@ -69,7 +69,7 @@ class ScenarioResult(Record):
 
 
 class NotRun(Record):
-    """One scenario that this machine cannot run; that says nothing about it."""
+    """One scenario that this machine cannot run, which says nothing about the scenario."""
 
     scenario: str
     """Its id."""
@@ -93,8 +93,8 @@ class Run(Record):
     results: tuple[ScenarioResult, ...]
     """One for each scenario."""
     not_run: tuple[NotRun, ...] = ()
-    """Those that need a package which is not installed: neither as declared nor a surprise."""
+    """Scenarios that need a package which is not installed; neither as declared nor a surprise."""
     machine_notes: tuple[str, ...] = ()
-    """What this machine does not offer to the jail, in words."""
+    """What the jail lacks on this machine, in words."""
     seconds: float
     """Wall-clock time of the whole."""

@@ -12,90 +12,88 @@ from harness.domain.workload import WorkloadSpec
 Objective = Literal["sample-mean", "micro-batch-mean", "as-computed"]
 """Which gradient a window is meant to have.
 
-``sample-mean``: every real sample of the window, over all ranks, weighs the same.
-``micro-batch-mean``: every micro-batch weighs the same, whatever it holds.
-``as-computed``: whatever loss the program defines; only the way from its gradient to the optimizer
-is judged.
+``sample-mean``: all real samples of the window, over all ranks, have the same weight.
+``micro-batch-mean``: all micro-batches have the same weight, whatever their size. ``as-computed``:
+the gradient of whatever loss the program defines; only its way to the optimizer is judged.
 """
 
 
 class Probe(Record):
-    """One execution of a program under conditions that lift a mask."""
+    """One execution of a program, under conditions that keep a fault from being hidden."""
 
     name: str
     """Short id: ``quiet``, ``loud``, ``overflow``, ``healthy``."""
     lifts: str
-    """Which mask it lifts, in words."""
+    """What would hide the fault, and how this probe avoids it."""
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
     """Overrides of the scenario's workload parameters."""
     workload: str | None = None
-    """Another workload than the scenario's, for scenarios that compare two."""
+    """A workload to use instead of the scenario's, where a scenario compares two."""
     reference_seconds: float | None = Field(default=None, gt=0.0)
-    """Median wall-clock time of the reference on two cores, where it is more than half a second.
-    A program may take twenty times as long, and never less than the sandbox's own limit.
+    """Median wall-clock time of the reference on two cores, if above half a second. A program may
+    take twenty times as long, and never less than the sandbox's own limit.
     """
 
 
 class Group(Record):
-    """A part of the model that is judged on its own."""
+    """A part of the model that is judged by itself."""
 
     prefix: str
-    """Name of the submodule whose parameters it holds."""
+    """Name of the submodule that holds its parameters."""
     keeps_at_least: float | None = None
-    """The smallest fraction of its own true gradient that may reach the optimizer, in the probe
-    where it is starved.
-    """
+    """The smallest fraction of its true gradient that has to reach the optimizer."""
     bounded_by: float | None = None
-    """The largest norm that may reach the optimizer for this group."""
+    """The largest norm of its gradient that may reach the optimizer."""
 
     def holds(self, parameter: str) -> bool:
-        """Whether a parameter belongs to it: the submodule's name is one part of the parameter's."""
+        """Whether a parameter belongs to the group: the submodule's name is one component of its
+        name.
+        """
         return self.prefix in parameter.split(".")
 
 
 class Expectations(Record):
-    """What a right loop does in this scenario; the parameters of its properties."""
+    """What a right loop does in this scenario, as parameters of the properties."""
 
     objectives: tuple[Objective, ...] = ("micro-batch-mean", "sample-mean")
-    """Gradients that count as right; a program has to realise one of them throughout."""
+    """Gradients that count as right. A program has to follow one of them throughout."""
     max_norm: float | None = None
-    """The threshold that the message names; ``None`` when the scenario does not ask for clipping.
-    """
+    """The clipping threshold that the message names; ``None`` when it names none."""
     max_norm_between: tuple[float, float] | None = None
-    """Thresholds that an answer may choose instead."""
+    """The range of thresholds to choose from, where the message leaves the choice."""
     accumulates: bool = False
-    """Whether an update is meant to gather several micro-batches."""
+    """Whether an update is meant to accumulate several micro-batches."""
     groups: dict[str, Group] = Field(default_factory=dict)
-    """Parts of the model by name, where clipping per group is the subject."""
+    """Parts of the model by name, where the scenario is about clipping per group."""
     healthy_probe: str | None = None
-    """Probe on which training is fine (diagnosis)."""
+    """For diagnoses: the probe in which training is fine."""
     unhealthy_probe: str | None = None
-    """Probe on which gradients truly vanish (diagnosis)."""
+    """For diagnoses: the probe in which gradients really vanish."""
     adverse_probe: str | None = None
     """Probe whose inputs break the posted loss."""
     poisoned_probe: str | None = None
-    """Probe with a batch whose loss is NaN whatever the program computes."""
+    """Probe with one batch whose loss is NaN, whatever the program computes."""
     stable_probe: str | None = None
-    """Probe in which clipping at the expected threshold must change nothing."""
+    """Probe in which clipping at the expected threshold must not change anything."""
     overflow_probe: str | None = None
     """Probe in which the scaled gradient of one window overflows."""
     needs_scaler: bool = False
-    """Whether the message is about the calls of a GradScaler themselves: half precision without one
-    is then no answer.
+    """Whether the message is about the calls of a GradScaler, so that half precision without one is
+    no answer.
     """
     measures: bool = False
-    """Whether the subject is a measurement; updates made after the first clock read are then no
-    training.
+    """Whether the scenario is about a measurement, so that updates after the first clock read are
+    not training.
     """
     loss_falls_to: float = 0.9
-    """``still-learns``: the loss after training over the loss before, at most."""
+    """For ``still-learns``: the largest lawful loss after training, over the loss before it."""
 
 
 Level = Literal["required", "guard", "advisory"]
-"""What a verdict does to the code's grade.
+"""What a verdict does to the grade of the code.
 
-``required``: code is right only if it passes. ``guard``: a failure makes code wrong, but not being
-able to tell does not keep it from being right. ``advisory``: a failure is shown and flips nothing.
+``required``: code is right only if it passes. ``guard``: a failure makes code wrong, and
+inconclusive does not keep it from being right. ``advisory``: a failure is shown and does not count.
 """
 
 
@@ -116,9 +114,9 @@ class Criterion(Record):
     polarity: Literal["must", "must_not"]
     """Whether the answer has to do it or to avoid it."""
     by: Literal["execution", "text", "both"]
-    """What can decide it: the verdicts, a reader of the text, or either."""
+    """What can decide it: execution, a reader of the text, or either."""
     asks: str
-    """What the answer does (``must``), or the fault that it must not commit (``must_not``)."""
+    """What a good answer does (``must``), or the fault that it avoids (``must_not``)."""
     weight: Literal["normal", "bonus"] = "normal"
     """A bonus counts when met and costs nothing when not."""
     properties: tuple[str, ...] = ()
@@ -126,19 +124,19 @@ class Criterion(Record):
 
 
 class Rationalization(Record):
-    """An excuse that the situation invites, and what to say instead."""
+    """An excuse that the situation invites, and the answer to it."""
 
     excuse: str
-    """What a tempted agent says."""
+    """What an agent says that gives in to the pressure."""
     instead: str
     """What the facts support."""
 
 
 class NamedProgram(Record):
-    """A program of the bank beside the two that every scenario has."""
+    """A further program of a scenario: an alternative or a cheat."""
 
     name: str
-    """What is particular about it, in a word or two: the name of its file."""
+    """Name of its file: what is particular about it, in a word or two."""
     program: str
     """Module-level code with free names."""
 
@@ -155,17 +153,15 @@ class Scenario(Record):
     source: str
     """Section of the written advice that it comes from."""
     pressure: str
-    """What tempts an agent to give the wrong answer."""
+    """What tempts an agent to answer wrongly."""
     prompt: str
     """The user's message, rendered."""
     buggy: str
-    """The posted loop, or the loop that follows the tempting advice: module-level code with free
-    names.
-    """
+    """The posted loop, or the loop that tempting advice leads to: module-level code with free names."""
     reference: str
     """The fix, in the same form."""
     alternatives: tuple[NamedProgram, ...] = ()
-    """Other right programs, spelt as others spell them."""
+    """Other right programs, in other spellings."""
     cheats: tuple[NamedProgram, ...] = ()
     """Programs that try to be graded right without being right."""
     workload: WorkloadSpec
@@ -175,15 +171,15 @@ class Scenario(Record):
     expectations: Expectations
     """What a right loop does here."""
     properties: tuple[PropertyRule, ...]
-    """What is judged, required first."""
+    """The properties to judge by, required ones first."""
     buggy_fails: tuple[str, ...]
-    """Ids of exactly the properties that the faulty loop fails."""
+    """Ids of the properties that the faulty loop fails: exactly these."""
     rubric: tuple[Criterion, ...]
     """What a good answer says and avoids."""
     rationalizations: tuple[Rationalization, ...]
     """Excuses and their answers."""
     requires: tuple[Package, ...] = ()
-    """Packages beyond torch that its programs import; without them it is not run."""
+    """Packages beyond torch that its programs import. Without them the scenario is not run."""
     lexicon: Lexicon = Field(default_factory=Lexicon, exclude=True, repr=False)
     """Patterns by which an answer's words are recognised; not part of what is shown or stored."""
 
@@ -203,4 +199,4 @@ class Bank(Record):
     scenarios: tuple[Scenario, ...]
     """The scenarios."""
     digest: str
-    """Hash of every file that was read: two runs with the same digest ran the same bank."""
+    """Hash of every file that was read. Two runs with the same digest used the same bank."""

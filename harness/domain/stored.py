@@ -19,7 +19,7 @@ class SkillUsed(Record):
     """The skill that the agent was given."""
 
     name: str
-    """From its frontmatter."""
+    """Its name, from its frontmatter."""
     digest: str
     """Hash of every file of it."""
     delivery: str
@@ -27,12 +27,12 @@ class SkillUsed(Record):
 
 
 class RunHead(Record):
-    """How a run was made: everything that has to be the same for its answers to belong together."""
+    """How a run was made: everything that all of its answers have in common."""
 
     schema_version: int = SCHEMA
     """Version of this record and of the lines."""
     kind: Literal["bank", "grade", "agent"]
-    """The bank against itself, answers out of files, or answers that were asked for."""
+    """Whether a bank was checked against itself, answers were read from files, or an agent was asked."""
     harness_version: str
     """Version of this package."""
     torch_version: str
@@ -44,15 +44,15 @@ class RunHead(Record):
     seed: int = 0
     """Offset added to every workload's seed."""
     agent: str | None = None
-    """Who was asked."""
+    """Which agent was asked."""
     skill: SkillUsed | None = None
-    """With which skill."""
+    """The skill that the agent was given."""
     trials: int = 1
-    """How often each question was asked."""
+    """How many times each question was asked."""
 
 
 class StoredAnswer(Record):
-    """One answer and all that was said about it: one line of a run."""
+    """One answer with everything that was said about it: one line of a run."""
 
     key: str
     """Unique in the run."""
@@ -63,37 +63,37 @@ class StoredAnswer(Record):
     answer: AnswerGrade
     """The grade."""
     no_answer: NoAnswer | None = None
-    """Why there is none, for a reason that says nothing about the agent's advice."""
+    """Why no answer came; it says nothing about the agent's advice."""
     transcript: Transcript | None = None
-    """What was said."""
+    """The conversation."""
     traces: tuple[str, ...] = ()
     """Names of the stored traces, one for each alternative."""
 
     @property
     def outcome(self) -> Code | Literal["unanswered"]:
-        """What it came to."""
+        """The judgement of its code, or ``unanswered``."""
         return "unanswered" if self.answer.error is not None else self.answer.code
 
     @property
     def is_final(self) -> bool:
-        """Whether asking again would be another answer: an overloaded server is none."""
+        """Whether asking again is pointless. An overloaded server, for example, is worth another try."""
         return self.no_answer is None or self.no_answer.kind in ("refusal", "truncated")
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One answer as the runner tells it, its traces still in memory."""
+    """One graded answer on its way out of the runner, its traces still in memory."""
 
     stored: StoredAnswer
-    """What goes to disk."""
+    """The line to store."""
     traces: tuple[Trace, ...] = ()
-    """What each alternative was judged by."""
+    """The traces that its alternatives were judged by."""
     faults: tuple[Fault, ...] = ()
-    """Ours; an answer with one is not stored, so that a second run tries again."""
+    """Faults of the harness. An answer with one is not stored, so that the next run tries it again."""
     is_stored: bool = False
-    """Whether it comes out of the run, or has no place there."""
+    """Whether it was read from the run, or must not be stored there."""
 
     @property
     def is_worth_storing(self) -> bool:
-        """Whether it belongs into the run."""
+        """Whether to store it in the run."""
         return not self.is_stored and not self.faults

@@ -32,14 +32,14 @@ class BackwardSeen(Record):
     """One call of backward."""
 
     loss: float | None
-    """Value of its root; ``None`` when it is no scalar."""
+    """Value of the loss that it started from; ``None`` when that is no scalar."""
     gradients_finite: bool
     """Whether all gradients were finite afterwards."""
     after_update: int
-    """Number of updates that had happened before."""
+    """How many updates came before it."""
     factor: float | None = None
-    """Its root over what torch's loss function had returned for it, loss scale taken out: 0.25 for
-    ``criterion(output, y) / 4``; ``None`` where that is not one mean.
+    """The loss over what torch's loss function returned for it, loss scale taken out: 0.25 for
+    ``criterion(output, y) / 4``. ``None`` where it was not made from one mean.
     """
 
 
@@ -47,44 +47,44 @@ class ScalerSeen(Record):
     """One call on a GradScaler."""
 
     method: Literal["scale", "unscale_", "step", "update"]
-    """Which."""
+    """Name of the method."""
     enabled: bool
-    """Whether the scaler was."""
+    """Whether the scaler was enabled."""
     scale_before: float
     """Loss scale before."""
     scale_after: float
     """Loss scale after."""
     skipped: bool | None
-    """For ``step``: whether it was skipped."""
+    """For ``step``: whether the optimizer's step was skipped."""
     raised: str | None
     """Message of its exception."""
     after_update: int
-    """Number of updates that had happened before."""
+    """How many updates came before it."""
 
 
 class RankTrace(Record):
     """One rank's part of a probe."""
 
     rank: int
-    """Which."""
+    """Number of the rank."""
     updates: tuple[Update, ...]
-    """In order."""
+    """Updates, in order."""
     backwards: tuple[BackwardSeen, ...]
-    """In order."""
+    """Calls of backward, in order."""
     scaler: tuple[ScalerSeen, ...]
-    """In order."""
+    """Calls on GradScalers, in order."""
     batches_yielded: int
     """Batches that the bound loader handed out."""
     batches_lost: int
-    """Those of which no sample's gradient ever reached an optimizer although their gradient was
-    computed or should have been.
+    """How many of these contributed to no update, although their gradient was computed or should
+    have been.
     """
     lost_at_end: int
-    """How many of the lost ones form the short tail of a pass."""
+    """How many of the lost batches form the short tail of a pass."""
     unrecognised: tuple[str, ...]
-    """Inputs with rows that are in no data set, by description."""
+    """Descriptions of inputs with rows that are in no data set of the workload."""
     implicit_updates: int
-    """Times the parameters changed without an optimizer, once a backward had run."""
+    """How many times the parameters changed without an optimizer, after the first backward."""
 
 
 class SegmentSeen(Record):
@@ -97,48 +97,48 @@ class SegmentSeen(Record):
     clips: int
     """Calls of a clipping function."""
     clipped_gradients: int
-    """Gradients that those calls were given, at least one each when they had something to clip."""
+    """How many gradients those calls were given; at least one for each call that had any."""
     steps: int
     """Optimizer steps."""
     backwards_before: int | None = None
-    """Calls of backward that had run before it; ``None`` in traces of earlier days."""
+    """Calls of backward before this segment; ``None`` in traces of older versions."""
     batches: int = 0
     """Batches that a loader handed out."""
 
 
 class Program(Record):
-    """How the program ended, and what it said."""
+    """How the program ended, and what it printed."""
 
     outcome: Literal["returned", "raised", "exited", "unbound", "not-completed"]
-    """``not-completed``: killed, timed out, or its books do not close."""
+    """``not-completed``: it was killed, ran out of time, or its recording is incomplete."""
     exception: str | None
     """Type of the exception."""
     message: str | None
-    """Message, or why it did not complete."""
+    """The exception's message, or why it did not complete."""
     line: int | None
-    """Line of the program."""
+    """Line of the program that raised."""
     during: str | None
     """Function of torch that raised."""
     ours: bool
-    """Whether not completing is a fault of the harness or the machine."""
+    """Whether it did not complete because of the harness or the machine."""
     texts: tuple[str, ...]
     """What it printed, logged and warned, in order."""
     reported_before_backward: bool | None
-    """In a poisoned probe: whether something was printed or raised after the poisoned forward and
+    """In a poisoned probe: whether it printed or raised something after the poisoned forward and
     before any later backward.
     """
     source: str = ""
     """The program as it ran, after names were mapped; empty when it was not bound."""
     bound: tuple[str, ...] = ()
-    """What its free names were taken for, and what was mapped or replaced."""
+    """What its free names were taken to mean, and what was mapped or replaced."""
     calls: tuple[str, ...] = ()
-    """What was called once it had been executed."""
+    """What was called once its top level had run."""
     untrue: str | None = None
-    """Why gradients of this run are not those of a loss: which model gives others than the
-    derivatives of its outputs. ``None`` where nothing speaks against them.
+    """Which model's gradients are not the derivatives of its outputs, so that gradients of this run
+    are not those of a loss; ``None`` where nothing suggests that.
     """
     unentered: tuple[Unentered, ...] | None = None
-    """Branches that touch training and that the run did not enter; ``None`` where nobody knows."""
+    """Branches that touch training and were not entered; ``None`` where that is not known."""
 
     @property
     def as_run(self) -> str:
@@ -148,25 +148,23 @@ class Program(Record):
 
 
 class Learning(Record, extra="ignore"):  # traces of earlier days say more
-    """Loss of the workload's own objective over all data, by the oracle, at recorded parameters."""
+    """The workload's own loss over all of its data, computed by the oracle at recorded parameters."""
 
     before: float
     """At the initial parameters."""
     after: float
-    """At the last ones."""
+    """At the final parameters."""
     parameters_identical: bool | None
-    """Whether the last parameters equal, bit for bit, those of the plain loop; ``None`` if not
+    """Whether the final parameters equal those of the plain loop, bit for bit; ``None`` if not
     compared.
     """
     own_optimizer: bool
-    """Whether the program trained with an optimizer that it built: its learning rate is then its
-    own choice.
-    """
+    """Whether the program built its optimizer itself, and so chose its learning rate."""
     moved: dict[str, float]
-    """Relative change of each parameter from first to last."""
+    """Relative change of each parameter over the run."""
     printed_norms: dict[str, tuple[float, ...]]
-    """Every gradient norm of each parameter that a diagnostic could truthfully have printed during
-    the run.
+    """For each parameter, every gradient norm that a diagnostic could truthfully have printed
+    during the run.
     """
 
 
@@ -176,25 +174,25 @@ class ProbeTrace(Record, extra="ignore"):  # traces of earlier days say more
     probe: str
     """Name."""
     world_size: int
-    """Ranks."""
+    """Number of ranks."""
     workload: str
     """Workload's name."""
     parts: tuple[str, ...] = ()
-    """Parts of its model that are trained against each other, an optimizer each."""
+    """Parts of the model that are trained against each other, each by its own optimizer."""
     program: Program
-    """How it ended."""
+    """How the program ended."""
     ranks: tuple[RankTrace, ...]
-    """Rank by rank."""
+    """The ranks, in order."""
     ranks_disagree: float | None
     """Largest relative difference between ranks of a consumed gradient or of the parameters after
     an update; ``None`` with one rank.
     """
     segments: tuple[SegmentSeen, ...]
-    """Between clock reads, on rank 0."""
+    """What ran between clock reads, on rank 0."""
     learning: Learning | None
-    """What training achieved; ``None`` when nothing was recorded to measure it."""
+    """What training achieved; ``None`` when nothing was recorded to measure it by."""
     contradiction: str | None = None
-    """Why the record cannot be true, if it cannot: nothing passes on it."""
+    """Why the record cannot be true, if it cannot; no property passes on such a record."""
     wall_seconds: float = 0.0
     """Wall-clock time of the execution."""
 

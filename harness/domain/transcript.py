@@ -17,17 +17,17 @@ class ToolCall(Record):
     """One use of a tool by the assistant, with what came back."""
 
     id: str
-    """As the log names it; empty when it does not."""
+    """Its id in the log; empty if it has none."""
     name: str
     """The tool."""
     input: str
-    """What it was given: JSON where the log has an object, else the text. Long ones are cut."""
+    """Its arguments: JSON where the log has an object, else the text. Long ones are cut."""
     status: CallStatus = "pending"
     """How it ended. Only ``ok`` changed any file."""
     result: str = ""
     """What came back, as text. Long ones are cut."""
     edits: tuple[FileEdit, ...] = ()
-    """What it does to files when it succeeds."""
+    """What it does to files, if it succeeds."""
     by_subagent: bool = False
     """Whether a subagent made it: its files count, its words do not."""
 
@@ -36,7 +36,7 @@ class Message(Record):
     """One message of the conversation."""
 
     role: Literal["system", "user", "assistant", "tool"]
-    """Who speaks. What a program put in a person's mouth (reminders, summaries) is ``system``."""
+    """Who speaks. What a program inserted in a person's name (reminders, summaries) is ``system``."""
     text: str
     """What is said, as Markdown."""
     calls: tuple[ToolCall, ...] = ()
@@ -60,12 +60,13 @@ class Origin(Record):
     format: str
     """Name of the format it was read as."""
     position: str = ""
-    """Which part of the file: ``sample 3, epoch 1``, ``choice 2``; empty when it is the only one.
+    """Which part of the file: ``sample 3, epoch 1``, ``choice 2``; empty when the file holds one
+    transcript.
     """
 
 
 class Usage(Record):
-    """Tokens that the conversation cost, each message counted once, subagents included."""
+    """Tokens that the conversation cost. Each message counts once; subagents are included."""
 
     input: int = 0
     """Read by the model, without what came from the cache."""
@@ -104,13 +105,13 @@ class Transcript(Record):
     usage: Usage | None = None
     """What it cost, where the file says so."""
     gap: Gap | None = None
-    """What was left out, when it was too long to keep."""
+    """What was left out, if the conversation was too long to keep."""
     notes: tuple[str, ...] = ()
-    """What a reader of the result should know about the reading, one sentence each."""
+    """What a reader should know about how the file was read, one sentence each."""
 
     @property
     def answer(self) -> str:
-        """Everything the assistant said, in order, as one Markdown text."""
+        """Everything that the assistant said, in order, as one Markdown text."""
         return "\n\n".join(m.text for m in self.messages if m.role == "assistant" and m.text)
 
     @property
@@ -120,7 +121,7 @@ class Transcript(Record):
 
 
 class Unreadable(Record):
-    """A file, or a part of one, that holds no transcript that can be read."""
+    """A file, or a part of one, in which no transcript could be read."""
 
     file: str
     """As it was named; ``<stdin>`` for standard input."""

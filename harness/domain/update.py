@@ -7,31 +7,31 @@ from harness.domain.record import Record
 from harness.domain.scenario import Objective
 
 CONDITION = 100.0
-"""How much the separation of a gradient into micro-batches may enlarge its rounding error."""
+"""How much rounding error may grow when a gradient is separated into micro-batches."""
 
 
 class ParameterMatch(Record):
-    """One parameter's part in an update."""
+    """One parameter's part of a match."""
 
     name: str
     """Name of the parameter in the workload's model."""
     expected_norm: float
     """Norm of its true gradient."""
     consumed_norm: float | None
-    """Norm of what the optimizer consumed; ``None`` when it had no gradient for it (absent is not
-    zero).
+    """Norm of what the optimizer consumed; ``None`` when it had no gradient for it, which is not a
+    gradient of zero.
     """
     dot: float
-    """Inner product of the two; 0 when absent."""
+    """Inner product of the two; 0 without a consumed gradient."""
 
 
 class Match(Record):
-    """What the optimizer consumed, beside the true gradient under one objective."""
+    """The gradient that the optimizer consumed, compared with the true gradient under one objective."""
 
     objective: Objective
-    """Which true gradient."""
+    """Which true gradient it is compared with."""
     expected_norm: float
-    """Its norm."""
+    """Norm of the true gradient."""
     consumed_norm: float
     """Norm of the consumed gradient."""
     cosine: float
@@ -39,9 +39,11 @@ class Match(Record):
     relative_error: float
     """``|consumed - true| / |true|``."""
     direction_error: float
-    """``|consumed/|consumed| - true/|true||``: 0 when they point the same way, whatever their sizes."""
+    """``|consumed/|consumed| - true/|true||``: 0 when they point in the same direction, whatever
+    their norms.
+    """
     parameters: tuple[ParameterMatch, ...]
-    """The same by parameter."""
+    """The same for each parameter."""
 
     @property
     def ratio(self) -> float:
@@ -50,99 +52,99 @@ class Match(Record):
 
 
 class MicroBatch(Record):
-    """One forward whose gradient flowed back, seen from an update."""
+    """One forward through which a gradient flowed back, as a part of an update."""
 
     forward: int
     """Id of the forward on its rank."""
     rank: int
     """Rank it ran on."""
     samples: tuple[int, ...] | None
-    """Samples that entered, as indices into the rank's data; ``None`` when a row was not recognised."""
+    """The samples that entered, as indices into the rank's data; ``None`` when a row was not
+    recognised.
+    """
     real_samples: int
-    """How many of them carry weight (padding does not)."""
+    """How many of these carry weight; padding does not."""
     in_window: bool
-    """Whether it belongs to this update's window; the others are of earlier windows."""
+    """Whether it belongs to this update's own window, or to an earlier one."""
     coefficient: float | None
-    """How much of its gradient reached the optimizer: 1 in full, 0 wiped, <1 clipped. ``None`` if
-    not separable.
+    """How much of its gradient reached the optimizer: 1 all of it, 0 none (wiped), less than 1
+    clipped. ``None`` if it cannot be separated from others.
     """
     share: float | None = None
-    """Norm of what reached the optimizer of its gradient, over that of all that it consumed; only where
-    one rank's window has two micro-batches.
+    """Norm of what reached the optimizer of its gradient, over the norm of all that was consumed.
+    Measured only for two micro-batches in one rank's window.
     """
     weight: float | None
     """Total weight that the loss gave to its samples, loss scale taken out: 1/N when the loss was
-    divided by N. ``None`` if the loss is another.
+    divided by N. ``None`` if the loss is another one than the workload's.
     """
     objective_error: float | None
-    """Relative distance of its output-gradient from a multiple of the workload's own loss; ``None``
-    if not computed.
+    """Relative distance of its output gradient from the nearest multiple of the workload's own;
+    ``None`` if not computed.
     """
     loss_scale: float
-    """Loss scale in force at its backward; 1 without a scaler."""
+    """Loss scale at its backward; 1 without a scaler."""
     autocast: str | None
     """Element type of autocast in its forward."""
     backwards: int = 1
-    """How often gradient flowed back into it: 2 where backward ran over one graph twice."""
+    """How many times a gradient flowed back into it: 2 where backward ran twice over one graph."""
     after_batch: tuple[int, int] | None = None
-    """Pass and place of the batch that the bound loader had last handed out at its forward."""
+    """Pass and index of the batch that the bound loader had handed out last when the forward ran."""
     on_padding: float = 0.0
-    """Part of its output-gradient, relative to it, that lies on samples which carry no weight."""
+    """Part of its output gradient that lies on samples without weight, relative to the whole."""
     both_ways: bool = False
-    """Whether its output-gradient has both signs: some outputs are too large for its loss, some too
-    small.
+    """Whether its output gradient has both signs, so that the loss pushes some outputs up and
+    others down.
     """
 
 
 class Update(Record):
-    """One update on one rank."""
+    """One update on one rank, with its window."""
 
     index: int
     """Position among the rank's updates, from 0."""
     trains: str = ""
-    """Which part of the model it trains, where parts are trained against each other; empty for the
-    whole.
-    """
+    """The part of the model that it trains, where parts are trained against each other; else empty."""
     beside: float = 0.0
-    """Norm of the gradients that the other parts had when it was made, before any clip."""
+    """Norm of the gradients that the other parts held when it was made, before any clip."""
     skipped: bool
-    """Whether a GradScaler (or a fused kernel) left the parameters alone."""
+    """Whether a GradScaler, or a fused kernel, left the parameters alone."""
     micro_batches: tuple[MicroBatch, ...]
-    """Its window, then those of up to two windows before; on several ranks, of all ranks."""
+    """Those of its window, then those of up to two windows before it; those of all ranks, if there
+    are several.
+    """
     window_size: int
-    """Micro-batches of this rank in its window."""
+    """How many micro-batches of this rank are in its window."""
     short: bool
     """Whether the window is shorter than usual because the data ended."""
     matches: tuple[Match, ...]
-    """Consumed against true, one for each objective that could be computed; empty when the gradient
+    """Consumed beside true, one for each objective that could be computed; empty when the gradient
     is not finite.
     """
     consumed_norm: float
     """Norm of the consumed gradient; NaN or infinite as it was."""
     consumed_finite: bool
-    """Whether every element was finite."""
+    """Whether every element of the consumed gradient was finite."""
     unexplained: float | None
-    """Part of the consumed gradient, relative to it, that no combination of micro-batches gives."""
+    """Relative part of the consumed gradient that is no linear combination of micro-batch gradients."""
     unexplained_by_parameter: float | None
-    """The same when each parameter may have a factor of its own (clipping per layer or group)."""
+    """The same, if each parameter may have its own factor, as in clipping per layer or group."""
     same_rest: tuple[int, ...] = ()
-    """Earlier updates in which what no micro-batch explains, weight decay aside, pointed the
-    same way.
-    """
+    """Earlier updates whose unexplained part, without weight decay, points in the same direction."""
     elements_cut_at: float | None = None
-    """The limit at which each element of what backward computed was cut off, whoever did it; ``None``
-    where none was, or more was done.
+    """The value at which each element of the computed gradient was clipped, by whatever means;
+    ``None`` if it was not, or not only that was done.
     """
     changed_after_step: float | None
-    """Relative change of the gradients between the step and the next event; a clip after the step
-    shows here.
+    """Relative change of the gradients between the step and the next event, as from a clip after
+    the step.
     """
     late_threshold: float | None = None
-    """Smallest threshold of a clip between the step and the next event; ``None`` without one."""
+    """Smallest threshold of a clip between the step and the next event; ``None`` without such a clip."""
     tolerance: float
-    """Relative error that rounding can cause here (element type, number of terms)."""
+    """Relative error that rounding can cause here, by element type and number of terms."""
     loss_scale: float
-    """Loss scale in force when the gradients were consumed; 1 without a scaler."""
+    """Loss scale when the gradients were consumed; 1 without a scaler."""
     learning_rates: tuple[float, ...]
     """Learning rate of every group."""
     optimizer: str
@@ -152,61 +154,64 @@ class Update(Record):
     of its own.
     """
     parameters_followed: bool | None
-    """Whether the new parameters follow from the old ones and the consumed gradient; ``None`` where
-    the optimizer is unknown.
+    """Whether the new parameters follow from the old ones and the consumed gradient; ``None`` for
+    an optimizer that the oracle does not know.
     """
     overwritten: float = 0.0
-    """How far something else than an optimizer moved the parameters between this update and the
-    next, over how far the update did; infinite where the update did nothing.
+    """How far something else than an optimizer moved the parameters before the next update,
+    relative to how far this update did; infinite where this update moved nothing.
     """
     moved: float | None = None
-    """How far it moved the parameters, relative to their norm; ``None`` in traces of earlier days."""
+    """How far it moved the parameters, relative to their norm; ``None`` in traces of older versions."""
     output_differs: float = 0.0
-    """Largest relative distance of an output of its window from the recomputed one: far above
-    rounding where the program changed the workload's model in place; 0 for a model of its own.
+    """Largest relative distance between a recorded output of its window and the recomputed one. Far
+    above rounding where the program changed the workload's model in place; 0 for a model of its
+    own.
     """
     output_spread: float | None = None
-    """Standard deviation of the model's outputs over the samples of its window, over that of the
-    targets (over 1 where these are classes); ``None`` where the samples are unknown or too few.
+    """Standard deviation of the model's outputs over the samples of its window, relative to that of
+    the targets (to 1 where these are classes); ``None`` where samples are unknown or too few.
     """
     parameters_finite: bool
     """Whether all parameters were finite afterwards."""
     rounds: float
-    """Rounds of synchronisation per parameter since the update before: reduced floating elements
-    over parameters.
+    """Rounds of synchronisation since the update before: reduced floating-point elements over
+    parameters.
     """
     timed: bool = False
-    """Whether the program had read a clock before it and read one again after it."""
+    """Whether the program read a clock before it and again after it."""
     scheduler_steps: int
     """Scheduler steps between this update and the next (or the end)."""
     scheduled_elsewhere: int = 0
-    """Those of them that moved the rates of an optimizer which had not stepped by then."""
+    """How many of these moved only an optimizer that had not stepped by then."""
     scheduled_for: int | None = None
-    """How many steps the schedule that stepped was made for, where it says so."""
+    """Length in steps of the schedule that stepped, where it has one."""
     scheduled_early: int = 0
-    """Scheduler steps between its window's last backward and its step, where these took a learning
-    rate above 0 away from it.
+    """Scheduler steps between its window's last backward and its optimizer step, if the learning
+    rate was above 0 before them.
     """
     scheduled_ahead: int = 0
-    """Scheduler steps before the first backward of all, at a learning rate above 0: only the first
-    update has any.
+    """Scheduler steps before the first backward of the run, at a learning rate above 0. Only the
+    first update has any.
     """
     left_over: float | None = None
-    """Norm of what was in the gradients before the window's first backward, over what that added;
-    ``None`` where it cannot be told.
+    """Norm of what was in ``.grad`` before the window's first backward, relative to what that
+    backward added; ``None`` where it cannot be told.
     """
     clip_calls: tuple[str, ...]
-    """Clipping functions called in its window, with how many gradients, the threshold and what they
-    returned; they explain, values decide.
+    """Clipping calls in its window: the number of gradients, the threshold and the result of each.
+    They explain a verdict; values decide it.
     """
     frozen: tuple[str, ...] = ()
-    """Parameters that asked for no gradient in any forward of its window."""
+    """Parameters that required no gradient in any forward of its window."""
     story: tuple[str, ...] = ()
-    """What happened since the update before, in order, one line an event; for people alone."""
+    """What happened since the update before, in order, one line for each event. For people only."""
 
     @property
     def coefficient_error(self) -> float:
-        """Rounding error of a micro-batch's coefficient, relative to the largest, at most."""
+        """Upper bound on the rounding error of a micro-batch's coefficient, relative to the largest
+        one.
+        """
         return CONDITION * self.tolerance
 
     def match(self, objective: Objective) -> Match | None:
@@ -215,5 +220,5 @@ class Update(Record):
 
     @property
     def window(self) -> tuple[MicroBatch, ...]:
-        """The micro-batches of this update alone."""
+        """The micro-batches of its own window."""
         return tuple(m for m in self.micro_batches if m.in_window)

@@ -1,11 +1,11 @@
-"""What a property says about a trace."""
+"""What one property says about a trace."""
 
 from typing import Literal
 
 from harness.domain.record import Record
 
 Outcome = Literal["pass", "fail", "inconclusive"]
-"""``inconclusive``: the probe could not show it either way. It is never counted as wrong."""
+"""``inconclusive``: the probes could not show it either way. That never counts as wrong."""
 
 
 class Number(Record):
@@ -14,13 +14,13 @@ class Number(Record):
     name: str
     """What it is, in words: ``norm of the consumed gradient``."""
     value: float
-    """The figure."""
+    """Its value."""
     where: str = ""
     """Where it was seen: ``loud, update 2``."""
 
 
 class Verdict(Record):
-    """One property's judgement, with the evidence that could have been otherwise."""
+    """One property's judgement, with its evidence."""
 
     property: str
     """Id of the property."""
@@ -31,7 +31,7 @@ class Verdict(Record):
     numbers: tuple[Number, ...] = ()
     """The figures behind the sentence."""
     explained_by: str | None = None
-    """Id of the failing property that already accounts for what was seen here."""
+    """Id of the failing property that already accounts for this verdict."""
 
 
 def passed(name: str, sentence: str, *numbers: Number) -> Verdict:
@@ -45,5 +45,5 @@ def failed(name: str, sentence: str, *numbers: Number) -> Verdict:
 
 
 def inconclusive(name: str, sentence: str, *numbers: Number) -> Verdict:
-    """The probe could not show it; the sentence says what was missing."""
+    """The probes could not show it; the sentence says what was missing."""
     return Verdict(property=name, outcome="inconclusive", sentence=sentence, numbers=numbers)

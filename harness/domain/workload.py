@@ -17,16 +17,16 @@ Poison = Literal["none", "nan-input", "inf-loss", "half-overflow"]
 
 
 class WorkloadParameters(Record):
-    """What every workload takes."""
+    """Parameters of every workload."""
 
     batches: int = Field(default=14, ge=1, le=2000)
-    """Batches in one pass over the loader, on each rank; the default leaves a short last window of
-    2 at 4 a window.
+    """Batches in one pass over the loader, on each rank. The default leaves 2 over after windows of
+    4.
     """
     batch_size: int = Field(default=6, ge=1, le=4096)
-    """Samples in a batch, before ``uneven`` applies."""
+    """Samples in a batch; ``uneven`` varies it."""
     uneven: bool = True
-    """Batches differ in size, so that a mean of means differs from the mean over samples."""
+    """Whether batches differ in size, so that the mean of their means is not the mean over samples."""
     features: int = Field(default=8, ge=4, le=4096)
     """Width of one input row; at least 4, so that a row is recognisable by its content."""
     input_scale: float = 1.0
@@ -38,19 +38,21 @@ class WorkloadParameters(Record):
     learning_rate: float = 0.05
     """Learning rate of that optimizer."""
     accumulation_steps: int = Field(default=4, ge=1, le=64)
-    """Value of the free name of that meaning."""
+    """Value of the free name that means it."""
     epochs: int = Field(default=2, ge=1, le=50)
     """Value of free names such as ``num_epochs``."""
     poison: Poison = "none"
-    """What is wrong with one batch: a NaN among its inputs; targets so large that the scaled gradient
-    overflows; or inputs beyond the range of float16, so that there, and only there, the loss is NaN.
+    """What is wrong with one batch: a NaN among its inputs; targets so large that the scaled
+    gradient overflows; or inputs so large that the loss is NaN in float16, and only there.
     """
     poison_at: int = Field(default=5, ge=0)
     """Index of that batch."""
     poison_apart: int = Field(default=0, ge=0)
-    """How many batches later each further rank's is: above 0 one rank alone has it at a time."""
+    """Each further rank has its bad batch so many batches later; above 0, ranks have theirs one at
+    a time.
+    """
     poison_further: Poison | None = None
-    """What is wrong on ranks after the first; ``None``: the same."""
+    """What is wrong on ranks after the first; ``None``: the same as on the first."""
 
 
 class Mlp(WorkloadParameters):
@@ -65,7 +67,9 @@ class Mlp(WorkloadParameters):
     outputs: int = Field(default=3, ge=1, le=512)
     """Width of the output."""
     loss_scale: float = 1.0
-    """Factor inside the loss: makes gradients small or large without changing what is learned."""
+    """Factor inside the loss: it makes gradients small or large and changes nothing about what is
+    learned.
+    """
     init_gain: float = 1.0
     """Factor on the initial weights; far below 1, signals vanish with depth."""
 
@@ -171,7 +175,7 @@ class TwoPart(WorkloadParameters):
     outputs: int = Field(default=3, ge=1, le=512)
     """Width of the output."""
     head_gain: float = Field(default=20.0, gt=0.0)
-    """How much smaller the part of each feature that varies is than the part that is always 1."""
+    """How many times smaller the varying part of each feature is than the part that is always 1."""
 
 
 class Gan(WorkloadParameters):
@@ -203,7 +207,7 @@ WORKLOADS: dict[str, type[WorkloadParameters]] = {
 
 
 class WorkloadSpec(Record):
-    """A workload with its parameters: enough to build it, bit for bit, in any process."""
+    """A workload with its parameters: enough to build the same bits in any process."""
 
     name: str
     """One of ``WORKLOADS``."""
