@@ -1,4 +1,4 @@
-"""A stored run, judged anew by its traces and texts. Nothing is executed, and torch is not needed."""
+"""A stored run, judged anew from its traces and texts. Nothing is executed, and torch is not needed."""
 
 from collections.abc import Iterator
 
@@ -12,8 +12,8 @@ from harness.store import RunFolder
 
 
 def regrade(bank: Bank, run: RunFolder, reader: TextJudge) -> Iterator[Told]:
-    """Judge the stored traces of a run anew and read its texts anew; nothing is executed. An answer
-    whose scenario the bank does not have stays as it is.
+    """Judge the stored traces of a run and read its texts anew. Answers to scenarios that are not in
+    the bank stay as they are.
     """
     known = {scenario.id: scenario for scenario in bank.scenarios}
     for stored in run:

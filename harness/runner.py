@@ -1,6 +1,6 @@
-"""The story of a run. ``_pipeline`` is one answer from question to grade, one line a stage.
+"""The story of a run. ``_Pipeline._grade`` takes one answer from question to grade, stage by stage.
 
-The drawing is in ``harness/__init__.py``; ``harness/workbench.py`` keeps many of them going.
+The stages are drawn in ``harness/__init__.py``; ``harness/workbench.py`` works on many answers at once.
 """
 
 from collections.abc import Iterable, Iterator
@@ -43,7 +43,7 @@ __all__ = [
 
 @contextmanager
 def jail_and_oracle(jobs: int) -> Iterator[Instruments]:
-    """The real instruments. Both import torch, in processes of their own and at the same time."""
+    """The real instruments. Each imports torch in processes of its own, both at the same time."""
     from harness.oracle.client import Oracle
     from harness.sandbox.executor import JailedExecutor
 
@@ -58,9 +58,9 @@ def run_bank(
     settings: Settings,
     open_instruments: OpenInstruments = jail_and_oracle,
 ) -> Outcome:
-    """Let the bank check itself: each faulty loop and each fix, judged the same way.
+    """Let the bank check itself: judge each scenario's faulty loop and its fix like any answer.
 
-    A scenario that needs a package which is not here is left out, and told with what it needs.
+    Scenarios that need a package which is not installed are left out, and listed in ``not_run``.
 
     Raises:
         UserError: this machine cannot run candidates.
@@ -78,8 +78,8 @@ def run_bank(
         found[told.stored.key] = told
         settings.keep(told)
 
-    line = _Line(replace(settings, keep=note))
-    ending = line.work_through(tasks, len(tasks), open_instruments)
+    pipeline = _Pipeline(replace(settings, keep=note))
+    ending = pipeline.work_through(tasks, len(tasks), open_instruments)
     record = Run(
         harness_version=__version__,
         bank_digest=bank.digest,
@@ -90,7 +90,7 @@ def run_bank(
         machine_notes=ending.notes,
         seconds=perf_counter() - started,
     )
-    return Outcome(record, tuple(line.faults), ending.interrupted)
+    return Outcome(record, tuple(pipeline.faults), ending.interrupted)
 
 
 def grade_answers(
@@ -100,10 +100,7 @@ def grade_answers(
     settings: Settings,
     open_instruments: OpenInstruments = jail_and_oracle,
 ) -> Batch:
-    """Grade what agents have answered already, the same way. Raises as ``run_bank`` does.
-
-    ``expected``: about how many there are.
-    """
+    """Grade answers that exist already, about ``expected`` of them. Raises as ``run_bank`` does."""
     known = {scenario.id: scenario for scenario in bank.scenarios}
     tasks = (
         Task(a.key, known[a.scenario], a, how=a.how, name=a.name)
@@ -111,7 +108,7 @@ def grade_answers(
         else Ready(_refused(a))
         for a in answers
     )
-    return _Line(settings).batch(tasks, expected, open_instruments)
+    return _Pipeline(settings).batch(tasks, expected, open_instruments)
 
 
 def ask_agent(
@@ -121,20 +118,20 @@ def ask_agent(
     settings: Settings,
     open_instruments: OpenInstruments = jail_and_oracle,
 ) -> Batch:
-    """Ask every question so many times, and grade the answers. Raises as ``run_bank`` does."""
+    """Ask each question ``trials`` times, and grade the answers. Raises as ``run_bank`` does."""
     tasks = [
         Task(f"{scenario.id}/{trial}", scenario, agent, trial)
         for trial in range(1, trials + 1)
         for scenario in bank.scenarios
     ]
-    return _Line(settings).batch(tasks, len(tasks), open_instruments)
+    return _Pipeline(settings).batch(tasks, len(tasks), open_instruments)
 
 
 # ------------------------------------------------------------------------------------ the pipeline
 
 
-class _Line:
-    """What every answer goes through, and who takes it at the end."""
+class _Pipeline:
+    """Gets the answer of each task, grades it, stores it and counts it."""
 
     def __init__(self, settings: Settings) -> None:
         self.faults: list[Fault] = []
@@ -149,10 +146,10 @@ class _Line:
         self, tasks: Tasks[Told], expected: int, open_instruments: OpenInstruments
     ) -> Ending:
         self._bench = Workbench(self._settings, expected)
-        story = Story(work=self._pipeline, failed=_failed, tell=self._take)
+        story = Story(work=self._grade, failed=_failed, tell=self._take)
         return self._bench.work_through(map(self._unless_stored, tasks), story, open_instruments)
 
-    def _pipeline(self, task: Task) -> Told:
+    def _grade(self, task: Task) -> Told:
         """One answer from question to grade."""
         try:
             transcript = task.agent.ask(task.scenario, task.trial)
@@ -160,19 +157,19 @@ class _Line:
             if unanswered.why.in_vain and unanswered.why.kind != "interrupted":
                 raise UserError(f"{task.agent.name}: {unanswered.why.sentence}") from unanswered
             return _unanswered(task, unanswered)
-        tried = self._tries(natural_part(transcript), task, turn="first")
-        if has_second_turn(transcript) and tried.code != "right":
-            tried = tried.or_as_asked_for(self._tries(transcript, task, turn="second"))
-        return self._tell(task, transcript, tried)
+        proposal = self._judge_all(natural_part(transcript), task, turn="first")
+        if has_second_turn(transcript) and proposal.code != "right":
+            proposal = proposal.or_second(self._judge_all(transcript, task, turn="second"))
+        return self._told(task, transcript, proposal)
 
-    def _tries(self, transcript: Transcript, task: Task, turn: Turn) -> "_Tries":
+    def _judge_all(self, transcript: Transcript, task: Task, turn: Turn) -> "_Proposal":
         """Every program that an answer proposes, or why there is none."""
         proposed = extract(transcript, task.scenario)
         if isinstance(proposed, NoCandidate):
-            return _Tries(turn, no_code=proposed.reason)
-        return _Tries(turn, tuple(self._try(candidate, task) for candidate in proposed))
+            return _Proposal(turn, no_code=proposed.reason)
+        return _Proposal(turn, tuple(self._judge_one(candidate, task) for candidate in proposed))
 
-    def _try(self, candidate: Candidate, task: Task) -> "_Tried":
+    def _judge_one(self, candidate: Candidate, task: Task) -> "_Judged":
         """One program, executed, measured and judged."""
         scenario, tools = task.scenario, self._bench.tools
 
@@ -194,11 +191,11 @@ class _Line:
             grade=grade,
             story=story_around(trace, verdicts),
         )
-        return _Tried(alternative, trace)
+        return _Judged(alternative, trace)
 
-    def _tell(self, task: Task, transcript: Transcript, tried: "_Tries") -> Told:
-        """The answer beside its rubric, and all that was found."""
-        alternatives = tuple(one.alternative for one in tried.programs)
+    def _told(self, task: Task, transcript: Transcript, proposal: "_Proposal") -> Told:
+        """The answer with its judged programs, held against the rubric."""
+        alternatives = tuple(one.alternative for one in proposal.programs)
         verdicts = [alternative.grade.verdicts for alternative in alternatives]
         said = natural_part(transcript)
         criteria, excuses = assess(said, task.scenario, verdicts, self._settings.judge)
@@ -207,15 +204,15 @@ class _Line:
             scenario=task.scenario.id,
             how=task.how,
             alternatives=alternatives,
-            no_code=tried.no_code,
-            turn=tried.turn,
-            repaired_on_request=tried.repaired,
+            no_code=proposal.no_code,
+            turn=proposal.turn,
+            repaired_on_request=proposal.repaired,
             criteria=criteria,
             rationalizations=excuses,
         )
-        faults = (fault for one in tried.programs for fault in _our_failures(task, one.trace))
+        faults = (fault for one in proposal.programs for fault in _our_failures(task, one.trace))
         stored = _stored(task, answer).model_copy(update={"transcript": transcript})
-        return Told(stored, tuple(one.trace for one in tried.programs), tuple(faults))
+        return Told(stored, tuple(one.trace for one in proposal.programs), tuple(faults))
 
     def _unless_stored(self, item: Task | Ready[Told]) -> Task | Ready[Told]:
         run = self._settings.run
@@ -233,19 +230,19 @@ class _Line:
 
 
 @dataclass(frozen=True, slots=True)
-class _Tried:
-    """One program that was run."""
+class _Judged:
+    """One program that was judged, with its trace."""
 
     alternative: Alternative
     trace: Trace
 
 
 @dataclass(frozen=True, slots=True)
-class _Tries:
-    """What an answer proposes up to one of its turns."""
+class _Proposal:
+    """The programs of an answer up to one of its turns, judged."""
 
     turn: Turn
-    programs: tuple[_Tried, ...] = ()
+    programs: tuple[_Judged, ...] = ()
     no_code: str | None = None
     repaired: bool = False
 
@@ -253,11 +250,11 @@ class _Tries:
     def code(self) -> Code:
         return code_of_alternatives([one.alternative for one in self.programs])
 
-    def or_as_asked_for(self, again: "_Tries") -> "_Tries":
-        """The first turn is judged when it can be; what the second one repairs is only noted."""
+    def or_second(self, second: "_Proposal") -> "_Proposal":
+        """A wrong first turn stays wrong; one that could not be judged gives way to the second."""
         if self.code == "wrong":
-            return replace(self, repaired=again.code == "right")
-        return again if again.programs else self
+            return replace(self, repaired=second.code == "right")
+        return second if second.programs else self
 
 
 def _stored(task: Task, answer: AnswerGrade) -> StoredAnswer:
@@ -291,10 +288,10 @@ def _refused(refused: Refused) -> Told:
     return Told(stored, faults=broken if refused.trace else (), is_stored=True)
 
 
-def _results(bank: Bank, told_of: dict[str, Told]) -> Iterator[ScenarioResult]:
-    """Scenarios of which both programs were graded, in the bank's order."""
+def _results(bank: Bank, found: dict[str, Told]) -> Iterator[ScenarioResult]:
+    """The scenarios both of whose programs were graded, in the bank's order."""
     for scenario in bank.scenarios:
-        pair = [told_of.get(f"{scenario.id}/{agent.name}") for agent in (BUGGY, REFERENCE)]
+        pair = [found.get(f"{scenario.id}/{agent.name}") for agent in (BUGGY, REFERENCE)]
         grades = [told.stored.answer.as_grade(scenario, told.stored.agent) for told in pair if told]
-        if len(found := [grade for grade in grades if grade is not None]) == 2:
-            yield ScenarioResult.of(scenario, *found)
+        if len(both := [grade for grade in grades if grade is not None]) == 2:
+            yield ScenarioResult.of(scenario, *both)

@@ -1,7 +1,7 @@
-"""Keeps as many executions going as there are jobs, and tells what came of each task in order.
+"""Keeps as many executions going as there are jobs, and passes results on in the order of the tasks.
 
-Tasks are taken from an iterator as there is room, and nothing is kept of a task that was told: ten
-thousand answers need no more memory than a hundred.
+To *tell* a result is to pass it on. Tasks are taken from an iterator as there is room, and a result
+that was told is not kept: ten thousand answers need no more memory than a hundred.
 """
 
 import errno
@@ -30,10 +30,10 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 LACKS = frozenset({errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.EDQUOT})
-"""Errors of a machine that has run out of something."""
+"""Errors of a machine that has run out of disk, memory, file descriptors or quota."""
 
 AHEAD = 64
-"""Tasks that are under way or waiting to be told."""
+"""Most tasks that are under way, or done and waiting to be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +49,22 @@ class Task:
     trial: int = 1
     """Which of several answers to the same question, from 1."""
     how: str = ""
-    """How the scenario is known, where nobody said it."""
+    """How the scenario was recognised, where the caller did not name it."""
     name: str = ""
-    """What people call it; empty for the key."""
+    """Its name for readers; empty: the key."""
 
     @property
     def called(self) -> str:
-        """What people call it."""
+        """Its name for readers."""
         return self.name or self.key
 
 
 @dataclass(frozen=True, slots=True)
 class Ready(Generic[R]):
-    """What needs no work, told in its turn."""
+    """A result that needs no work, told when its turn comes."""
 
     value: R
-    """What is told."""
+    """The result."""
 
 
 Tasks = Iterable[Task | Ready[R]]
@@ -80,17 +80,17 @@ class Settings:
     jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
     """Executions at the same time."""
     asking: int = 0
-    """Answers being asked for at the same time, where an agent has to be waited for."""
+    """How many answers at least may be waited for at the same time, where agents are slow."""
     watch: Callable[[Progress], None] = lambda _: None
-    """Told about every start and end, from any thread, one call at a time."""
+    """Called at every start and end of a task, from any thread, one call at a time."""
     judge: TextJudge = field(default_factory=NoJudge)
     """Who reads the text of an answer."""
     stop: Callable[[], None] = lambda: None
-    """Called at Ctrl-C, to break off what agents and judges are still being asked."""
+    """Called at Ctrl-C, to break off questions to agents and judges."""
     keep: Callable[[Told], None] = lambda _: None
     """Takes each answer as it is told, in order, to print it."""
     run: RunFolder | None = None
-    """Where answers are stored, and taken from where they are stored already."""
+    """Where answers are stored; those that are there already are not done again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +105,21 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Story(Generic[R]):
-    """One way from a task to what is told about it."""
+    """How a task becomes a result, and who gets it."""
 
     work: Callable[[Task], R]
-    """Called from several threads."""
+    """From the task to its result. Called from several threads."""
     failed: Callable[[Task, Fault], R]
-    """What is told when the harness failed."""
+    """The result when the harness failed."""
     tell: Callable[[R], None]
-    """Called from the calling thread, in the order of the tasks."""
+    """Takes the result. Called from one thread, in the order of the tasks."""
 
 
 class Workbench:
     """The instruments, and the threads that use them.
 
-    Stories wait in one pool for what they sent to the other, so that the probes of a single answer
-    use all cores as well as the answers of a whole bank do.
+    One pool of threads runs stories, one runs probes. A story waits for its probes, so that those of
+    a single answer use all cores as well as the answers of a whole bank do.
     """
 
     tools: Instruments
@@ -139,7 +139,7 @@ class Workbench:
     def work_through(
         self, tasks: Tasks[R], story: Story[R], open_instruments: OpenInstruments
     ) -> Ending:
-        """Work on all tasks, or until Ctrl-C; what was finished then is still told.
+        """Work on all tasks, or until Ctrl-C; results that are finished by then are still told.
 
         Raises:
             UserError: the machine cannot run candidates, or a task could not be read.
@@ -162,7 +162,7 @@ class Workbench:
         return Ending(interrupted, self._notes)
 
     def side_by_side(self, observe: Callable[[P], R], parts: Sequence[P]) -> tuple[R, ...]:
-        """All parts of one story, at the same time where there is room."""
+        """Observe all parts of one story, at the same time where there is room."""
         futures = [self._probes.submit(observe, part) for part in parts]
         return tuple(future.result() for future in futures)
 
@@ -227,7 +227,7 @@ class Workbench:
 
 @dataclass(frozen=True, slots=True)
 class _Waiting(Generic[R]):
-    """Something that is told once it is done and everything before it was told."""
+    """A result to be told once it is there, and all before it were told."""
 
     task: Task | None
     future: Future[R]
