@@ -6,7 +6,15 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from harness.domain.check import BlockResult, Change, CheckReport, FormatFinding, PartResult, Status
+from harness.domain.check import (
+    BlockResult,
+    Change,
+    CheckReport,
+    FormatFinding,
+    Observation,
+    PartResult,
+    Status,
+)
 from harness.report.words import clean, text
 
 _WORDS: dict[Status, tuple[str, str]] = {
@@ -109,10 +117,18 @@ def _block(block: BlockResult, *, verbose: bool) -> Iterator[RenderableType]:
         yield _indented(_claimed(part) + part.sentence)
         for seen in part.observations:
             if verbose or seen.fault or seen.holds is False:
-                said = f' (it says: "{seen.statement}")' if seen.statement else ""
-                yield _indented(f"seen: {seen.sentence}{said}", "dim")
+                yield from _observation(seen, part)
         if verbose and part.completed:
             yield _indented(f"filled in: {', '.join(part.completed)}", "dim")
+
+
+def _observation(seen: Observation, part: PartResult) -> Iterator[RenderableType]:
+    """Without the sentence where the part's own has it already."""
+    said = f'it says: "{seen.statement}"' if seen.statement else ""
+    if seen.sentence not in part.sentence:
+        yield _indented(f"seen: {seen.sentence}{f' ({said})' if said else ''}", "dim")
+    elif said:
+        yield _indented(said, "dim")
 
 
 def _claimed(part: PartResult) -> str:

@@ -43,6 +43,14 @@ def test_blocks_in_order_are_silent_unless_asked_for():
     assert "references/a.md:8  claim holds" in plain_text(render_check(quiet, verbose=True))
 
 
+def test_an_observation_does_not_repeat_the_sentence_that_rests_on_it():
+    """What the author says about it is told all the same."""
+    seen = Observation(sentence="It is nan at -1, 100%.", statement="stable", holds=False)
+    lines = plain_text(render_check(report(observations=(seen,)))).splitlines()
+
+    assert lines[2:4] == ['    says "RIGHT: safe". It is nan at -1, 100%.', '    it says: "stable"']
+
+
 def test_an_annotation_marks_the_line_and_can_be_ended_by_nothing_in_it():
     evil = report(sentence="a\n::error::b,c:d 50%")
     *_, line = render_annotations(evil)
