@@ -51,12 +51,12 @@ def cut_off(text: str = "Clipping has to") -> Reply:
     return _message([{"type": "text", "text": text}], "max_tokens")
 
 
-def refuses(category: str = "frontier_llm") -> Reply:
+def refuses() -> Reply:
     """A refusal."""
     reply = _message([], "refusal")
     reply.body["stop_details"] = {
         "type": "refusal",
-        "category": category,
+        "category": "frontier_llm",
         "explanation": "not this one",
     }
     return reply

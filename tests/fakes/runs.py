@@ -45,9 +45,9 @@ def facts(run: RawRecording, rank: int = 0) -> dict[str, Json]:
     return found
 
 
-def eventually(claim: Callable[[], bool], seconds: float = 10.0) -> bool:
-    """Whether a claim becomes true before the deadline."""
-    deadline = time.monotonic() + seconds
+def eventually(claim: Callable[[], bool]) -> bool:
+    """Whether a claim becomes true within ten seconds."""
+    deadline = time.monotonic() + 10.0
     while not claim():
         if time.monotonic() > deadline:
             return False

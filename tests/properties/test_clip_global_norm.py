@@ -174,7 +174,7 @@ def test_a_short_last_window_that_is_clipped_on_each_rank_fails():
     assert "factors 0.13, 0.11: each rank clipped its own" in verdict.sentence
 
 
-def beside_the_model(*norms, threshold=1.0, limit=1.0):
+def beside_the_model(*norms, limit=1.0):
     """One clip over a model and a learned scale, whose gradient is as large as half the model's."""
     whole = math.hypot(1.0, 0.5)
     seen = []
@@ -182,7 +182,7 @@ def beside_the_model(*norms, threshold=1.0, limit=1.0):
         factor = min(1.0, limit / (whole * true))
         one = update(i, true=true, consumed=factor * true)
         seen.append(one.model_copy(update={"consumed_norm": factor * true * whole}))
-    return on(ID, loud(*seen), max_norm=threshold)
+    return on(ID, loud(*seen), max_norm=1.0)
 
 
 def test_one_clip_over_more_than_the_model_is_judged_on_all_that_it_clips():

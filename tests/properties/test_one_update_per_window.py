@@ -118,10 +118,10 @@ def test_windows_of_any_size_are_lawful_where_none_were_meant():
     assert on(ID, seen, accumulates=False).outcome == "pass"
 
 
-def weighed(index, size, by, true=0.4, **fields):
+def weighed(index, size, by):
     """A window of its own size whose micro-batches were each divided by a number."""
-    ratio = size / by
-    made = sized(index, size, **fields)
+    true, ratio = 0.4, size / by
+    made = sized(index, size)
     own = [m.model_copy(update={"weight": 1 / by}) for m in made.micro_batches]
     seen = update(index, true=true, consumed=ratio * true, coefficients=(1.0,) * size)
     return seen.model_copy(update={"micro_batches": tuple(own)})

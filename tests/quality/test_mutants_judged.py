@@ -19,13 +19,13 @@ from tests.fakes.oracle import opens
 from tests.quality.judging import SCENARIOS, Court
 
 
-def putting(text: str, named_by: str = "finite-loss", *, observes: bool = True) -> Operator:
+def putting(text: str, named_by: str = "finite-loss") -> Operator:
     """An operator that puts one statement in front."""
 
     def derive(program):
         yield {program.first: before(text)}
 
-    return Operator("put", "Something stands in front.", (named_by,), derive, observes=observes)
+    return Operator("put", "Something stands in front.", (named_by,), derive, observes=True)
 
 
 @pytest.fixture

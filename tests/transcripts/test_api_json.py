@@ -91,7 +91,10 @@ def test_what_is_complete_is_read_before_what_is_cut_off():
 @pytest.mark.parametrize("form", ["anthropic", "openai", "claude-json", "inspect-json", "notebook"])
 def test_other_json_is_unreadable(content, form):
     """Forced or not, JSON of another form gives one line."""
-    assert all(isinstance(r, Unreadable) for r in results_of(content, form))
+    found = results_of(content, form)
+
+    assert found
+    assert all(isinstance(r, Unreadable) for r in found)
 
 
 def test_system_blocks_are_not_the_prompt():

@@ -52,7 +52,9 @@ def test_backward_is_told_what_torchs_loss_functions_had_returned(
     one, other = criterion(model(x), y), torch.nn.functional.mse_loss(model(x), y)
     torch.nn.functional.mse_loss(model(x), y, reduction='sum')
     one.div_(4).backward()"""
-    for event in backwards(executor, means.strip()):
+    events = backwards(executor, means.strip())
+    assert len(events) == 4
+    for event in events:
         (root,) = event.roots
         assert len(event.returned) == 2
         assert event.returned[0] == pytest.approx(4 * (root or 0.0))
