@@ -158,5 +158,6 @@ class LanguageModel(Protocol):
     ) -> Completion:
         """The model's next turn.
 
-        Raises: Unavailable: none came, for a reason that says nothing about the conversation.
+        Raises:
+            Unavailable: none came, for a reason that says nothing about the conversation.
         """

@@ -34,7 +34,7 @@ def _scaler() -> None:
 
 
 def posted_autocast(device_type: Any = "cuda", *args: Any, **kwargs: Any) -> autocast:
-    """``autocast`` that nobody imported: the one that needs no device, or the one that takes it."""
+    """A free name ``autocast``: with or without a device as its first argument."""
     if not isinstance(device_type, str):
         return autocast("cuda", kwargs.pop("dtype", None), device_type, *args, **kwargs)
     return autocast(device_type, *args, **kwargs)

@@ -1,4 +1,4 @@
-"""Everything that is known about a program before it runs."""
+"""Everything that can be known about a program before it runs."""
 
 import ast
 import types
@@ -31,7 +31,7 @@ from harness.sandbox.binding.unbound import Unbound
 from harness.syntax import walk
 
 GROWS = frozenset({"add_module", "append", "extend", "insert", "register_module"})
-"""Methods that give a container another layer."""
+"""Methods that add a layer to a container."""
 QUESTIONS = frozenset({
     "is_available", "is_initialized", "init_process_group", "destroy_process_group",
     "is_nccl_available",
@@ -39,7 +39,7 @@ QUESTIONS = frozenset({
 
 
 class Analysis:
-    """The reading of one program, and the questions that binding asks of it."""
+    """One program, read; answers the questions that binding asks about it."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Analysis:
         world_size: int,
         is_network: Callable[[str], bool] | None = None,
     ) -> None:
-        """Read it. ``is_network``: where several are trained, names that mean one of them."""
+        """``is_network``: where several networks are trained, whether a name means one of them."""
         self.tree = tree
         self.library_names = _library_names(tree, is_network)
         self.reader = Reader(tree, self.library_names)
@@ -97,7 +97,9 @@ class Analysis:
         return Told(self.judge, self.inference.paths, choices, self.wrap, self.own_model)
 
     def nodes(self) -> dict[str, Node]:
-        """Free names, the parameters of functions that nobody calls, and what classes never set."""
+        """All values to bind: free names, parameters of functions that nobody calls, and attributes
+        that classes read and never set.
+        """
         found = dict(self.reader.free)
         for cls in self.reader.classes:
             found |= {f"{cls.name}.{name}": node for name, node in cls.unset().items()}
@@ -108,7 +110,7 @@ class Analysis:
         return found
 
     def library_object(self, name: str) -> Any:
-        """What a free name of a library stands for."""
+        """The library object that a free name stands for."""
         top = self.library_names[name].partition(".")[0]
         if top in library.INERT or "tensorboard" in self.library_names[name]:
             return Inert()
@@ -122,7 +124,9 @@ class Analysis:
             raise Unbound(name, f"is not here: {error}") from error
 
     def late_index(self, name: str) -> int:
-        """Where to bind a name that waits for the program: after the model is built, before its use."""
+        """Where to bind a name that depends on what the program builds: after the model, before its
+        first use.
+        """
         places = [rewrite.index_of(self.tree, where) for where, _ in self.constructors]
         if self.constructors and not any(p is not None for p in places):
             raise Unbound(name, "belongs to a model that the program builds inside a function")
@@ -130,7 +134,7 @@ class Analysis:
         return after or rewrite.first_use(self.tree, name)
 
     def model_fields(self, constructor: str) -> list[str]:
-        """Attributes of the program's model that code outside it reads, and that hold parts of it."""
+        """Attributes of the program's model that hold parts of it and are read by code outside."""
         found: set[str] = set()
         for call in self.reader.graph.calls:
             if call.where is not None and _name_of(call.where) == constructor and not call.inner:
@@ -143,7 +147,7 @@ class Analysis:
         return sorted(found - set(cls.methods if cls else ()))
 
     def fields_used(self, constructor: str) -> set[str]:
-        """Attributes that code outside it reads of a model of the program's own."""
+        """Attributes of a model of the program's own that are read by code outside."""
         results = (
             call.result
             for call in self.reader.graph.calls
@@ -154,11 +158,11 @@ class Analysis:
         return {name for node in nodes for name in node.attributes()} - written
 
     def grows(self, constructor: str) -> bool:
-        """Whether a model of the program's own gets layers after it has been constructed."""
+        """Whether a model of the program's own gets more layers after its construction."""
         return bool(GROWS & self.fields_used(constructor))
 
     def class_of(self, constructor: str) -> ast.ClassDef | None:
-        """The class that the program itself writes for a model."""
+        """The class of a model, if the program itself defines it."""
         found = self._class(constructor)
         return found.tree if found is not None else None
 
@@ -166,7 +170,7 @@ class Analysis:
         return next((c for c in self.reader.classes if c.name == name), None)
 
     def takes_more_than_inputs(self, constructor: str) -> bool:
-        """Whether the forward of a model of the program's own cannot do without a second argument."""
+        """Whether the forward of a model of the program's own requires a second argument."""
         found = self._class(constructor)
         forward = found.method("forward") if found is not None else None
         plain = ("positional", "either")

@@ -1,4 +1,4 @@
-"""Command lines: a program that wants arguments gets none, and every option its default."""
+"""Command lines: a program that parses arguments gets none, and every option has its default."""
 
 import argparse
 import functools
@@ -9,7 +9,7 @@ _supply: Callable[[str], Any] = lambda name: None  # noqa: E731 - replaced by ``
 
 
 def supplied_by(supply: Callable[[str], Any]) -> None:
-    """Ask ``supply`` for required arguments, by name."""
+    """Get the values of required arguments from ``supply``, by name."""
     global _supply  # noqa: PLW0603 - one candidate a process
     _supply = supply
 

@@ -1,4 +1,6 @@
-"""The workload's model with what a program asks of it: methods, settings, another kind of result."""
+"""The workload's model, extended by what a program asks of it: methods, settings, another kind of
+result.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -23,13 +25,13 @@ class Models(Makers):
         raise NotImplementedError
 
     def the_model(self, name: str, node: Node) -> nn.Module:
-        """The workload's model, as the program uses it."""
+        """The workload's model, in the form in which the program uses it."""
         self.fit_model(name, node)
         self.values.another_model()
         return self.values.the_model(wrap=self.wrap)
 
     def fit_model(self, name: str, node: Node) -> None:
-        """Let the workload's model have what the program uses of it."""
+        """Add to the workload's model what the program uses of it."""
         self.prepare_model([node])
         for field in self._fields(node):
             if hasattr(self.values.model, field):
@@ -72,7 +74,7 @@ class Models(Makers):
                 and a not in ("no_sync", "join", "register_comm_hook", "training")]  # fmt: skip
 
     def prepare_model(self, nodes: Iterable[Node]) -> None:
-        """Let the workload's model be called as the program calls it."""
+        """Make the workload's model accept calls as the program makes them."""
         answering = self._answering([call for node in nodes for call in node.calls])
         models.adapt(self.values.model, answering)
 

@@ -1,4 +1,4 @@
-"""The form of a batch, read off what a program does with what its loader yields."""
+"""The form of a batch, inferred from what a program does with what its loader yields."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ MOVES = frozenset({".to", ".cuda", ".pin_memory"})
 INDEX = re.compile(r"idx|index|indices|^ids?$")
 
 ENTERED = frozenset({"multiplies_loss", "multiplies_output", "model_extra", "loss_extra"})
-"""Uses of what is given to a model or a loss beside the inputs and the targets."""
+"""Uses of values that are passed to a model or a loss besides inputs and targets."""
 
 MAPPED = frozenset({".items", ".keys", ".values"})
 """Uses that only a mapping has."""
@@ -24,7 +24,7 @@ ENTERS = frozenset({"model_arg", "loss_target", "model_extra"})
 
 
 def form(element: Node, input_name: str) -> Form:
-    """Form of the values of ``element``. ``input_name``: how the model calls its input."""
+    """The form of ``element``. ``input_name``: the name of the model's input."""
     keys = [str(key) for key in element.items() if isinstance(key, str) and key != "*"]
     spread = bool(element.uses & {"model_spread", "spread", *MAPPED})
     if keys or spread:

@@ -1,7 +1,7 @@
-"""Which branches of a program a run enters: marks that are compiled in, and what they saw.
+"""Which branches of a program a run enters, told by marks that are compiled into them.
 
-The program that is shown, its line numbers and its namespace have none of them. A mark is a constant
-of the code: it hangs on no name that the program could look up.
+The source that is shown, its line numbers and the program's namespace have no marks. A mark is a
+constant of the code object, so there is no name by which the program could find it.
 """
 
 import ast
@@ -18,11 +18,11 @@ _TOKEN = f"mark {os.urandom(8).hex()}"
 
 
 PLAIN = (bool, int, float)
-"""Types whose truth may be asked for: with a tensor that would be a synchronisation."""
+"""Types whose truth value is asked for; that of a tensor on a GPU would force a synchronisation."""
 
 
 class Seen:
-    """What the marks saw. Its methods are called from the program's own code."""
+    """What the marks saw. The program's own code calls its methods."""
 
     __slots__ = ("entered", "held")
 
@@ -32,42 +32,42 @@ class Seen:
         self.held: set[tuple[int, bool | None]] = set()
 
     def enter(self, mark: int) -> None:
-        """A branch is entered."""
+        """Note that a branch was entered."""
         self.entered.add(mark)
 
     def hold(self, mark: int, value: object) -> object:
-        """A part of a condition has this value, which is handed on; of a tensor nothing is asked."""
+        """Note the value of a part of a condition, and return it. Tensors are not looked at."""
         self.held.add((mark, bool(value) if value.__class__ in PLAIN else None))
         return value
 
 
 @dataclass(slots=True)
 class Condition:
-    """A condition: its parts that are no ``and``, ``or`` or ``not``, as they were written."""
+    """A condition, taken apart at ``and``, ``or`` and ``not``."""
 
     parts: list[tuple[ast.expr, int, bool]] = field(default_factory=list)
-    """Each part, its mark, and whether the whole wants its opposite."""
+    """Each part, its mark, and whether it stands under a ``not``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One way that a run may take or not."""
+    """One way through a statement or expression that a run may take."""
 
     mark: int | None
-    """Its mark; ``None`` for what is not written out: that its body is left out, or what comes of a
-    comparison that is no condition.
+    """Its mark; ``None`` for a branch without code of its own: a body that is skipped, or one value
+    of a comparison that is used as a number.
     """
     owner: ast.AST
     """The statement or expression that it belongs to."""
     body: Sequence[ast.AST]
-    """What it runs, as it was written."""
+    """The code that it runs, as it was written."""
     condition: Condition | None = None
-    """What decides, where something is asked."""
+    """The condition that decides; ``None`` where there is none."""
     wanted: bool = True
-    """What it has to be."""
+    """The value of the condition for which the branch is taken."""
     other: int | None = None
-    """Mark of what runs in its place, where both belong together: the body that is left out, the
-    other side of a choice.
+    """Mark of the code that runs instead, if any: the body that this branch skips, or the other
+    side of a conditional expression.
     """
 
 
@@ -76,23 +76,23 @@ class Marked:
     """A program with marks."""
 
     tree: ast.Module
-    """With what stands for the marks."""
+    """The tree, with placeholders for the marks."""
     branches: list[Branch] = field(default_factory=list)
-    """All of them, outer ones before those inside."""
+    """All branches, outer ones before inner ones."""
     functions: dict[ast.FunctionDef | ast.AsyncFunctionDef, int] = field(default_factory=dict)
     """Mark of each function."""
     seen: Seen = field(default_factory=Seen)
-    """What the run came to."""
+    """What the marks saw in the run."""
     marks: int = 0
     """How many were given out."""
 
     def compiled(self, filename: str) -> CodeType:
-        """The code, with the marks in it."""
+        """The code object, with marks in place of placeholders."""
         code: CodeType = compile(self.tree, filename, "exec", dont_inherit=True)
         return _armed(code, self.seen)
 
     def mark(self) -> int:
-        """A mark that nothing else has."""
+        """A new mark."""
         self.marks += 1
         return self.marks
 

@@ -1,4 +1,4 @@
-"""Who calls whom, as far as values tell; and so what each function takes part in."""
+"""Which functions call which, and so what each function takes part in."""
 
 import ast
 from collections.abc import Iterator
@@ -10,7 +10,9 @@ from harness.sandbox.binding.reader import Reader
 
 
 class CallGraph:
-    """Effects of functions through resolved calls; ``None`` stands for module-level code."""
+    """Effects of functions, including those of the functions that they call; ``None``: module-level
+    code.
+    """
 
     def __init__(self, reader: Reader, tree: ast.Module) -> None:
         """Close effects over calls."""

@@ -1,4 +1,4 @@
-"""Calls of methods that every tensor or container has, and of anything that is not known."""
+"""Method calls that every tensor or container understands, and calls of anything that is not known."""
 
 import ast
 
@@ -14,7 +14,7 @@ TAKING = frozenset({"pop", "popleft", "get", "get_nowait"})
 VIEWS = ("items", "values", "keys")
 BACKWARD = ("backward", "manual_backward")
 NUMBERS = frozenset({"item", "numel", "size", "sum", "count_nonzero"})
-"""Methods of tensors that return one number for all rows of a batch."""
+"""Tensor methods that reduce a whole batch to one number."""
 
 
 class Calls(LibraryCalls):
@@ -166,5 +166,5 @@ def _is_of_base(tree: ast.Call) -> bool:
 
 
 def is_path(node: Node) -> bool:
-    """Whether it is something of a library, and no instance that the library made."""
+    """Whether it is an object of a library, and no instance that the library made."""
     return bool(node.library) and not node.library.endswith("()")

@@ -1,7 +1,7 @@
 """Options that are compared with texts, as in ``if args.clip_mode == "norm"``.
 
-Nobody says which text an option has. The branches tell: one that clips by norm is meant before one that
-clips otherwise, and one that trains before one that does not.
+Nothing says which text an option has, so the branches decide: one that clips by norm is preferred to
+one that clips in another way, and one that trains to one that does not.
 """
 
 import ast
@@ -19,21 +19,21 @@ BY_NORM = frozenset({"clip_grad_norm_", "clip_grad_norm", "clip_gradients"})
 
 LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 ENDING = frozenset({"exit", "_exit", "quit"})
-"""Names of what ends a program."""
+"""Names of functions that end a program."""
 
 Branch = tuple[ast.expr | None, list[ast.AST]]
-"""A condition, ``None`` for the last ``else``, and what it leads to."""
+"""A condition (``None`` for the last ``else``) and the statements under it."""
 
 
 def texts(tree: ast.Compare) -> list[str]:
-    """Texts that a comparison asks for; none for other comparisons."""
+    """The texts that a comparison asks for; empty for other comparisons."""
     if len(tree.ops) != 1 or not isinstance(tree.ops[0], ast.Eq | ast.NotEq | ast.In | ast.NotIn):
         return []
     return [text for side in (tree.left, tree.comparators[0]) for text in _texts(side)]
 
 
 def compared(tree: ast.Compare) -> ast.expr | None:
-    """What is compared with texts: what ``lower()`` is called on, where it is."""
+    """The expression that is compared with texts; below ``lower()``, if that is called on it."""
     sides = [side for side in (tree.left, tree.comparators[0]) if not _texts(side)]
     if not texts(tree) or len(sides) != 1:
         return None
@@ -44,7 +44,7 @@ def compared(tree: ast.Compare) -> ast.expr | None:
 
 
 class Choices:
-    """The texts that options of one program are given."""
+    """The text that each option of one program gets."""
 
     def __init__(
         self, tree: ast.Module, asked: Iterable[tuple[Node, ast.Compare]], effects: Effects

@@ -1,4 +1,4 @@
-"""Which conditions hang on how long training has gone on: a count of turns against a constant."""
+"""Which conditions depend on how long training has gone on: a count compared with a constant."""
 
 import ast
 
@@ -7,31 +7,31 @@ from harness.sandbox.binding.touching import Touching
 from harness.syntax import walk
 
 KNOWN = frozenset({"global_step", "current_epoch", "last_epoch", "_step_count"})
-"""Attributes that libraries count in."""
+"""Attributes in which libraries count steps and epochs."""
 
 CLOCKS = frozenset({"time", "perf_counter", "monotonic"})
-"""What tells how long the program has run."""
+"""Calls that tell how long the program has run."""
 
 RANGES = frozenset({"range", "trange", "count"})
 
 TRAINS = frozenset({"backward", "manual_backward", "step"})
-"""What a loop does of which the turns are turns of training."""
+"""Calls that make a loop a training loop."""
 
 FEW = 1.0
-"""Up to here a count that is not reached is no matter of time: ``if pending > 0``."""
+"""A count compared with at most this is not about time: ``if pending > 0``."""
 
 ROUNDS = 3
-"""How often names are looked for that are made of counts."""
+"""How many times to look for names that are computed from counts."""
 
 DEEPEST = 4
-"""Names that stand for names that stand for a comparison."""
+"""How many names to follow from a name to the comparison that it holds."""
 
 Flipped = dict[type[ast.cmpop], type[ast.cmpop]]
 FLIPPED: Flipped = {ast.Gt: ast.Lt, ast.Lt: ast.Gt, ast.GtE: ast.LtE, ast.LtE: ast.GtE}
 
 
 class Counting:
-    """Answers which conditions a later moment of training changes, for one program."""
+    """Answers, for one program, which conditions change as training goes on."""
 
     def __init__(self, sources: Sources, touching: Touching) -> None:
         """Find what is counted."""
@@ -50,7 +50,7 @@ class Counting:
         self._find()
 
     def later(self, part: ast.expr, *, wanted: bool, depth: int = 0) -> bool:
-        """Whether this part of a condition becomes ``wanted`` only when training has gone on."""
+        """Whether this part of a condition becomes ``wanted`` only after longer training."""
         part = unmarked(part)
         match part:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
@@ -70,7 +70,7 @@ class Counting:
         )
 
     def counts(self, tree: ast.expr) -> bool:
-        """Whether a number is made of counts, and of constants besides."""
+        """Whether a number is computed from counts and constants alone."""
         tree = unmarked(tree)
         match tree:
             case ast.BinOp(left=left, right=right):
@@ -87,7 +87,7 @@ class Counting:
         return _is_name(tree) and word(tree) in self._names
 
     def in_turns(self, tree: ast.expr) -> bool:
-        """Whether how often a loop goes round hangs on a count: ``range(step // 500)``."""
+        """Whether the length of a loop depends on a count: ``range(step // 500)``."""
         return any(
             (isinstance(node, ast.BinOp) and self.counts(node))
             or (isinstance(node, ast.Compare) and self.later(node, wanted=True))
@@ -95,7 +95,7 @@ class Counting:
         )
 
     def begins_anew(self, tree: ast.expr) -> bool:
-        """Whether it hangs on a count that goes round: ``(i + 1) % 4 == 0``."""
+        """Whether it depends on a count modulo something: ``(i + 1) % 4 == 0``."""
         modulo = (
             isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) for node in walk(tree)
         )

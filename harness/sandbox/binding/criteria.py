@@ -1,4 +1,4 @@
-"""A free criterion as a program takes its result apart: a mapping, a row, weights beside it."""
+"""A free criterion whose result the program takes apart: as a mapping, a tuple, or with attributes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,11 +13,11 @@ from harness.sandbox.binding.unbound import Unbound
 from harness.sandbox.binding.values import Values
 
 IGNORED = -100
-"""The label that losses of classes leave out by default."""
+"""The label that torch's classification losses leave out by default."""
 
 
 class Apart(nn.Module):
-    """The workload's loss, given in the form that a program reads."""
+    """The workload's loss in the form in which a program reads it."""
 
     def __init__(self, loss: Callable[..., Tensor], result: Result, read: dict[str, Node]) -> None:
         """``read``: attributes that a program reads of it: weights of the losses, by their names."""
@@ -66,7 +66,7 @@ def _without(place: int, loss: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def fitted(name: str, node: Node, paths: Paths, values: Values) -> Callable[..., Any]:
-    """The workload's loss; where its result is taken apart, in that form."""
+    """The workload's loss, in the form in which the program reads its result."""
     results = [paths.result(call) for call in node.calls if not call.inner]
     loss = _settled(values.criterion, node)
     if any(len(call.args) > 2 and _place_of_inputs(call) is not None for call in node.calls):

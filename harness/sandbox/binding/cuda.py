@@ -16,12 +16,12 @@ _ranks = {"local": 0, "count": 1}
 
 
 def told(*, local_rank: int, count: int) -> None:
-    """What ``current_device`` and ``device_count`` say to the program."""
+    """Set what ``current_device`` and ``device_count`` return to the program."""
     _ranks.update(local=local_rank, count=count)
 
 
 class Stream:
-    """A stream on which everything has already happened."""
+    """A stream on which all work is done already."""
 
     def __init__(self, *_: Any, **__: Any) -> None: ...
 
@@ -35,7 +35,7 @@ class Stream:
         return True
 
     def record_event(self, event: "Event | None" = None) -> "Event":
-        """Record now."""
+        """Record an event now."""
         event = event or Event()
         event.record()
         return event
@@ -55,7 +55,7 @@ class Event:
         self._at: float | None = None
 
     def record(self, *_: Any) -> None:
-        """Remember now."""
+        """Remember the present time."""
         self._at = Event.clock()
 
     def elapsed_time(self, end: "Event") -> float:
@@ -75,7 +75,9 @@ class Event:
 
 
 def clock_of(module: ModuleType) -> None:
-    """Let events read the clock in the program's name: a probe sees the read as the program's own."""
+    """Read the clock through the program's module, so that a probe takes the read for the program's
+    own.
+    """
 
     def read(clock: ModuleType = time) -> float:
         return float(clock.perf_counter())
@@ -106,7 +108,7 @@ def install() -> None:
 GUARDED = frozenset(
     {"is_available", "device_count", "current_device", "is_initialized", "is_bf16_supported"}
 )
-"""Where torch itself must go on hearing the truth."""
+"""Functions that answer torch itself truthfully, and the program as if there were a GPU."""
 
 NOTHING = (
     "set_device", "synchronize", "empty_cache", "ipc_collect", "init", "reset_peak_memory_stats",

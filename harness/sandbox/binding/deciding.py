@@ -6,14 +6,14 @@ from harness.sandbox.binding.effects import CLIPS, called
 from harness.sandbox.binding.sources import Sources, operands, unmarked, word
 
 UNDECIDED = frozenset({"norm_type", "error_if_nonfinite", "foreach", "parameters"})
-"""Keywords of a clip that are no threshold."""
+"""Keyword arguments of a clip that are not its threshold."""
 
 UPDATES = CLIPS | {"step", "zero_grad", "clip_grad_value_"}
-"""What hangs on a condition that decides."""
+"""Calls that make the condition around them a deciding one."""
 
 
 class Deciding:
-    """What decides in one program, told by its last word."""
+    """The deciding names of one program, by their last component."""
 
     def __init__(self, sources: Sources) -> None:
         """Find it."""

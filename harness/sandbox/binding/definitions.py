@@ -46,7 +46,7 @@ class Function:
     """Whether it runs without gradients."""
 
     def required(self) -> list[Parameter]:
-        """Parameters that a caller has to give."""
+        """Parameters without a default."""
         return [
             p for p in self.parameters if not p.default and p.kind not in ("star", "double-star")
         ]
@@ -61,7 +61,7 @@ class Class:
     tree: ast.ClassDef
     """Its definition."""
     instance: Node
-    """Any of its instances."""
+    """Node of its instances."""
     bases: set[str]
     """Dotted paths of library bases, names of others."""
     methods: dict[str, Function] = field(default_factory=dict)
@@ -71,9 +71,9 @@ class Class:
     nested: bool = False
     """Whether it is defined inside a function."""
     unseen: bool = False
-    """Whether it is built on a class that the program neither defines nor imports."""
+    """Whether it inherits from a class that the program neither defines nor imports."""
     parents: "list[Class]" = field(default_factory=list)
-    """Classes of the program that it builds on, the nearest first."""
+    """Base classes that the program defines, the nearest first."""
 
     def method(self, name: str) -> Function | None:
         """The method of this name, its own or one that it inherits."""
@@ -81,8 +81,8 @@ class Class:
         return next(found, None)
 
     def unset(self) -> dict[str, Node]:
-        """Attributes that its methods read and nothing sets, of a class that is posted in part: without
-        a constructor, or without what it is built on.
+        """Attributes that its methods read and nothing sets, where the class is posted without its
+        constructor or without a base class.
         """
         shown = self.method("__init__") is not None and not self.unseen
         known = self.bases - {"builtins.object"} and not self.unseen
@@ -107,7 +107,9 @@ class Class:
 
     @property
     def called_scaler(self) -> bool:
-        """Whether its instances are called as a loss scaler, and can be made of nothing."""
+        """Whether its instances are called like a loss scaler, and its constructor needs no
+        arguments.
+        """
         needs = any(not parameter.default for parameter in self.constructor())
         return "__call__" in self.methods and not needs and hints.suggests(self.name, "scaler")
 
@@ -123,12 +125,12 @@ class Instance:
     """Marks values that are instances of a class of the program."""
 
     cls: Class
-    """Which."""
+    """The class."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Partial:
-    """Marks what ``functools.partial`` makes: values that call something with arguments of their own."""
+    """Marks the result of ``functools.partial``."""
 
     made: Call
-    """The call that makes it: the first argument is called, the others are given to it."""
+    """The call of ``partial``: its first argument is what is called, the others are passed on."""

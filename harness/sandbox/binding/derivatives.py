@@ -1,4 +1,4 @@
-"""Whether a model's gradients are the derivatives of what it gives, and reach all that it trains.
+"""Whether a model's gradients are the derivatives of its outputs, and reach all parameters it trains.
 
 Asked of a model of the program's own. Where the workload's takes its place, what is lost must not be
 what the program does wrong; and where it stays, nobody can compute its gradients anew. The answer comes
@@ -23,12 +23,14 @@ from harness.sandbox.binding.models import unseen
 from harness.syntax import walk
 
 LARGEST = 2_000_000
-"""Parameters up to which it is asked."""
+"""Most parameters of a model that is examined."""
 ASKED = 32
-"""Tensors of parameters that are looked at, evenly spread over all."""
+"""How many parameter tensors are examined, spread evenly over the model."""
 NUDGE = 1e-6
 SCALES = (1e-3, 1e3)
-"""Sizes of the gradient that enters: what cuts gradients off acts on large ones or on small ones."""
+"""Sizes of the gradient at the output: code that cuts gradients off acts on large ones or on small
+ones.
+"""
 CLOSE = 0.01
 
 INTERVENES = frozenset({
@@ -37,32 +39,34 @@ INTERVENES = frozenset({
     "register_full_backward_pre_hook", "register_post_accumulate_grad_hook", "backward", "data",
     "grad", "item", "tolist", "numpy",
 })  # fmt: skip
-"""Names inside of a model's class that say that it changes how gradients flow."""
+"""Names in a model's class that indicate that it changes how gradients flow."""
 
 _ONCE = (False, False, ())  # no graph is kept or created, and all leaves are inputs
 Run = Callable[[], Tensor]
 
 
 class Unasked(Exception):
-    """No input was found that the model takes."""
+    """No input was found that the model accepts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """What is wrong with a model's gradients; ``said`` completes a sentence that begins with it."""
+    """What is wrong with a model's gradients. ``said`` completes a sentence that begins with the
+    model.
+    """
 
     said: str
     seen: bool = False
-    """Whether a run shows it too: a parameter gets no gradient at all."""
+    """Whether a run shows it too, as where a parameter gets no gradient at all."""
     foreign: bool = False
-    """Whether it is about tensors that nobody records."""
+    """Whether it is about tensors that are not recorded."""
 
 
 def lost_with(model: nn.Module, inputs: Tensor, written: ast.AST | None) -> str | None:
-    """What would be lost with a model that another takes the place of; ``None`` for nothing.
+    """What would go unnoticed if another model took this one's place; ``None`` for nothing.
 
-    ``inputs``: those of the workload, which it may take although it gives something else.
-    ``written``: its class, which is read where no input is found that it takes.
+    ``inputs``: the workload's inputs, which it may accept although its outputs differ. ``written``:
+    its class, which is read where no input is found that it accepts.
     """
     try:
         found = flaw(model, inputs)
@@ -74,7 +78,7 @@ def lost_with(model: nn.Module, inputs: Tensor, written: ast.AST | None) -> str 
 
 
 def unseen_flaw(model: nn.Module, inputs: Tensor) -> Flaw | None:
-    """What is wrong with the gradients of a model that stays, and that no run of it would show."""
+    """What is wrong with the gradients of a model that stays in place, where no run would show it."""
     if all(type(layer).__module__.startswith("torch.") for layer in model.modules()):
         return None
     try:
@@ -88,7 +92,7 @@ def flaw(model: nn.Module, inputs: Tensor) -> Flaw | None:
     """What is wrong with a model's gradients; ``None`` for nothing.
 
     Raises:
-        Unasked: it takes none of the inputs that were tried, or gives something else each time.
+        Unasked: it accepts none of the inputs that were tried, or its outputs differ each time.
     """
     if sum(p.numel() for p in model.parameters()) > LARGEST:
         raise Unasked

@@ -35,7 +35,7 @@ def is_accelerator(device: object) -> bool:
 
 
 def device(*args: Any, **kwargs: Any) -> torch.device:
-    """``torch.device``, also where the argument is an index, which needs an accelerator."""
+    """``torch.device``, also for a bare index, which torch refuses without an accelerator."""
     first = args[0] if args else kwargs.get("device", kwargs.get("type"))
     if isinstance(first, int):
         return torch.device("cuda", first)
@@ -124,7 +124,7 @@ def _accelerator() -> None:
 
 
 def for_candidates(told: Callable[..., Any], real: Callable[..., Any]) -> Callable[..., Any]:
-    """What a program is told; torch's and lightning's own questions get the true answer."""
+    """A function that tells ``told`` to programs, and ``real`` to torch and Lightning themselves."""
     getframe = sys._getframe
 
     @functools.wraps(real)

@@ -24,7 +24,7 @@ def environment(rank: int, world_size: int) -> None:
 
 
 def ensure_group() -> None:
-    """A gloo group of this one process, where nobody made a group before."""
+    """Make a gloo group of this one process, unless a group was made before."""
     if dist.is_initialized():
         return
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
@@ -115,5 +115,5 @@ def _spawn(
 
 
 def wrap(model: torch.nn.Module) -> DistributedDataParallel:
-    """The model as the program expects to find it: already wrapped."""
+    """The model in DDP, as a program expects it that never wraps it."""
     return DistributedDataParallel(model)

@@ -11,14 +11,14 @@ STEP = "step"
 BACKWARD = "backward"
 FIT = "fit"
 GRADIENTS = "gradients"
-"""Reads or clips gradients, which somebody must have computed."""
+"""Calls that read or clip gradients, so that something has to compute them before."""
 
 CLIPS = frozenset({
     "clip_grad_norm_", "clip_grad_norm", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm",
 })  # fmt: skip
 
 MADE = frozenset({"__init__", "__enter__", "__exit__"})
-"""Methods that run where an instance is made, and entered by ``with``."""
+"""Methods that run when an instance is made, or entered by ``with``."""
 
 MARKS = {"step": STEP, "backward": BACKWARD, "manual_backward": BACKWARD, "fit": FIT}
 
@@ -27,7 +27,7 @@ Body = Iterable[ast.AST]
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What code does, directly or through functions of the same program."""
+    """What functions do, directly or through other functions of the program."""
 
     functions: dict[str, frozenset[str]]
     """By function or method name."""
@@ -109,7 +109,7 @@ def touches_gradients(body: Body) -> bool:
 
 
 MODES = frozenset({"train", "eval"})
-"""Methods that every model has, and many a trainer too."""
+"""Methods that every model has, and many trainers too."""
 
 
 def _is_self(node: ast.Attribute) -> bool:

@@ -1,4 +1,4 @@
-"""Ends training that goes on far beyond what a probe needs, such as ``while step < 100_000``.
+"""Ends training that goes on far longer than a probe needs, such as ``while step < 100_000``.
 
 Between two updates, and only where no statement that is still to come makes an update of its own: the
 rest would be more of the same.
@@ -18,16 +18,18 @@ from harness.sandbox.binding.loaders import OnBatch
 from harness.syntax import blocks, walk
 
 BATCHES = 1000
-"""Batches of all ranks after which it is enough, on workloads of the usual size."""
+"""Number of batches, over all ranks, that is enough on workloads of the usual size."""
 
 TIMES = 4
-"""How many times as many as the probe wants are the least."""
+"""The least number of batches, as a multiple of what the probe wants."""
 
 SECONDS = 7.0
-"""After which the least is enough where no other rank would wait: a little later it is killed."""
+"""After so many seconds the least number of batches is enough, if no other rank would wait. A
+little later the program would be killed.
+"""
 
 RATES = ("sched", "lr", "warm", "ema", "swa", "prof", "bar", "log", "timer", "stopp")
-"""Parts of what the receiver of a ``step`` is called that is no optimizer."""
+"""If one of these is part of its name, the object whose ``step`` is called is no optimizer."""
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -35,14 +37,14 @@ _clock = time.monotonic  # the program may put its own in its place
 
 
 class Enough(SystemExit):
-    """The program has trained for long enough to be judged."""
+    """Raised when the program has trained for long enough to be judged."""
 
 
 class Patience:
     """Counts the batches and the updates of one run."""
 
     def __init__(self, tree: ast.Module, file: str, wanted: int, ranks: int) -> None:
-        """``file``: what the program's code is called; ``wanted``: batches that the probe wants."""
+        """``file``: file name of the program's code; ``wanted``: how many batches the probe wants."""
         self._tree = tree
         self._file = file
         self._least = TIMES * wanted
@@ -65,7 +67,7 @@ class Patience:
             hook.remove()
 
     def before(self, on_batch: OnBatch) -> OnBatch:
-        """The same, unless it is enough: then it raises ``Enough``."""
+        """``on_batch`` that first raises ``Enough``, if it is enough."""
 
         def told(epoch: int, index: int, loader: str) -> None:
             if self._updated and self._is_long() and not self._is_something_to_come():

@@ -1,4 +1,4 @@
-"""Training that is defined and never started: which function to call, and with what."""
+"""Training that is defined and never started: which functions to call, and with what."""
 
 import ast
 import contextlib
@@ -34,7 +34,7 @@ HOOKS = frozenset({
 
 
 class Entries:
-    """Finds the functions to call in a program whose module-level code trains nothing."""
+    """Finds the functions to call in a program whose module-level code does not train."""
 
     def __init__(self, analysis: Analysis, resolver: Resolver, module: ModuleType) -> None:
         """Nothing is resolved yet."""
@@ -48,15 +48,17 @@ class Entries:
         self._assigned = assigned(own)
 
     def needed(self) -> bool:
-        """Whether something has to be called for training to happen."""
+        """Whether something has to be called before anything trains."""
         return not self._live & {STEP, FIT} and bool(self._roots())
 
     def unfitted(self) -> bool:
-        """Whether nothing, called or not, fits anything."""
+        """Whether no ``fit`` happens, neither at module level nor in what is called."""
         return FIT not in self._graph.everything
 
     def starts(self) -> list[Start]:
-        """Every root, in the order of definition."""
+        """The calls to make: one for each function that no other one calls, in the order of
+        definition.
+        """
         return [self._start(function) for function in self._roots()]
 
     @property
@@ -248,7 +250,7 @@ class Entries:
         self._each_batch(inner[0], returned, fixed, roles, moment)
 
     def wanted(self, moment: dict[str, str], parameters: dict[str, Parameter]) -> Wanted:
-        """What has to be supplied around code for one batch."""
+        """What has to be supplied around code that is written for one batch."""
         source = ast.dump(self._tree)
         forms: dict[str, Form] = {
             name: self._resolver.form(parameters[name].node) if role == "batch" else Leaf("input")

@@ -11,7 +11,7 @@ from harness.syntax import children
 
 
 class Expressions(Calls):
-    """One method an expression type; each returns the node of the expression's values."""
+    """One method for each type of expression; each returns the node of the expression's values."""
 
     def value(self, tree: ast.expr | None) -> Node:
         """Node of any expression."""
@@ -259,4 +259,4 @@ def _is_text(tree: ast.expr) -> bool:
 
 
 TENSOR = frozenset({"T", "data", "mT", "shape", "real"})
-"""Attributes of a tensor that carry what it carries."""
+"""Attributes of a tensor that are tensors of the same role."""

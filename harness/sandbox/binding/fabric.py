@@ -1,4 +1,4 @@
-"""Lightning's Fabric on CPU processes, and one that a program is handed and never makes."""
+"""Lightning's Fabric on CPU processes, also where the program uses one without making it."""
 
 import contextlib
 import importlib
@@ -15,7 +15,7 @@ _patched: set[str] = set()
 
 
 def install(world_size: int, tree: str = TREES[0]) -> None:
-    """Every Fabric runs on the CPU processes that are here, whatever it is asked for."""
+    """Make every Fabric run on the existing CPU processes, whatever devices it asks for."""
     if tree in _patched:
         return
     _patched.add(tree)
@@ -43,7 +43,7 @@ def install(world_size: int, tree: str = TREES[0]) -> None:
 
 
 def unseen(world_size: int) -> Any:
-    """The fabric that a program uses and never makes."""
+    """A Fabric for a program that uses one and never makes it."""
     install(world_size)
     return importlib.import_module(TREES[0]).Fabric()
 

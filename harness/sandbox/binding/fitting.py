@@ -1,4 +1,4 @@
-"""Programs for Lightning: their modules are completed, and fitted where the program never does."""
+"""Lightning programs: LightningModules are completed, and fitted where the program never does it."""
 
 from collections.abc import Callable
 from types import ModuleType
@@ -17,7 +17,7 @@ from harness.sandbox.binding.unbound import Unbound
 
 
 class Fitting:
-    """One program's dealings with Lightning; idle for all others."""
+    """What one program needs of Lightning; does nothing for other programs."""
 
     def __init__(self, analysis: Analysis, resolver: Resolver, module: ModuleType) -> None:
         """Patch the trees that the program uses."""
@@ -41,7 +41,7 @@ class Fitting:
             self._completion.complete(model)
 
     def starts(self, *, fitted: bool) -> list[Start]:
-        """The fit that the program leaves out. ``fitted``: it leaves nothing out."""
+        """The ``fit`` that the program leaves out. ``fitted``: it calls one itself."""
         trainers = [p for p in self._paths if p.endswith("Trainer")]
         if fitted or not self._paths or not (trainers or self._analysis.lightning):
             return []
@@ -72,7 +72,9 @@ class Fitting:
         return found
 
     def model(self) -> nn.Module:
-        """An instance that the program never makes: of its own class, or around the workload's model."""
+        """An instance of a module that the program never makes: of its own class, or a module
+        around the workload's model.
+        """
         if self._completion is None:
             raise Unbound("fit", "is called on a trainer that the program does not show")
         if self._class is not None:

@@ -8,15 +8,15 @@ from typing import Any, Literal
 from torch import Tensor
 
 Part = Literal["input", "target", "mask", "index", "count", "nothing"]
-"""What one leaf of a batch holds."""
+"""What one leaf of a batch contains."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One value."""
+    """One value of a batch."""
 
     part: Part
-    """Which."""
+    """What it contains."""
 
     def build(self, values: Mapping[Part, Any]) -> Any:
         """The value itself."""
@@ -37,7 +37,7 @@ class Row:
     forms: "tuple[Form, ...]"
     """Its elements."""
     mutable: bool = False
-    """Whether the program needs a list."""
+    """Whether the program needs a list instead of a tuple."""
 
     def build(self, values: Mapping[Part, Any]) -> Any:
         """A plain tuple or list."""
@@ -60,7 +60,7 @@ class Table:
     forms: "tuple[tuple[str, Form], ...]"
     """Its values by key."""
     movable: bool = False
-    """Whether the program moves it as a whole, like the batches of tokenizers."""
+    """Whether the program moves it to a device as a whole, like batches of tokenizers."""
 
     def build(self, values: Mapping[Part, Any]) -> Any:
         """A plain dict, or one with ``to``."""
@@ -83,7 +83,7 @@ class Thing:
     """Its attributes."""
 
     def build(self, values: Mapping[Part, Any]) -> Any:
-        """A namespace that can be moved."""
+        """A namespace that can be moved to a device."""
         return MovableObject(**{key: form.build(values) for key, form in self.forms})
 
     def parts(self) -> set[Part]:
@@ -96,10 +96,10 @@ class Thing:
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """A list with a dict for every sample."""
+    """A list with one dict for each sample."""
 
     key: str
-    """Its one key."""
+    """The only key of each dict."""
     part: Part
     """What is under it."""
 

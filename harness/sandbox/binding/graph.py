@@ -11,13 +11,13 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 
 SHARED = frozenset({"data", "no_grad", "output", "made"})
-"""Tags that components have from the whole."""
+"""Tags that the components of a value have too."""
 
 OWN = frozenset({"model", "constant", "literal", "number"})
-"""Tags that what is computed from a value does not have."""
+"""Tags that a value has and results computed from it do not."""
 
 DEEPEST = 4
-"""Components of components that are told apart; a linked structure would have no end."""
+"""How many levels of components are told apart; a linked structure would have no end."""
 
 WEAK = frozenset({"guards_step", "guards", "to_loss"})
 """Uses that travel back through arithmetic."""
@@ -34,7 +34,7 @@ class Node:
     )  # fmt: skip
 
     def __init__(self, name: str = "", *, depth: int = 0, library: str = "") -> None:
-        """``library``: its dotted path, where it is something of a known library."""
+        """``library``: its dotted path, if it is an object of a known library."""
         self.names = {name} if name else set()
         self.depth = depth
         self.library = library
@@ -102,15 +102,15 @@ class Call:
     result: Node
     """What it returns."""
     where: ast.Call | None
-    """The expression; ``None`` for a call that the language makes."""
+    """The call expression; ``None`` for a call that Python makes implicitly."""
     inner: bool = False
-    """Whether it is part of a model's own definition."""
+    """Whether it stands in the definition of a model."""
     caller: object = None
-    """The function whose body it is in; ``None`` at module level."""
+    """The function in whose body it stands; ``None`` at module level."""
     linked: set[int] = field(default_factory=set)
-    """Definitions that it was joined to."""
+    """Definitions that it has been linked to."""
     starred: tuple[int, Node] | None = None
-    """From which place on the positional arguments come out of one value: ``f(x, *batch)``."""
+    """Index from which on positional arguments come from one starred value: ``f(x, *batch)``."""
 
     def arguments(self) -> Iterator[Node]:
         """Every argument."""
@@ -162,13 +162,13 @@ class Graph:
         return found
 
     def use(self, node: Node, *uses: str) -> None:
-        """Something is done with ``node``."""
+        """Note that something is done with ``node``."""
         if not node.uses.issuperset(uses):
             node.uses.update(uses)
             self.touch(node)
 
     def tag(self, node: Node, *tags: str) -> None:
-        """``node`` is something."""
+        """Note what ``node`` is."""
         if not node.tags.issuperset(tags):
             node.tags.update(tags)
             self.touch(node)

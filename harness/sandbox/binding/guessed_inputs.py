@@ -1,4 +1,4 @@
-"""Inputs that a model of the program's own might take, guessed from its layers."""
+"""Inputs that a model of the program's own might accept, guessed from its layers."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,11 +7,11 @@ import torch
 from torch import Tensor, nn
 
 ROWS = 4
-"""Samples in a batch of them."""
+"""Samples in a guessed batch."""
 
 
 def guesses(model: nn.Module) -> Iterator[Tensor]:
-    """Inputs that one of its layers would take."""
+    """Inputs of shapes that its layers would accept."""
     seen: set[tuple[Any, ...]] = set()
     for layer in _layers(model):
         for shape, classes in _taken(layer):
@@ -48,7 +48,7 @@ def _taken(layer: nn.Module) -> list[tuple[tuple[int, ...], int]]:
 
 
 def lists_of(home: Any) -> Iterator[list[Any]]:
-    """Lists among the attributes of a module or a program, also within its dictionaries."""
+    """Lists among the attributes of a module or the globals of a program, also inside dictionaries."""
     for value in list(vars(home).values()):
         within = value.values() if isinstance(value, dict) else [value]
         yield from (held for held in list(within) if isinstance(held, list))

@@ -1,4 +1,4 @@
-"""Functions that are handed over to be called: to threads, executors and event loops."""
+"""Functions that are passed to be called by others: threads, executors, event loops."""
 
 from collections.abc import Callable
 
@@ -9,16 +9,16 @@ Record = Callable[[Node, None, list[Node]], Call]
 
 APART = {"Thread": (1, 3), "Process": (1, 3), "Timer": (1, 2), "start_new_thread": (0, 1),
          "apply_async": (0, 1), "spawn": (0, 1), "notebook_launcher": (0, 1)}  # fmt: skip
-"""What takes arguments as a sequence: the places of the function and of the sequence."""
+"""Callables that take the arguments as a sequence: positions of the function and of the sequence."""
 
 FOLLOWING = {"submit": 0, "to_thread": 0, "run_in_executor": 1, "call_soon": 0, "launch": 0}
-"""What takes them one by one: the place of the function before them."""
+"""Callables that take the arguments one by one: position of the function before them."""
 
 RANKED = "spawn"
-"""What puts a rank before the arguments."""
+"""Callables that pass a rank before the arguments."""
 
 ITSELF = "launch"
-"""What puts the object before them that it is called on, as a Fabric does."""
+"""Methods that pass their own object before the arguments, as a Fabric does."""
 
 FUNCTION = ("target", "function", "func")
 SEQUENCE = ("args",)
@@ -26,9 +26,9 @@ MAPPING = ("kwargs", "kwds")
 
 
 def called_later(name: str, call: Call, record: Record, owner: Node | None = None) -> Call | None:
-    """The call that somebody else will make of what this call was given; ``None`` for none.
+    """The call of a passed function that this call leads to; ``None`` if it leads to none.
 
-    ``owner``: what the call is a method of.
+    ``owner``: the object whose method is called.
     """
     if name in APART:
         function, sequence = APART[name]

@@ -110,7 +110,7 @@ def suggests(name: str, kind: str) -> bool:
 
 
 def first(names: list[str], kinds: tuple[str, ...]) -> str | None:
-    """The first of ``kinds`` that one of ``names`` suggests; names count in their order."""
+    """The first of ``kinds`` that one of ``names`` suggests, trying the names in order."""
     for name in names:
         for kind in kinds:
             if suggests(name, kind):

@@ -1,4 +1,4 @@
-"""Lightning hooks that are posted without their class: they belong to the reader's LightningModule."""
+"""Lightning hooks posted without their class: they are put into a LightningModule."""
 
 import ast
 from typing import TypeGuard
@@ -9,7 +9,7 @@ HOOKS = frozenset({
     "training_step", "configure_gradient_clipping", "on_before_optimizer_step", "on_after_backward",
     "on_before_zero_grad", "optimizer_step", "optimizer_zero_grad", "configure_optimizers",
 })  # fmt: skip
-"""Names by which a method without a class is known."""
+"""Names by which a function without a class is recognised as a hook."""
 
 _CLASS = """
 import lightning.pytorch as pl

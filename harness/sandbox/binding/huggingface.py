@@ -1,4 +1,6 @@
-"""Accelerate on CPU processes: where it runs and what it writes is ours, what it does is its own."""
+"""Accelerate on CPU processes: where it runs and what it writes is replaced, what it does to
+training is not.
+"""
 
 import ast
 import contextlib
@@ -20,10 +22,10 @@ KEPT = frozenset({
     "mixed_precision", "gradient_accumulation_steps", "gradient_accumulation_plugin",
     "step_scheduler_with_optimizer", "kwargs_handlers", "split_batches",
 })  # fmt: skip
-"""Arguments of an Accelerator that decide what training does."""
+"""Arguments of an Accelerator that affect training."""
 
 SHARDING = ("deepspeed_plugin", "deepspeed_plugins", "fsdp_plugin", "megatron_lm_plugin")
-"""Those that need more than one machine without accelerators has."""
+"""Arguments that need accelerators or several machines."""
 
 _patched: set[str] = set()
 _expected_prepared: list[Any] = []
@@ -35,7 +37,9 @@ def is_here(package: str) -> bool:
 
 
 def absent(package: str) -> str | None:
-    """What a program misses that imports this package; ``None`` where it is here or none of ours."""
+    """What a program lacks that imports this package, if an extra has it and it is not installed
+    here; else ``None``.
+    """
     known = next((name for name in EXTRA_OF if name == package), None)
     if known is None or is_here(known):
         return None
@@ -43,7 +47,7 @@ def absent(package: str) -> str | None:
 
 
 def wraps(path: str) -> bool:
-    """Whether what a dotted path names wraps models for several ranks by itself."""
+    """Whether the object at a dotted path wraps models for several ranks by itself."""
     return path in (
         "accelerate.Accelerator",
         "transformers.TrainingArguments",
@@ -52,14 +56,16 @@ def wraps(path: str) -> bool:
 
 
 def trainer_names(tree: ast.Module) -> dict[str, str]:
-    """What ``Trainer`` means that nobody imported: beside ``TrainingArguments`` it is transformers'."""
+    """Names of transformers that nobody imported: ``Trainer``, where ``TrainingArguments`` stands
+    beside it.
+    """
     names = {node.id for node in walk(tree) if isinstance(node, ast.Name)}
     return {"Trainer": "transformers.Trainer"} if "TrainingArguments" in names else {}
 
 
 def fetched(tree: ast.Module) -> set[str]:
-    """Names of transformers that a program imports and that no machine without a network can give it:
-    what it loads from a hub, and what this version does not have.
+    """Names that a program imports from transformers and that are not available without a network:
+    what it loads from a hub, and what this version lacks.
     """
     imports = [
         n for n in walk(tree) if isinstance(n, ast.ImportFrom) and n.module == "transformers"
@@ -90,7 +96,9 @@ def install(paths: Iterable[str]) -> None:
 
 
 def accelerator(name: str, accumulation_steps: int, *, prepares: bool) -> Any:
-    """The accelerator that a program uses and never makes. ``prepares``: it lets it prepare things."""
+    """An accelerator for a program that uses one and never makes it. ``prepares``: it calls
+    ``prepare``.
+    """
     if (needs := absent("accelerate")) is not None:
         raise Unbound(name, needs)
     install(["accelerate.Accelerator"])
@@ -102,7 +110,8 @@ def accelerator(name: str, accumulation_steps: int, *, prepares: bool) -> Any:
 
 
 def prepare_what_is_expected(names: dict[str, Any]) -> None:
-    """Where a program never prepares anything, what it uses with its accelerator is prepared already.
+    """Where a program never calls ``prepare``, prepare the objects that it uses with its
+    accelerator.
 
     A model needs nothing: it is wrapped for several ranks as in any other program.
     """
