@@ -7,7 +7,7 @@ from typing import Any, Self
 
 
 class Inert:
-    """Takes every call and attribute, and changes nothing."""
+    """Accepts every call and attribute access, and does nothing."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
@@ -15,7 +15,7 @@ class Inert:
         return _subplots if name == "subplots" else Inert()
 
     def __call__(self, *args: Any, **_: Any) -> Any:
-        """Nothing; a function that is decorated with it stays itself."""
+        """Nothing; but a function that is decorated with it stays what it is."""
         if len(args) == 1 and isinstance(args[0], FunctionType):
             return args[0]
         return Inert()
@@ -99,12 +99,12 @@ def _its_own_module() -> None:
 
 
 def progress_range(*args: int, **_: Any) -> Progress:
-    """``trange``."""
+    """Stands for ``trange``."""
     return Progress(range(*args))
 
 
 def install_progress() -> None:
-    """Every spelling of tqdm."""
+    """Replace tqdm, however a program imports it."""
     _its_own_module()
     for name in ("tqdm", "tqdm.auto", "tqdm.notebook", "tqdm.std", "tqdm.rich"):
         module = ModuleType(name)

@@ -21,11 +21,11 @@ ROUNDS = 12
 
 
 class Inference(Meaning):
-    """Spreads what is known until nothing changes; guesses only then, and goes on."""
+    """Spreads what is known until nothing changes; only then guesses, and spreads again."""
 
     def __init__(self, reader: Reader, is_network: Callable[[str], bool] | None = None) -> None:
-        """Infer everything at once. ``is_network``: given where several networks are trained, names
-        that say that one is called.
+        """Infer everything. ``is_network``: where several networks are trained, whether a name
+        means one of them.
         """
         super().__init__(reader)
         self.several = is_network is not None

@@ -1,4 +1,4 @@
-"""Helpers of well-known training scripts that are pasted without them: what they do is no secret."""
+"""Helpers of well-known training scripts, which people use without pasting them."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -12,7 +12,7 @@ from harness.sandbox.binding.unbound import Unbound
 def dispatch_clip_grad(
     parameters: Any, value: float, mode: str = "norm", norm_type: float = 2.0
 ) -> None:
-    """timm's: by norm unless it says otherwise. Raises ``Unbound`` for what needs timm itself."""
+    """As in timm: by norm unless told otherwise. Raises ``Unbound`` for what needs timm itself."""
     if mode == "agc":
         raise Unbound("dispatch_clip_grad", "needs timm for adaptive clipping")
     if mode == "value":
@@ -22,16 +22,16 @@ def dispatch_clip_grad(
 
 
 def model_parameters(model: nn.Module, exclude_head: bool = False) -> Iterator[nn.Parameter]:  # noqa: FBT001, FBT002 - timm's signature
-    """timm's: all but weight and bias of the last layer, where that is asked for."""
+    """As in timm: all parameters, or all but weight and bias of the last layer."""
     everything = [*model.parameters()]
     return iter(everything[:-2] if exclude_head else everything)
 
 
 class CalledScaler:
-    """A loss scaler that is called with the loss and the optimizer, as of timm, DeiT, MAE and Swin."""
+    """A loss scaler that is called with loss and optimizer, as in timm, DeiT, MAE and Swin."""
 
     def __init__(self) -> None:
-        """With a scaler of torch's inside."""
+        """It holds a scaler of torch."""
         self._scaler = torch.amp.GradScaler("cpu")
 
     def __call__(  # noqa: PLR0913, PLR0917 - that of the scripts
@@ -41,7 +41,7 @@ class CalledScaler:
         need_update: bool = True,  # noqa: FBT001, FBT002 - as above
         update_grad: bool = True,  # noqa: FBT001, FBT002 - as above
     ) -> None:  # fmt: skip
-        """Backward, and an update where that is wanted: unscaled, clipped, stepped."""
+        """Run backward; then, where an update is wanted, unscale, clip and step."""
         self._scaler.scale(loss).backward(create_graph=create_graph)
         if not (need_update and update_grad):
             return
@@ -64,7 +64,7 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "dispatch_clip_grad": dispatch_clip_grad,
     "model_parameters": model_parameters,
 }
-"""Functions by name."""
+"""The helpers by name."""
 
 USES: dict[str, tuple[str, ...]] = {"dispatch_clip_grad": ("parameters", "max_norm")}
 """Uses of their positional arguments."""

@@ -75,7 +75,9 @@ NAMES: dict[str, str] = {
     "TrainerCallback": "transformers.TrainerCallback",
     "swa_utils": "torch.optim.swa_utils",
 }  # fmt: skip
-"""What a name means that nobody imported, if it is used as such."""
+"""What a free name stands for, if it is used that way: the dotted path of what it is usually
+imported from.
+"""
 
 INERT = frozenset(
     {
@@ -97,10 +99,10 @@ INERT = frozenset(
         "GPUtil",
     }
 )
-"""Packages that only log: absent or not, they do nothing."""
+"""Packages that only log. Installed or not, they are replaced by something inert."""
 
 MEASURING = frozenset({"torchmetrics", "torcheval"})
-"""Packages that only measure: they do nothing, unless a framework has loaded them already."""
+"""Packages that only measure. They are replaced too, unless a framework has imported them already."""
 
 REFUSED = {
     "deepspeed": "needs deepspeed",
@@ -111,12 +113,12 @@ REFUSED = {
     "opacus": "needs opacus", "peft": "needs peft", "keras": "needs keras",
     "ignite": "needs ignite",
 }  # fmt: skip
-"""Packages whose meaning no stand-in could keep."""
+"""Packages that nothing can stand in for without a change of meaning."""
 
 DRIVING = frozenset(
     {"Trainer", "TrainingArguments", "Seq2SeqTrainer", "Seq2SeqTrainingArguments", "SFTTrainer"}
 )
-"""Names of missing packages that run the loop themselves."""
+"""Names from missing packages that run the training loop themselves."""
 
 SHARDED = (
     "FullyShardedDataParallel",
@@ -134,7 +136,7 @@ TRANSPARENT = frozenset({
     "squeeze", "unsqueeze", "transpose", "permute", "type", "copy", "share_memory", "type_as",
     "expand", "repeat", "compile", "unflatten", "view_as", "expand_as", "cpu_", "to_dense",
 })  # fmt: skip
-"""Methods that return what they are called on, as far as roles go."""
+"""Methods whose result has the role of the object that they are called on."""
 
 WRAPPERS = frozenset({
     "DistributedDataParallel", "DataParallel", "compile", "iter", "list", "tuple", "tqdm",
@@ -142,13 +144,13 @@ WRAPPERS = frozenset({
     "copy", "reversed", "cycle", "islice", "sorted", "tee", "SyncBatchNorm.convert_sync_batchnorm",
     "convert_sync_batchnorm", "script", "as_tensor", "tensor", "auto", "cast", "deque",
 })  # fmt: skip
-"""Library callables that return their first argument, as far as roles go."""
+"""Library callables whose result has the role of their first argument."""
 
 DERIVING = frozenset({
     "torch.func.grad", "torch.func.grad_and_value", "torch.func.jacrev", "torch.func.jacfwd",
     "functorch.grad", "functorch.grad_and_value",
 })  # fmt: skip
-"""Library callables that return a function of the same arguments, with results of another form."""
+"""Library callables that return a function of the same arguments with a result of another form."""
 
 LOSSES = frozenset({
     "cross_entropy", "mse_loss", "nll_loss", "binary_cross_entropy", "l1_loss", "huber_loss",
@@ -174,7 +176,7 @@ POSITIONS: dict[str, tuple[str, ...]] = {
     "islice": ("", "count"), "grad_norm": (".parameters",), "init_process_group": ("backend",),
     "Subset": ("dataset",),
 }  # fmt: skip
-"""Use of positional arguments, by the last part of the callable's path."""
+"""What is done with positional arguments, by the last component of the callable's path."""
 
 KEYWORDS: dict[str, str] = {
     "lr": "lr", "weight_decay": "weight_decay", "momentum": "momentum", "betas": "betas",
@@ -197,11 +199,11 @@ KEYWORDS: dict[str, str] = {
     "label_smoothing": "probability",
     "ignore_index": "ignore_index", "reduction": "reduction",
 }  # fmt: skip
-"""Use of keyword arguments, whatever the library callable."""
+"""What is done with keyword arguments of any library callable."""
 
 
 def is_builtin(name: str) -> bool:
-    """Whether every module has this name."""
+    """Whether the name is a builtin or a module attribute such as ``__name__``."""
     return hasattr(builtins, name) or name in ("__name__", "__file__", "__doc__", "__builtins__")
 
 

@@ -19,10 +19,10 @@ PLAIN = frozenset({
 WITHIN: dict[str, dict[object, str]] = {
     "betas": {0: "beta1", 1: "beta2"}, "device_ids": {0: "device_id"},
 }  # fmt: skip
-"""Uses of what is in a keyword argument, by its place there."""
+"""What is done with the elements of a keyword argument, by their place in it."""
 
 MOVING = frozenset({"enumerate", "zip", "zip_longest", "next", "map", "filter", "chain"})
-"""Builtins that move values rather than make them."""
+"""Builtins whose results contain their arguments."""
 
 
 class LibraryCalls(Reading):
@@ -141,7 +141,7 @@ class LibraryCalls(Reading):
             self.datasets.append((dataset, element))
 
     def losses(self, call: Call) -> None:
-        """A call that takes an output and a target, and returns a loss."""
+        """Note that a call takes outputs and targets and returns a loss."""
         named = [call.keywords[k] for k in ("input", "target") if k in call.keywords]
         uses = ("loss_output", "loss_target", "loss_extra")
         for argument, use in zip((*call.args, *named), uses, strict=False):

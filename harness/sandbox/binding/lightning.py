@@ -1,4 +1,4 @@
-"""Lightning on CPU processes, and LightningModules that are posted in part."""
+"""Lightning on CPU processes, and LightningModules that are posted incompletely."""
 
 import importlib
 import logging
@@ -20,24 +20,24 @@ from harness.sandbox.binding.unbound import Unbound
 TREES = ("lightning.pytorch", "pytorch_lightning")
 
 INSTALLED = frozenset({"lightning", "lightning_fabric", "pytorch_lightning"})
-"""Top packages of the trees."""
+"""Top-level packages that Lightning comes in."""
 
 DROPPED = frozenset({
     "ModelCheckpoint", "LearningRateMonitor", "TQDMProgressBar", "RichProgressBar", "DeviceStatsMonitor",
     "ModelSummary", "RichModelSummary", "OnExceptionCheckpoint", "Timer", "Inert",
 })  # fmt: skip
-"""Callbacks that watch or write, by class name."""
+"""Class names of callbacks that only watch or write."""
 
 _patched: set[str] = set()
 
 
 def wraps(path: str) -> bool:
-    """Whether what a dotted path names wraps models for several ranks by itself."""
+    """Whether the object at a dotted path wraps models for several ranks by itself."""
     return path.partition(".")[0] in INSTALLED and path.endswith((".Fabric", ".Trainer"))
 
 
 def install(paths: Iterable[str], epochs: int, notes: list[str], world_size: int) -> None:
-    """Patch the trees that a program uses, which their dotted ``paths`` tell."""
+    """Patch the packages that a program uses, told by its dotted ``paths``."""
     used = set(paths)
     tops = {path.partition(".")[0] for path in used}
     for tree in TREES:
@@ -110,7 +110,7 @@ def _patch_module(module: Any) -> None:
 
 
 def on_a_cpu(tree: str, kwargs: dict[str, Any], epochs: int, notes: list[str]) -> dict[str, Any]:
-    """A trainer's arguments, those that decide how long it runs and what it writes replaced."""
+    """A Trainer's arguments, with those replaced that decide how long it runs and what it writes."""
     kept = dict(kwargs)
     for name in ("gpus", "tpu_cores", "num_processes", "auto_select_gpus", "profiler", "benchmark",
                  "max_time", "enable_autolog_hparams", "default_root_dir"):  # fmt: skip
@@ -134,12 +134,12 @@ def on_a_cpu(tree: str, kwargs: dict[str, Any], epochs: int, notes: list[str]) -
 
 
 class Completion:
-    """Gives a LightningModule what its class leaves out."""
+    """Adds to a LightningModule what its class leaves out."""
 
     def __init__(
         self, classes: list[Class], resolver: Resolver, loader: Callable[[], Loader]
     ) -> None:
-        """``loader``: the one to fit on where the program names none."""
+        """``loader``: the loader to fit on where the program names none."""
         self._classes = {cls.name: cls for cls in classes}
         self._resolver = resolver
         self._loader = loader
@@ -190,7 +190,7 @@ class Completion:
             _method(instance, "train_dataloader", lambda _: self._loader())
 
     def instance(self, cls: Class, made: type[Any]) -> nn.Module:
-        """An instance of a class that the program never makes one of."""
+        """An instance of a class of which the program makes none."""
         given: dict[str, Any] = {}
         for parameter in cls.constructor():
             if parameter.default or parameter.kind in ("star", "double-star"):
@@ -220,7 +220,7 @@ def _method(instance: Any, name: str, function: Callable[..., Any]) -> None:
 
 
 def plain_module(tree: str, criterion: Callable[..., Any]) -> type[Any]:
-    """A LightningModule for a program that shows a Trainer and no module; completed like any other."""
+    """A LightningModule for a program that shows only a Trainer; it is completed like any other."""
     base: Any = importlib.import_module(tree).LightningModule
     return type(
         "Module", (base,), {"training_step": _step_with(criterion), "__module__": "__main__"}
@@ -236,11 +236,11 @@ def _step_with(criterion: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def tree_of(paths: Iterable[str]) -> str:
-    """The module tree that a program's dotted paths belong to."""
+    """The package of Lightning that a program's dotted paths belong to."""
     return TREES[any(path.startswith("pytorch_lightning") for path in paths)]
 
 
 def trainer_of(module: types.ModuleType, tree: str) -> Any:
-    """The program's own trainer, or a plain one."""
+    """The Trainer that the program makes, or a plain one."""
     made: Any = importlib.import_module(tree).Trainer
     return next((v for v in vars(module).values() if isinstance(v, made)), None) or made()

@@ -1,4 +1,4 @@
-"""Joins calls to the definitions of the program, and Lightning's own calls to its hooks."""
+"""Links calls to definitions of the program, and Lightning's calls to the hooks of the program."""
 
 from collections.abc import Iterator
 
@@ -15,10 +15,10 @@ STEPS = ("training_step", "validation_step", "test_step")
 
 
 class Linking:
-    """Arguments flow into parameters, and what is returned into results."""
+    """Lets arguments flow into parameters, and returned values into results."""
 
     def __init__(self, reader: Reader) -> None:
-        """``link`` may be called again and again: what is joined stays joined once."""
+        """``link`` may be called repeatedly; each call is linked to a definition once."""
         self.reader = reader
         self.graph: Graph = reader.graph
         self.fitted = Node("train_loader")
@@ -28,7 +28,7 @@ class Linking:
         self.trainers = Trainers(reader)
 
     def link(self) -> None:
-        """Join whatever is known by now."""
+        """Link everything that is known by now."""
         self._handed_over()
         for context in self.reader.contexts:
             self._enter(context)
@@ -47,14 +47,16 @@ class Linking:
         self.trainers.link()
 
     def guarded(self) -> None:
-        """A branch that changes the loss is no matter of taste."""
+        """Mark options whose branches change the loss: which side is meant must not be guessed."""
         for test, changed in self.reader.guarded:
             if any(decides(node) for node in changed):
                 self.graph.use(test, "changes_loss")
         self.graph.settle()
 
     def schedules(self, call: Call) -> bool:
-        """Whether it is a method of a schedule that the program makes: ``plateau.step(figure)``."""
+        """Whether the call is a method of a schedule that the program makes:
+        ``plateau.step(figure)``.
+        """
         receiver = self.reader.receivers.get(id(call))
         return receiver is not None and "lr_scheduler" in receiver.library
 

@@ -10,14 +10,14 @@ from harness.sandbox.binding.forms import Form, Part
 from harness.workloads import Batch
 
 OnBatch = Callable[[int, int, str], None]
-"""``(epoch, index, loader)``: a batch is about to be handed out."""
+"""``(epoch, index, loader)``: called before a batch is handed out."""
 
 Publish = Callable[[Batch, int], None]
-"""Rebinds names that a program reads beside its loop variable, such as a free ``target``."""
+"""Rebinds names that a program reads besides its loop variable, such as a free ``target``."""
 
 
 class Sampler(torch.utils.data.Sampler[int]):
-    """Shuffles nothing: the order of a workload's data is part of it."""
+    """A sampler that never shuffles, since the order of the data belongs to the workload."""
 
     def __init__(self, count: int = 0) -> None:
         """``count`` samples."""
@@ -36,7 +36,9 @@ class Sampler(torch.utils.data.Sampler[int]):
 
 
 class Loader(DataLoader[Any]):
-    """Every pass yields the same batches, as fresh copies. A ``DataLoader`` to whoever asks."""
+    """Yields the same batches in every pass, as fresh copies. To ``isinstance`` it is a
+    ``DataLoader``.
+    """
 
     _batches: Sequence[Batch]
     _form: Form
@@ -48,7 +50,9 @@ class Loader(DataLoader[Any]):
     _items: Any
 
     def __init__(self, *_: Any, **__: Any) -> None:
-        """Nothing: what ``DataLoader(dataset, batch_size=32)`` returns has been made by ``over``."""
+        """Does nothing, because ``DataLoader(dataset, batch_size=32)`` returns a loader made by
+        ``over``.
+        """
 
     @classmethod
     def over(
@@ -59,7 +63,7 @@ class Loader(DataLoader[Any]):
         publish: Publish,
         name: str = "train",
     ) -> "Loader":
-        """A loader of these batches; ``name`` tells loaders apart in the recording."""
+        """A loader of these batches; ``name`` identifies it in the recording."""
         self = object.__new__(cls)
         vars(self).update(
             _batches=batches, _form=form, _on_batch=on_batch, _publish=publish, _name=name, _passes=0,
@@ -86,7 +90,7 @@ class Loader(DataLoader[Any]):
             yield self._shown(batch)
 
     def __getitem__(self, place: Any) -> Any:
-        """A batch by its place, or several, as of the list of batches that it may stand for."""
+        """A batch by index, or several by slice: the loader may stand for a list of batches."""
         if isinstance(place, slice):
             return [self[i] for i in range(*place.indices(len(self)))]
         index = range(len(self))[place]
@@ -109,7 +113,7 @@ class Loader(DataLoader[Any]):
 
     @property
     def form(self) -> Form:
-        """What each of its batches looks like."""
+        """The form of its batches."""
         return self._form
 
     def set_epoch(self, epoch: int) -> None:
@@ -120,9 +124,9 @@ class Loader(DataLoader[Any]):
     def with_collate(
         self, collate: Callable[[list[Any]], Any] | None, items: Any = None
     ) -> "Loader":
-        """The same batches, collated by the program's function.
+        """The same batches, put together by the program's collate function.
 
-        ``items``: a dataset of the program's own around ours, which gives a sample by its place.
+        ``items``: a dataset of the program's own around ours, which gives samples by index.
         """
         other = Loader.over(self._batches, self._form, self._on_batch, self._publish, self._name)
         vars(other).update(collate=collate, _items=items)
@@ -130,7 +134,7 @@ class Loader(DataLoader[Any]):
 
 
 class Samples(Dataset[Any]):
-    """The samples of a loader, one by one; a ``DataLoader`` over it yields the loader's batches."""
+    """The samples of a loader one by one. A ``DataLoader`` over them yields the loader's batches."""
 
     def __init__(self, loader: Loader) -> None:
         """Samples of ``loader``, in order."""
@@ -147,16 +151,16 @@ class Samples(Dataset[Any]):
         return self._loader._form.build(sample(batch, row))
 
     def loader(self, collate: Callable[[list[Any]], Any] | None) -> Loader:
-        """What ``DataLoader(dataset, ...)`` becomes."""
+        """The loader that ``DataLoader(dataset, ...)`` is replaced by."""
         return self._loader if collate is None else self._loader.with_collate(collate)
 
     def loader_around(self, items: Any, collate: Callable[[list[Any]], Any] | None) -> Loader:
-        """What it becomes over a dataset that hands ours on, sample by sample."""
+        """The same for a dataset of the program's own that passes our samples on one by one."""
         return self._loader.with_collate(collate or default_collate, items)
 
 
 def behind(dataset: Any) -> Samples | None:
-    """Our samples inside of a dataset of the program's own, if it has one for each of them."""
+    """Our samples inside a dataset of the program's own, if it has one item for each of them."""
     if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
         return None
     held = [v for v in getattr(dataset, "__dict__", {}).values() if isinstance(v, Samples)]
@@ -164,10 +168,10 @@ def behind(dataset: Any) -> Samples | None:
 
 
 class Source:
-    """A function that returns the next batch whenever it is called, without end."""
+    """A function that returns the next batch at each call, without end."""
 
     def __init__(self, loader: Loader) -> None:
-        """Batches of ``loader``, pass after pass."""
+        """The batches are those of ``loader``, pass after pass."""
         self._loader = loader
         self._pass = iter(loader)
 
@@ -181,7 +185,9 @@ class Source:
 
 
 class Drawn:
-    """A function that gives the parts of a batch one by one; the next batch when one is asked again."""
+    """A function that returns one part of a batch at a time, and goes on to the next batch when a
+    part is asked for again.
+    """
 
     def __init__(self, loader: Loader) -> None:
         """``loader`` yields ``(input, target)``."""
@@ -196,7 +202,7 @@ class Drawn:
 
 
 def leaves(batch: Batch) -> Mapping[Part, Any]:
-    """What a batch's leaves hold; copies, so that a program cannot spoil the next pass."""
+    """The values of a batch's leaves, as copies, so that a program cannot spoil the next pass."""
     return {
         "input": batch.inputs.clone(),
         "target": batch.target.clone(),
@@ -208,7 +214,7 @@ def leaves(batch: Batch) -> Mapping[Part, Any]:
 
 
 def sample(batch: Batch, row: int) -> Mapping[Part, Any]:
-    """What one sample's leaves hold."""
+    """The values of one sample's leaves."""
     return {
         "input": batch.inputs[row].clone(),
         "target": batch.target[row].clone(),

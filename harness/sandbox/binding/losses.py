@@ -1,4 +1,4 @@
-"""Losses of classes where the workload's targets are numbers: its own loss takes their place.
+"""Classification losses on workloads whose targets are numbers: the workload's own loss replaces them.
 
 A program that brings ``CrossEntropyLoss`` was written for other data. On numbers that loss is none to
 train on, and its gradient says nothing about how the loop adds up what it is given.
@@ -33,7 +33,7 @@ OF_SCORES: dict[str, Callable[..., Any]] = {
         functional.binary_cross_entropy_with_logits,
     "torch.nn.functional.mse_loss": functional.mse_loss,
 }  # fmt: skip
-"""Losses of what a discriminator says, which theirs may say in one dimension less than ours."""
+"""Losses on a discriminator's scores; programs may expect these with one dimension less than ours."""
 NOTE = "cross-entropy: the targets here are numbers, so the workload's own loss is used"
 
 
@@ -61,8 +61,8 @@ def take_place(
     changes: rewrite.Changes,
     module: ModuleType,
 ) -> None:
-    """Put the workload's loss where the program uses one of classes on numbers; where scores are
-    judged, labels may lie flat.
+    """Put the workload's loss in place of classification losses on numbers. On scores of a
+    discriminator, accept labels with one dimension less.
     """
     if resolver.values.parts:
         _flat_labels(calls, changes, module)

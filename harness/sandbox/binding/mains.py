@@ -1,4 +1,4 @@
-"""Who starts a program: command lines by packages that are not here, or that hand over settings.
+"""Starters of programs: packages for command lines that are not installed, or that pass settings.
 
 ``fire.Fire(train)`` calls ``train`` with its defaults. Where a function wants more than that, as
 ``hydra.main`` gives it, nobody calls it, and it is started like one that the program only defines.
@@ -13,16 +13,16 @@ CALLING = frozenset({
     "fire.Fire", "Fire", "tyro.cli", "jsonargparse.CLI", "jsonargparse.auto_cli", "auto_cli", "CLI",
     "draccus.parse", "simple_parsing.parse", "app.run", "absl.app.run", "typer.run",
 })  # fmt: skip
-"""Calls of packages that call what they are given, or make it."""
+"""Functions of such packages that call or instantiate what they are given."""
 
 GIVING = frozenset({"hydra.main", "hydra_main", "draccus.wrap", "pyrallis.wrap", "run.main"})
-"""Decorators that hand settings to a function."""
+"""Decorators that pass settings to a function."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def take_part(tree: ast.Module) -> ast.Module:
-    """The program with what those packages would do."""
+    """The program, rewritten to do what those packages would do."""
     functions = {s.name: s for s in tree.body if isinstance(s, Function)}
     given = {name for name, f in functions.items() if _drop_decorators(f)}
     nodes = walk(tree)

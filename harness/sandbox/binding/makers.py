@@ -1,4 +1,4 @@
-"""Functions and classes that nobody wrote down: what they return, by what is done with it."""
+"""Functions and classes that nobody defines: what they return is inferred from its use."""
 
 import contextlib
 import sys
@@ -19,21 +19,23 @@ from harness.sandbox.binding.unbound import Unbound
 from harness.sandbox.binding.values import Values
 
 LATE = object()
-"""The value exists only once the program has made something."""
+"""Stands for a value that exists only once the program has built something."""
 
 
 TRAINED = frozenset({"optimizer", "scaler", "loss", "model"})
-"""Roles of what a helper could change the training through."""
+"""Roles through which a helper could change training."""
 
 
 class Makers:
-    """The part of ``Resolver`` that is about calls."""
+    """The part of ``Resolver`` that deals with free functions and classes."""
 
     judge: Judge
     values: Values
     wrap: bool
     lightning_module: Callable[[], nn.Module]
-    """What a Trainer fits where the program leaves it out; given once Lightning is there."""
+    """Makes the module that a Trainer fits where the program shows none; set once Lightning is
+    imported.
+    """
 
     def free(self, name: str, node: Node) -> Any:
         """The object for a free name. Written in ``Resolver``."""
@@ -56,7 +58,7 @@ class Makers:
         raise NotImplementedError
 
     def maker(self, name: str, node: Node) -> Any:
-        """A callable that returns what its results are used as."""
+        """A callable whose results are what they are used as."""
         if (helper := HELPERS.get(name.rpartition(".")[2])) is not None:
             return helper
         calls = list(node.calls)
@@ -143,7 +145,7 @@ class Makers:
         return lambda *_, **__: tuple(made)
 
     def reporter(self, name: str, node: Node) -> Any:
-        """What does nothing but yield batches, where some method is iterated for them."""
+        """An object that does nothing; if a method of it is iterated, that yields batches."""
         fields = {}
         for key, part in node.attributes().items():
             yields = any(self.judge.role(call.result) == "loader" for call in part.calls)
@@ -194,7 +196,7 @@ def _makes_contexts(node: Node) -> bool:
 REPORTING = frozenset({
     "discarded", "format", "compare", "compare:constant", "float", "guards", "round",
 })  # fmt: skip
-"""What is done with a value that nothing depends on."""
+"""Uses of a value on which training does not depend."""
 
 
 def _unused(node: Node) -> bool:

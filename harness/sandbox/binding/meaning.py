@@ -16,7 +16,9 @@ from harness.sandbox.binding.signs import (
 )
 
 GIVEN_BEHIND = {"checkpoint": 1, "checkpoint_sequential": 2, "functional_call": 2}
-"""Library functions that call their first argument, by the place of what they give it."""
+"""Library functions that call their first argument: position of the first argument that they pass
+to it.
+"""
 
 
 class Meaning(Arithmetic):
@@ -25,7 +27,7 @@ class Meaning(Arithmetic):
     several: bool
     """Whether several networks are trained."""
     paths: Paths
-    """The ways of values to a backward, as far as they are known."""
+    """Paths of values to a backward, once they are known."""
 
     def optimizers(self, call: Call) -> None:
         """``scaler.step(optimizer)``; but ``scheduler.step(loss)`` takes none."""
@@ -34,7 +36,7 @@ class Meaning(Arithmetic):
             self.graph.use(call.args[0], "optimizer" if "unscale_" in named else "optimizer?")
 
     def meaning(self, call: Call) -> None:
-        """What is certain about a call."""
+        """Note what is certain about a call."""
         callee = call.callee
         if callee.library.endswith("()"):
             self.library(callee.library, call)
@@ -90,7 +92,7 @@ class Meaning(Arithmetic):
         return named and len(call.args) == 1 and is_model(call.args[0])
 
     def model_call(self, call: Call) -> None:
-        """Note that a model is called."""
+        """Note that the call calls a model."""
         graph = self.graph
         graph.use(call.callee, "model_call")
         graph.tag(call.result, "output")
@@ -129,7 +131,7 @@ class Meaning(Arithmetic):
                 self.graph.flow(argument, call.result)
 
     def library(self, path: str, call: Call) -> None:
-        """What is certain about a call of a library."""
+        """Note what is certain about a call of a library."""
         last = path.removesuffix("()").rpartition(".")[2]
         if path.endswith("()") and path.startswith("torch.nn."):
             if last.endswith("Loss"):

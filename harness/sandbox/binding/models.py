@@ -23,16 +23,16 @@ class Protocol:
     """How a program calls a model and reads its result."""
 
     result: Result = OUTPUT
-    """What calls that want a loss give, or any call where none does."""
+    """The form of what calls return that want a loss, or of what any call returns if none wants one."""
     plain: bool = False
-    """One positional argument in, a tensor out."""
+    """Whether every call has one positional argument and uses the result as a tensor."""
     unaided: bool = False
-    """A loss is wanted of inputs alone: the targets are those of the data."""
+    """Whether calls that pass only inputs want a loss, so that targets have to be looked up."""
     also_outputs: bool = False
-    """Other calls with inputs alone want outputs: those of a model that does not train."""
+    """Whether other calls that pass only inputs want outputs, as in evaluation."""
 
     def looks_up(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, training: bool) -> bool:
-        """Whether a call that brings no tensor of targets is one that computes a loss."""
+        """Whether a call without targets is one that wants a loss."""
         others = [*args[1:], *(kwargs.values() if args else [])]
         by_sample = any(isinstance(other, list | tuple) for other in others)
         alone = self.unaided and (training or not self.also_outputs)
@@ -78,14 +78,14 @@ def _takes_inputs_alone(call: Call) -> bool:
 
 
 WHOLE = frozenset({".items", ".keys", ".values", "item:str", "iter"})
-"""Uses of what a model is given that is no tensor."""
+"""Uses of an argument of a model that is no single tensor."""
 
 ADAPTED = "_adapted_from"
-"""Where an adapted class keeps what it was."""
+"""Attribute in which an adapted class keeps the original one."""
 
 
 class Fields(dict[str, Any]):
-    """What models of libraries return: read as attribute, by name or by position."""
+    """A result as models of libraries return it: read by attribute, key or position."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -101,20 +101,20 @@ class Fields(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """How a model that a program asks for more than outputs answers."""
+    """How an adapted model computes what the program asks for."""
 
     wanted: Protocol
-    """What it gives."""
+    """The form of its results."""
     criterion: Callable[..., Tensor]
     """The loss that it computes."""
     targets: Targets
-    """Those that it is not given."""
+    """Targets to use where a call passes none."""
 
     def to(
         self, model: nn.Module, forward: Callable[[Any], Any], args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:  # fmt: skip
-        """What ``model`` gives for these arguments. ``forward``: what makes outputs of inputs."""
+        """The result for these arguments. ``forward``: computes outputs from inputs."""
         first = input_name(model)
         inputs, target = _sorted(first, *_inputs_first(self.targets, args, kwargs))
         output, loss = forward(inputs), None
@@ -126,7 +126,9 @@ class Answering:
 
 
 def adapt(model: nn.Module, answering: Answering) -> None:
-    """Give ``model`` a class that takes and returns what the program passes and reads."""
+    """Change the class of ``model`` so that it accepts what the program passes and returns what it
+    reads.
+    """
     if answering.wanted.plain:
         return
     base: Any = getattr(type(model), ADAPTED, type(model))  # several names may stand for it
@@ -144,7 +146,9 @@ def adapt(model: nn.Module, answering: Answering) -> None:
 
 
 def given(result: Result, output: Any, loss: Tensor | None, state: Any = None) -> Any:
-    """What a program takes a result apart into. Without ``loss``: what is there without targets."""
+    """A result in the form that a program takes apart. Without ``loss``: what a call without
+    targets returns.
+    """
     if loss is None and result.has_loss and result.whole != "fields":
         return output
     share = None if loss is None else loss / result.losses
@@ -168,7 +172,9 @@ def given(result: Result, output: Any, loss: Tensor | None, state: Any = None) -
 
 
 def answers_by(model: nn.Module, name: str, answering: Answering) -> None:
-    """Give ``model`` a method of its own that computes what its forward does, past ``__call__``."""
+    """Give ``model`` a method that computes what its forward does, without going through
+    ``__call__``.
+    """
 
     def method(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
         return answering.to(self, self.forward, args, kwargs)
@@ -178,7 +184,7 @@ def answers_by(model: nn.Module, name: str, answering: Answering) -> None:
 
 
 def input_name(model: nn.Module) -> str:
-    """Name of the first argument of ``forward``."""
+    """Name of the first parameter of ``forward``."""
     return next(iter(inspect.signature(model.forward).parameters), "input")
 
 
@@ -206,7 +212,7 @@ def _sorted(first: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[
 
 @contextlib.contextmanager
 def unseen() -> Iterator[None]:
-    """Whatever runs inside, no probe that watches all modules sees it."""
+    """Hide what runs inside from probes that watch all modules."""
     watching = (module_internals._global_forward_pre_hooks, module_internals._global_forward_hooks)
     kept = [dict(hooks) for hooks in watching]
     for hooks in watching:
@@ -219,7 +225,7 @@ def unseen() -> Iterator[None]:
 
 
 def shape_of(model: nn.Module, inputs: Tensor) -> tuple[int, ...] | None:
-    """Shape of what the model gives for these inputs, ``None`` for nothing. Leaves all state alone."""
+    """Shape of the model's output for these inputs, ``None`` if it has none. Changes no state."""
     training = {module: module.training for module in model.modules()}
     buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
     try:

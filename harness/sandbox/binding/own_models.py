@@ -1,4 +1,6 @@
-"""Models that a program builds itself: watched where they fit the data, else replaced if they may be."""
+"""Models that a program builds itself: they are watched if they fit the data, and replaced if that
+is allowed.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +18,7 @@ Track = Callable[..., nn.Module]
 
 
 class OwnModels:
-    """What becomes of each."""
+    """Decides about each model that the program builds."""
 
     def __init__(
         self, analysis: Analysis, resolver: Resolver, fitting: Fitting, track: Track
@@ -36,7 +38,9 @@ class OwnModels:
         )
 
     def built(self, model: Any, name: str) -> Any:
-        """The model to go on with. Raises ``Unbound`` for one about which nothing could be told."""
+        """The model to use in its place, or itself. Raises ``Unbound`` for one about which nothing
+        could be told.
+        """
         if not isinstance(model, nn.Module):
             return model
         self._fitting.complete(model)

@@ -13,12 +13,12 @@ from harness.syntax import walk
 
 @dataclass(slots=True)
 class Imports:
-    """What a program imports that is not simply there."""
+    """The imports of a program that need treatment."""
 
     removed: set[int] = field(default_factory=set)
     """Import statements that cannot be executed."""
     refused: dict[str, str] = field(default_factory=dict)
-    """Names of packages that no stand-in could replace, with the reason."""
+    """Names from packages that nothing can stand in for, with the reason."""
     inert: set[str] = field(default_factory=set)
     """Names that are bound to something inert."""
     notes: list[str] = field(default_factory=list)
@@ -26,7 +26,7 @@ class Imports:
 
 
 def examine(tree: ast.Module) -> Imports:
-    """What to do about the program's imports; those under ``try`` may fail as they do elsewhere."""
+    """Decide about the program's imports. Those under ``try`` may fail as they do elsewhere."""
     found = Imports()
     guarded = {
         id(statement) for node in walk(tree) if isinstance(node, ast.Try)

@@ -13,7 +13,7 @@ from harness.sandbox.binding.unbound import Unbound
 from harness.workloads import Workload
 
 ROLES = frozenset({"model", "optimizer", "scheduler", "parameters"})
-"""Roles of which every part has its own."""
+"""Roles that each part has an object of its own for."""
 
 WORDS: dict[str, re.Pattern[str]] = {
     "generator": re.compile(r"g|gen|generators?|netg|gnet|modelg|optg|optimg|optimizerg|gopt"),
@@ -22,17 +22,17 @@ WORDS: dict[str, re.Pattern[str]] = {
         r"|optimizerd|dopt"
     ),
 }
-"""Words of a name that say which part it belongs to."""
+"""Words in a name that say which part it belongs to."""
 
 PLAIN = frozenset({"net", "network", "model", "module", "self", "ddp"})
-"""Words that say no more than that it is a network."""
+"""Words that only say that it is a network."""
 
 
 class Parts:
     """The parts of a workload's model, or of the program's own; empty for all other workloads."""
 
     def __init__(self, workload: Workload, model: nn.Module, batch: torch.Tensor) -> None:
-        """``batch``: real inputs, which tell a judge of data from a maker of data."""
+        """``batch``: real inputs, by which a discriminator is told from a generator."""
         self._workload = workload
         self._batch = batch
         self.given = {name: model.get_submodule(name) for name in workload.parts()}
@@ -45,7 +45,9 @@ class Parts:
         return bool(self.given)
 
     def is_network(self, name: str) -> bool:
-        """Whether a name means one of the networks, and neither what belongs to it nor its class."""
+        """Whether a name means one of the networks itself, not its class or something that belongs
+        to it.
+        """
         is_class = len(name) > 1 and name[0].isupper()
         return (
             not is_class
@@ -57,7 +59,7 @@ class Parts:
         )
 
     def which(self, names: Iterable[str]) -> str | None:
-        """The part that the first telling name belongs to."""
+        """The part that the first telling name means."""
         for name in names:
             for word in _words(name):
                 for part in self.given:
@@ -66,10 +68,10 @@ class Parts:
         return None
 
     def of(self, role: str, names: list[str], *, judges: bool | None = None) -> Any:
-        """What plays a role of ``ROLES`` for the part that the names belong to.
+        """The object of one of ``ROLES`` for the part that the names mean.
 
-        Names that tell nothing: ``judges`` says of a network whether it is given what another made,
-        and an optimizer waits for its first step.
+        Where names do not tell: ``judges`` says whether a network is given what another one made;
+        an optimizer decides at its first step.
         """
         part = self.which(names)
         if part is None and role == "model" and judges is not None:
@@ -89,7 +91,7 @@ class Parts:
         return optimizer
 
     def said(self, role: str, names: list[str]) -> str:
-        """What people are told of a role: ``generator``, ``optimizer of the generator``."""
+        """The role in words: ``generator``, ``optimizer of the generator``."""
         if not self or role not in ROLES:
             return role
         part = self.which(names)
@@ -98,7 +100,9 @@ class Parts:
         return f"the {part}" if role == "model" else f"{role} of the {part}"
 
     def alike(self, name: str, others: list[str]) -> list[str]:
-        """Those of the other names that belong to the part of ``name``; all where nothing has parts."""
+        """Those of the other names that belong to the same part as ``name``; all of them where
+        there are no parts.
+        """
         if not self:
             return others
         return [other for other in others if self.which([other]) == self.which([name])]
@@ -146,7 +150,7 @@ class Parts:
         return self._optimizers[part]
 
     def holds(self, model: nn.Module) -> bool:
-        """Whether a model is made of the workload's parts."""
+        """Whether a model is built from the workload's parts."""
         given = {id(part) for part in self.given.values()}
         return any(id(module) in given for module in model.modules())
 
@@ -158,7 +162,9 @@ class Parts:
         track: Callable[..., nn.Module],
         notes: list[str],
     ) -> nn.Module:
-        """What stands for a network that the program built; a module around given ones is itself."""
+        """The network to use in place of one that the program built; a module around given networks
+        stays.
+        """
         if self.holds(model):
             return model
         found = self.adopt(model, name, fields)
@@ -168,9 +174,9 @@ class Parts:
         return found
 
     def adopt(self, model: nn.Module, name: str, fields: Iterable[str]) -> nn.Module:
-        """The workload's network in place of the program's own, whose gradients nobody has sized.
+        """The workload's network in place of the program's own, whose gradients have unknown sizes.
 
-        The own one stays where it fits the data and the program uses ``fields`` that only it has.
+        The own one stays if it fits the data and the program uses ``fields`` that only it has.
         """
         fits = self._played_by(model)
         part = fits or self.which([name])

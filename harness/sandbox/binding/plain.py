@@ -21,7 +21,7 @@ BY_USE: tuple[tuple[str, str], ...] = (
     ("backend", "backend"), ("sampler", "sampler"), ("collate", "nothing"), ("eps", "eps"),
     ("norm_type", "norm_type"), ("drawn", "latent"), ("compare_norm", "max_norm"),
 )  # fmt: skip
-"""What a use as an argument or operand says, most telling first."""
+"""What a use as an argument or operand says about a value, the most telling first."""
 
 BY_NAME = (
     "best", "accumulation", "clip_value", "max_norm", "weight_decay", "momentum", "steps_per_epoch",
@@ -31,11 +31,11 @@ BY_NAME = (
     "world_size", "local_rank", "rank", "step", "dtype", "main_process", "several_ranks",
     "flag_off", "flag_on", "path",
 )  # fmt: skip
-"""What a name may suggest, the narrower first."""
+"""What a name may suggest, narrower meanings first."""
 
 
 def device(node: Node) -> str | None:
-    """A device, or the index of one."""
+    """A device, or a device's index."""
     if not node.uses & {"device", "device_type"}:
         return None
     named = hints.first(node.all_names(), ("local_rank", "rank")) is not None
@@ -47,7 +47,9 @@ def device(node: Node) -> str | None:
 
 
 def modulus(node: Node) -> str | None:
-    """What a counter is taken modulo: batches of an update, or batches between two reports."""
+    """The divisor of a counter modulo something: micro-batches in an update, or batches between two
+    reports.
+    """
     if "mod" not in node.uses:
         return None
     if node.uses & {"guards_step", "divides_loss"}:
@@ -56,7 +58,7 @@ def modulus(node: Node) -> str | None:
 
 
 def number(node: Node) -> str | None:
-    """A plain value that some call or operation takes."""
+    """A plain value, told by the call or operation that takes it."""
     keyed = any(isinstance(key, str) and key != "*" for key in node.items())
     if keyed or "called" in node.uses or any(use.startswith(".") for use in node.uses):
         return None
@@ -78,7 +80,7 @@ def _belongs_to_a_batch(node: Node) -> bool:
 
 
 def size(node: Node) -> str | None:
-    """A width of a layer."""
+    """The width of a layer."""
     if not node.uses & {"out_size", "in_size", "hidden_size"} or any(
         use.startswith(".") for use in node.uses
     ):
@@ -107,11 +109,11 @@ def schedule(node: Node) -> str | None:
 
 
 SCHEDULED = ("weight_decay", "momentum", "lr")
-"""What changes with every update by a list."""
+"""Settings that programs change with every update by a list of values."""
 
 
 def functions(node: Node) -> str | None:
-    """Functions that are gone through and called: ``for metric in metrics``."""
+    """A list of functions that is iterated and called: ``for metric in metrics``."""
     element = node.element
     if element is None or "called" not in element.uses or "called" in node.uses:
         return None
@@ -122,7 +124,7 @@ def functions(node: Node) -> str | None:
 
 
 def idle(node: Node) -> str | None:
-    """Uses that ask for nothing in particular."""
+    """Something that needs no particular object: a type, a base class, a decorator, a context."""
     if not node.uses:
         return None
     if node.uses <= {"annotation"}:
@@ -140,9 +142,9 @@ COUNTED = frozenset({
     "augmented", "compare", "compare:constant", "format", "called with", "guards", "discarded",
     "mod_left",
 })  # fmt: skip
-"""Uses of a counter that the program moves itself."""
+"""Uses of a counter that the program increments itself."""
 
 
 def counter(node: Node) -> str | None:
-    """A count of updates that nobody starts: ``completed_steps += 1``."""
+    """A counter of updates that nobody initialises: ``completed_steps += 1``."""
     return "step" if "augmented" in node.uses and node.uses <= COUNTED else None

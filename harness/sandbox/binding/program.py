@@ -56,32 +56,32 @@ MODULE = "candidate"
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A program with its namespace."""
+    """A program that is ready to run, with its namespace."""
 
     module: types.ModuleType
     """Its namespace; ``__name__`` is ``__main__``, so that guarded calls run."""
     code: types.CodeType
     """The program, compiled."""
     notes: tuple[str, ...]
-    """What was mapped or replaced."""
+    """What was mapped or replaced, in words."""
     calls: tuple[Call, ...]
-    """What is called after it has been executed."""
+    """The calls to make after its top level has run."""
     model: nn.Module
     """The workload's model, not wrapped."""
     optimizer: torch.optim.Optimizer | None
     """The workload's optimizer, where a name was bound to it."""
     starts: tuple[Start, ...]
-    """How ``calls`` are made."""
+    """Functions that make these calls."""
     source: str
     """The program as it runs."""
     journal: list[str]
-    """``notes``, and what is noticed while it runs."""
+    """``notes``, and what is added to them while the program runs."""
     untrue: Callable[[], str | None]
-    """After the run: which model gave other gradients than the derivatives of its outputs."""
+    """After the run: which model's gradients were not the derivatives of its outputs, if any."""
     patience: Patience
-    """Ends a run that goes on and on."""
+    """Ends a run that trains far longer than needed."""
     untaken: Callable[[], Branches]
-    """After the run: branches that it did not enter."""
+    """After the run: the branches that it did not enter."""
 
 
 def bind(  # noqa: PLR0913 - each is a fact of one run
@@ -96,7 +96,7 @@ def bind(  # noqa: PLR0913 - each is a fact of one run
 ) -> Bound:
     """Give every free name of ``program`` an object. Raises ``Unbound`` for a name that gets none.
 
-    ``own_data``: data that the program draws at random stays as it is.
+    ``own_data``: whether data that the program draws at random stays as it is.
     """
     install_spellings()
     binding = _Binding(program, workload, rank, world_size, on_batch, tracked)
@@ -106,7 +106,7 @@ def bind(  # noqa: PLR0913 - each is a fact of one run
 
 
 def run(bound: Bound) -> None:
-    """Execute the program, then make the calls that it leaves to its reader."""
+    """Execute the program's top level, then make the calls that it leaves to its reader."""
     with bound.patience.counting():
         exec(bound.code, vars(bound.module))
         for start in bound.starts:

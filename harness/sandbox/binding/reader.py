@@ -1,4 +1,4 @@
-"""Reads a whole program into a graph, and finds the names that nobody gives."""
+"""Reads a whole program into a graph, and finds the names that nothing defines."""
 
 import ast
 
@@ -14,10 +14,12 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Reader(Statements):
-    """Module-level code first, function bodies after it: they run when every name is there."""
+    """Reads module-level code first, then function bodies, which run when all module-level names
+    are set.
+    """
 
     def __init__(self, tree: ast.Module, library_names: dict[str, str]) -> None:
-        """``library_names``: what free names of libraries mean."""
+        """``library_names``: what free names stand for that mean objects of libraries."""
         super().__init__()
         self.effects = effects(tree)
         self.library_names = library_names

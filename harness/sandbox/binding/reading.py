@@ -1,4 +1,4 @@
-"""What a reading of a program carries along, shared by the parts of the reader."""
+"""The state of reading a program, shared by the parts of the reader."""
 
 import ast
 import contextlib
@@ -69,12 +69,14 @@ class Reading:
         raise NotImplementedError
 
     def iterate(self, source: Node) -> Node:
-        """What iterating over ``source`` yields."""
+        """The node of what iterating over ``source`` yields."""
         self.graph.use(source, "iter", *(("iter_no_grad",) if self.no_grad else ()))
         return self.graph.part(source, ("for", 0))
 
     def enter(self, context: Node) -> Node:
-        """What entering a context gives; the context itself, where its class does not say."""
+        """The node of what entering a context manager returns; the context manager itself, where
+        its class is not known.
+        """
         self.graph.use(context, "context")
         entered = Call(context, [], {}, [], Node(), None, self.in_module_class, self._caller())
         self.graph.flow(context, entered.result)
@@ -82,7 +84,7 @@ class Reading:
         return entered.result
 
     def text(self, shown: Iterable[ast.expr]) -> Node:
-        """A text that shows these values."""
+        """A string that shows these values."""
         for tree in shown:
             self.graph.use(self.value(tree), "format")
         return Node()

@@ -1,4 +1,6 @@
-"""What a program only reports with: meters and loggers that nobody wrote down, and values it shows."""
+"""Values that a program only uses to report: meters and loggers that nobody defines, numbers that
+are shown.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,32 +9,34 @@ from harness.sandbox.binding.graph import Node
 from harness.sandbox.binding.inert import Inert
 
 SHOWN_AS = 1
-"""Stands for a number that is only shown: it may be divided by, and printed with or without decimals."""
+"""Stands for a number that is only shown: it can be divided by, and formatted in any way."""
 
 SHOWING = frozenset({
     "format", "discarded", "compare", "compare:constant", "float", "int", "round", "str", "divides",
     "augmented", "called with",
 })  # fmt: skip
-"""Uses on the way to a report, arithmetic included."""
+"""Uses of a value on its way into a report, arithmetic included."""
 
 
 class Reporter(Inert):
-    """Does nothing, but for the methods through which batches come: ``meters.log_every(loader, 10)``."""
+    """Does nothing, except for methods through which batches come: ``meters.log_every(loader, 10)``."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
-        """``fields``: what these methods are."""
+        """``fields``: these methods."""
         vars(self).update(fields)
 
 
 def figure(name: str, node: Node) -> Callable[..., Any]:
-    """What measures outputs: nothing but what it is taken apart into. ``name`` is for the caller."""
+    """A metric: it returns only what its result is taken apart into. ``name`` is there for the
+    caller's sake.
+    """
     uses = {use for call in node.calls for use in call.result.uses}
     parts = [int(use.partition(":")[2]) for use in uses if use.startswith("unpack:")]
     return (lambda *_, **__: tuple(Inert() for _ in range(parts[0]))) if parts else Inert()
 
 
 def is_shown(node: Node) -> bool:
-    """Whether a value ends in a text, and so does all that is computed from it."""
+    """Whether a value, and everything computed from it, ends in a text."""
     reached = _computed_from(node)
     shown = any("format" in other.uses for other in reached)
     return shown and all(_only_shown(other) for other in reached)

@@ -1,4 +1,4 @@
-"""Objects for the free names and parameters of one program."""
+"""Turns roles into objects, for the free names and parameters of one program."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from harness.workloads import Batch
 __all__ = ["LATE", "PER_BATCH", "Resolver", "Told"]
 
 OF_A_FABRIC = frozenset({".clip_gradients", ".no_backward_sync", ".setup", ".setup_dataloaders"})
-"""Methods by which a Fabric is told from an accelerator."""
+"""Methods that only a Fabric has, and no Accelerator."""
 
 PER_BATCH: dict[str, Part] = {
     "target": "target",
@@ -31,27 +31,27 @@ PER_BATCH: dict[str, Part] = {
     "input": "input",
     "count": "count",
 }
-"""Roles of names that change with every batch, and the part of the batch that they hold."""
+"""Roles whose value changes with every batch, and the part of the batch that each one is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What is known of a program before anything is bound."""
+    """What is known about a program before anything is bound."""
 
     judge: Judge
     """Decides roles."""
     paths: Paths
-    """The ways of values to a backward."""
+    """Paths of values to a backward."""
     choices: Choices
-    """The texts of options."""
+    """Texts of options."""
     wrap: bool
-    """Free models come in DDP."""
+    """Whether a free model has to come wrapped in DDP."""
     own_model: bool
-    """The program builds its model itself."""
+    """Whether the program builds its model itself."""
 
 
 class Resolver(Models):
-    """Turns roles into objects; remembers what it mapped."""
+    """Turns roles into objects, and takes down what it did."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Resolver(Models):
         module: ModuleType,
         on_batch: OnBatch,
     ) -> None:
-        """``told``: what is known of the program."""
+        """``told``: what is known about the program."""
         self.values = values
         self.judge = told.judge
         self.paths = told.paths
@@ -94,11 +94,11 @@ class Resolver(Models):
         return bool(node.uses & {"iter", "loss_target"})
 
     def note(self, name: str, role: str) -> None:
-        """Say what ``name`` was taken for."""
+        """Take down what ``name`` was taken for."""
         self.notes.append(f"{name}: {role.replace('_', ' ')}")
 
     def named(self, name: str) -> Any:
-        """A plain value for nothing but a name: a required argument of a command line."""
+        """A plain value by name alone: for required arguments of a command line."""
         kind = hints.first([name], BY_NAME)
         if kind is None:
             return (

@@ -1,4 +1,4 @@
-"""What a call gives back that a loss comes out of: the loss, parts of it, a row or named fields."""
+"""The forms in which a call can return a loss: as it is, in parts, in a tuple, or in named fields."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,47 +10,47 @@ from harness.sandbox.binding import hints
 from harness.sandbox.binding.graph import Call, Node
 
 Kind = Literal["loss", "loss?", "output", "state", "figure", "figures", "nothing"]
-"""What one component of a result is; ``loss?`` where only a call with targets gives one."""
+"""What one component of a result is; ``loss?``: a loss, but only if the call passes targets."""
 
 PLAIN = frozenset({"Add", "Mult", "Div"})
-"""Operations that leave one number one number."""
+"""Operations between single numbers whose result is a single number."""
 
 REDUCING = frozenset({"mean", "sum"})
-"""Methods that make one number of the losses of several devices."""
+"""Methods that reduce losses of several devices to one number."""
 
 TAKING = frozenset({"scale", "backward", "manual_backward"})
 """Callables that take a loss."""
 
 SPLIT = "gives parts of a loss that are weighted or added to another, and the workload's has none"
-"""Why a program is refused: which part has which share, nobody says."""
+"""Why a program is refused whose loss has weighted parts: nothing says how large each part should be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one call gives."""
+    """The form of what one call returns."""
 
     whole: Literal["output", "loss", "losses", "row", "fields"]
-    """How it is taken: as it is, as a mapping of losses, by position, or by names."""
+    """How it is used: as it is, as a mapping of losses, by position, or by name."""
     row: tuple[Kind, ...] = ()
     """Kinds by position."""
     fields: tuple[tuple[str, Kind], ...] = ()
     """Kinds by name."""
     split: bool = False
-    """Whether the loss is more than what is given, or each part of it has a weight."""
+    """Whether what is returned is only a part of the loss, or each part has its own weight."""
 
     @property
     def has_loss(self) -> bool:
-        """Whether backward starts from something in it."""
+        """Whether backward starts from a component of it."""
         return self.whole in ("loss", "losses") or "loss" in self._kinds
 
     @property
     def asks(self) -> bool:
-        """Whether a loss is computed wherever there are targets."""
+        """Whether the call returns a loss whenever it is given targets."""
         return self.has_loss or self.whole == "fields" or "loss?" in self.row
 
     @property
     def losses(self) -> int:
-        """In how many parts the loss is given."""
+        """How many parts the loss is returned in."""
         return max(1, self._kinds.count("loss"))
 
     @property
@@ -61,16 +61,16 @@ class Result:
 OUTPUT = Result("output")
 
 TOTAL = "loss_sum"
-"""The key of the one loss among losses that are asked for by no name."""
+"""Key of the single loss in a mapping whose losses the program asks for by no name."""
 
 
 class Paths:
-    """The ways of values to a backward."""
+    """Answers how values reach a backward."""
 
     def __init__(
         self, calls: Iterable[Call], operations: Iterable[tuple[str, Node, Node, Node]]
     ) -> None:
-        """``operations``: operator, left, right, result."""
+        """``operations``: tuples of operator, left, right and result."""
         calls = list(calls)
         self._made = {id(call.result): call for call in calls}
         self._operations = {id(made): (name, a, b) for name, a, b, made in operations}
@@ -85,9 +85,9 @@ class Paths:
         }  # fmt: skip
 
     def lead_back(self, start: Node, *, reduced: bool) -> bool:
-        """Whether backward starts from it, with nothing but sums and factors between.
+        """Whether a backward starts from the value, with nothing but sums and factors in between.
 
-        ``reduced``: a mean or a sum of it may be between, too.
+        ``reduced``: whether a mean or a sum over it may be in between, too.
         """
         seen, waiting = {id(start)}, [start]
         while waiting:
@@ -102,7 +102,7 @@ class Paths:
         return False
 
     def hold_a_loss(self, node: Node) -> bool:
-        """Whether backward starts from it, or from something in it."""
+        """Whether a backward starts from the value or from a component of it."""
         return any(self.lead_back(one, reduced=True) for one in (node, *node.parts.values()))
 
     def _stays(self, node: Node, result: Node, *, reduced: bool) -> bool:
@@ -140,7 +140,7 @@ class Paths:
     # -------------------------------------------------------------------------------- results
 
     def result(self, call: Call) -> Result:
-        """What a call of a model, or of a criterion, gives."""
+        """The form of what a call of a model or of a criterion returns."""
         node = call.result
         several = len([*call.arguments()]) > 1 or bool(call.spread)
         if self._is_loss(node, reduced=several):
@@ -156,7 +156,7 @@ class Paths:
         return Result("loss") if several and _goes_somehow(call) else OUTPUT
 
     def losses_in(self, call: Call) -> Iterator[Node]:
-        """The result, or its components, from which backward starts."""
+        """The result, or those of its components, from which a backward starts."""
         several = len([*call.arguments()]) > 1 or bool(call.spread)
         for one in (call.result, *call.result.parts.values()):
             if self._is_loss(one, reduced=several or one is not call.result):

@@ -1,4 +1,4 @@
-"""Small changes to a program that no namespace can make: each keeps its line and its meaning."""
+"""Small changes to a program that no namespace can make. They keep line numbers and meaning."""
 
 import ast
 from dataclasses import dataclass, field
@@ -14,24 +14,26 @@ DRAWN, COMPLETED = "__drawn__", "__completed__"
 
 @dataclass(slots=True)
 class Changes:
-    """What to change, by identity of the tree's nodes."""
+    """What to change; nodes of the tree are keys by identity."""
 
     renamed: dict[int, str] = field(default_factory=dict)
-    """Calls that call something else."""
+    """Calls, each with the name to call instead."""
     tracked: dict[int, str] = field(default_factory=dict)
-    """Constructor calls whose result is watched, with the name of what they construct."""
+    """Constructor calls whose result has to be watched, with the name of its class."""
     replaced: dict[int, ast.expr] = field(default_factory=dict)
-    """Expressions in whose place another one is evaluated."""
+    """Expressions, each with what to evaluate instead."""
     compares: str | None = None
-    """What is called in place of ``a == b`` and ``a.eq(b)``."""
+    """The function to call for ``a == b`` and ``a.eq(b)``."""
     removed: set[int] = field(default_factory=set)
-    """Statements that stand for nothing."""
+    """Statements to leave out: placeholders, and imports that cannot be executed."""
     completed: set[int] = field(default_factory=set)
-    """Classes that are given what they lack."""
+    """Classes to complete once they are defined."""
     late: dict[str, int] = field(default_factory=dict)
-    """Names that are bound before the module-level statement of that index."""
+    """Names to bind before the module-level statement with that index."""
     turns_from: int | None = None
-    """From this module-level statement on, the program is the body of a loop that it does not show."""
+    """Index of the module-level statement from which on the program is the body of a loop that it
+    does not show.
+    """
 
 
 def rewrite(tree: ast.Module, changes: Changes) -> ast.Module:
@@ -81,9 +83,10 @@ def _with_late(body: list[ast.stmt], changes: Changes) -> list[ast.stmt]:
 
 
 def with_clearing(tree: ast.Module, start: int) -> int:
-    """Where code for one batch begins: at the clearing right before it, where it clears nowhere else.
+    """The index at which code for one batch begins: one earlier, if a clearing of the gradients
+    stands right before it and there is no other.
 
-    ``optimizer.zero_grad()`` needs nothing of the batch, and left outside of the loop it made a
+    ``optimizer.zero_grad()`` does not mention the batch. Left outside the loop, it would make a
     right answer one that never clears.
     """
     if any(_clears(statement) for statement in tree.body[start:]):

@@ -1,4 +1,6 @@
-"""Which role a value plays: by what is done with it, by its name where that leaves a choice."""
+"""The role that a value plays: told by what is done with it, and by its name where that leaves a
+choice.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +13,7 @@ from harness.sandbox.binding.signs import OF_DATA, is_loader, is_model
 from harness.sandbox.binding.switches import is_switch, switched
 
 Role = str
-"""A word such as ``loader`` or ``max_norm``; ``resolver`` knows what to bind to each."""
+"""A word such as ``loader`` or ``max_norm``. ``resolver`` turns it into an object."""
 
 ANNOTATIONS = {
     "DataLoader": "loader", "Optimizer": "optimizer", "GradScaler": "scaler",
@@ -22,12 +24,12 @@ ANNOTATIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Decides roles; what the whole program does matters for some."""
+    """Decides roles. Some depend on what the program does elsewhere."""
 
     has_optimizer: bool
     """Whether the program itself builds an optimizer, or uses a free one unmistakably."""
     training_loader: bool
-    """Whether some free loader is certainly trained on."""
+    """Whether some free loader is certainly used for training."""
 
     def role(self, node: Node) -> Role | None:
         """The role of a free value, ``None`` if neither usage nor name tells."""
@@ -39,7 +41,7 @@ class Judge:
 
 
 def made_role(node: Node) -> Role | None:
-    """The role of something that the program makes itself, by what it is made of."""
+    """The role of a value that the program makes itself, by what it is made with."""
     path = node.library.removesuffix("()")
     last = path.rpartition(".")[2]
     if path.startswith("torch.optim."):
@@ -174,7 +176,7 @@ NOT_A_LOSS = frozenset({
     "divides", "mod", "loss_target", "multiplies_loss", "model_arg", "model_extra", "model_spread",
     "loss_output", "loss_extra", "max_norm", "spread", "called",
 })  # fmt: skip
-"""Uses of values that enter a loss without being it."""
+"""Uses of values that go into a loss and are none themselves."""
 
 
 def _loss(judge: Judge, node: Node) -> Role | None:
@@ -294,4 +296,4 @@ RULES: tuple[Callable[[Judge, Node], Role | None], ...] = (
     _loss, _batch, _part_of_a_batch, _plain(plain.idle), _callable, _container, _named,
     _plain(plain.counter), _switch, _shown, _untouched,
 )  # fmt: skip
-"""In the order in which they are asked."""
+"""The rules, in the order in which they are tried."""

@@ -1,4 +1,4 @@
-"""Names and where they live: which are local, which are the module's, which nobody gives."""
+"""Names and scopes: which names are local, which belong to the module, which nothing defines."""
 
 import ast
 from collections.abc import Iterable
@@ -11,12 +11,12 @@ class Scope:
     """A function, a comprehension or the module."""
 
     def __init__(self, parent: "Scope | None" = None, local: Iterable[str] = ()) -> None:
-        """``local``: names that belong to it."""
+        """``local``: the names that belong to it."""
         self.parent = parent
         self.names: dict[str, Node] = {name: Node(name) for name in local}
 
     def find(self, name: str) -> Node | None:
-        """The node of a name that is local to this scope or one around it, the module excluded."""
+        """The node of a name that is local to this scope or to one around it, except the module."""
         scope: Scope | None = self
         while scope is not None and scope.parent is not None:
             if name in scope.names:
@@ -26,7 +26,7 @@ class Scope:
 
     @property
     def module(self) -> "Scope":
-        """The outermost."""
+        """The outermost scope."""
         scope = self
         while scope.parent is not None:
             scope = scope.parent
@@ -85,12 +85,12 @@ def _walruses(node: ast.AST) -> set[str]:
 
 
 def is_placeholder(value: ast.expr | None) -> bool:
-    """Whether ``name = ...`` stands for "yours goes here"."""
+    """Whether the assigned value is a placeholder for the reader's own: ``name = ...``."""
     return isinstance(value, ast.Constant) and value.value is ...
 
 
 def is_stub(tree: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
-    """Whether a definition says no more than that there is one: a docstring, ``...`` or ``pass``."""
+    """Whether the body of a definition is empty: a docstring, ``...`` or ``pass``."""
     if isinstance(tree, ast.ClassDef):
         bases = [ast.unparse(base) for base in tree.bases]
         if not bases or any(not base.endswith(("Module", "Dataset")) for base in bases):

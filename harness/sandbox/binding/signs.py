@@ -10,22 +10,22 @@ MODEL_ATTRIBUTES = frozenset({
     ".named_buffers", ".gradient_checkpointing_enable", ".register_comm_hook", ".get_parameter",
     ".register_forward_hook", ".clip_grad_norm_", ".get_submodule",
 })  # fmt: skip
-"""Uses that only a model has."""
+"""Uses that indicate a model."""
 
 NOT_DATA = frozenset({
     "parameters", "named_parameters", "modules", "named_modules", "children", "named_children",
     "state_dict", "param_groups", "items", "values", "keys", "split", "chunk", "unbind", "buffers",
     "named_buffers", "range", "readlines", "glob", "listdir",
 })  # fmt: skip
-"""Callables whose results are iterated and are no batches."""
+"""Callables whose results are iterated, but do not yield batches."""
 
 OF_PARAMETERS = frozenset(
     {".grad", ".requires_grad", ".parameters", ".weight", ".ndim", ".data_ptr"}
 )
-"""Uses of elements that are parameters, and no batches."""
+"""Uses of elements that indicate parameters, not batches."""
 
 OF_DATA = frozenset({"model_arg", "loss_target"})
-"""Uses of elements that are batches, whatever else is asked of them: ``if not x.requires_grad``."""
+"""Uses of elements that indicate batches, whatever else is asked of them: ``if not x.requires_grad``."""
 
 METHODS = frozenset({
     "append", "update", "add", "info", "debug", "warning", "log", "print", "write", "set_postfix",
@@ -34,10 +34,10 @@ METHODS = frozenset({
     "reshape", "extend", "save", "dim", "masked_fill", "where", "pop", "get", "step", "scale",
     "unscale_", "backward", "exp", "log_softmax",
 })  # fmt: skip
-"""Methods that take batches or outputs and are neither models nor criteria."""
+"""Names of methods that take batches or outputs and are neither models nor criteria."""
 
 NO_OPTIMIZER = frozenset({"loss", "constant", "output", "counter", "data", "norm"})
-"""Tags of what no optimizer is, so that ``scheduler.step(loss)`` takes none."""
+"""Tags of values that are no optimizer, so that ``scheduler.step(loss)`` takes none."""
 
 
 def is_model(node: Node) -> bool:
@@ -46,12 +46,12 @@ def is_model(node: Node) -> bool:
 
 
 def is_root(node: Node) -> bool:
-    """Whether nothing but a default flows into it."""
+    """Whether no value but a default flows into it."""
     return all("constant" in source.tags for source in node.before)
 
 
 OF_STEPPING = frozenset({".step", ".zero_grad", ".param_groups"})
-"""Uses of optimizers and schedules, which no batch has."""
+"""Uses of optimizers and schedules that no batch has."""
 
 
 def is_loader(node: Node) -> bool:
@@ -84,7 +84,7 @@ def is_undecided(call: Call) -> bool:
 
 
 def given_anew(call: Call) -> list[Node]:
-    """Arguments that are not what an earlier turn of the same call returned: no hidden state."""
+    """Arguments that an earlier call did not return: no hidden states of a recurrent network."""
     returned = {id(n) for part in call.result.parts.values() for n in part.downstream()}
     return (
         [a for a in call.arguments() if id(a) not in returned] if returned else [*call.arguments()]
@@ -92,7 +92,7 @@ def given_anew(call: Call) -> list[Node]:
 
 
 def asks_for_a_loss(call: Call) -> bool:
-    """Whether a module that computes its loss itself does it here: ``self.criterion(output, y)``."""
+    """Whether a module computes its loss by this call: ``self.criterion(output, y)``."""
     named = hints.first(sorted(call.callee.names), ("criterion",)) is not None
     return named and len(list(call.arguments())) > 1
 
@@ -105,14 +105,18 @@ def is_called_scaler(call: Call) -> bool:
 
 
 def named_criterion(call: Call) -> bool:
-    """Whether a module that is called with two things is called a loss, and no model."""
+    """Whether a module that is called with two arguments has the name of a loss, and not that of a
+    model.
+    """
     names = sorted(call.callee.names)
     named = hints.first(names, ("criterion",)) is not None and not hints.first(names, ("model",))
     return named and len(list(call.arguments())) > 1
 
 
 def goes_back_as_it_is(value: Node, calls: list[Call]) -> bool:
-    """Whether backward starts from it with nothing but arithmetic between: then it is one number."""
+    """Whether a backward starts from the value with only arithmetic in between, so that it is one
+    number.
+    """
     made = {id(call.result) for call in calls}
     seen, waiting = {id(value)}, [value]
     while waiting:
@@ -131,7 +135,7 @@ BUSY = frozenset({
     "iter", "next", "called", "parameters", "optimizer", "optimizer?", "fit_model", "dataset", "mod",
     "divides", ".step", ".zero_grad", ".param_groups",
 })  # fmt: skip
-"""Uses of things that are no batch."""
+"""Uses that no batch has."""
 
 
 def is_fetch(call: Call) -> bool:

@@ -1,4 +1,5 @@
-"""Where the values of a program's names come from, told by their last word: ``self.step`` is ``step``.
+"""Where a program's names get their values. Only a name's last component counts: ``self.step`` is
+``step``.
 
 Coarser than ``graph``, and asked only after a run, of a program that has a branch which nothing entered.
 """
@@ -16,11 +17,11 @@ SAME = frozenset({
     "int", "float", "abs", "round", "min", "max", "bool", "next", "clamp", "minimum", "maximum",
     "tensor", "as_tensor", "item", "where", "pow", "sqrt", "floor", "ceil",
 })  # fmt: skip
-"""Calls whose result is made of the numbers that they are given."""
+"""Calls whose result is computed from the numbers that they are given."""
 
 
 def word(tree: ast.AST | None) -> str | None:
-    """The last word of a name, an attribute, or an item with a constant text for a key."""
+    """The last component of a name or an attribute, or the key of an item."""
     match tree:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
@@ -32,7 +33,7 @@ def word(tree: ast.AST | None) -> str | None:
 
 
 def unmarked(tree: ast.expr) -> ast.expr:
-    """What stands inside of a mark, or the expression itself."""
+    """The expression inside a mark, or the expression itself."""
     match tree:
         case ast.Call(func=ast.Attribute(value=ast.Constant()), args=[ast.Constant(), within]):
             return within
@@ -42,7 +43,7 @@ def unmarked(tree: ast.expr) -> ast.expr:
 
 
 def inside(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Every node of some code in its order, nested definitions left out."""
+    """All nodes of some code, in order, without nested definitions."""
     for node in body:
         if not isinstance(node, Definition | ast.ClassDef | ast.Lambda):
             yield node
@@ -50,7 +51,7 @@ def inside(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def operands(tree: ast.expr) -> Iterator[ast.expr]:
-    """The numbers that a number is made of, itself first."""
+    """The numbers that a number is computed from, itself first."""
     tree = unmarked(tree)
     yield tree
     if isinstance(tree, ast.Call):
@@ -91,7 +92,7 @@ class Sources:
                 method(node)
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
-        """What a node stands in, the nearest first."""
+        """The nodes around a node, the nearest first."""
         above: ast.AST | None = node
         while (above := self.above.get(id(above))) is not None:
             yield above
@@ -101,7 +102,7 @@ class Sources:
         return next((a for a in self.ancestors(node) if isinstance(a, Definition)), None)
 
     def behind(self, jump: ast.stmt) -> tuple[list[ast.stmt], Loop | None]:
-        """The statements that a jump leaves out, up to the end of the turn or of the function; and
+        """The statements that a jump skips, up to the end of the loop's body or the function; and
         the loop that it stands in.
         """
         rest: list[ast.stmt] = []

@@ -1,4 +1,4 @@
-"""Data that a program draws at random for lack of the user's: the workload's takes its place.
+"""Data that a program draws at random for lack of the user's: the workload's data replaces it.
 
 A reader puts their own data there. Ours is loud or quiet, as each probe wants it, and its gradients are
 known sample by sample. A model that does not take it was made for the drawn data and goes with it,
@@ -31,45 +31,47 @@ DRAWS = frozenset({
     "torch.randn", "torch.rand", "torch.randint", "torch.zeros", "torch.ones", "torch.randn_like",
     "torch.rand_like", "torch.normal",
 })  # fmt: skip
-"""What makes tensors out of nothing."""
+"""Functions that make tensors from nothing."""
 
 MORE_THAN_COMPUTING = frozenset({
     "detach", "no_grad", "inference_mode", "set_grad_enabled", "checkpoint", "checkpoint_sequential",
     "register_hook", "register_forward_hook", "register_full_backward_hook", "apply", "backward",
     "data", "grad", "requires_grad",
 })  # fmt: skip
-"""Names inside of a model's class that say that it changes how gradients flow."""
+"""Names in a model's class that indicate that it does more than compute outputs."""
 
 CLOCKS = frozenset({"perf_counter", "time", "monotonic", "Event", "Timer", "timeit", "profile"})
-"""Library calls of a program that measures: what it measures is its own."""
+"""Calls that indicate a program that measures time; its data stays, since it measures its own work."""
 
 FOREIGN_LOSSES = frozenset({"BCELoss", "binary_cross_entropy", "NLLLoss", "nll_loss"})
-"""Losses of targets that no other workload's targets could be."""
+"""Losses whose targets no workload has."""
 
 
 MASKED_ROWS = 64
-"""Rows of a program's own data in which some have to be masked."""
+"""How many rows of a program's own data are searched for masked entries."""
 
 DEEP = 10
-"""From so many layers on a workload's model is a subject of its own, which nothing else stands for."""
+"""A workload with at least so many layers is about its model, which nothing may replace."""
 
 
 @dataclass(slots=True)
 class StandIns:
-    """Expressions to put the workload's data in the place of."""
+    """Expressions whose values the workload's data replaces."""
 
     loaders: list[tuple[ast.expr, Node | Form]] = field(default_factory=list)
-    """Whole passes over data: an expression, and what its elements are."""
+    """Whole loaders: an expression, and the node of its elements."""
     draws: dict[int, Part] = field(default_factory=dict)
-    """Calls that draw a part of one batch, by identity."""
+    """Calls that draw one part of one batch, by identity."""
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Whether there is anything to replace."""
         return bool(self.loaders or self.draws)
 
 
 def find(analysis: Analysis, workload: Workload) -> StandIns:
-    """The random data that a program trains on; none where its model or its clock is the point."""
+    """The random data that a program trains on; empty where the program is about its model or about
+    time.
+    """
     if _is_the_point(analysis) or getattr(workload.parameters, "depth", 0) >= DEEP:
         return StandIns()
     calls = [c for p, c in analysis.reader.library_calls if p in DRAWS and c.where is not None]
@@ -88,7 +90,7 @@ def find(analysis: Analysis, workload: Workload) -> StandIns:
 def take_place(
     analysis: Analysis, resolver: Resolver, changes: rewrite.Changes, module: ModuleType
 ) -> None:
-    """Put the workload's data where the program draws some for lack of the user's."""
+    """Replace random data by the workload's."""
     found = find(analysis, resolver.values.workload)
     if not found:
         return

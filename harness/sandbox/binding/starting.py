@@ -1,4 +1,4 @@
-"""Calls of what a program defines and never calls, and what is given to their parameters."""
+"""Calls of functions that a program defines and never calls, and the arguments for them."""
 
 import ast
 from collections.abc import Callable
@@ -10,21 +10,21 @@ from harness.sandbox.binding.roles import Role
 from harness.syntax import walk
 
 ESSENTIAL = frozenset({"model", "loader", "optimizer", "criterion", "lightning_model", "scaler"})
-"""Roles that are filled although the parameter defaults to ``None``."""
+"""Roles that get an object even where the parameter defaults to ``None``."""
 
 
 COUNTS = frozenset({"accumulation", "steps_per_epoch", "total_steps", "epochs", "turns"})
-"""Roles of numbers without which nothing is counted."""
+"""Roles of numbers that a program needs in order to count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call that is made after the program has been executed."""
+    """One call to make after the program's top level has run."""
 
     function: str
     """``train_one_epoch`` or ``Trainer.train_epoch``."""
     arguments: tuple[str, ...]
-    """Names of the parameters that are given."""
+    """Names of the parameters that get an argument."""
 
     def __str__(self) -> str:
         return f"{self.function}({', '.join(self.arguments)})"
@@ -35,14 +35,14 @@ class Start:
     """A call, ready to be made."""
 
     call: Call
-    """What people are told."""
+    """The call, as it is described to people."""
     run: Callable[[], None]
-    """Makes it."""
+    """Makes the call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """Something that the program itself makes at module level."""
+    """An object that the program itself makes at module level."""
 
     name: str
     """Its name."""
@@ -50,15 +50,15 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """An instance of a class that the program itself writes, and makes nowhere."""
+    """An instance of a class that the program defines and never instantiates."""
 
     name: str
-    """The class."""
+    """Name of the class."""
 
 
 def is_needed(function: Function, parameter: Parameter, role: Role | None) -> bool:
-    """Whether it is filled although it has a default: one that stands for nothing, where the role
-    is essential or nobody asks whether there is one.
+    """Whether a parameter gets an argument although it has a default: one that stands for nothing,
+    if the role is essential or the function never asks whether it is there.
     """
     asked = parameter.node.uses & {"is", "guards", "guards_step"}
     if role in ESSENTIAL or (role == "namespace" and not asked):
@@ -69,7 +69,7 @@ def is_needed(function: Function, parameter: Parameter, role: Role | None) -> bo
 
 
 def defaults_to(function: Function, name: str, *values: float | None) -> bool:
-    """Whether the default of a parameter is one of ``values``."""
+    """Whether the parameter's default is one of ``values``."""
     a = function.tree.args
     plain = [*a.posonlyargs, *a.args]
     pairs = [*zip(plain[len(plain) - len(a.defaults) :], a.defaults, strict=True)]
@@ -79,7 +79,9 @@ def defaults_to(function: Function, name: str, *values: float | None) -> bool:
 
 
 def is_one_step(function: Function, effects: Effects) -> bool:
-    """Whether it fetches its batches itself and makes a single update: its reader calls it on."""
+    """Whether a function fetches its batch itself and makes a single update, so that it is called
+    repeatedly.
+    """
     body = [] if isinstance(function.tree, ast.Lambda) else function.tree.body
     fetches = any(isinstance(n, ast.Name) and n.id == "next" for n in walk(function.tree))
     goes_on = any(STEP in effects.of(loop.body) for loop in loops(body))
@@ -87,6 +89,6 @@ def is_one_step(function: Function, effects: Effects) -> bool:
 
 
 def own_scaler(parameter: Parameter) -> Class | None:
-    """The program's own scaler that a parameter is handed."""
+    """The class of the program's own that a parameter takes as a scaler."""
     found = (t.cls for t in parameter.node.targets if isinstance(t, Instance))
     return next((c for c in found if c.called_scaler), None)

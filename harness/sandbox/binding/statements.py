@@ -1,4 +1,4 @@
-"""Statements of a program, definitions left out."""
+"""Statements of a program, except definitions."""
 
 import ast
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ NO_GRAD = ("no_grad", "inference_mode", "set_grad_enabled(False)")
 
 
 class Statements(Expressions):
-    """One method a statement type."""
+    """One method for each type of statement."""
 
     effects: Effects
 
@@ -203,6 +203,6 @@ class Statements(Expressions):
 
 
 def is_no_grad(tree: ast.expr) -> bool:
-    """Whether a context or decorator turns gradients off."""
+    """Whether a context manager or decorator disables gradients."""
     text = ast.unparse(tree)
     return any(name in text for name in NO_GRAD)

@@ -1,4 +1,4 @@
-"""Lightning on the ranks that exist: its strategies use their process group, or are refused."""
+"""Lightning's strategies on the ranks that exist: they use their process group, or are refused."""
 
 import importlib
 import os
@@ -12,22 +12,22 @@ from harness.sandbox.binding.loaders import Loader
 from harness.sandbox.binding.unbound import Unbound
 
 STARTED = re.compile(r"^ddp_(spawn|fork|notebook)")
-"""Ways to start the processes of DDP, which are there already."""
+"""Strategies that start the processes of DDP; here the processes exist already."""
 
 HALF = ("16", "16-mixed")
-"""Half precision with a loss scale, as Lightning names it."""
+"""Lightning's names for half precision with a loss scale."""
 
 NOT_DDP = "is not the DDP of Lightning, for which there are ranks here"
 
 EXTERNAL = "TORCHELASTIC_RUN_ID"
-"""The variable by which Lightning learns that torchrun has made the processes."""
+"""Environment variable that tells Lightning that torchrun has started the processes."""
 
 
 def arguments(tree: str, given: Mapping[str, Any], world_size: int) -> dict[str, Any]:
-    """Where a Trainer or a Fabric runs, for what the program asks of it.
+    """Arguments that decide where a Trainer or a Fabric runs, given what the program asks for.
 
-    ``tree``: the module tree of its strategies. Raises ``Unbound`` where there are several ranks and
-    it asks for one device, or for anything but DDP.
+    ``tree``: the package of Lightning. Raises ``Unbound`` where there are several ranks and the
+    program asks for one device, or for anything but DDP.
     """
     where = {"accelerator": "cpu", "devices": world_size, "num_nodes": 1}
     if world_size == 1:
@@ -40,14 +40,14 @@ def arguments(tree: str, given: Mapping[str, Any], world_size: int) -> dict[str,
 
 
 def half_precision(tree: str) -> Any:
-    """What ``precision="16-mixed"`` stands for; on a CPU Lightning would take bfloat16 for it."""
+    """The object for ``precision="16-mixed"``. On a CPU Lightning itself would use bfloat16."""
     plugin = importlib.import_module(f"{tree}.plugins.precision").MixedPrecision
     return plugin("16-mixed", "cpu", torch.amp.GradScaler("cpu"))
 
 
 def leave_loaders_alone(asking: Any) -> None:
-    """The workload's loaders are divided among the ranks already. ``asking``: a class of Lightning
-    that decides whether a loader needs another sampler for that.
+    """Keep Lightning from giving loaders another sampler: ours are divided among the ranks already.
+    ``asking``: the class of Lightning that decides about it.
     """
     original = asking._requires_distributed_sampler
 

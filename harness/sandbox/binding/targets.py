@@ -1,4 +1,4 @@
-"""Targets that a program does not hand over: the model that computes its loss looks them up."""
+"""Targets that a program does not pass: a model that computes its own loss looks them up."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,14 +10,14 @@ from harness.sandbox.binding.unbound import Unbound
 from harness.workloads import Batch
 
 DEEPEST = 3
-"""Containers within containers in which inputs are looked for."""
+"""How many levels of containers are searched for inputs."""
 
 
 class Targets:
-    """The targets of one rank's data, by the rows of its inputs, every one of which is unique."""
+    """The targets of one rank's data, by the rows of its inputs, each of which is unique."""
 
     def __init__(self, batches: Sequence[Batch]) -> None:
-        """Nothing is indexed before somebody asks."""
+        """The index is built at first use."""
         self._batches = batches
         self._rows: dict[bytes, Tensor] = {}
 
@@ -30,7 +30,9 @@ class Targets:
         return torch.stack(rows)
 
     def inputs_in(self, value: Any) -> Any:
-        """The inputs within a whole batch; a list of samples as one tensor; else the value itself."""
+        """The inputs inside a whole batch, a list of samples stacked to one tensor, or else the
+        value itself.
+        """
         if isinstance(value, Tensor):
             return value
         return next((t for t in _tensors(value, DEEPEST) if self._are_inputs(t)), value)

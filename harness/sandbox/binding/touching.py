@@ -1,4 +1,4 @@
-"""What code does to training: which calls it makes and which deciding names it sets."""
+"""What code does to training: which calls it makes, and which deciding names it sets."""
 
 import ast
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ CALLS = frozenset({
     "backward", "manual_backward", "zero_grad", "optimizer_zero_grad", "unscale_", "no_sync",
     "clip_gradients", "all_reduce",
 })  # fmt: skip
-"""Calls without which a loop is another loop."""
+"""Calls that belong to training: a loop without them is another loop."""
 
 RATES = (
     "sched",
@@ -27,10 +27,10 @@ RATES = (
     "timer",
     "stopper",
 )
-"""What the receiver of a ``step`` is called that is no optimizer's."""
+"""If one of these is part of its name, the object whose ``step`` is called is no optimizer."""
 
 LIGHT = frozenset({"lr", "requires_grad"})
-"""What is set to train at another rate, or another part."""
+"""Names that are set in order to train at another rate, or to train another part of the model."""
 
 
 @dataclass(slots=True)
@@ -38,18 +38,18 @@ class Touch:
     """What some code touches."""
 
     deep: list[str] = field(default_factory=list)
-    """What changes how gradients are clipped, scaled, cleared or stepped with, in order."""
+    """What it changes of how gradients are clipped, scaled, cleared or stepped with, in order."""
     light: list[str] = field(default_factory=list)
-    """Rates, what is frozen, and where training ends."""
+    """What it changes of learning rates, frozen parameters and the end of training."""
 
     def add(self, other: "Touch") -> None:
-        """That too."""
+        """Add what other code touches."""
         self.deep += [name for name in other.deep if name not in self.deep]
         self.light += [name for name in other.light if name not in self.light]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of it, what changes most first."""
+        """All of it, the deep ones first."""
         return tuple(dict.fromkeys([*self.deep, *self.light]))
 
 
@@ -63,7 +63,7 @@ class Touching:
         self.deciding = Deciding(sources)
 
     def of(self, body: Iterable[ast.AST]) -> Touch:
-        """What statements or expressions touch, nested definitions left out."""
+        """What statements or expressions touch, without nested definitions."""
         found = Touch()
         for node in inside(body):
             if isinstance(node, ast.Call):
@@ -75,7 +75,7 @@ class Touching:
         return found
 
     def reached(self, body: Iterable[ast.AST]) -> set[str]:
-        """What a body changes, with what the functions change that it calls."""
+        """What statements touch, themselves or through the functions that they call."""
         waiting, known = [body], set[str]()
         while waiting:
             new = set(self.of(waiting.pop()).deep) - known

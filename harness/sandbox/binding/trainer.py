@@ -1,4 +1,4 @@
-"""The Trainer of transformers on CPU processes: nothing is written, shown, saved or asked of a hub."""
+"""The Trainer of transformers on CPU processes: nothing is written, shown, saved or downloaded."""
 
 import functools
 import importlib
@@ -20,7 +20,9 @@ FORCED: dict[str, Any] = {
     "remove_unused_columns": False, "dataloader_num_workers": 0, "dataloader_pin_memory": False,
     "auto_find_batch_size": False,
 }  # fmt: skip
-"""Arguments that decide where it runs and what it writes; columns, because the loaders are ours."""
+"""Arguments that decide where it runs and what it writes, and about columns, since the loaders are
+ours.
+"""
 
 DROPPED = frozenset({
     "activation_checkpointing", "bf16_full_eval", "dataloader_persistent_workers",
@@ -31,10 +33,10 @@ DROPPED = frozenset({
     "overwrite_output_dir", "save_safetensors", "tf32", "torch_compile", "torch_compile_backend",
     "torch_compile_mode", "use_cpu", "use_ipex", "use_liger_kernel", "use_mps_device",
 })  # fmt: skip
-"""Those of other versions and of other machines, and those that change speed or memory alone."""
+"""Arguments of other versions or other machines, and those that only affect speed or memory."""
 
 LEFT_OUT = (*UNUSED, "eval_dataset")
-"""What a trainer needs for evaluation and for text."""
+"""Arguments that a Trainer takes for evaluation and for text."""
 
 NOT_DONE = (
     "evaluate",
@@ -51,7 +53,7 @@ _made: list[Any] = []
 
 
 class Training:
-    """One program's dealings with a Trainer; idle for all others."""
+    """What one program needs of the Trainer; does nothing for other programs."""
 
     def __init__(self, analysis: Analysis, resolver: Resolver) -> None:
         """Patch what the program uses."""
@@ -62,7 +64,7 @@ class Training:
             _patch(int(resolver.values.number("epochs")), resolver.notes)
 
     def starts(self) -> list[Start]:
-        """The training that the program leaves out."""
+        """The call of ``train`` that the program leaves out."""
         if self._analysis.trainers_train:
             return []
         if self._analysis.trainers:

@@ -1,4 +1,6 @@
-"""Joins what a program gives a Trainer of transformers to the methods in which the Trainer uses it."""
+"""Links what a program passes to a Trainer of transformers to the methods in which the Trainer uses
+it.
+"""
 
 import ast
 
@@ -12,16 +14,16 @@ STEPS = ("compute_loss", "training_step", "prediction_step")
 """Methods that take the model and a batch."""
 
 PLACES = ("model", "args", "data_collator", "train_dataset", "eval_dataset")
-"""Positional arguments of a Trainer."""
+"""Names of a Trainer's positional arguments."""
 
 UNUSED = ("tokenizer", "processing_class", "compute_metrics", "preprocess_logits_for_metrics")
-"""What a Trainer is given for text and for evaluation."""
+"""Arguments that a Trainer takes for text and for evaluation."""
 
 USES = {
     "model": ".parameters", "train_dataset": "dataset", "eval_dataset": "dataset",
     **dict.fromkeys(UNUSED, "unused"),
 }  # fmt: skip
-"""What is done with arguments of a Trainer."""
+"""What a Trainer does with its arguments."""
 
 
 def is_trainer(path: str) -> bool:
@@ -45,7 +47,7 @@ class Trainers:
         self._joined: set[int] = set()
 
     def link(self) -> None:
-        """Join whatever is known by now."""
+        """Link everything that is known by now."""
         for cls in self._reader.classes:
             if trainer_class(cls):
                 self._loader(cls)

@@ -1,4 +1,4 @@
-"""The loop around code that is written for one batch: what it takes for granted is supplied."""
+"""The loop around code that is written for one batch. A *turn* is one iteration of it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,22 +18,22 @@ MOMENT = frozenset({"input", "target", "mask", "count", "batch", "output", "loss
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the code for one batch needs from around it."""
+    """What code for one batch needs from the loop around it."""
 
     names: dict[str, str]
-    """Names to set, with their roles."""
+    """Names to set in each turn, with their roles."""
     forms: dict[str, Form]
-    """Form of each name that is a whole batch."""
+    """The form of each name that is a whole batch."""
     clears: bool
-    """Whether gradients must be cleared before each batch, because the code never does."""
+    """Whether the loop has to clear the gradients before each batch, because the code never does."""
     goes_back: bool
-    """Whether gradients must be computed for each batch, because the code never does."""
+    """Whether the loop has to run forward and backward for each batch, because the code never does."""
     steps: bool
-    """Whether the optimizer must step after each batch, because the code never does."""
+    """Whether the loop has to step the optimizer after each batch, because the code never does."""
 
 
 class Turns:
-    """One pass over the data; each turn gives the values for one batch."""
+    """One pass over the data; each turn yields the values for one batch."""
 
     def __init__(self, resolver: Resolver, wanted: Wanted) -> None:
         """Nothing runs before it is iterated."""
@@ -91,7 +91,7 @@ class Turns:
 
 
 def note(wanted: Wanted) -> str:
-    """What was supplied, for people."""
+    """What the loop supplies, in words."""
     supplied = (
         ("zero_grad before", wanted.clears), ("backward before", wanted.goes_back),
         ("step after", wanted.steps),

@@ -5,7 +5,7 @@ from typing import Any
 
 
 class Unbound(Exception):
-    """A name has no object that would mean what the program means by it."""
+    """Raised for a name to which no object can be given that keeps the program's meaning."""
 
     def __init__(self, name: str, reason: str) -> None:
         """``reason`` completes the sentence that ``name`` begins."""
@@ -15,7 +15,7 @@ class Unbound(Exception):
 
 
 def parsed(program: str, filename: str) -> ast.Module:
-    """The program's tree. Raises ``Unbound`` where it is no Python."""
+    """The program's syntax tree. Raises ``Unbound`` if it is not Python."""
     try:
         return ast.parse(program, filename)
     except (SyntaxError, ValueError, RecursionError) as error:

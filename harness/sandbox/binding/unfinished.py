@@ -1,4 +1,6 @@
-"""Classes that are posted in part: what their methods read and nothing sets is there all the same."""
+"""Classes that are posted incompletely: attributes that their methods read and nothing sets are
+supplied.
+"""
 
 from collections.abc import Iterable
 from types import FunctionType, ModuleType
@@ -14,7 +16,7 @@ from harness.sandbox.binding.unbound import Unbound
 def complete(
     classes: Iterable[Class], resolver: Resolver, changes: rewrite.Changes, module: ModuleType
 ) -> None:
-    """Give these classes what they lack, as soon as the program has defined them."""
+    """Arrange that these classes are completed as soon as the program has defined them."""
     missing: dict[str, dict[str, Any]] = {}
     for cls in classes:
         found = _missing(cls, resolver)

@@ -1,4 +1,4 @@
-"""Files that a program reads and that are not here: its settings, and a checkpoint to go on from.
+"""Files that a program reads and that are not here: its settings, or a checkpoint to resume from.
 
 What is read from them becomes a free name, which is bound by what is done with it. Files that the
 program may have written itself are left alone.
@@ -18,18 +18,18 @@ READERS = frozenset({
 """Calls that read settings."""
 
 TEXTS = frozenset({"open", "read_text", "read_bytes", "read"})
-"""Calls that give what is in a file."""
+"""Calls that return a file's content."""
 
 WRITES = frozenset(
     {"dump", "safe_dump", "dumps", "write_text", "write", "writelines", "to_yaml", "save"}
 )
-"""Calls after which a file may be there."""
+"""Calls that may have created the file before."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def leave_out(tree: ast.Module, notes: list[str]) -> ast.Module:
-    """The program without reading them. ``notes`` takes what was left out."""
+    """The program without the statements that read them. ``notes`` takes what was left out."""
     left = _Left(tree)
     if not (left.reads_settings or left.reads_checkpoints):
         return tree

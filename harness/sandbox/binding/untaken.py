@@ -1,4 +1,4 @@
-"""What a run left out of a program: branches that touch training and were not entered."""
+"""What a run left out: branches that touch training and were not entered."""
 
 import ast
 import sys
@@ -11,7 +11,7 @@ from harness.sandbox.binding.sources import Sources, inside, word
 from harness.sandbox.binding.touching import CALLS, Touch, Touching
 
 WHOLE = frozenset({"backward", "step"})
-"""A body with both is a turn of training, and leaving it out is stopping."""
+"""A body that calls both is a whole turn of training; leaving it out means to stop."""
 
 CHANGES = (
     ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.Return, ast.Continue, ast.Break,
@@ -19,20 +19,22 @@ CHANGES = (
 """Statements that may touch training."""
 
 MOST = 3
-"""Names that are told of one branch."""
+"""Most names that are told of one branch."""
 
 DEEPEST = 5000
-"""Calls inside of each other that looking at a program may take."""
+"""How many nested calls are followed to see what a branch touches."""
 
 FREEZES = frozenset({"requires_grad", "requires_grad_"})
-"""What decides whether a parameter asks for gradient."""
+"""Names that decide whether a parameter requires a gradient."""
 
 LONGEST = 60
-"""Letters of a name that are told."""
+"""How many characters of a name are told."""
 
 
 def untaken(marked: Marked) -> Branches:
-    """After a run: branches that it did not enter; those inside of one are not reached."""
+    """After a run: the branches that it did not enter. Branches inside such a branch count as not
+    reached.
+    """
     sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEPEST))  # the program may have set it
     own = {function.name for function in marked.functions}
     left = [b for b in marked.branches if _is_left(b, marked.seen) and _may_touch(b, own)]

@@ -1,4 +1,4 @@
-"""What is bound to each role."""
+"""The workload's objects, by role."""
 
 import contextlib
 import math
@@ -20,16 +20,16 @@ from harness.sandbox.binding.targets import Targets
 from harness.workloads import Batch, Workload
 
 ADAPTIVE = frozenset({"Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "SparseAdam"})
-"""Optimizers whose first steps are as long as their rate, however small gradients are."""
+"""Optimizers whose first steps have the length of the learning rate, however small the gradients are."""
 
 ADAPTIVE_RATE = 1e-3
 
 
 class Values:
-    """The workload's objects for one run, each made once."""
+    """The workload's objects for one run; each is made once."""
 
     def __init__(self, workload: Workload, rank: int, world_size: int) -> None:
-        """Nothing is made before it is asked for, but the model and the data."""
+        """Only the model and the data are made at once, all else at first use."""
         self.workload = workload
         self.rank = rank
         self.world_size = world_size
@@ -47,18 +47,20 @@ class Values:
         """What a free learning rate is."""
 
     def for_optimizers(self, names: Iterable[str]) -> None:
-        """Which of torch's optimizers the program builds: our rate is meant for our optimizer."""
+        """Take down which of torch's optimizers the program builds: our learning rate is meant for
+        our optimizer.
+        """
         if ADAPTIVE & {*names} and self.workload.parameters.optimizer not in ("adam", "adamw"):
             self.rate = min(self.rate, ADAPTIVE_RATE)
 
     def the_optimizer(self) -> torch.optim.Optimizer:
-        """The workload's optimizer over the trained model."""
+        """The workload's optimizer over the model that is trained."""
         if self.optimizer is None:
             self.optimizer = self.workload.optimizer(self.trained.parameters())
         return self.optimizer
 
     def the_model(self, *, wrap: bool) -> nn.Module:
-        """The workload's model, in DDP where the program takes that for granted."""
+        """The workload's model; in DDP where the program expects that."""
         if not wrap:
             return self.model
         if self.wrapped is None:
@@ -67,7 +69,7 @@ class Values:
         return self.wrapped
 
     def another_model(self) -> nn.Module:
-        """For constructors: the model at first, fresh ones after."""
+        """For constructors: at the first call the workload's model, later a fresh one each time."""
         if not self._handed_out:
             self._handed_out = True
             return self.model
@@ -79,12 +81,12 @@ class Values:
         return self.workload.sample_losses(output, batch)
 
     def scheduler(self) -> torch.optim.lr_scheduler.LRScheduler:
-        """A schedule that leaves the rate alone: what is looked at is when it steps."""
+        """A schedule that never changes the learning rate; what matters is when it steps."""
         return torch.optim.lr_scheduler.LambdaLR(self.the_optimizer(), lambda _: 1.0)
 
     @property
     def windows(self) -> int:
-        """Updates in one pass, a short last window included."""
+        """Updates in one pass over the data, a short last window included."""
         p = self.workload.parameters
         return math.ceil(p.batches / p.accumulation_steps)
 
@@ -122,7 +124,7 @@ class Values:
         raise KeyError(role)
 
     def simple(self, role: str) -> Any:
-        """Objects that need nothing but their role; ``KeyError`` for others."""
+        """An object that depends on its role alone; ``KeyError`` for other roles."""
         makers: dict[str, Callable[[], Any]] = {
             "optimizer": self.the_optimizer,
             "scaler": lambda: torch.amp.GradScaler("cpu"),
@@ -149,7 +151,7 @@ class Values:
 
 
 class Namespace(SimpleNamespace):
-    """``args.x``, ``cfg["x"]`` and ``cfg.get("x")`` alike."""
+    """Settings that can be read as ``args.x``, ``cfg["x"]`` and ``cfg.get("x")``."""
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
@@ -171,17 +173,17 @@ class Namespace(SimpleNamespace):
 
 
 class Base:
-    """Stands for a class that others are built on and nobody shows."""
+    """Stands for a base class that the program does not show."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         """What it sets is there already."""
 
 
 class Constant(Sequence[Any]):
-    """A schedule as a list, which leaves its value alone."""
+    """A list of values for every update, all of them equal."""
 
     def __init__(self, value: Any, length: int) -> None:
-        """``length``: what it is said to have; it answers beyond it, too."""
+        """``length``: what ``len`` returns; items beyond it exist, too."""
         self._value = value
         self._length = length
 

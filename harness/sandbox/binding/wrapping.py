@@ -1,4 +1,4 @@
-"""Whether a program takes for granted that its model is wrapped for several ranks."""
+"""Whether a program expects its model to be wrapped for several ranks already."""
 
 from collections.abc import Callable, Iterable
 
@@ -15,7 +15,9 @@ SET_UP = frozenset({".setup", ".setup_module"})
 def is_expected(
     reader: Reader, nodes: Iterable[Node], role: Callable[[Node], str | None], world_size: int
 ) -> bool:
-    """Whether free models have to come in DDP. ``nodes``: what the program does not make itself."""
+    """Whether free models have to come in DDP. ``nodes``: all values that the program does not make
+    itself.
+    """
     calls = [path for path, _ in reader.library_calls]
     paths = [*calls, *(base for cls in reader.classes for base in cls.bases)]
     if any(cls.lightning for cls in reader.classes) or any(map(_wraps, paths)):
