@@ -18,16 +18,16 @@ EACH = 5_000
 """Bytes that a collective operation may take beyond its elements, for each pair of ranks."""
 
 ASIDE = 32_000
-"""Bytes for meeting, and for groups that the program forms itself, for each pair of ranks."""
+"""Bytes for the rendezvous, and for groups that the program forms itself, for each pair of ranks."""
 
 
 def contradiction(recording: Recording, runs: Sequence[RankRun]) -> str | None:
-    """Why the record cannot be true; ``None`` where nothing speaks against it."""
+    """Why the record cannot be true; ``None`` where nothing contradicts it."""
     return out_of_turn(runs) or unaccounted(recording, runs)
 
 
 def out_of_turn(runs: Sequence[RankRun]) -> str | None:
-    """Forwards that are not numbered from 0 without a gap, as the recorder does."""
+    """Why, if forwards are not numbered from 0 without a gap, as the recorder numbers them."""
     for run in runs:
         ids = [e.id for e in run.events if isinstance(e, Forward)]
         if ids != list(range(len(ids))):
@@ -36,7 +36,7 @@ def out_of_turn(runs: Sequence[RankRun]) -> str | None:
 
 
 def unaccounted(recording: Recording, runs: Sequence[RankRun]) -> str | None:
-    """More bytes between the ranks than the recorded collectives can have sent."""
+    """Why, if the ranks exchanged more bytes than the recorded collectives can have sent."""
     if recording.traffic_bytes is None or len(runs) < 2:
         return None
     allowed = most_traffic(runs)
@@ -49,7 +49,7 @@ def unaccounted(recording: Recording, runs: Sequence[RankRun]) -> str | None:
 
 
 def most_traffic(runs: Sequence[RankRun]) -> float:
-    """The most that the recorded collectives can have sent, in bytes: every element to and fro once
+    """The most bytes that the recorded collectives can have sent: every element there and back once
     between neighbours on a ring.
     """
     pairs = len(runs) - 1

@@ -20,13 +20,13 @@ from harness.domain.workload import WorkloadSpec
 class Oracle:
     """Measures recordings in worker processes that import torch once and never run candidate code.
 
-    What crosses to the worker are the harness's own validated records: everything that a candidate
-    wrote was parsed from JSON and raw bytes before, so the pickling of the process pool sees
-    nothing of theirs.
+    Only validated records of the harness cross to a worker. Everything that a candidate wrote was
+    parsed from JSON and raw bytes before, so the process pool never pickles or unpickles a
+    candidate's objects.
     """
 
     def __init__(self, workers: int = 1) -> None:
-        """``workers``: processes; each holds torch (about 300 MB)."""
+        """``workers``: number of processes; each holds torch (about 300 MB)."""
         self._workers = workers
         self._pool = _pool(workers)
         self._lock = threading.Lock()

@@ -13,7 +13,9 @@ from harness.oracle.gradient import Gradient, total
 from harness.oracle.replay import Replayed
 
 SAME = 1e-3
-"""Relative difference up to which what a backward left is its own contribution and nothing else."""
+"""Relative difference up to which what is in ``.grad`` after a backward is that backward's
+contribution alone.
+"""
 
 ALIKE = 0.05
 """Relative difference up to which two gradients count as the same one."""
@@ -23,13 +25,11 @@ WIPED = 1e-2
 
 
 def cleared_before(window: list[Replayed]) -> int | None:
-    """Number of flows at the start of the window whose gradients were cleared before a later
-    backward.
+    """How many flows at the start of the window were cleared before a later backward; ``None`` when
+    not even the first backward is seen to start from cleared gradients.
 
-    ``None`` when not even the first backward is seen to start from cleared gradients.
-
-    Where a backward left exactly what it added, nothing of what came before was still there. Only
-    for flows that least squares cannot tell apart, such as two passes over the same samples.
+    Where a backward left exactly what it added, nothing older was still there. Needed only for
+    flows that least squares cannot tell apart, such as two passes over the same samples.
     """
     start = None
     for first, group in _by_backward(window):
@@ -41,10 +41,11 @@ def cleared_before(window: list[Replayed]) -> int | None:
 
 
 def left_over(window: list[Replayed], before: Parameters) -> float | None:
-    """How much of ``before``, what the last update consumed, the window's first backward came upon.
+    """How much of ``before``, the gradient that the last update consumed, was still in ``.grad`` at
+    the window's first backward, relative to what that backward added.
 
-    Relative to what that backward added. 0 unless what is there beside its own contribution is that
-    very gradient: single precision and a copied ``.grad`` leave a difference too.
+    0 unless the rest is that very gradient: single precision and a copied ``.grad`` leave a
+    difference too.
     """
     groups = _by_backward(window)
     if not groups:
@@ -71,8 +72,8 @@ def _by_backward(window: list[Replayed]) -> list[tuple[int, list[Replayed]]]:
 
 
 def may_measure(run: RankRun, window: list[Replayed]) -> bool:
-    """Whether there can be a diagnostic among these flows: one of a pass without an update, or one
-    of samples that another one carries too.
+    """Whether some of these flows may only measure: a flow in a pass without an update, or one
+    whose samples another flow carries too.
     """
     carried = [s for x in window for s in x.samples or ()]
     unknown = any(not x.samples for x in window)
@@ -84,7 +85,7 @@ def may_measure(run: RankRun, window: list[Replayed]) -> bool:
 def without_diagnostics(
     run: RankRun, window: list[Replayed], coefficients: Sequence[float | None]
 ) -> list[Replayed]:
-    """The window's flows that were meant to train. Flows and coefficients in the same order."""
+    """The window's flows that were meant to train. Coefficients are in the order of the flows."""
     largest = max((abs(c) for c in coefficients if c is not None), default=0.0)
     kept = [
         x for x, c in zip(window, coefficients, strict=True)

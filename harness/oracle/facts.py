@@ -20,18 +20,18 @@ Parameters = dict[str, Array]
 
 @dataclass(slots=True)
 class Passed:
-    """One forward that could carry gradient."""
+    """One forward through which a gradient could flow back."""
 
     id: int
     """Its number on the rank."""
     model: str
     """Which tracked model."""
     inputs: tuple[Array, ...]
-    """What entered, as recorded (integers stay integers)."""
+    """Its inputs, as recorded (integers stay integers)."""
     outputs: tuple[Array, ...]
-    """What came out, as recorded."""
+    """Its outputs, as recorded."""
     parameters: Parameters
-    """Parameters then."""
+    """The parameters at the call."""
     autocast: str | None
     """Element type of autocast."""
     position: int
@@ -39,9 +39,9 @@ class Passed:
     batch: tuple[int, int] | None
     """Pass and place of the batch that the bound loader had last handed out; ``None`` before any."""
     attached: bool = False
-    """Whether gradient could flow on into what made its input."""
+    """Whether a gradient could flow on into what computed its input."""
     frozen: tuple[str, ...] = ()
-    """Parameters that asked for no gradient then."""
+    """Parameters that required no gradient at the call."""
 
     @property
     def in_pass(self) -> int | None:
@@ -51,26 +51,27 @@ class Passed:
 
 @dataclass(slots=True)
 class Flow:
-    """Gradient that flowed back into one forward within one window."""
+    """The gradient that flowed back into one forward within one window."""
 
     forward: Passed
-    """Where it flowed back into."""
+    """The forward."""
     gradients: dict[int, Array]
     """dL/dout by output, loss scale included, summed over the calls of backward in the window."""
     loss_scale: float = 1.0
     """Loss scale in force."""
     calls: int = 0
-    """How many output-gradients were summed."""
+    """How many output gradients were summed."""
     left: Parameters = field(default_factory=dict)
-    """All gradients as its last backward left them, loss scale included."""
+    """All of ``.grad`` after its last backward, loss scale included."""
     added: Parameters = field(default_factory=dict)
     """What that backward added, as recorded; only where the program trains a model of its own."""
     backward: int = -1
     """Position of that backward."""
     foreign: bool = False
-    """Whether it came of a loss that another part of the model is trained on."""
+    """Whether it comes from a loss that trains another part of the model."""
     recorded_only: bool = False
-    """Whether output-gradients do not tell all that it added: a gradient was differentiated again.
+    """Whether the output gradients do not determine all that it added, because a gradient was
+    differentiated again.
     """
 
 
@@ -79,7 +80,7 @@ class Consumed:
     """One update: what the optimizer(s) consumed, and the window before it."""
 
     flows: list[Flow]
-    """The window."""
+    """The flows of its window."""
     gradients: Parameters
     """Consumed gradients by parameter, in double precision, divided by a fused kernel's scale."""
     steps: list[OptimizerStep]
@@ -99,7 +100,7 @@ class Consumed:
     late_clips: list[Clip] = field(default_factory=list)
     """Clip calls after the step and before the next backward."""
     reduced: int = 0
-    """Floating elements reduced over ranks since the update before."""
+    """Floating-point elements all-reduced since the update before."""
     scheduler_steps: int = 0
     """Scheduler steps after it and before the next."""
     scheduled_elsewhere: int = 0
@@ -135,6 +136,6 @@ class RankRun:
     open_flows: list[Flow]
     """Flows after the last update."""
     implicit_updates: int
-    """Times parameters changed without an optimizer."""
+    """How many times parameters changed without an optimizer."""
     sampled: bool
     """Whether tensors of parameter size are samples, scaled to the norm of the whole."""

@@ -14,11 +14,13 @@ CLOSE = 1e-4
 """Relative difference that fused kernels and another order of operations may cause over a few steps."""
 
 SEMANTIC = frozenset({"nesterov", "amsgrad", "maximize", "centered", "decoupled_weight_decay"})
-"""Flags that change the result; the others choose an implementation."""
+"""Flags that change the result; all others choose between implementations."""
 
 
 def overwritten(index: int, run: RankRun) -> float:
-    """What was done to the parameters after an update and before the next, over the update itself."""
+    """How far the parameters were moved between an update and the next one, relative to the update
+    itself.
+    """
     update = run.updates[index]
     later = run.updates[index + 1 : index + 2]
     now = later[0].before if later else run.final
@@ -46,7 +48,7 @@ def _distance(one: Parameters, other: Parameters) -> float:
 
 
 class Follower:
-    """Steps shadow optimizers beside the recorded ones."""
+    """Steps torch's own optimizers on the recorded gradients, to compare the results."""
 
     def __init__(self) -> None:
         """No optimizer is known yet."""
@@ -55,7 +57,9 @@ class Follower:
         """Those that took a step which their shadow could not: its state is behind from there on."""
 
     def follows(self, update: Consumed) -> bool | None:
-        """``None`` for an optimizer that is not torch's, or one that searches with its closure."""
+        """Whether the recorded parameters follow; ``None`` for an optimizer that is not torch's, or
+        one that searches with its closure.
+        """
         if update.skipped:
             return _close(update.after, update.before, list(update.after))
         names: list[str] = []

@@ -9,11 +9,13 @@ from harness.oracle.parts import passed_on
 from harness.oracle.replay import Replay, Replayed
 
 FOREIGN = 0.05
-"""Part of the workload's learning rate below which all rates are somebody else's."""
+"""A run whose learning rates are all below this part of the workload's was tuned for another model."""
 
 
 def measure_learning(run: RankRun, replay: Replay, *, compare: bool) -> Learning | None:
-    """Loss before and after; with ``compare`` also the plain loop's parameters and every norm."""
+    """The loss before and after; with ``compare`` also the plain loop's parameters and every
+    printable norm.
+    """
     if not replay.fits(run.initial) or not replay.fits(run.final):
         return None
     return Learning(

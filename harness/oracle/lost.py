@@ -9,20 +9,20 @@ from harness.oracle.facts import RankRun
 from harness.oracle.replay import Replay
 
 WIPED = 0.02
-"""Share of the largest coefficient below which a micro-batch was wiped, at most: divided again after
-each backward, a first one of four has 1/64.
+"""A micro-batch is wiped when its coefficient is below this share of the largest. Dividing again
+after each backward leaves the first of four with 1/64.
 """
 
 
 def lost_batches(
     rank: int, run: RankRun, updates: tuple[Update, ...], usual: int, replay: Replay
 ) -> tuple[int, int, int]:
-    """Lost, those of them in the short tail of a pass, and handed out, in batches of the training
-    loader.
+    """How many batches of the training loader were lost, how many of these lie in the short tail of
+    a pass, and how many were handed out.
 
     A batch that entered no forward that could carry gradient is lost only if its pass went to the
-    end: otherwise the program evaluated or stopped early. One whose update a scaler skipped is not
-    lost, nor is one of a pass without any update: that pass measured.
+    end: otherwise the program evaluated, or stopped early. A batch is not lost if a scaler skipped
+    its update, or if its pass had no update at all, since that pass only measured.
     """
     trained = {u.last_batch[0] for u in run.updates if u.last_batch is not None}
     used = _consumed_forwards(rank, updates)

@@ -22,32 +22,34 @@ BROKEN_DOWN = 0.05
 """Relative error of an output above which half precision computed something else altogether."""
 
 SEPARABLE = 0.05
-"""Largest error of a coefficient, relative to the largest one, that still tells 1 from 0 and from
-1/2.
+"""Largest error of a coefficient, relative to the largest coefficient, at which 1, 1/2 and 0 can
+still be told apart.
 """
 
 WITHIN = 4.0
-"""Errors of a coefficient within which a small one cannot be told from 0."""
+"""A coefficient below this many of its own errors cannot be told from 0."""
 
 CUT = 0.01
-"""Relative distance at which a gradient counts as cut off element by element, in half precision too."""
+"""Relative distance up to which a gradient counts as clipped element by element, in half precision
+too.
+"""
 
 FLOOR = 2.0**-22
-"""Least relative noise that is assumed of a recorded gradient."""
+"""Least relative noise that a recorded gradient is assumed to have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """How much of each flow's gradient is in the consumed one."""
+    """How much of each flow's gradient the consumed gradient contains."""
 
     values: tuple[float | None, ...]
     """One for each flow; ``None`` where the flows cannot be told apart."""
     unexplained: float
-    """Relative part of the consumed gradient that no combination gives."""
+    """Relative part of the consumed gradient that is no linear combination of the flows."""
 
 
 def match(objective: Objective, true: Gradient, consumed: Gradient) -> Match:
-    """Consumed beside true, over the parameters that had a gradient; absent ones are listed, not
+    """Consumed beside true, over the parameters that had a gradient; others are listed, but not
     compared.
     """
     g = true.on(consumed.names)
@@ -76,8 +78,8 @@ def match(objective: Objective, true: Gradient, consumed: Gradient) -> Match:
 def coefficients(flows: Sequence[Gradient], consumed: Gradient) -> Coefficients:
     """Least squares ``consumed = sum a_j flow_j``; flows that cannot be told apart get ``None``.
 
-    The residual is the noise: what no combination explains, spread by the inverse, is the error of
-    a coefficient.
+    The residual, which no combination explains, is taken for noise. Spread by the inverse, it gives
+    the error of each coefficient.
     """
     size = consumed.norm
     columns = [flow.on(consumed.names).flat for flow in flows]
@@ -101,7 +103,9 @@ def coefficients(flows: Sequence[Gradient], consumed: Gradient) -> Coefficients:
 
 
 def unexplained_by_parameter(window: Gradient, consumed: Gradient) -> float:
-    """Relative part of the consumed gradient left when every parameter may have a factor of its own."""
+    """Relative part of the consumed gradient that is left when each parameter may have its own
+    factor.
+    """
     g = window.on(consumed.names)
     c = consumed.on(g.names)
     size = consumed.norm
@@ -113,8 +117,8 @@ def unexplained_by_parameter(window: Gradient, consumed: Gradient) -> float:
 
 
 def cut_at(window: Gradient, consumed: Gradient) -> float | None:
-    """The limit at which every element of the computed gradient was cut off; ``None`` if that is not
-    what happened to it.
+    """The value at which every element of the computed gradient was clipped; ``None`` if that is
+    not what was done to it.
     """
     g = window.on(consumed.names)
     c = consumed.on(g.names)

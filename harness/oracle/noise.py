@@ -1,4 +1,4 @@
-"""Whether what no micro-batch explains is the same in several updates: noise that is not drawn anew."""
+"""Whether what no micro-batch explains repeats in several updates: noise that is not drawn anew."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,32 +11,32 @@ from harness.oracle.gradient import norm, total
 from harness.oracle.updates import RankView
 
 PLAIN = 1e-3
-"""Share of a parameter's gradient above which it is no rounding."""
+"""Share of a parameter's gradient above which the rest is not rounding."""
 
 ALIKE = 0.99
-"""Cosine from which two draws are one; those of independent noise lie far below."""
+"""Cosine from which on two rests are one draw; that of independent noise is far lower."""
 
 NEARLY = 0.5
 """Cosine below which a closer look is not needed."""
 
 ENOUGH = 16
-"""Elements below which a cosine says little."""
+"""With fewer elements than this, a cosine says little."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """One parameter's gradient in one update, and what is known of it."""
+    """One parameter's gradient in one update, split into what is known of it and the rest."""
 
     consumed: Array
     """What the optimizer consumed. (n,)"""
     known: tuple[Array, ...]
-    """What was computed, and the parameter, which weight decay adds. (n,) each"""
+    """The computed gradient, and the parameter, which weight decay adds. (n,) each"""
     left: Array
-    """What no combination of these gives. (n,)"""
+    """The rest, which no combination of these gives. (n,)"""
 
 
 def with_repeats(updates: tuple[Update, ...], view: RankView) -> tuple[Update, ...]:
-    """The updates, each with those before it in which the same was added to the gradients."""
+    """The updates, each with the earlier ones in which the same was added to the gradients."""
     noisy = [
         u for u in updates if not u.skipped and (u.unexplained or 0.0) > max(PLAIN, u.tolerance)
     ]
@@ -75,7 +75,7 @@ def without(vector: Array, known: tuple[Array, ...]) -> Array:
 
 
 def same(one: Mapping[str, Rest], other: Mapping[str, Rest]) -> bool:
-    """Whether both point the same way in every parameter that has any."""
+    """Whether both rests point in the same direction in every parameter that has one."""
     shared = one.keys() & other.keys()
     return bool(shared) and all(points_alike(one[n], other[n]) for n in shared)
 

@@ -37,7 +37,9 @@ def fitted_weights(
 
 
 def uniform_factor(received: Array, reference: Array) -> float | None:
-    """The one factor that makes the second the first, down to the rounding of what was recorded."""
+    """The factor by which ``received`` is a multiple of ``reference``, up to rounding; ``None`` if
+    it is none.
+    """
     squared = float((reference * reference).sum())
     factor = float((received * reference).sum()) / squared if squared else 0.0
     if not factor or not math.isfinite(factor):

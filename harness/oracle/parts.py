@@ -14,8 +14,8 @@ from harness.oracle.gradient import Gradient
 
 
 def apart(run: RankRun, parts: Sequence[str]) -> dict[str, RankRun]:
-    """The run as each part that was trained saw it, by name. Empty where the workload's model has
-    no ``parts``.
+    """The run as each trained part saw it, by name; empty where the workload's model has no
+    ``parts``.
     """
     found = _parts_of(run, parts) if parts else {}
     split = _Split(run, found, never=frozenset(parts) - found.keys())
@@ -34,7 +34,7 @@ def apart(run: RankRun, parts: Sequence[str]) -> dict[str, RankRun]:
 
 
 def passed_on(flow: Flow, flows: Sequence[Flow]) -> set[str]:
-    """Other models into which the same backward went on: then the loss may be theirs."""
+    """Other models that the same backward reached, to which the loss may belong."""
     reached = {f.forward.model for f in flows if f.backward == flow.backward}
     return reached - {flow.forward.model} if flow.forward.attached else set()
 

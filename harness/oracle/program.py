@@ -21,11 +21,11 @@ from harness.domain.trace import Program, SegmentSeen
 from harness.oracle.facts import Array, RankRun
 
 ORDER = ("not-completed", "unbound", "raised", "exited", "returned")
-"""Outcomes of ranks, the one that is told first."""
+"""Outcomes of ranks; of several the one that comes first here is reported."""
 
 
 def nothing(recording: Recording) -> Program:
-    """For a recording without a single rank."""
+    """The program of a recording without any rank."""
     return Program(
         outcome="not-completed",
         exception=None,
@@ -39,7 +39,7 @@ def nothing(recording: Recording) -> Program:
 
 
 def how_it_ended(recording: Recording, run: RankRun) -> Program:
-    """The rank's last event, unless the books do not close."""
+    """The end that the rank recorded last, unless the recording is incomplete."""
     texts = tuple(e.text for e in run.events if isinstance(e, Printed))
     finished = next((e for e in reversed(run.events) if isinstance(e, Finished)), None)
     about = next((e for e in run.events if isinstance(e, Start)), None)
@@ -61,11 +61,11 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
 
 
 def reported(run: RankRun, poisoned: int | None = None) -> bool | None:
-    """Whether the first forward with non-finite values was reported and not trained on.
+    """Whether the first forward with non-finite values was reported, and not trained on.
 
-    Whatever comes next decides: a backward means that it went on; the next forward or the end means
-    that it did not, and then something must have been said. ``None``: no such forward, and nothing
-    was said either when the batch number ``poisoned`` was handed out.
+    What comes next decides. A backward means that the program went on. The next forward, or the
+    end, means that it did not, and then something has to have been said before. ``None``: there was
+    no such forward, and nothing was said when batch number ``poisoned`` was handed out.
     """
     spoiled = next((f for f in run.forwards.values() if not _finite(f.inputs + f.outputs)), None)
     if spoiled is None:

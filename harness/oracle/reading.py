@@ -38,13 +38,11 @@ REDUCTIONS = frozenset(
         "reduce_",
     }
 )
-"""Collectives that reduce; broadcasts of buffers and gathers are no round of gradient
-synchronisation.
-"""
+"""Collectives that reduce. Broadcasts of buffers and gathers do not synchronise gradients."""
 
 
 MANY_READS = 500
-"""Reads of a clock from which on not all may be on record."""
+"""From this many clock reads on, the recorder may have left some out."""
 
 
 def array_of(blob: TensorBytes) -> Array:

@@ -11,7 +11,7 @@ from harness.oracle.replay import Replay
 
 
 def without_rehearsals(trace: RankTrace, run: RankRun, replay: Replay) -> RankTrace:
-    """The trace with every update that is no training marked as made for the clock."""
+    """The trace with every update that is not training marked as timed."""
     found = {i for i, update in enumerate(run.updates) if _on_a_copy(update, replay.names)}
     found |= _undone(run) | _warm_up(run, trace.updates, replay)
     marked = (

@@ -18,7 +18,7 @@ from harness.workloads import Batch, Workload, build
 from harness.workloads.workload import poisoned
 
 BESIDE = ("loose.", "own")
-"""How names begin of parameters that are none of the workload's model."""
+"""Beginning of the names of parameters that do not belong to the workload's model."""
 
 
 @dataclass(slots=True)
@@ -26,26 +26,24 @@ class Replayed:
     """One flow of gradient, recomputed."""
 
     flow: Flow
-    """As recorded."""
+    """The flow, as recorded."""
     samples: tuple[int, ...] | None
     """Samples that entered."""
     real_samples: int
-    """How many carry weight; rows when the samples are unknown."""
+    """How many of these carry weight; the number of rows when the samples are unknown."""
     gradient: Gradient
     """What its backward added to every parameter, loss scale taken out."""
     own: Gradient | None
-    """Gradient of the summed loss of its real samples under the workload's own loss; ``None`` if
-    unknown.
-    """
+    """Gradient of the workload's own loss, summed over the real samples; ``None`` if unknown."""
     weight: float | None
     """Total weight that the program's loss gave the samples; ``None`` if its loss is another."""
     objective_error: float | None
-    """Relative distance of dL/dout from a weighting of the samples' own losses."""
+    """Relative distance of dL/dout from the nearest weighting of the samples' own losses."""
     breakdown: float = 0.0
     """Relative distance of the recorded output from the recomputed one under reduced precision."""
     recomputed: bool = True
-    """Whether the oracle recomputed ``gradient``; ``False`` where the program's own model left only
-    the record.
+    """Whether the oracle recomputed ``gradient``; ``False`` where the program has a model of its
+    own and only the record is known.
     """
     differs: float = 0.0
     """Relative distance of the recorded output from the recomputed one, at any precision."""
@@ -135,11 +133,11 @@ class Replay:
         )  # fmt: skip
 
     def flow(self, flow: Flow) -> Replayed:
-        """What one flow added, and how it weighed its samples."""
+        """What one flow added, and how its loss weighed the samples."""
         return self.flows([flow])[0]
 
     def flows(self, flows: Sequence[Flow]) -> list[Replayed]:
-        """The same for several, of which those at the same parameters are recomputed together."""
+        """The same for several flows; those at the same parameters are recomputed together."""
         together = groupby(flows, lambda flow: id(flow.forward.parameters))
         return [replayed for _, group in together for replayed in self._at_once([*group])]
 

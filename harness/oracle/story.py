@@ -16,7 +16,7 @@ from harness.domain.event import (
 from harness.oracle.facts import RankRun
 
 LINES = 40
-"""The most that is kept of one window."""
+"""Most lines that are kept of one window."""
 
 
 def story_of(run: RankRun, index: int) -> tuple[str, ...]:

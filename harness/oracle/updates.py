@@ -32,10 +32,10 @@ REACH = 2
 
 @dataclass(frozen=True, slots=True)
 class RankView:
-    """One rank among all, as its updates are measured."""
+    """One rank, with what measuring its updates needs of all others."""
 
     rank: int
-    """Which."""
+    """Number of the rank."""
     run: RankRun
     """What it did."""
     windows: list[Windows]
@@ -43,8 +43,8 @@ class RankView:
     usual: int
     """Its most common window size."""
     strays: list[Windows] = field(default_factory=list)
-    """What was meant for another part of the model, of every rank; empty where nothing is trained
-    apart.
+    """Flows that were meant for another part of the model, of every rank; empty where nothing is
+    trained apart.
     """
     trains: str = ""
     """The part of the model that is trained; empty for the whole."""

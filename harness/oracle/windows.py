@@ -13,18 +13,18 @@ Windows = list[list[Replayed]]
 """The flows of each update of one rank."""
 
 CHANGED = 1e-3
-"""Relative distance of an output from the recomputed one that no rounding in full precision causes."""
+"""Relative distance between recorded and recomputed output that no rounding in full precision causes."""
 
 
 def windows_of(run: RankRun, replay: Replay) -> Windows:
-    """Every window, without backward passes that only measured."""
+    """Every window, without backwards that only measured."""
     meant = ([f for f in update.flows if not f.foreign] for update in run.updates)
     windows = [_window(flows, replay, is_sampled=run.sampled) for flows in meant]
     return [_trained(run, index, window) for index, window in enumerate(windows)]
 
 
 def strays_of(run: RankRun, replay: Replay) -> Windows:
-    """For every update what flowed back before it, and was meant for another part of the model."""
+    """For each update, the flows before it that were meant for another part of the model."""
     strays = ([f for f in update.flows if f.foreign] for update in run.updates)
     return [_window(flows, replay, is_sampled=run.sampled) for flows in strays]
 
