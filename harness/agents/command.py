@@ -103,9 +103,7 @@ class CommandAgent:
             raise _unanswered("command_failed", sentence)
 
     def _told(self, found: Transcript, place: Workspace, scenario: Scenario) -> Transcript:
-        messages = found.messages
-        if not any(message.role == "user" for message in messages):
-            messages = (Message(role="user", text=scenario.prompt), *messages)
+        messages = found.with_question(scenario.prompt).messages
         if not any(call.edits for message in messages for call in message.calls):
             messages = (*messages, *_files_as_message(place))
         facts = {"delivery": "installed" if self.skill else "none"}

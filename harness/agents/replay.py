@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from harness.domain.errors import UsageError
 from harness.domain.scenario import Scenario
-from harness.domain.transcript import Message, Transcript, Unreadable
+from harness.domain.transcript import Transcript, Unreadable
 from harness.transcripts import read
 
 _ENDINGS = (".json", ".jsonl", ".md", ".txt", ".py", ".ipynb")
@@ -39,10 +39,8 @@ class Replay:
         if not isinstance(found, Transcript):
             why = found.sentence if isinstance(found, Unreadable) else "it is empty"
             raise UsageError(f"{file}: no answer can be read from it: {why}")
-        messages = found.messages
-        if not any(message.role == "user" for message in messages):
-            messages = (Message(role="user", text=scenario.prompt), *messages)
-        return found.model_copy(update={"messages": messages, "scenario": scenario.id})
+        asked = found.with_question(scenario.prompt)
+        return asked.model_copy(update={"scenario": scenario.id})
 
     def check(self, scenarios: Sequence[Scenario], trials: int) -> None:
         """Every answer is there.

@@ -12,7 +12,7 @@ class Finding:
     """One thing that was seen, with its figures."""
 
     sentence: str
-    """What."""
+    """What was seen."""
     numbers: tuple[Number, ...] = ()
     """The figures behind it."""
 

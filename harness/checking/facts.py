@@ -181,7 +181,7 @@ class GradientFunctionReport(Record):
     """What the driver of that name reports."""
 
     driver: Literal["gradient-function"]
-    """Which."""
+    """Discriminator."""
     facts: Facts[GradientFunctionSeen]
     """What it saw."""
 
@@ -190,7 +190,7 @@ class InspectionReport(Record):
     """What the driver of that name reports."""
 
     driver: Literal["inspection"]
-    """Which."""
+    """Discriminator."""
     facts: Facts[InspectionSeen]
     """What it saw."""
 
@@ -199,7 +199,7 @@ class LossReport(Record):
     """What the driver of that name reports."""
 
     driver: Literal["loss"]
-    """Which."""
+    """Discriminator."""
     facts: Facts[LossSeen]
     """What it saw."""
 
@@ -208,7 +208,7 @@ class ModuleReport(Record):
     """What the driver of that name reports."""
 
     driver: Literal["module"]
-    """Which."""
+    """Discriminator."""
     facts: Facts[ModuleSeen]
     """What it saw."""
 
@@ -217,7 +217,7 @@ class InitialisationReport(Record):
     """What the driver of that name reports."""
 
     driver: Literal["initialisation"]
-    """Which."""
+    """Discriminator."""
     facts: Facts[InitialisationSeen]
     """What it saw."""
 
@@ -226,7 +226,7 @@ class SchedulerReport(Record):
     """What the driver of that name reports."""
 
     driver: Literal["scheduler"]
-    """Which."""
+    """Discriminator."""
     facts: Facts[SchedulerSeen]
     """What it saw."""
 
@@ -235,7 +235,7 @@ class UpdateFunctionReport(Record):
     """What the driver of that name reports."""
 
     driver: Literal["update-function"]
-    """Which."""
+    """Discriminator."""
     facts: Facts[UpdateFunctionSeen]
     """What it saw."""
 
@@ -244,7 +244,7 @@ class ConfigurationReport(Record):
     """What the driver of that name reports."""
 
     driver: Literal["configuration"]
-    """Which."""
+    """Discriminator."""
     facts: Facts[ConfigurationSeen]
     """What it saw."""
 

@@ -114,6 +114,13 @@ class Transcript(Record):
         """Everything that the assistant said, in order, as one Markdown text."""
         return "\n\n".join(m.text for m in self.messages if m.role == "assistant" and m.text)
 
+    def with_question(self, question: str) -> "Transcript":
+        """The same, begun by the question where no message is the user's."""
+        if any(message.role == "user" for message in self.messages):
+            return self
+        asked = Message(role="user", text=question)
+        return self.model_copy(update={"messages": (asked, *self.messages)})
+
     @property
     def prompt(self) -> str:
         """What the user asked first; empty when the file does not say."""

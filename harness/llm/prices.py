@@ -39,9 +39,9 @@ class Prices(Record):
     """The table."""
 
     date: str
-    """When it was looked up."""
+    """When the prices were looked up."""
     source: str
-    """Where."""
+    """Where they were looked up."""
     models: dict[str, Price]
     """By the model's name without a date."""
 

@@ -258,7 +258,7 @@ class _Loss:
     """The workload's own loss of some samples, at one output."""
 
     samples: tuple[int, ...]
-    """Which."""
+    """The samples."""
     gradient: Array
     """Derivative of each sample's loss. (n, ...)"""
     weights: Array

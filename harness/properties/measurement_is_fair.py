@@ -173,8 +173,13 @@ def alike(
 def alike_fed(probe: ProbeTrace, timed: Sequence[int]) -> bool:
     """Whether a part with clipping and one without agree in loading their data, or in not loading it."""
     parts = [probe.segments[i] for i in timed if not partly(probe.segments[i])]
-    kinds = {(each_time(s), 2 * s.batches >= s.forwards) for s in parts}
+    kinds = {(each_time(s), loads_data(s)) for s in parts}
     return any({(True, loads), (False, loads)} <= kinds for loads in (True, False))
+
+
+def loads_data(segment: SegmentSeen) -> bool:
+    """Whether at least every second forward of the part came with a batch from a loader."""
+    return 2 * segment.batches >= segment.forwards
 
 
 def fed_differently(probe: ProbeTrace, timed: Sequence[int]) -> Verdict:
@@ -183,7 +188,7 @@ def fed_differently(probe: ProbeTrace, timed: Sequence[int]) -> Verdict:
     first.
     """
     parts = [probe.segments[i] for i in timed if not partly(probe.segments[i])]
-    loads = [2 * s.batches >= s.forwards for s in parts]
+    loads = [loads_data(s) for s in parts]
     text = (
         f"In {probe.probe} one of the timed parts also takes its batches from the loader and the "
         "other does not: the difference is not the clip's alone. Take them from a list in both."

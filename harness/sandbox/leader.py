@@ -102,7 +102,7 @@ class _Seat:
     """The place of one rank."""
 
     rank: int
-    """Which."""
+    """Number of the rank."""
     channels: tuple[int, ...]
     """The channels of all ranks, of which it keeps its own."""
     barrier: Barrier | None

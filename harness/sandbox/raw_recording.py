@@ -14,7 +14,7 @@ class RawRank:
     """One rank."""
 
     rank: int
-    """Which."""
+    """Number of the rank."""
     frames: tuple[Frame, ...]
     """What the worker sent, in order, up to the first flaw."""
     complete: bool
