@@ -9,7 +9,9 @@ from harness.syntax import walk
 UPDATE = frozenset({
     "backward", "step", "zero_grad", "clip", "unscale_", "update", "scheduler", "all_reduce",
 })  # fmt: skip
-"""Anchors of what is done in every update. Where one gets lost or doubled, the place was misread."""
+"""Anchors that occur in every update. If putting a snippet into the loop loses or doubles one of
+them, its place was misread.
+"""
 
 _CALLS = {
     "manual_backward": "backward", "clip_gradients": "clip", "clip_grad_norm": "clip",
@@ -18,7 +20,7 @@ _CALLS = {
 
 
 def anchors(node: ast.stmt) -> Counter[str]:
-    """How often each anchor stands in a statement, those of its body included."""
+    """How many times each anchor occurs in a statement, its body included."""
     found: Counter[str] = Counter()
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         found[f"def {node.name}"] += 1
@@ -34,7 +36,7 @@ def anchors(node: ast.stmt) -> Counter[str]:
 
 
 def subjects(node: ast.stmt) -> dict[str, set[str]]:
-    """What each call of an update is about: ``loss_d`` of ``loss_d.backward()``, by anchor.
+    """The object of each call of an update, by anchor: ``loss_d`` in ``loss_d.backward()``.
 
     Where a loop trains several networks, this tells their calls apart.
     """
@@ -50,7 +52,7 @@ def subjects(node: ast.stmt) -> dict[str, set[str]]:
 
 
 def subjects_of(nodes: list[ast.stmt]) -> dict[str, set[str]]:
-    """What the calls of an update are about, by anchor."""
+    """The objects of the calls of an update, by anchor."""
     found: dict[str, set[str]] = {}
     for node in nodes:
         for anchor, names in subjects(node).items():
@@ -59,7 +61,7 @@ def subjects_of(nodes: list[ast.stmt]) -> dict[str, set[str]]:
 
 
 def told_apart(body: list[ast.stmt]) -> frozenset[str]:
-    """Anchors that belong to one of several networks; a loss each is what shows that."""
+    """Anchors that occur once for each of several networks, which show by having a loss each."""
     return UPDATE if len(subjects_of(body).get("backward", ())) > 1 else frozenset()
 
 
@@ -71,7 +73,7 @@ def of_one(one: ast.stmt, other: ast.stmt, apart: frozenset[str]) -> bool:
 
 
 def is_simple(node: ast.stmt) -> bool:
-    """Whether it holds no other statement."""
+    """Whether a statement contains no other statements."""
     return not isinstance(
         node,
         ast.For | ast.AsyncFor | ast.While | ast.If | ast.With | ast.AsyncWith | ast.Try

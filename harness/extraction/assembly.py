@@ -12,16 +12,18 @@ from harness.extraction.pieces import Piece
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A program, and where its parts stand in the answer."""
+    """A program, and the blocks that it was assembled from."""
 
     program: str
     """Module-level code."""
     blocks: tuple[int, ...]
-    """0-based indices of the blocks that it has something of."""
+    """0-based indices of the blocks that it contains something of."""
 
 
 def assemble(head: Piece, pieces: tuple[Piece, ...], question: str = "") -> Assembled:
-    """The head with its helpers, in the order of the answer; a definition below it comes before it."""
+    """The head with the helpers that it needs, in the order of the answer. A definition that stands
+    below the head is put before it.
+    """
     usable = [p for p in pieces if p.index != head.index and not p.doubted]
     taken: dict[int, str] = {}
     missing = set(head.needs)

@@ -15,18 +15,18 @@ from harness.scenarios.selection import find
 from harness.scenarios.yaml_tree import read_yaml
 
 SURE = 0.6
-"""Below this confidence nothing is guessed: the next scenario is nearly as close."""
+"""Least confidence for an assignment; below it the second scenario is nearly as close."""
 
 
 class Choice(Record):
-    """What the user says about scenarios."""
+    """What the user says about which scenario answers belong to."""
 
     scenario: str | None = None
     """The scenario of every answer."""
     by_file: dict[str, str] = Field(default_factory=dict)
     """The scenario of each file, by its path or its name."""
     options: str = "--scenario or --map"
-    """The options of the command with which a user says so."""
+    """The command's options for saying so."""
 
     def mapped(self, file: str) -> str | None:
         """The scenario that the map has for a file: by its path, its name, or that without suffix."""
@@ -41,18 +41,18 @@ class Assigned(Record):
     scenario: str
     """Its id."""
     how: str
-    """How that is known, for people; empty when the user said so."""
+    """How it was recognised, in words; empty when the user named it."""
 
 
 class Unassigned(Record):
-    """No scenario: the answer cannot be judged."""
+    """No scenario was found, so the answer cannot be judged."""
 
     sentence: str
     """Why, and what to do."""
 
 
 def assign(transcript: Transcript, bank: Bank, choice: Choice) -> Assigned | Unassigned:
-    """The scenario of an answer: told, named in the file, or matched."""
+    """The scenario of an answer: named by the user, named in the file, or matched by words."""
     told = choice.scenario
     if told is None and transcript.origin is not None:
         told = choice.mapped(transcript.origin.file)

@@ -28,9 +28,9 @@ class Block(Record):
     index: int
     """0-based, among the Python blocks of the whole answer."""
     turn: int
-    """Which of the assistant's turns it stands in: a user's message begins a new one."""
+    """Which of the assistant's turns it stands in; each message of the user begins a new turn."""
     code: str
-    """What can be run of it: without the parts that it labels as wrong."""
+    """The code in it that can be run: without parts that are labelled as wrong."""
     tree: ast.Module | None
     """The parsed code; ``None`` when it does not parse."""
     problem: str = ""
@@ -40,13 +40,13 @@ class Block(Record):
     heading: str = ""
     """The heading of its section."""
     lead: str = ""
-    """The last sentence before it, when nothing stands between."""
+    """The last sentence before it, if nothing stands between them."""
     changes: tuple[tuple[Hunk, ...], ...] = ()
-    """Its hunks, where the block is a diff; its code is then what they add and leave."""
+    """Its hunks, if the block is a diff; ``code`` is then what the hunks add and keep."""
 
 
 def blocks_of(transcript: Transcript) -> tuple[Block, ...]:
-    """All Python blocks in order; blocks without a language only where none has one."""
+    """All Python blocks, in order. Blocks without a language count only if no block has one."""
     found = [
         (turn, text, fence, _changes(fence))
         for turn, text in _turns(transcript)

@@ -18,9 +18,10 @@ from harness.syntax import walk
 
 
 def heads_of(pieces: tuple[Piece, ...], question: str) -> tuple[Piece, ...]:
-    """The blocks that are proposed, each a program of its own; none where no block trains.
+    """The blocks that are proposed, each the head of a program; empty if no block trains.
 
-    The last turn that has any comes before earlier ones: a correction replaces what it corrects.
+    If several turns have such blocks, those of the last turn count: a correction replaces what it
+    corrects.
     """
     driven = driven_by(pieces)
     undoubted = tuple(p for p in pieces if not p.doubted)
@@ -91,7 +92,7 @@ def _whole(piece: Piece, driven: dict[int, frozenset[int]]) -> bool:
 
 
 def driven_by(pieces: tuple[Piece, ...]) -> dict[int, frozenset[int]]:
-    """For each block that calls a training function of another one, which blocks those are."""
+    """For each block that calls training functions of other blocks, those blocks."""
     found: dict[int, frozenset[int]] = {}
     for piece in pieces:
         now = frozenset().union(*(part.needs for part in piece.parts if not part.defines))

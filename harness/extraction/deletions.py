@@ -21,9 +21,10 @@ _SHORTEST = 6
 
 
 def without_deleted(posted: str, answer: str) -> str:
-    """The posted program without the statements that the prose deletes by quoting how they begin.
+    """The posted program without the statements that the prose says to delete, quoting how they
+    begin.
 
-    Calls of an update stay: where they go is read off the code that the answer shows.
+    Calls of an update stay: whether they go is read from the code that the answer shows.
     """
     for beginning in _beginnings(answer):
         tree = parsed(posted)

@@ -16,13 +16,13 @@ class Hunk:
     """One change."""
 
     before: str
-    """What it replaces, as it was."""
+    """The lines that it replaces."""
     after: str
-    """What stands there instead."""
+    """The lines that take their place."""
 
     @property
     def code(self) -> str:
-        """What stands there instead, with a body where the hunk ends at the head of a block."""
+        """The same as code, with a body added where the hunk ends at the head of a block."""
         last = next((line for line in reversed(self.after.split("\n")) if line.strip()), "")
         body = " " * (_margin(last) + 4) + "pass\n"
         return f"{self.after}{body}" if last.split("#")[0].rstrip().endswith(":") else self.after
@@ -34,9 +34,9 @@ def is_diff(code: str) -> bool:
 
 
 def hunks(text: str) -> tuple[tuple[Hunk, ...], ...]:
-    """Every hunk in the ways in which its marks can be read, likely ones first.
+    """Every hunk, under each way in which its marks can be read, likely ones first.
 
-    Empty where no line is marked, or where it is no Python.
+    Empty if no line is marked, or the code is not Python.
     """
     parts = [lines for lines in _parts(text) if any(_MARKED.match(line) for line in lines)]
     found = tuple(tuple(_readings(lines)) for lines in parts)
@@ -45,7 +45,7 @@ def hunks(text: str) -> tuple[tuple[Hunk, ...], ...]:
 
 
 def patched(posted: str, readings: tuple[Hunk, ...]) -> str | None:
-    """The program with the hunk applied; ``None`` where its old lines do not stand there once."""
+    """The program with the hunk applied; ``None`` unless its old lines occur exactly once."""
     for hunk in readings:
         program = _applied(posted, hunk)
         if program is not None and parses(program):

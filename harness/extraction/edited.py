@@ -58,9 +58,10 @@ def _newer(unknown: FileState | None, known: list["_Linked"], states: list[FileS
 
 
 def said_since_edits(transcript: Transcript, *, in_later_turns: bool) -> Transcript | None:
-    """The conversation without what the assistant said before its last change to a file.
+    """The conversation without what the assistant said before its last change to a file; ``None``
+    where no file was changed.
 
-    ``in_later_turns``: nor what it said in that turn. ``None`` where no file was changed.
+    ``in_later_turns``: also without what it said in the turn of that change.
     """
     messages = transcript.messages
     changed = [i for i, m in enumerate(messages) if any(map(_changes, m.calls))]

@@ -44,7 +44,7 @@ def _said(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...] |
 
 
 def proposals(transcript: Transcript, scenario: Scenario) -> tuple[Assembled, ...] | NoCandidate:
-    """The same for what was said: with the blocks that each program is made of."""
+    """The same for what was said, with the blocks that each program was assembled from."""
     blocks = blocks_of(transcript)
     pieces = _pieces(blocks, transcript, scenario)
     if not pieces:

@@ -24,15 +24,15 @@ class Likeness:
     scenario: str
     """Its id."""
     confidence: float
-    """Between 0.5 (the next one is as close) and 1 (nothing else is like it)."""
+    """Between 0.5 (the second scenario is as close) and 1 (no other scenario is like it)."""
     runner_up: str | None
-    """Id of the next one."""
+    """Id of the second one."""
     shared: tuple[str, ...]
     """The words that spoke most for it."""
 
 
 def most_like(text: str, bank: Bank) -> Likeness | None:
-    """The best scenario for the text; ``None`` when hardly a distinctive word is shared."""
+    """The scenario that the text is most like; ``None`` when they share hardly a distinctive word."""
     described = {s.id: _words(_description(s)) for s in bank.scenarios}
     users = Counter(word for words in described.values() for word in words)
     said = _words(text)

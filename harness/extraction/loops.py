@@ -26,22 +26,22 @@ _Loop = (
 
 @dataclass(frozen=True, slots=True)
 class Doing:
-    """What the code of a block does."""
+    """What the code of a block does, as facts."""
 
     backward: bool
     """It computes gradients."""
     steps: bool
     """It updates parameters."""
     loops: bool
-    """One of the two happens in a loop, or in a method that a trainer calls in one."""
+    """One of the two happens in a loop, or in a method that a trainer calls repeatedly."""
     fits: bool
-    """It hands the loop to a trainer."""
+    """It leaves the loop to a trainer."""
     times: bool
     """It reads a clock."""
     goes_back_in_loop: bool
     """A loop of its own computes gradients."""
     around: frozenset[str]
-    """Names of the functions at module level that hold the loop."""
+    """Names of the module-level functions that contain the loop."""
     module_level: bool
     """Whether any of this happens outside of functions and classes."""
 
@@ -52,7 +52,7 @@ class Doing:
 
     @property
     def part(self) -> bool:
-        """Whether it is a piece of one: gradients and an update, with the loop left out."""
+        """Whether it is the body of a training loop: gradients and an update, without the loop."""
         return self.backward and self.steps
 
 

@@ -20,7 +20,7 @@ class Statement:
     """One statement at module level."""
 
     node: ast.stmt
-    """It."""
+    """The statement."""
     binds: frozenset[str]
     """Names that exist afterwards."""
     needs: frozenset[str]
@@ -30,7 +30,7 @@ class Statement:
 
     @property
     def defines(self) -> bool:
-        """Whether it is a function, a class, an import or a constant: it has no effect by itself."""
+        """Whether it is a function, a class, an import or a constant, and so has no effect by itself."""
         return isinstance(self.node, _DEFINITIONS) or _is_constant(self.node)
 
 
@@ -41,7 +41,7 @@ def statements(tree: ast.Module) -> tuple[Statement, ...]:
 
 
 def free_names(parts: tuple[Statement, ...]) -> frozenset[str]:
-    """Names that the program takes from somewhere else."""
+    """Names that the program uses and does not define."""
     bound: set[str] = set()
     free: set[str] = set()
     for part in parts:
@@ -101,7 +101,9 @@ _LITERAL = (
 
 
 def placeholders(tree: ast.Module) -> Iterator[ast.stmt]:
-    """Statements at module level that stand for what the reader has: ``model = ...``, ``train(...)``."""
+    """Module-level statements that stand for something of the reader's: ``model = ...``,
+    ``train(...)``.
+    """
     for node in tree.body:
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr) and node.value is not None:
             bare = isinstance(node.value, ast.Constant) and node.value.value is ...

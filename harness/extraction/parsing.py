@@ -8,10 +8,10 @@ import warnings
 
 @functools.lru_cache(16)  # one block is looked at from many sides
 def parsed(code: str) -> ast.Module:
-    """The tree, which is nobody's to change.
+    """The syntax tree. It is shared, so it must not be changed.
 
     Raises:
-        SyntaxError: it is no Python.
+        SyntaxError: it is not Python.
     """
     try:
         with warnings.catch_warnings():

@@ -26,9 +26,9 @@ class Piece:
     """One block that parses and is not labelled as wrong."""
 
     block: Block
-    """Where it stands."""
+    """The block."""
     code: str
-    """Its code; what stands for something of the reader's (``model = ...``) is a comment."""
+    """Its code, with placeholders (``model = ...``) turned into comments."""
     parts: tuple[Statement, ...]
     """Its statements at module level."""
     doing: Doing
@@ -36,9 +36,9 @@ class Piece:
     doubted: bool
     """Whether the words around it call it wrong, or it is what the user posted."""
     needs: frozenset[str]
-    """Names that it takes from elsewhere."""
+    """Names that it uses and does not define."""
     brings: frozenset[str]
-    """Names that exist after it."""
+    """Names that it defines."""
 
     @property
     def index(self) -> int:
@@ -47,7 +47,7 @@ class Piece:
 
     @property
     def inert(self) -> bool:
-        """Whether it only defines something."""
+        """Whether it only defines things."""
         return all(part.defines for part in self.parts)
 
     @property
@@ -95,7 +95,7 @@ def _piece_or_none(block: Block, posted: frozenset[str]) -> Piece | None:
 
 @functools.lru_cache(256)  # the posted code is the same for every answer of a batch
 def fingerprint(code: str) -> str | None:
-    """The same for two programs that differ in comments and layout only."""
+    """Equal for two programs that differ only in comments and layout."""
     try:
         return ast.dump(parsed(code))
     except (SyntaxError, RecursionError):
