@@ -21,7 +21,7 @@ __all__ = ["Job", "Limits", "RawRecording", "Sandbox"]
 
 
 class Sandbox:
-    """Runs jobs in jailed forks of one warm process, which starts with the first job.
+    """Runs jobs in jailed forks of one warm process, which starts with the first job or before.
 
     Thread-safe; a context manager. A zygote that died is started once more for each job.
     """
@@ -49,6 +49,12 @@ class Sandbox:
         self._lock = threading.Lock()
         self._zygote: ZygoteHandle | None = None
         self._closed = False
+
+    def start(self) -> None:
+        """Have the zygote warm up while the caller does something else."""
+        with self._lock:
+            if self._zygote is None and not self._closed:
+                self._zygote = ZygoteHandle(self._worker)
 
     def execute(
         self, job: Job, limits: Limits | None = None, policy: JailPolicy | None = None
@@ -124,6 +130,7 @@ class Sandbox:
                 self._zygote = None
             if self._zygote is None:
                 self._zygote = ZygoteHandle(self._worker)
+            self._zygote.wait()
             return self._zygote
 
 

@@ -10,6 +10,8 @@ import sys
 import threading
 import time
 
+from harness.importing import uncollected
+
 
 class StillThreaded(RuntimeError):
     """A thread is alive after the warm-up: a fork would lose it, and whoever waits for it hangs."""
@@ -49,17 +51,21 @@ def frameworks_of(program: str) -> tuple[str, ...]:
 
 def import_framework(name: str) -> None:
     """Import what programs need of a package, where it is installed."""
-    with contextlib.suppress(ImportError):  # absent or broken: the program will meet it itself
+    with (
+        uncollected(),
+        contextlib.suppress(ImportError),
+    ):  # absent or broken: the program will meet it
         importlib.import_module(FRAMEWORKS[name])
 
 
 def warm_up_torch() -> None:
     """Import torch and take one step of each kind that candidates will take."""
-    import torch
+    with uncollected():
+        import torch
 
-    torch.set_num_threads(1)  # before the first operation, or forked children hang in OpenMP
-    torch.set_num_interop_threads(1)
-    import torch._dynamo  # the first DistributedDataParallel would load it
+        torch.set_num_threads(1)  # before the first operation, or forked children hang in OpenMP
+        torch.set_num_interop_threads(1)
+        import torch._dynamo  # the first DistributedDataParallel would load it
 
     torch.manual_seed(0)
     _step_optimizers()

@@ -20,6 +20,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+from harness.importing import uncollected
 from harness.sandbox import warm_up
 from harness.sandbox.annex import Annex
 from harness.sandbox.control import (
@@ -239,7 +240,8 @@ class Zygote:
 
 def _load(worker: str) -> Begin:
     warm_up.warm_up_torch()
-    module = importlib.import_module(worker)
+    with uncollected():
+        module = importlib.import_module(worker)
     if hasattr(module, "warm_up"):
         module.warm_up()
     warm_up.forget_path(os.environ.pop("PYTHONPATH", ""))
