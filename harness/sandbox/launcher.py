@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from harness.domain.errors import HarnessFault
@@ -22,6 +22,8 @@ from harness.sandbox.control import (
     Failed,
     Kill,
     Message,
+    Prepare,
+    Prepared,
     Ready,
     Start,
     Started,
@@ -114,6 +116,8 @@ class ZygoteHandle:
         self._numbers = itertools.count(1)
         self._runs: dict[int, RunHandle] = {}
         self._lock = threading.Condition()
+        self._asked: set[str] = set()
+        self._prepared: set[str] = set()
         self._gone = False
         self._socket, child = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the handle
@@ -140,6 +144,22 @@ class ZygoteHandle:
     def pid(self) -> int:
         """Its process."""
         return self._process.pid
+
+    def prepare(self, frameworks: Collection[str]) -> None:
+        """Have packages imported, and wait until they are.
+
+        Raises:
+            ZygoteGone: it died.
+        """
+        with self._lock:
+            if new := set(frameworks) - self._asked:
+                self._asked |= new
+                self.tell(Prepare(tuple(sorted(new))))
+            self._lock.wait_for(
+                lambda: self._gone or self._prepared.issuperset(frameworks), _WARM_UP_SECONDS
+            )
+            if self._gone:
+                raise ZygoteGone
 
     def start(
         self,
@@ -229,6 +249,10 @@ class ZygoteHandle:
             message = Codec.decode(raw)
             if isinstance(message, (Started, Exited)):
                 self._deliver(message)
+            elif isinstance(message, Prepared):
+                with self._lock:
+                    self._prepared.update(message.frameworks)
+                    self._lock.notify_all()
         self._lose()
 
     def _receive(self) -> bytes:
@@ -249,6 +273,7 @@ class ZygoteHandle:
         with self._lock:
             self._gone = True
             runs, self._runs = list(self._runs.values()), {}
+            self._lock.notify_all()
         for run in runs:
             run.note(None)
 

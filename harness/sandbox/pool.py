@@ -16,6 +16,7 @@ from harness.sandbox.jail.report import JailPolicy, JailReport
 from harness.sandbox.job import Job, Limits
 from harness.sandbox.launcher import ZygoteGone, ZygoteHandle
 from harness.sandbox.raw_recording import RawRecording
+from harness.sandbox.warm_up import frameworks_of
 
 __all__ = ["Job", "Limits", "RawRecording", "Sandbox"]
 
@@ -59,11 +60,14 @@ class Sandbox:
     def execute(
         self, job: Job, limits: Limits | None = None, policy: JailPolicy | None = None
     ) -> RawRecording:
-        """Run one job to its end.
+        """Run one job to its end. Packages that it needs are imported first, while others run.
 
         Raises:
             HarnessFault: the zygote does not start, or died twice under this job.
         """
+        if needed := frameworks_of(job.program):
+            with contextlib.suppress(ZygoteGone):
+                self._warm().prepare(needed)
         return self.submit(job, limits, policy).result()
 
     def submit(

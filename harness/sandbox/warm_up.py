@@ -30,9 +30,10 @@ FRAMEWORKS = {
 fork slower, so nobody pays who does not need it.
 """
 
+_COMMENT = re.compile(r"""#[^'"\n]*$""", re.MULTILINE)
 _WORDS = {
     "lightning": re.compile(
-        r"lightning|Fabric|\bL\.|\bpl\b|Trainer|Callback|rank_zero|gradient_clip"
+        r"lightning|Fabric|(?-i:\bL\.)|\bpl\b|Trainer|Callback|rank_zero|gradient_clip"
         r"|training_step|configure_\w+|\bon_(?:before|after|train)_\w+",
         re.IGNORECASE,
     ),
@@ -46,7 +47,8 @@ def frameworks_of(program: str) -> tuple[str, ...]:
     """The packages that a program may use. One too many costs seconds once; one too few cannot be
     imported later, because the jail opens no folder that only the package itself needs.
     """
-    return tuple(name for name, words in _WORDS.items() if words.search(program))
+    code = _COMMENT.sub("", program)
+    return tuple(name for name, words in _WORDS.items() if words.search(code))
 
 
 def import_framework(name: str) -> None:

@@ -28,8 +28,11 @@ from harness.sandbox.control import (
     Codec,
     Exited,
     Failed,
+    Forwarded,
     Kill,
     Message,
+    Prepare,
+    Prepared,
     Ready,
     Start,
     Started,
@@ -114,24 +117,29 @@ class Zygote:
         if not raw:
             return False
         message = Codec.decode(raw)
-        if isinstance(message, Start):
-            elsewhere = bool(message.frameworks) and self._imported is None
-            (self._send_to_annex if elsewhere else self._start)(message, fds)
-            for fd in fds:
-                os.close(fd)
-        elif isinstance(message, Kill) and message.job in self._runs:
-            _kill_group(self._runs[message.job].pid)
-        elif isinstance(message, Kill) and self._annex is not None:
-            self._order(self._annex, message)
+        match message:
+            case Start() | Prepare() if message.frameworks and self._imported is None:
+                self._send_to_annex(message, fds)
+            case Start():
+                self._start(message, fds)
+            case Prepare():
+                self._import(message.frameworks)
+                self._tell(Prepared(message.frameworks))
+            case Kill() if message.job in self._runs:
+                _kill_group(self._runs[message.job].pid)
+            case Kill() if self._annex is not None:
+                self._order(self._annex, message)
+        for fd in fds:
+            os.close(fd)
         return True
 
-    def _send_to_annex(self, start: Start, fds: list[int]) -> None:
+    def _send_to_annex(self, message: Start | Prepare, fds: list[int]) -> None:
         if self._annex is None:
             self._annex = Annex.fork(lambda inbox: self._move_out(inbox, fds))
             self._selector.register(self._annex.pidfd, selectors.EVENT_READ, None)
-        self._order(self._annex, start, fds)
+        self._order(self._annex, message, fds)
 
-    def _order(self, annex: Annex, message: Start | Kill, fds: Sequence[int] = ()) -> None:
+    def _order(self, annex: Annex, message: Forwarded, fds: Sequence[int] = ()) -> None:
         try:
             annex.order(message, fds)
         except OSError:
