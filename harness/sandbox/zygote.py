@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from harness.importing import uncollected
-from harness.sandbox import warm_up
+from harness.sandbox import large_pages, warm_up
 from harness.sandbox.annex import Annex
 from harness.sandbox.control import (
     DATAGRAM,
@@ -45,6 +45,9 @@ from harness.sandbox.spare import Spare
 
 _DESCRIPTORS = 250  # the kernel passes 253 at once
 _HEARTBEAT = 1.0
+
+MANY = 20
+"""Jobs after which there may be so many more that large pages are worth the time that they take."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -92,6 +95,7 @@ class Zygote:
         """Packages, where this is the annex; ``None``: this one imports none."""
         self._folder = folder
         self._runs: dict[int, _Run] = {}
+        self._started = 0
         self._readable: Readable = find_readable()
         self._machine = probe_machine(self._readable, folder)
         self._selector = selectors.DefaultSelector()
@@ -152,7 +156,7 @@ class Zygote:
         if self._spare is not None:
             self._spare.post.close()
         self._selector.close()
-        self._runs, self._spare, self._imported = {}, None, set()
+        self._runs, self._spare, self._imported, self._started = {}, None, set(), 0
         self._parent_pid, self._inbox = os.getppid(), inbox
         self._selector = selectors.DefaultSelector()
         self._selector.register(inbox, selectors.EVENT_READ, None)
@@ -161,6 +165,10 @@ class Zygote:
     def _start(self, start: Start, fds: list[int]) -> None:
         self._import(start.frameworks)
         given = Descriptors(job=fds[0], ledger=fds[1], ranks=tuple(fds[2:]))
+        self._started += 1
+        if self._started == MANY:
+            self._discard_spare()
+            large_pages.collapse()
         run = (self._spared if start.world_size == 1 else self._forked)(start, given)
         self._runs[start.job] = run
         self._selector.register(run.pidfd, selectors.EVENT_READ, run)
