@@ -4,7 +4,6 @@ The stages are drawn in ``harness/__init__.py``; ``harness/workbench.py`` works 
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import perf_counter
 
@@ -17,7 +16,7 @@ from harness.domain.answer import Alternative, AnswerGrade, Batch, Tally, Turn, 
 from harness.domain.candidate import Candidate, NoCandidate
 from harness.domain.errors import UserError
 from harness.domain.grade import Code, write_grade
-from harness.domain.instruments import Instruments, OpenInstruments
+from harness.domain.instruments import OpenInstruments
 from harness.domain.outcome import Fault, Outcome
 from harness.domain.run import Run, ScenarioResult
 from harness.domain.scenario import Bank, Probe
@@ -25,6 +24,7 @@ from harness.domain.stored import StoredAnswer, Told
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.transcript import Transcript
 from harness.extraction import extract
+from harness.instruments import jail_and_oracle
 from harness.properties import judge
 from harness.properties.places import story_around
 from harness.rubric import assess
@@ -35,22 +35,9 @@ __all__ = [
     "Settings",
     "ask_agent",
     "grade_answers",
-    "jail_and_oracle",
     "run_bank",
     "torch_version",
 ]
-
-
-@contextmanager
-def jail_and_oracle(jobs: int) -> Iterator[Instruments]:
-    """The real instruments. Each imports torch in processes of its own, both at the same time."""
-    from harness.oracle.client import Oracle
-    from harness.sandbox.executor import JailedExecutor
-
-    with JailedExecutor(parallel=jobs) as executor, Oracle(workers=max(1, jobs // 2)) as oracle:
-        oracle.warm()
-        missing = executor.machine().missing()  # waits until the jail is up, or says why it is not
-        yield Instruments(executor, oracle, tuple(f"{g.name}: {g.detail}" for g in missing))
 
 
 def run_bank(

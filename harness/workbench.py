@@ -128,8 +128,9 @@ class Workbench:
         """``total``: how many tasks are expected, for the progress bar."""
         self.settings = settings
         self._stories = ThreadPoolExecutor(max(2 * settings.jobs + 2, settings.asking), "story")
-        # One more than the jail has room for: it would stand still while a recording is measured.
-        self._probes = ThreadPoolExecutor(settings.jobs + 1, "probe")
+        # More than the jail has room for: it would stand still while a recording is measured, or a
+        # package is imported that the next programs need.
+        self._probes = ThreadPoolExecutor(2 * settings.jobs + 2, "probe")
         self._total = total
         self._done = 0
         self._running: list[str] = []

@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from harness import __version__
 from harness.cli.lacks import lacking
 from harness.domain.errors import UsageError, UserError, reason
+from harness.domain.instruments import OpenInstruments
 from harness.domain.outcome import Fault
 from harness.domain.scenario import Bank
 from harness.report.console import Output
@@ -116,6 +117,20 @@ def write_file(path: Path, text: str) -> None:
 def cores(jobs: int | None) -> int:
     """How many executions at the same time."""
     return jobs or os.cpu_count() or 1
+
+
+def instruments(
+    context: typer.Context, jobs: int | None = None, *, ahead: bool = True
+) -> OpenInstruments:
+    """What opens the instruments. ``ahead``: they are needed in any case, so the real ones begin to
+    warm up now; they end with the command.
+    """
+    from harness.instruments import jail_ahead, jail_and_oracle
+
+    if context.obj is not None:
+        given: OpenInstruments = context.obj
+        return given
+    return context.with_resource(jail_ahead(cores(jobs))) if ahead else jail_and_oracle
 
 
 def load(folder: Path | None) -> Bank:

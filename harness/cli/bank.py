@@ -18,6 +18,7 @@ from harness.cli.app import (
     VerboseOption,
     app,
     cores,
+    instruments,
     load,
     only_runnable,
     print_faults,
@@ -73,7 +74,12 @@ def run(
     """Let the bank check itself: each posted loop has to fail as declared, each fix to be right.
     With --agent, ask an agent every question and grade what it answers.
     """
-    from harness.runner import Settings, jail_and_oracle, run_bank
+    if agent is None and (skill is not None or plan or max_cost is not None or trials > 1):
+        raise UsageError(
+            "--skill, --trials, --max-cost and --plan are about asking: name an --agent"
+        )
+    open_instruments = instruments(context, jobs, ahead=agent is None)
+    from harness.runner import Settings, run_bank
     from harness.scenarios.selection import select
 
     chosen = select(load(bank), ",".join(scenario or ["all"]), suite)
@@ -81,15 +87,11 @@ def run(
         asked = Ask(agent, skill, delivery, trials, max_cost, judge, seed, cores(jobs), plan)
         shown = Shown(as_json, plain, verbose)
         here = only_runnable(chosen)
-        raise typer.Exit(ask(asked, here, out, shown, context.obj or jail_and_oracle))
-    if skill is not None or plan or max_cost is not None or trials > 1:
-        raise UsageError(
-            "--skill, --trials, --max-cost and --plan are about asking: name an --agent"
-        )
+        raise typer.Exit(ask(asked, here, out, shown, open_instruments))
     errors = Output(stderr=True)
     with stored(out, "bank", chosen, seed=seed) as run_folder, progress_bar(errors) as watch:
         settings = Settings(seed=seed, jobs=cores(jobs), watch=watch, run=run_folder)
-        outcome = run_bank(chosen, settings, context.obj or jail_and_oracle)
+        outcome = run_bank(chosen, settings, open_instruments)
     count = len(chosen.scenarios) - len(outcome.run.not_run)
     _print_run(outcome, asked=count, as_json=as_json, plain=plain, verbose=verbose)
     raise typer.Exit(outcome.exit_code)

@@ -20,6 +20,7 @@ from harness.cli.app import (
     SuiteOption,
     app,
     cores,
+    instruments,
     load,
     only_runnable,
     print_faults,
@@ -90,7 +91,6 @@ def compare(
     plain: PlainOption = False,
 ) -> None:
     """Say whether the new skill is better, worse, or whether we cannot tell."""
-    from harness.runner import jail_and_oracle
     from harness.scenarios.selection import select
 
     rules = Rules(margin=margin)
@@ -105,7 +105,7 @@ def compare(
         arms = _arms(common, skill, aa=aa)
         _refuse_unreadable(arms)
         chosen = only_runnable(select(load(bank), suite=suite))
-        with _asked(arms, chosen, out, context.obj or jail_and_oracle) as folders:
+        with _asked(arms, chosen, out, instruments(context, ahead=False)) as folders:
             code = shown.runs(folders, aa=False)
     else:
         raise UsageError("compare takes two stored runs, or an --agent and --skill OLD --skill NEW")

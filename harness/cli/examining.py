@@ -15,6 +15,7 @@ from harness.cli.app import (
     VerboseOption,
     app,
     cores,
+    instruments,
     load,
     write_file,
 )
@@ -43,14 +44,13 @@ def check(
     """Execute every example of a skill and hold it against what it claims. Asks no agent."""
     from harness.checking import check_skill
     from harness.report.check import render_annotations, render_check, render_check_json
-    from harness.runner import jail_and_oracle
 
     if as_json and annotate:
         raise UsageError("--json and --annotate both take standard output: give one")
     with progress_bar(Output(stderr=True)) as watch:
         report = check_skill(
             skill,
-            context.obj or jail_and_oracle,
+            instruments(context, jobs),
             against=against,
             bank=load(bank) if against is not None else None,
             jobs=cores(jobs),
@@ -93,18 +93,18 @@ def quality(
         render_quality,
         render_quality_json,
     )
-    from harness.runner import jail_and_oracle
     from harness.scenarios import default_bank
     from harness.scenarios.selection import select
 
     if matrix is not None and (matrix.is_dir() or not matrix.parent.is_dir()):
         # said before minutes of work
         raise UsageError(f"{matrix}: cannot be written: expected a file in a folder that exists")
+    open_instruments = instruments(context, jobs)
     chosen = select(load(bank), ",".join(scenario or ["all"]), suite)
     folder = bank if bank is not None else default_bank()
     with progress_bar(Output(stderr=True)) as watch:
         plan = Plan(folder, cores(jobs), depth=None if thorough else 1, watch=watch)
-        report = judge_the_judge(chosen, plan, context.obj or jail_and_oracle)
+        report = judge_the_judge(chosen, plan, open_instruments)
     if matrix is not None:
         write_file(matrix, render_kill_matrix(report))
     output = Output(plain=plain)

@@ -19,6 +19,7 @@ from harness.cli.app import (
     VerboseOption,
     app,
     cores,
+    instruments,
     load,
     print_faults,
     write_file,
@@ -62,15 +63,15 @@ def grade(
     ] = False,
 ) -> None:
     """Grade what agents answered: transcripts, pasted answers, programs, notebooks."""
+    open_instruments = instruments(context, jobs)
     from harness.agents.given import given_answers
     from harness.rubric import judge_named
-    from harness.runner import Settings, grade_answers, jail_and_oracle
+    from harness.runner import Settings, grade_answers
     from harness.scenarios.selection import select
 
     chosen = select(load(bank), suite=suite)
     answers = given_answers(files, form, chosen, _choice(chosen, scenario, map_file, files))
     told = printing(as_json=as_json, plain=plain, verbose=verbose, show_program=show_program)
-    instruments = context.obj or jail_and_oracle
     with (
         judge_named(judge) as reader,
         stored(out, "grade", chosen, judge=reader.name) as run,
@@ -78,7 +79,7 @@ def grade(
         progress_bar(_errors()) as watch,
     ):
         settings = Settings(jobs=cores(jobs), watch=watch, judge=reader, keep=keep, run=run)
-        batch = grade_answers(chosen, answers, len(files), settings, instruments)
+        batch = grade_answers(chosen, answers, len(files), settings, open_instruments)
     if not as_json:
         print_count(batch, plain=plain)
     print_faults(batch.faults, all_traces=verbose)
@@ -105,15 +106,16 @@ def explain(
     bank: BankOption = None,
 ) -> None:
     """Write a script of plain torch that reproduces a verdict without the harness."""
+    open_instruments = instruments(context)
     from harness.agents.given import given_answers
     from harness.report.script import render_script
-    from harness.runner import Settings, grade_answers, jail_and_oracle
+    from harness.runner import Settings, grade_answers
 
     chosen, told = load(bank), list[Told]()
     choice = _choice(chosen, scenario).model_copy(update={"options": "--scenario"})
     answers = given_answers([file], form, chosen, choice)
     settings = Settings(jobs=cores(None), keep=told.append)
-    batch = grade_answers(chosen, answers, 1, settings, context.obj or jail_and_oracle)
+    batch = grade_answers(chosen, answers, 1, settings, open_instruments)
     print_faults(batch.faults, all_traces=False)
     if not told or batch.faults or batch.interrupted:
         raise typer.Exit(batch.exit_code())

@@ -14,6 +14,7 @@ from harness.cli.app import (
     PlainOption,
     app,
     cores,
+    instruments,
     load,
 )
 from harness.domain.answer import AnswerGrade
@@ -43,10 +44,9 @@ def calibrate(
     from harness.report.calibration import render_calibration
     from harness.rubric import calibrate as measure
     from harness.rubric import judge_named
-    from harness.runner import jail_and_oracle
 
     chosen = load(bank)
-    open_ = context.obj or jail_and_oracle
+    open_ = instruments(context, jobs, ahead=False)
     graded = _executed(labels, chosen, cores(jobs), open_) if execute else None
     with judge_named(judge) as reader:
         measured = measure(reader, labels, chosen, graded)

@@ -1,6 +1,5 @@
 """The oracle as a warm process: started once, asked many times. No torch on this side."""
 
-import gc
 import multiprocessing
 import os
 import signal
@@ -15,6 +14,7 @@ from harness.domain.recording import Recording
 from harness.domain.scenario import Expectations, Probe
 from harness.domain.trace import ProbeTrace
 from harness.domain.workload import WorkloadSpec
+from harness.importing import uncollected
 
 
 class Oracle:
@@ -87,13 +87,11 @@ def _warm() -> None:
     threading.Thread(target=_die_with_parent, daemon=True).start()
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # numpy's threads wait by spinning
-    import torch
+    with uncollected():
+        import torch
 
-    torch.set_num_threads(1)
-    import harness.oracle.measure  # noqa: F401 - imported for its warmth
-
-    gc.collect()
-    gc.freeze()  # or every other measurement pays for a look at all of torch
+        torch.set_num_threads(1)
+        import harness.oracle.measure  # noqa: F401 - imported for its warmth
 
 
 def _die_with_parent() -> None:

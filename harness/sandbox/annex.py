@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from harness.sandbox.control import Codec, Kill, Start
+from harness.sandbox.control import Codec, Forwarded
 from harness.sandbox.jail import calls
 
 Serve = Callable[[socket.socket], NoReturn]
@@ -40,7 +40,7 @@ class Annex:
         theirs.close()
         return cls(pid, os.pidfd_open(pid), post)
 
-    def order(self, message: Start | Kill, fds: Sequence[int] = ()) -> None:
+    def order(self, message: Forwarded, fds: Sequence[int] = ()) -> None:
         """Hand a message of the parent on, with its descriptors.
 
         Raises:

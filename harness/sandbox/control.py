@@ -33,6 +33,14 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
+class Prepare:
+    """Pool: import these packages, for programs that come."""
+
+    frameworks: tuple[str, ...]
+    """As in ``Start``."""
+
+
+@dataclass(frozen=True, slots=True)
 class Kill:
     """Pool: end this run now."""
 
@@ -46,6 +54,14 @@ class Ready:
 
     machine: JsonObject
     """A ``JailReport`` as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Zygote: these packages are imported."""
+
+    frameworks: tuple[str, ...]
+    """As they were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +94,10 @@ class Exited:
     """Processor time of all its processes."""
 
 
-Message: TypeAlias = Start | Kill | Ready | Failed | Started | Exited
+Forwarded: TypeAlias = Start | Prepare | Kill
+"""What the zygote may leave to its annex."""
+
+Message: TypeAlias = Start | Prepare | Kill | Ready | Prepared | Failed | Started | Exited
 """Anything that travels."""
 
 
@@ -86,7 +105,8 @@ class Codec:
     """Messages to bytes and back."""
 
     types: ClassVar[dict[str, type[Message]]] = {
-        kind.__name__: kind for kind in (Start, Kill, Ready, Failed, Started, Exited)
+        kind.__name__: kind
+        for kind in (Start, Prepare, Kill, Ready, Prepared, Failed, Started, Exited)
     }
     """By name."""
 

@@ -33,6 +33,10 @@ class JailedExecutor:
         self._sandbox = Sandbox(parallel=parallel)
         self._policy = policy or JailPolicy()
 
+    def start(self) -> None:
+        """Have the sandbox warm up while the caller does something else."""
+        self._sandbox.start()
+
     def execute(
         self,
         candidate: Candidate,

@@ -24,8 +24,11 @@ byte of the next one and so on.
 _POPULATE_WRITE = 23  # MADV_POPULATE_WRITE, Linux 5.14
 _PROCESS_MADVISE = 440  # the same number on every machine; for one's own pages since Linux 6.13
 _AT_ONCE = 1024  # stretches that it takes
-_PRESENT, _EXCLUSIVE = 1 << 63, 1 << 56  # of /proc/PID/pagemap
-_ENTRY = 8
+_EXCLUSIVE = 1 << 56
+PRESENT = 1 << 63
+"""Bit of an entry of ``/proc/PID/pagemap``."""
+ENTRY = 8
+"""Bytes of an entry."""
 
 
 def learn(rehearse: Callable[[], None]) -> Pages:
@@ -75,7 +78,7 @@ def own_each(pages: Pages) -> None:
 
 def _shared(found: Pages) -> Pages:
     """Without what the rehearsal had allocated for itself, which its fork alone had."""
-    there = tuple(_writable())
+    there = tuple(writable())
     kept = array("Q")
     for start, size in zip(found[::2], found[1::2], strict=True):
         if any(first <= start and start + size <= last for first, last in there):
@@ -98,12 +101,12 @@ def _written() -> Iterator[tuple[int, int]]:
     """Stretches of private memory that this process shares with nobody."""
     page = mmap.PAGESIZE
     with open("/proc/self/pagemap", "rb", buffering=0) as map_:
-        for first, last in _writable():
-            map_.seek(first // page * _ENTRY)
-            entries = array("Q", map_.read((last - first) // page * _ENTRY))
+        for first, last in writable():
+            map_.seek(first // page * ENTRY)
+            entries = array("Q", map_.read((last - first) // page * ENTRY))
             start: int | None = None
             for place, entry in enumerate((*entries, 0)):
-                mine = bool(entry & _PRESENT and entry & _EXCLUSIVE)
+                mine = bool(entry & PRESENT and entry & _EXCLUSIVE)
                 if mine and start is None:
                     start = place
                 elif not mine and start is not None:
@@ -111,7 +114,7 @@ def _written() -> Iterator[tuple[int, int]]:
                     start = None
 
 
-def _writable() -> Iterator[tuple[int, int]]:
+def writable() -> Iterator[tuple[int, int]]:
     """First and last address of every private mapping that can be written to."""
     with open("/proc/self/maps", encoding="utf-8") as maps:
         lines = maps.read().splitlines()

@@ -5,12 +5,13 @@ import itertools
 import os
 import queue
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from harness.domain.errors import HarnessFault
@@ -21,6 +22,8 @@ from harness.sandbox.control import (
     Failed,
     Kill,
     Message,
+    Prepare,
+    Prepared,
     Ready,
     Start,
     Started,
@@ -104,24 +107,33 @@ class RunHandle:
 class ZygoteHandle:
     """A running zygote. Thread-safe."""
 
-    def __init__(self, worker: str) -> None:
-        """Start it and wait until it is warm.
+    machine: JailReport
+    """The guards that this machine offers, once it is warm."""
 
-        Raises:
-            HarnessFault: it could not warm up.
-        """
+    def __init__(self, worker: str) -> None:
+        """Start it, without waiting until it is warm."""
         self._folder = tempfile.mkdtemp(prefix="run-")
         self._numbers = itertools.count(1)
         self._runs: dict[int, RunHandle] = {}
         self._lock = threading.Condition()
+        self._asked: set[str] = set()
+        self._prepared: set[str] = set()
         self._gone = False
         self._socket, child = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with child, tempfile.TemporaryFile() as log:
-            self._process = _spawn(child.fileno(), worker, self._folder, log.fileno())
-            child.close()
-            self.machine = self._await_ready(log.fileno())
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the handle
+        with child:
+            self._process = _spawn(child.fileno(), worker, self._folder, self._log.fileno())
         self._reader = threading.Thread(target=self._read, name="zygote-reader", daemon=True)
-        self._reader.start()
+
+    def wait(self) -> None:
+        """Wait until it is warm. One thread at a time.
+
+        Raises:
+            HarnessFault: it could not warm up.
+        """
+        if self._reader.ident is None:
+            self.machine = self._await_ready()
+            self._reader.start()
 
     @property
     def alive(self) -> bool:
@@ -132,6 +144,22 @@ class ZygoteHandle:
     def pid(self) -> int:
         """Its process."""
         return self._process.pid
+
+    def prepare(self, frameworks: Collection[str]) -> None:
+        """Have packages imported, and wait until they are.
+
+        Raises:
+            ZygoteGone: it died.
+        """
+        with self._lock:
+            if new := set(frameworks) - self._asked:
+                self._asked |= new
+                self.tell(Prepare(tuple(sorted(new))))
+            self._lock.wait_for(
+                lambda: self._gone or self._prepared.issuperset(frameworks), _WARM_UP_SECONDS
+            )
+            if self._gone:
+                raise ZygoteGone
 
     def start(
         self,
@@ -171,7 +199,10 @@ class ZygoteHandle:
             self._lose()
 
     def close(self) -> None:
-        """End it and everything that it forked."""
+        """End it and everything that it forked; at once where nobody has waited for it."""
+        if self._reader.ident is None:
+            self._discard()
+            return
         with contextlib.suppress(OSError):  # it may have gone by itself
             self._socket.shutdown(socket.SHUT_RDWR)
         try:
@@ -180,16 +211,22 @@ class ZygoteHandle:
             self.kill()
         self._lose()
         self._reader.join()
-        self._socket.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._discard()
 
     def kill(self) -> None:
         """Kill it; its children die with it."""
-        self._process.kill()
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self._lose()
 
-    def _await_ready(self, log: int) -> JailReport:
+    def _discard(self) -> None:
+        self.kill()
+        self._socket.close()
+        self._log.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _await_ready(self) -> JailReport:
         self._socket.settimeout(_WARM_UP_SECONDS)
         try:
             raw = self._socket.recv(DATAGRAM)
@@ -199,17 +236,23 @@ class ZygoteHandle:
         self._socket.settimeout(None)
         if isinstance(message, Ready):
             return JailReport.from_json(message.machine)
-        self.kill()
-        self._socket.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
-        why = message.why if isinstance(message, Failed) else os.pread(log, 4096, 0).decode()
+        self.kill()  # all that it has to say is in the log then
+        why = message.why if isinstance(message, Failed) else self._said()
+        self._discard()
         raise HarnessFault(f"The sandbox process did not warm up:\n{why}")
+
+    def _said(self) -> str:
+        return os.pread(self._log.fileno(), 4096, 0).decode()
 
     def _read(self) -> None:
         while raw := self._receive():
             message = Codec.decode(raw)
             if isinstance(message, (Started, Exited)):
                 self._deliver(message)
+            elif isinstance(message, Prepared):
+                with self._lock:
+                    self._prepared.update(message.frameworks)
+                    self._lock.notify_all()
         self._lose()
 
     def _receive(self) -> bytes:
@@ -230,6 +273,7 @@ class ZygoteHandle:
         with self._lock:
             self._gone = True
             runs, self._runs = list(self._runs.values()), {}
+            self._lock.notify_all()
         for run in runs:
             run.note(None)
 

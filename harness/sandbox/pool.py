@@ -16,12 +16,13 @@ from harness.sandbox.jail.report import JailPolicy, JailReport
 from harness.sandbox.job import Job, Limits
 from harness.sandbox.launcher import ZygoteGone, ZygoteHandle
 from harness.sandbox.raw_recording import RawRecording
+from harness.sandbox.warm_up import frameworks_of
 
 __all__ = ["Job", "Limits", "RawRecording", "Sandbox"]
 
 
 class Sandbox:
-    """Runs jobs in jailed forks of one warm process, which starts with the first job.
+    """Runs jobs in jailed forks of one warm process, which starts with the first job or before.
 
     Thread-safe; a context manager. A zygote that died is started once more for each job.
     """
@@ -50,14 +51,23 @@ class Sandbox:
         self._zygote: ZygoteHandle | None = None
         self._closed = False
 
+    def start(self) -> None:
+        """Have the zygote warm up while the caller does something else."""
+        with self._lock:
+            if self._zygote is None and not self._closed:
+                self._zygote = ZygoteHandle(self._worker)
+
     def execute(
         self, job: Job, limits: Limits | None = None, policy: JailPolicy | None = None
     ) -> RawRecording:
-        """Run one job to its end.
+        """Run one job to its end. Packages that it needs are imported first, while others run.
 
         Raises:
             HarnessFault: the zygote does not start, or died twice under this job.
         """
+        if needed := frameworks_of(job.program):
+            with contextlib.suppress(ZygoteGone):
+                self._warm().prepare(needed)
         return self.submit(job, limits, policy).result()
 
     def submit(
@@ -124,6 +134,7 @@ class Sandbox:
                 self._zygote = None
             if self._zygote is None:
                 self._zygote = ZygoteHandle(self._worker)
+            self._zygote.wait()
             return self._zygote
 
 

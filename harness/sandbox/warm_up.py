@@ -10,6 +10,8 @@ import sys
 import threading
 import time
 
+from harness.importing import uncollected
+
 
 class StillThreaded(RuntimeError):
     """A thread is alive after the warm-up: a fork would lose it, and whoever waits for it hangs."""
@@ -28,9 +30,10 @@ FRAMEWORKS = {
 fork slower, so nobody pays who does not need it.
 """
 
+_COMMENT = re.compile(r"""#[^'"\n]*$""", re.MULTILINE)
 _WORDS = {
     "lightning": re.compile(
-        r"lightning|Fabric|\bL\.|\bpl\b|Trainer|Callback|rank_zero|gradient_clip"
+        r"lightning|Fabric|(?-i:\bL\.)|\bpl\b|Trainer|Callback|rank_zero|gradient_clip"
         r"|training_step|configure_\w+|\bon_(?:before|after|train)_\w+",
         re.IGNORECASE,
     ),
@@ -44,22 +47,27 @@ def frameworks_of(program: str) -> tuple[str, ...]:
     """The packages that a program may use. One too many costs seconds once; one too few cannot be
     imported later, because the jail opens no folder that only the package itself needs.
     """
-    return tuple(name for name, words in _WORDS.items() if words.search(program))
+    code = _COMMENT.sub("", program)
+    return tuple(name for name, words in _WORDS.items() if words.search(code))
 
 
 def import_framework(name: str) -> None:
     """Import what programs need of a package, where it is installed."""
-    with contextlib.suppress(ImportError):  # absent or broken: the program will meet it itself
+    with (
+        uncollected(),
+        contextlib.suppress(ImportError),
+    ):  # absent or broken: the program will meet it
         importlib.import_module(FRAMEWORKS[name])
 
 
 def warm_up_torch() -> None:
     """Import torch and take one step of each kind that candidates will take."""
-    import torch
+    with uncollected():
+        import torch
 
-    torch.set_num_threads(1)  # before the first operation, or forked children hang in OpenMP
-    torch.set_num_interop_threads(1)
-    import torch._dynamo  # the first DistributedDataParallel would load it
+        torch.set_num_threads(1)  # before the first operation, or forked children hang in OpenMP
+        torch.set_num_interop_threads(1)
+        import torch._dynamo  # the first DistributedDataParallel would load it
 
     torch.manual_seed(0)
     _step_optimizers()

@@ -20,15 +20,19 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from harness.sandbox import warm_up
+from harness.importing import uncollected
+from harness.sandbox import large_pages, warm_up
 from harness.sandbox.annex import Annex
 from harness.sandbox.control import (
     DATAGRAM,
     Codec,
     Exited,
     Failed,
+    Forwarded,
     Kill,
     Message,
+    Prepare,
+    Prepared,
     Ready,
     Start,
     Started,
@@ -41,6 +45,9 @@ from harness.sandbox.spare import Spare
 
 _DESCRIPTORS = 250  # the kernel passes 253 at once
 _HEARTBEAT = 1.0
+
+MANY = 20
+"""Jobs after which there may be so many more that large pages are worth the time that they take."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -88,6 +95,7 @@ class Zygote:
         """Packages, where this is the annex; ``None``: this one imports none."""
         self._folder = folder
         self._runs: dict[int, _Run] = {}
+        self._started = 0
         self._readable: Readable = find_readable()
         self._machine = probe_machine(self._readable, folder)
         self._selector = selectors.DefaultSelector()
@@ -113,24 +121,29 @@ class Zygote:
         if not raw:
             return False
         message = Codec.decode(raw)
-        if isinstance(message, Start):
-            elsewhere = bool(message.frameworks) and self._imported is None
-            (self._send_to_annex if elsewhere else self._start)(message, fds)
-            for fd in fds:
-                os.close(fd)
-        elif isinstance(message, Kill) and message.job in self._runs:
-            _kill_group(self._runs[message.job].pid)
-        elif isinstance(message, Kill) and self._annex is not None:
-            self._order(self._annex, message)
+        match message:
+            case Start() | Prepare() if message.frameworks and self._imported is None:
+                self._send_to_annex(message, fds)
+            case Start():
+                self._start(message, fds)
+            case Prepare():
+                self._import(message.frameworks)
+                self._tell(Prepared(message.frameworks))
+            case Kill() if message.job in self._runs:
+                _kill_group(self._runs[message.job].pid)
+            case Kill() if self._annex is not None:
+                self._order(self._annex, message)
+        for fd in fds:
+            os.close(fd)
         return True
 
-    def _send_to_annex(self, start: Start, fds: list[int]) -> None:
+    def _send_to_annex(self, message: Start | Prepare, fds: list[int]) -> None:
         if self._annex is None:
             self._annex = Annex.fork(lambda inbox: self._move_out(inbox, fds))
             self._selector.register(self._annex.pidfd, selectors.EVENT_READ, None)
-        self._order(self._annex, start, fds)
+        self._order(self._annex, message, fds)
 
-    def _order(self, annex: Annex, message: Start | Kill, fds: Sequence[int] = ()) -> None:
+    def _order(self, annex: Annex, message: Forwarded, fds: Sequence[int] = ()) -> None:
         try:
             annex.order(message, fds)
         except OSError:
@@ -143,7 +156,7 @@ class Zygote:
         if self._spare is not None:
             self._spare.post.close()
         self._selector.close()
-        self._runs, self._spare, self._imported = {}, None, set()
+        self._runs, self._spare, self._imported, self._started = {}, None, set(), 0
         self._parent_pid, self._inbox = os.getppid(), inbox
         self._selector = selectors.DefaultSelector()
         self._selector.register(inbox, selectors.EVENT_READ, None)
@@ -152,6 +165,10 @@ class Zygote:
     def _start(self, start: Start, fds: list[int]) -> None:
         self._import(start.frameworks)
         given = Descriptors(job=fds[0], ledger=fds[1], ranks=tuple(fds[2:]))
+        self._started += 1
+        if self._started == MANY:
+            self._discard_spare()
+            large_pages.collapse()
         run = (self._spared if start.world_size == 1 else self._forked)(start, given)
         self._runs[start.job] = run
         self._selector.register(run.pidfd, selectors.EVENT_READ, run)
@@ -239,7 +256,8 @@ class Zygote:
 
 def _load(worker: str) -> Begin:
     warm_up.warm_up_torch()
-    module = importlib.import_module(worker)
+    with uncollected():
+        module = importlib.import_module(worker)
     if hasattr(module, "warm_up"):
         module.warm_up()
     warm_up.forget_path(os.environ.pop("PYTHONPATH", ""))

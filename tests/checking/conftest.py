@@ -8,7 +8,7 @@ import pytest
 
 from harness.checking import check_skill
 from harness.domain.check import CheckReport
-from harness.runner import jail_and_oracle
+from harness.instruments import jail_and_oracle
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -55,6 +55,21 @@ def eventually(claim: Callable[[], bool]) -> bool:
     return True
 
 
+def in_a_fork(what: Callable[[], object]) -> str:
+    """What it returns there, as text; nothing if it raises."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.write(writing, str(what()).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    os.waitpid(pid, 0)
+    with os.fdopen(reading, encoding="utf-8") as pipe:
+        return pipe.read()
+
+
 def is_gone(pid: int) -> bool:
     """Whether no process has this number, or only a dead one that nobody has buried yet."""
     try:

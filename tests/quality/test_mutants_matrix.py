@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.instruments import jail_and_oracle
 from harness.quality.judging import Plan, judge_the_judge
 from harness.quality.operators import OPERATORS
-from harness.runner import jail_and_oracle
 from harness.scenarios import default_bank, load_bank
 
 PAGE = Path(__file__).parents[2] / "docs" / "kill-matrix.md"

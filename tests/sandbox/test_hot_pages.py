@@ -6,7 +6,7 @@ import mmap
 import os
 import resource
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -17,6 +17,7 @@ from harness.domain.verdict import Verdict
 from harness.sandbox import hot_pages
 from harness.sandbox.executor import JailedExecutor
 from harness.sandbox.pool import Sandbox
+from tests.fakes.runs import in_a_fork
 from tests.quality.judging import SCENARIOS, open_court
 
 PAGE = mmap.PAGESIZE
@@ -73,21 +74,6 @@ def learned(memory: Memory) -> hot_pages.Pages:
     if not found:
         pytest.skip("this kernel does not say which pages a process has to itself")
     return found
-
-
-def in_a_fork(what: Callable[[], object]) -> str:
-    """What it returns there, as text; nothing if it raises."""
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.write(writing, str(what()).encode())
-        finally:
-            os._exit(0)
-    os.close(writing)
-    os.waitpid(pid, 0)
-    with os.fdopen(reading, encoding="utf-8") as pipe:
-        return pipe.read()
 
 
 def faults_of_writing(memory: Memory) -> int:

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 FOREVER = "wait()"
 FAMILY = 4
 """The fork that stands by since a job of one rank, the leader and two ranks."""
-NAMING = "import os  # accelerate\nreport(annex=os.getppid())"
+NAMING = "import os\naccelerate = os.getppid()\nreport(annex=accelerate)"
 """Runs in the annex, since it names a package."""
 
 

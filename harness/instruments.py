@@ -1,0 +1,41 @@
+"""The real instruments: the jail and the oracle. Both import torch, in processes of their own."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from harness.domain.instruments import Instruments, OpenInstruments
+from harness.oracle.client import Oracle
+from harness.sandbox.executor import JailedExecutor
+
+
+@contextmanager
+def jail_and_oracle(jobs: int) -> Iterator[Instruments]:
+    """Both, warming up at the same time.
+
+    Raises:
+        CannotExecuteHere: this machine cannot run candidates.
+        HarnessFault: the jail does not start.
+    """
+    with jail_ahead(jobs) as open_instruments, open_instruments(jobs) as tools:
+        yield tools
+
+
+@contextmanager
+def jail_ahead(jobs: int) -> Iterator[OpenInstruments]:
+    """The same, opened by whoever gets it: the jail's slow start begins here, while scenarios are
+    still being read. Nobody has to open it.
+
+    Raises:
+        CannotExecuteHere: this machine cannot run candidates.
+    """
+    with JailedExecutor(parallel=jobs) as executor:
+        executor.start()
+
+        @contextmanager
+        def open_instruments(jobs: int) -> Iterator[Instruments]:
+            with Oracle(workers=max(1, jobs // 2)) as oracle:
+                oracle.warm()
+                missing = executor.machine().missing()  # waits until the jail is up
+                yield Instruments(executor, oracle, tuple(f"{g.name}: {g.detail}" for g in missing))
+
+        yield open_instruments

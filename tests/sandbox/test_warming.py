@@ -1,0 +1,68 @@
+"""Nobody waits for what others need: the zygote warms up ahead, packages are imported beside."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from harness.sandbox.pool import Job, Sandbox
+from harness.sandbox.warm_up import frameworks_of
+from tests.fakes.runs import descendants, eventually, facts, is_gone
+
+
+def started(sandbox: Sandbox) -> int:
+    """Start it; its zygote."""
+    before = descendants(os.getpid())
+    sandbox.start()
+    assert eventually(lambda: len(descendants(os.getpid()) - before) == 1)
+    (zygote,) = descendants(os.getpid()) - before
+    return zygote
+
+
+def test_a_started_sandbox_warms_up_without_a_job():
+    with Sandbox(worker="tests.fakes.exec_worker", parallel=1) as own:
+        zygote = started(own)
+        ran_in = facts(own.execute(Job(program="import os\nreport(zygote=os.getppid())")))["zygote"]
+
+    assert ran_in == zygote
+
+
+def test_a_sandbox_that_nobody_came_to_use_is_gone_at_once():
+    """An error in the scenarios is told without waiting for torch."""
+    with Sandbox(worker="tests.fakes.exec_worker", parallel=1) as own:
+        zygote = started(own)
+        own.start()
+
+    assert is_gone(zygote)
+
+
+def test_programs_that_need_no_package_run_while_one_is_imported():
+    """A job that waits for an import takes no place in the jail."""
+    with (
+        Sandbox(worker="tests.fakes.exec_worker", parallel=1) as own,
+        ThreadPoolExecutor(1) as other,
+    ):
+        own.execute(Job(program=""))
+        naming = other.submit(own.execute, Job(program="import lightning\nreport(done=True)"))
+        plain = [facts(own.execute(Job(program="report(done=True)"))) for _ in range(3)]
+        was_waiting = not naming.done()
+        ran = facts(naming.result())
+
+    assert plain == [{"done": True}] * 3
+    assert was_waiting
+    assert ran == {"done": True}
+
+
+@pytest.mark.parametrize(
+    ("program", "packages"),
+    [
+        ("import lightning as L", ("lightning",)),
+        ("from transformers import Trainer", ("lightning", "transformers")),
+        ("package = 'transformers'  # by name", ("transformers",)),
+        ("max_norm = 1.0  # usual for transformers", ()),
+        ("# lightning would do this by itself\nl.backward()", ()),
+    ],
+)
+def test_a_package_is_needed_where_code_names_it(program, packages):
+    """Words of a comment are none of it: each package takes a second to import."""
+    assert frameworks_of(program) == packages
