@@ -5,7 +5,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from harness.sandbox.binding import huggingface, library, packages, rewrite, wrapping
+from harness.sandbox.binding import hints, huggingface, library, packages, rewrite, wrapping
 from harness.sandbox.binding.amp import posted_autocast
 from harness.sandbox.binding.callgraph import CallGraph
 from harness.sandbox.binding.choices import Choices
@@ -26,6 +26,7 @@ from harness.sandbox.binding.resolver import Told
 from harness.sandbox.binding.roles import Judge, attributes
 from harness.sandbox.binding.scopes import assigned
 from harness.sandbox.binding.signs import is_model, is_root
+from harness.sandbox.binding.teams import Teams
 from harness.sandbox.binding.turns import MOMENT
 from harness.sandbox.binding.unbound import Unbound
 from harness.syntax import walk
@@ -61,9 +62,10 @@ class Analysis:
         plain = Judge(has_optimizer=bool(optimizers), training_loader=False)
         roles = {name: plain.role(node) for name, node in self.nodes().items()}
         self.judge = Judge(
-            has_optimizer=bool(optimizers) or "optimizer" in {
-                r for n, r in roles.items() if attributes(self.nodes()[n]) != {"step"}
-            },
+            has_optimizer=bool(optimizers) or not {"optimizer", "optimizers"}.isdisjoint(
+                r for n, r in roles.items()
+                if attributes(self.nodes()[n]) != {"step"} or hints.suggests(n, "optimizer")
+            ),
             training_loader=any("iter_backward" in n.uses for n in self.nodes().values()),
         )  # fmt: skip
         self.lightning = [c for c in self.reader.classes if c.lightning]
@@ -94,7 +96,13 @@ class Analysis:
     def told(self) -> Told:
         """What binding goes by."""
         choices = Choices(self.tree, self.reader.asked, self.reader.effects)
-        return Told(self.judge, self.inference.paths, choices, self.wrap, self.own_model)
+        teams = Teams(self.reader, self.tree, self.graph.goes_back, self._is_optimizer)
+        return Told(self.judge, self.inference.paths, choices, teams, self.wrap, self.own_model)
+
+    def _is_optimizer(self, node: Node) -> bool:
+        several = (n for n in self.nodes().values() if self.judge.role(n) == "optimizers")
+        held = (part is node for whole in several for part in whole.parts.values())
+        return self.judge.role(node) == "optimizer" or any(held)
 
     def nodes(self) -> dict[str, Node]:
         """Free names, the parameters of functions that nobody calls, and what classes never set."""

@@ -10,6 +10,7 @@ from harness.sandbox.binding.analysis import Analysis
 from harness.sandbox.binding.definitions import Class, Function, Parameter
 from harness.sandbox.binding.effects import BACKWARD, FIT, GRADIENTS, STEP
 from harness.sandbox.binding.forms import Form, Leaf
+from harness.sandbox.binding.graph import Node
 from harness.sandbox.binding.resolver import LATE, Resolver
 from harness.sandbox.binding.rewrite import DEFINITIONS
 from harness.sandbox.binding.roles import made_role
@@ -103,7 +104,7 @@ class Entries:
 
         def run() -> None:
             target = make()
-            values = {n: self._now(roles[n][1], v) for n, (_, v) in fixed.items()}
+            values = {n: self._now(n, p.node, roles[n][1], v) for n, (p, v) in fixed.items()}
             if moment or self._observes:
                 self._each_batch(function, target, values, roles, moment)
                 return
@@ -161,23 +162,24 @@ class Entries:
         found = self._resolver.values.parts.alike(name, found)
         return found[-1] if len(set(found)) == 1 else None
 
-    def _now(self, name: str, value: Any) -> Any:
+    def _now(self, name: str, node: Node, role: str, value: Any) -> Any:
         if isinstance(value, Made):
             return self._global(value.name)
         if isinstance(value, Own):
             return self._global(value.name)()
-        return self._resolver.values.simple(name) if value is LATE else value
+        return self._resolver.made(role, name, node) if value is LATE else value
 
     def _maker(self, function: Function) -> Callable[[], Callable[..., Any]]:
         if function.owner is None:
             return lambda: self._global(function.name)
         owner = self._narrowest(function.owner)
         constructor = self._constructor(owner) if not function.static else {}
+        nodes = {parameter.name: parameter.node for parameter in owner.constructor()}
 
         def make() -> Callable[..., Any]:
             cls = self._global(owner.name)
             existing = [v for v in vars(self._module).values() if isinstance(v, cls)]
-            given = {n: self._now(role, v) for n, (role, v) in constructor.items()}
+            given = {n: self._now(n, nodes[n], role, v) for n, (role, v) in constructor.items()}
             instance = existing[0] if existing else cls(**given)
             found: Callable[..., Any] = getattr(instance, function.name)
             return found

@@ -68,8 +68,8 @@ class Bound:
     """What is called after it has been executed."""
     model: nn.Module
     """The workload's model, not wrapped."""
-    optimizer: torch.optim.Optimizer | None
-    """The workload's optimizer, where a name was bound to it."""
+    optimizers: tuple[torch.optim.Optimizer, ...]
+    """The workload's optimizers that names were bound to."""
     starts: tuple[Start, ...]
     """How ``calls`` are made."""
     source: str
@@ -186,7 +186,7 @@ class _Binding:
             notes=tuple(self.resolver.notes),
             calls=tuple(start.call for start in starts),
             model=self.values.model,
-            optimizer=self.values.optimizer,
+            optimizers=self.values.optimizers,
             starts=tuple(starts),
             source=source,
             journal=self.resolver.notes,
@@ -293,4 +293,4 @@ class _Binding:
             return self.own_models.built(self.fitting.model(), name)
         if self.values.parts and role in ROLES:
             return self.resolver.of_a_part(role, name, self.analysis.reader.free[name])
-        return self.values.simple(str(role))
+        return self.resolver.made(str(role), name, self.analysis.reader.free[name])

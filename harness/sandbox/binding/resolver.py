@@ -16,6 +16,7 @@ from harness.sandbox.binding.parts import ROLES
 from harness.sandbox.binding.plain import BY_NAME
 from harness.sandbox.binding.results import Paths
 from harness.sandbox.binding.roles import Judge, is_untouched
+from harness.sandbox.binding.teams import Teams
 from harness.sandbox.binding.unbound import Unbound
 from harness.sandbox.binding.values import Namespace, Values
 from harness.workloads import Batch
@@ -44,6 +45,8 @@ class Told:
     """The ways of values to a backward."""
     choices: Choices
     """The texts of options."""
+    teams: Teams
+    """Optimizers that train one model together."""
     wrap: bool
     """Free models come in DDP."""
     own_model: bool
@@ -65,6 +68,7 @@ class Resolver(Models):
         self.judge = told.judge
         self.paths = told.paths
         self.choices = told.choices
+        self.teams = told.teams
         self.module = module
         self.on_batch = on_batch
         self.wrap = told.wrap
@@ -135,13 +139,21 @@ class Resolver(Models):
         if role == "total_steps" and "range_steps" in node.uses:
             role = "turns"
         try:
-            return self.values.simple(role)
+            return self.made(role, name, node)
         except KeyError:
             if is_untouched(node):
                 return self.values.simple("ignored")
             raise Unbound(
                 name, f"looks like {role.replace('_', ' ')}, which this workload has not"
             ) from None
+
+    def made(self, role: str, name: str, node: Node) -> Any:
+        """What needs nothing but its role, once there is a model; ``KeyError`` for others."""
+        if role == "optimizer":
+            return self.values.one_of(self.teams.member(node))
+        if role == "scheduler":
+            return self.values.scheduler(self.teams.alike([name, *node.all_names()]))
+        return self.values.simple(role)
 
     def of_a_part(self, role: str, name: str, node: Node) -> Any:
         """The object for a role that each of several networks has; names tell which."""
@@ -215,8 +227,10 @@ class Resolver(Models):
         if self.values.parts or self.own_model:
             raise Unbound(name, "does not tell what each of them is for")
         role = (self.judge.role(node) or "").removesuffix("s")
-        found = self.values.simple(role)
-        return {role: found} if node.uses & {".values", ".items"} else [found]
+        numbers = {key: part for key, part in node.items().items() if isinstance(key, int)}
+        places = range(max(numbers, default=0) + 1)
+        found = [self.made(role, name, numbers.get(i, node)) for i in places]
+        return {role: found[0]} if node.uses & {".values", ".items"} else found
 
     def _is_made_elsewhere(self, name: str, part: Node) -> bool:
         """Whether it is no more than the settings of something: ``instantiate(cfg.model)``."""

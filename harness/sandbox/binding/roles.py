@@ -123,9 +123,9 @@ def _step_only(judge: Judge, node: Node) -> Role | None:
         return "scheduler"
     if "optimizer?" in node.uses and not node.uses & {"format", "compare", "to_loss"}:
         return "optimizer"
-    if "step" not in found:
-        return None
     named = hints.first(node.all_names(), ("scheduler", "optimizer"))
+    if "step" not in found or (named is None and hints.first(node.all_names(), ("logger", "ema"))):
+        return None
     if judge.has_optimizer and named != "optimizer":  # of two networks each may have one
         return "scheduler"
     return named or "optimizer"
@@ -134,13 +134,15 @@ def _step_only(judge: Judge, node: Node) -> Role | None:
 def _several(judge: Judge, node: Node) -> Role | None:
     """``for optimizer in optimizers``, or in their ``values()``."""
     viewed = node.parts.get(("[]", "*")) if node.uses & {".values", ".items"} else None
-    elements = [e for e in (node.element, viewed) if e is not None and attributes(e)]
+    numbered = [part for key, part in node.items().items() if isinstance(key, int)]
+    found = (node.element, viewed, *numbered)
+    elements = [e for e in found if e is not None and attributes(e)]
     if not elements or "called" in node.uses or is_loader(node) or _keyed(node):
         return None
     named = hints.first(node.all_names(), ("scheduler", "optimizer"))
     steps = all("step" in attributes(e) for e in elements)
-    found = {_optimizer(judge, e) or (steps and named) or _step_only(judge, e) for e in elements}
-    return f"{found.pop()}s" if len(found) == 1 and found <= {"optimizer", "scheduler"} else None
+    kinds = {_optimizer(judge, e) or (steps and named) or _step_only(judge, e) for e in elements}
+    return f"{kinds.pop()}s" if len(kinds) == 1 and kinds <= {"optimizer", "scheduler"} else None
 
 
 def _parameters(judge: Judge, node: Node) -> Role | None:

@@ -151,6 +151,7 @@ class Statements(Expressions):
             self._counted(tree, tree.iter.args)  # type: ignore[attr-defined]
         if BACKWARD in self.effects.of(tree.body):
             self.graph.use(source, "iter_backward")
+        self.turns.append((tree, source))
         self.store(tree.target, self.iterate(source))
         self.body(tree.body)
         self.body(tree.orelse)

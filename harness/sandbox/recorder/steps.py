@@ -32,7 +32,7 @@ class Steps:
         self._next = count()
         self._running: list[_Pending] = []
         self.count = 0
-        self.given: Optimizer | None = None
+        self.given: tuple[Optimizer, ...] = ()
 
     def install(self) -> None:
         """Patch every optimizer class that exists, and those that are defined later."""
@@ -91,7 +91,7 @@ class Steps:
             fused_scale=pending.fused_scale,
             fused_skip=pending.fused_skip,
             closures=pending.closures,
-            own=optimizer is not self.given,
+            own=not any(optimizer is given for given in self.given),
         )
         self.count += 1
         self._tape.write(event, [*pending.gradients, *self._tape.values(dict.fromkeys(names))])
