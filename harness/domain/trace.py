@@ -159,8 +159,8 @@ class Learning(Record, extra="ignore"):  # traces of earlier days say more
     compared.
     """
     own_optimizer: bool
-    """Whether the program trained with an optimizer that it built: its learning rate is then its
-    own choice.
+    """Whether the program trained with an optimizer that it built, or on batches that it put
+    together: its learning rate, and how many updates it makes, are then its own choice.
     """
     moved: dict[str, float]
     """Relative change of each parameter from first to last."""

@@ -1,11 +1,10 @@
 """Everything that is known about a program before it runs."""
 
 import ast
-import types
 from collections.abc import Callable
 from typing import Any
 
-from harness.sandbox.binding import hints, huggingface, library, packages, rewrite, wrapping
+from harness.sandbox.binding import hints, huggingface, library, packages, rewrite, whole, wrapping
 from harness.sandbox.binding.amp import posted_autocast
 from harness.sandbox.binding.callgraph import CallGraph
 from harness.sandbox.binding.choices import Choices
@@ -87,7 +86,7 @@ class Analysis:
         if self.trainers or self.trainer_arguments:
             self.graph.marks[None].add(FIT)
         self.observes = self._observes()
-        self.fragment = self.observes or self._fragment()
+        self.whole, self.fragment = self._extent()
         self.uses_workload_data = any(
             self.judge.role(n) in ("loader", "dataset", "input", "batch", "factory")
             for n in self.nodes().values()
@@ -97,7 +96,9 @@ class Analysis:
         """What binding goes by."""
         choices = Choices(self.tree, self.reader.asked, self.reader.effects)
         teams = Teams(self.reader, self.tree, self.graph.goes_back, self._is_optimizer)
-        return Told(self.judge, self.inference.paths, choices, teams, self.wrap, self.own_model)
+        return Told(
+            self.judge, self.inference.paths, choices, teams, self.wrap, self.own_model, self.whole
+        )
 
     def _is_optimizer(self, node: Node) -> bool:
         several = (n for n in self.nodes().values() if self.judge.role(n) == "optimizers")
@@ -236,6 +237,13 @@ class Analysis:
                 return index
         return len(self.tree.body)
 
+    def _extent(self) -> tuple[bool, bool]:
+        """Whether free inputs are those of all data; whether the code is written for one batch."""
+        everything = whole.holds_everything(
+            self.tree, self.reader, self.nodes().values(), self.judge.role
+        )
+        return everything, self.observes or (not everything and self._fragment())
+
     def _fragment(self) -> bool:
         """Whether module-level code is written for one batch: it reads a batch that no loop yields."""
         free = self.reader.free
@@ -271,28 +279,7 @@ def _library_names(tree: ast.Module, is_network: Callable[[str], bool] | None) -
             read.setdefault(node.value.id, set()).add("[]")
     return {
         name: meanings[name] for name, used in read.items()
-        if name in meanings and name not in bound and _fits(meanings[name], used)
+        if name in meanings and name not in bound and packages.fits(meanings[name], used)
         and not (name == "Dataset" and name in called and name not in imported)
         and not (is_network and name in called and is_network(name.lower()))
     }  # fmt: skip
-
-
-def _fits(path: str, used: set[str]) -> bool:
-    top = path.partition(".")[0]
-    if (
-        huggingface.absent(top)
-        or top in library.INERT
-        or top in library.REFUSED
-        or "tensorboard" in path
-        or top == "tqdm"
-    ):
-        return True
-    try:
-        found = library.lookup(path)
-    except (ImportError, AttributeError):
-        return False
-    if isinstance(found, types.ModuleType) and not used:
-        return False
-    if "[]" in used and isinstance(found, types.FunctionType):
-        return False
-    return all(hasattr(found, name) for name in used - {"[]"})

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from harness.sandbox.binding import whole
 from harness.sandbox.binding.analysis import Analysis
 from harness.sandbox.binding.definitions import Class, Function, Parameter
 from harness.sandbox.binding.effects import BACKWARD, FIT, GRADIENTS, STEP
@@ -93,13 +94,14 @@ class Entries:
     def _start(self, function: Function) -> Start:
         name = function.name if function.owner is None else f"{function.owner.name}.{function.name}"
         roles = self._roles(function)
+        of_a_batch = MOMENT - whole.PARTS if self._resolver.whole else MOMENT
         fixed = {
             n: (p, self._given(n, p, role))
             for n, (p, role) in roles.items()
-            if role not in MOMENT | {"epoch"}
+            if role not in of_a_batch | {"epoch"}
         }
         epoch = [n for n, (_, role) in roles.items() if role == "epoch"]
-        moment = {n: role for n, (_, role) in roles.items() if role in MOMENT}
+        moment = {n: role for n, (_, role) in roles.items() if role in of_a_batch}
         make = self._maker(function)
 
         def run() -> None:

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from harness.sandbox.binding import batches, criteria, fabric, hints, huggingface, models, reporting
+from harness.sandbox.binding import (
+    batches,
+    criteria,
+    fabric,
+    hints,
+    huggingface,
+    models,
+    reporting,
+    whole,
+)
 from harness.sandbox.binding.asked_models import Models
 from harness.sandbox.binding.choices import Choices
 from harness.sandbox.binding.forms import Form, Leaf, Part
@@ -51,6 +60,8 @@ class Told:
     """Free models come in DDP."""
     own_model: bool
     """The program builds its model itself."""
+    whole: bool
+    """Free inputs and targets are those of all data."""
 
 
 class Resolver(Models):
@@ -73,6 +84,7 @@ class Resolver(Models):
         self.on_batch = on_batch
         self.wrap = told.wrap
         self.own_model = told.own_model
+        self.whole = told.whole
         self.published: dict[str, Part] = {}
         self.notes: list[str] = []
         self.handed = 0
@@ -93,6 +105,12 @@ class Resolver(Models):
         said = self.values.parts.said(role, [name, *node.all_names()])
         self.note(name, _said(said, found))
         return found
+
+    def _part_of_data(self, role: str, name: str) -> Any:
+        if self.whole and role in whole.PARTS:
+            return self.values.whole(PER_BATCH[role])
+        self.published[name] = PER_BATCH[role]
+        return leaves(self.values.batches[0])[PER_BATCH[role]]
 
     def _is_data(self, node: Node) -> bool:
         return bool(node.uses & {"iter", "loss_target"})
@@ -128,8 +146,7 @@ class Resolver(Models):
             "schedulers": self._one_of_several,
         }  # fmt: skip
         if role in PER_BATCH:
-            self.published[name] = PER_BATCH[role]
-            return leaves(self.values.batches[0])[PER_BATCH[role]]
+            return self._part_of_data(role, name)
         if role in special and not (self.values.parts and role in ROLES):
             return special[role](name, node)
         if self.own_model and role in ("optimizer", "parameters", "scheduler"):
@@ -190,7 +207,8 @@ class Resolver(Models):
 
     def _dataset(self, name: str, node: Node) -> Any:
         named = hints.first([name], ("validation",))
-        return self.loader(self.form(node.parts.get(("batch", 0))), named or "train").dataset
+        sample = node.parts.get(("batch", 0)) or node.parts.get(("[]", "*"))
+        return self.loader(self.form(sample), named or "train").dataset
 
     def _batch(self, name: str, node: Node) -> Any:
         raise Unbound(name, "is a batch that no loop yields")

@@ -9,6 +9,7 @@ from harness.sandbox.binding.graph import Call, Node
 from harness.sandbox.binding.reporting import is_shown
 from harness.sandbox.binding.signs import OF_DATA, is_loader, is_model
 from harness.sandbox.binding.switches import is_switch, switched
+from harness.sandbox.binding.whole import picked_role
 
 Role = str
 """A word such as ``loader`` or ``max_norm``; ``resolver`` knows what to bind to each."""
@@ -134,9 +135,8 @@ def _step_only(judge: Judge, node: Node) -> Role | None:
 def _several(judge: Judge, node: Node) -> Role | None:
     """``for optimizer in optimizers``, or in their ``values()``."""
     viewed = node.parts.get(("[]", "*")) if node.uses & {".values", ".items"} else None
-    numbered = [part for key, part in node.items().items() if isinstance(key, int)]
-    found = (node.element, viewed, *numbered)
-    elements = [e for e in found if e is not None and attributes(e)]
+    items = [part for key, part in node.items().items() if isinstance(key, int)]
+    elements = [e for e in (node.element, viewed, *items) if e is not None and attributes(e)]
     if not elements or "called" in node.uses or is_loader(node) or _keyed(node):
         return None
     named = hints.first(node.all_names(), ("scheduler", "optimizer"))
@@ -291,7 +291,7 @@ def _plain(decide: Callable[[Node], Role | None]) -> Callable[[Judge, Node], Rol
 
 RULES: tuple[Callable[[Judge, Node], Role | None], ...] = (
     _annotated, _engine, _optimizer, _scaler, _model, _step_only, _several, _parameters,
-    _plain(plain.functions), _data, _plain(plain.schedule), _plain(plain.device),
+    _plain(plain.functions), _plain(picked_role), _data, _plain(plain.schedule), _plain(plain.device),
     _plain(plain.choice), _plain(plain.modulus), _plain(plain.number), _plain(plain.size),
     _loss, _batch, _part_of_a_batch, _plain(plain.idle), _callable, _container, _named,
     _plain(plain.counter), _switch, _shown, _untouched,

@@ -11,9 +11,10 @@ from torch import Tensor, nn
 
 from harness.sandbox.binding import distributed
 from harness.sandbox.binding.devices import CPU
+from harness.sandbox.binding.forms import Part
 from harness.sandbox.binding.inert import Inert
 from harness.sandbox.binding.known import CalledScaler
-from harness.sandbox.binding.loaders import Sampler
+from harness.sandbox.binding.loaders import Sampler, leaves
 from harness.sandbox.binding.parts import Parts
 from harness.sandbox.binding.reporting import SHOWN_AS
 from harness.sandbox.binding.shares import shares
@@ -90,6 +91,11 @@ class Values:
             self._handed_out = True
             return self.model
         return self.workload.model()
+
+    def whole(self, part: Part) -> Any:
+        """What a leaf holds for all samples together."""
+        rows = [leaves(batch)[part] for batch in self.batches]
+        return torch.cat(rows)
 
     def criterion_of_each(self, output: Tensor, target: Tensor, *_: Any) -> Tensor:
         """The loss of every sample. (n, ...) -> (n,)"""
