@@ -118,7 +118,7 @@ class Entries:
                 self._returned(function, returned)
 
         self._resolver.notes.append(f"{name} is called with {', '.join(roles) or 'nothing'}")
-        return Start(Call(name, tuple(roles)), run)
+        return Start(Call(name, tuple(roles)), run, guessed=True)
 
     def _roles(self, function: Function) -> dict[str, tuple[Parameter, str]]:
         found: dict[str, tuple[Parameter, str]] = {}

@@ -109,8 +109,14 @@ def run(bound: Bound) -> None:
     """Execute the program, then make the calls that it leaves to its reader."""
     with bound.patience.counting():
         exec(bound.code, vars(bound.module))
+        trained = bound.patience.updates > 0
         for start in bound.starts:
-            start.run()
+            if start.guessed and trained:
+                bound.journal.append(
+                    f"{start.call.function} is not called: updates were made before"
+                )
+            else:
+                start.run()
 
 
 def _prepared(program: str) -> tuple[ast.Module, set[str], list[str]]:

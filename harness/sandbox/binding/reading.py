@@ -55,6 +55,10 @@ class Reading:
         """Node of a name that is assigned. Written in ``Reader``."""
         raise NotImplementedError
 
+    def renew(self, name: str) -> None:
+        """Let a name have another node from here on. Written in ``Reader``."""
+        raise NotImplementedError
+
     def store(self, target: ast.expr, value: Node) -> None:
         """Assign ``value`` to a target. Written in ``Statements``."""
         raise NotImplementedError

@@ -17,7 +17,7 @@ from harness.sandbox.binding import (
 )
 from harness.sandbox.binding.asked_models import Models
 from harness.sandbox.binding.choices import Choices
-from harness.sandbox.binding.forms import Form, Leaf, Part
+from harness.sandbox.binding.forms import Form, Part
 from harness.sandbox.binding.graph import Node
 from harness.sandbox.binding.loaders import Loader, OnBatch, leaves
 from harness.sandbox.binding.makers import LATE
@@ -197,7 +197,7 @@ class Resolver(Models):
 
     def form(self, element: Node | None) -> Form:
         """Form of a batch that is used like ``element``."""
-        return Leaf("input") if element is None else batches.form(element, self._input_name)
+        return batches.PAIR if element is None else batches.form(element, self._input_name)
 
     def _loader(self, name: str, node: Node) -> Loader:
         return self.loader(self.form(node.element))

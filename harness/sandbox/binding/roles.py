@@ -293,7 +293,7 @@ RULES: tuple[Callable[[Judge, Node], Role | None], ...] = (
     _annotated, _engine, _optimizer, _scaler, _model, _step_only, _several, _parameters,
     _plain(plain.functions), _plain(picked_role), _data, _plain(plain.schedule), _plain(plain.device),
     _plain(plain.choice), _plain(plain.modulus), _plain(plain.number), _plain(plain.size),
-    _loss, _batch, _part_of_a_batch, _plain(plain.idle), _callable, _container, _named,
-    _plain(plain.counter), _switch, _shown, _untouched,
+    _loss, _batch, _part_of_a_batch, _plain(plain.idle), _plain(plain.called), _callable, _container,
+    _named, _plain(plain.counter), _switch, _shown, _untouched,
 )  # fmt: skip
 """In the order in which they are asked."""
