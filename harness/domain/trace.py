@@ -159,7 +159,9 @@ class Learning(Record, extra="ignore"):  # traces of earlier days say more
     compared.
     """
     own_optimizer: bool
-    """Whether the program built its optimizer itself, and so chose its learning rate."""
+    """Whether the program trained with an optimizer that it built, or on batches that it put
+    together: its learning rate, and how many updates it makes, are then its own choice.
+    """
     moved: dict[str, float]
     """Relative change of each parameter over the run."""
     printed_norms: dict[str, tuple[float, ...]]

@@ -20,6 +20,12 @@ contribution alone.
 ALIKE = 0.05
 """Relative difference up to which two gradients count as the same one."""
 
+PARTLY = 1e-2
+"""The same, parameter by parameter, where some were cleared and others were not."""
+
+ENOUGH = 16
+"""Elements of the parameters that were not cleared; fewer may agree by chance."""
+
 WIPED = 1e-2
 """A coefficient below this part of the window's largest means that the gradient was cleared."""
 
@@ -44,8 +50,9 @@ def left_over(window: list[Replayed], before: Parameters) -> float | None:
     """How much of ``before``, the gradient that the last update consumed, was still in ``.grad`` at
     the window's first backward, relative to what that backward added.
 
-    0 unless the rest is that very gradient: single precision and a copied ``.grad`` leave a
-    difference too.
+    0 unless what is there beside its own contribution is that
+    very gradient, in all parameters or in those of one optimizer of several: single precision and a
+    copied ``.grad`` leave a difference too.
     """
     groups = _by_backward(window)
     if not groups:
@@ -58,7 +65,23 @@ def left_over(window: list[Replayed], before: Parameters) -> float | None:
     if not (left.names == old.names == added.names) or not added.norm or not old.norm:
         return None
     rest = left.minus(added)
-    return rest.norm / added.norm if rest.minus(old).norm <= ALIKE * old.norm else 0.0
+    if rest.minus(old).norm <= ALIKE * old.norm:
+        return rest.norm / added.norm
+    return _kept_in_part(rest, old, added).norm / added.norm
+
+
+def _kept_in_part(rest: Gradient, old: Gradient, added: Gradient) -> Gradient:
+    """``rest`` where it is ``old``; empty unless nothing is left in every other parameter."""
+    differs = zip(rest.names, rest.minus(old).norms(), rest.norms(), strict=True)
+    sizes = zip(old.norms(), added.norms(), strict=True)
+    kept: set[str] = set()
+    for (name, off, there), (was, new) in zip(differs, sizes, strict=True):
+        if was and off <= PARTLY * was:
+            kept.add(name)
+        elif there > PARTLY * new:
+            return Gradient.of({})
+    found = rest.only(kept)
+    return found if len(found.flat) >= ENOUGH else Gradient.of({})
 
 
 def _by_backward(window: list[Replayed]) -> list[tuple[int, list[Replayed]]]:

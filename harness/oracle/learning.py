@@ -12,6 +12,10 @@ FOREIGN = 0.05
 """A run whose learning rates are all below this part of the workload's was tuned for another model."""
 
 
+LOOKED_AT = 3
+"""Updates whose batches tell who makes them."""
+
+
 def measure_learning(run: RankRun, replay: Replay, *, compare: bool) -> Learning | None:
     """The loss before and after; with ``compare`` also the plain loop's parameters and every
     printable norm.
@@ -21,8 +25,10 @@ def measure_learning(run: RankRun, replay: Replay, *, compare: bool) -> Learning
     return Learning(
         before=replay.loss(run.initial),
         after=replay.loss(run.final),
-        parameters_identical=_same_as_plain(run, replay) if compare and _comparable(run) else None,
-        own_optimizer=_own_optimizer(run) or foreign_rate(run, replay),
+        parameters_identical=(
+            _same_as_plain(run, replay) if compare and _comparable(run, replay) else None
+        ),
+        own_optimizer=_own_way(run, replay) or foreign_rate(run, replay),
         moved={name: _moved(run.initial[name], run.final[name]) for name in _used(run, replay)},
         printed_norms=_printable(run, replay) if compare else {},
     )
@@ -51,10 +57,23 @@ def _own_optimizer(run: RankRun) -> bool:
     return any(step.own for update in run.updates for step in update.steps)
 
 
-def _comparable(run: RankRun) -> bool:
+def _own_way(run: RankRun, replay: Replay) -> bool:
+    """Whether the program brings an optimizer, or makes other batches of the samples than the loader."""
+    return _own_optimizer(run) or _own_batches(run, replay)
+
+
+def _own_batches(run: RankRun, replay: Replay) -> bool:
+    """Whether what entered a forward in one of the first updates was more than one batch's samples."""
+    places = {s: place for place, batch in enumerate(replay.batches) for s in batch.samples}
+    flows = (flow for update in run.updates[:LOOKED_AT] for flow in update.flows)
+    entered = (replay.index.recognise(flow.forward.inputs) or () for flow in flows)
+    return any(len({places.get(s) for s in samples}) > 1 for samples in entered)
+
+
+def _comparable(run: RankRun, replay: Replay) -> bool:
     """Whether the plain loop is what the program would be without its additions."""
     reduced = any(f.forward.autocast is not None for u in run.updates for f in u.flows)
-    return not reduced and not _own_optimizer(run)
+    return not reduced and not _own_way(run, replay)
 
 
 def _same_as_plain(run: RankRun, replay: Replay) -> bool:

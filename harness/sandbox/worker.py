@@ -82,7 +82,7 @@ def _work(recorder: Recorder, job: Job, rank: int, world_size: int) -> None:
         recorder.start(())
         recorder.finish(Finished(outcome="unbound", message=str(unbound)))
         return
-    recorder.steps.given = bound.optimizer
+    recorder.steps.given = bound.optimizers
     recorder.start(bound.notes, bound.source, tuple(str(call) for call in bound.calls))
     with recorder.recording(bound.module, world_size):
         finished = _run(bound)

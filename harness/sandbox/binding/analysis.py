@@ -1,11 +1,10 @@
 """Everything that can be known about a program before it runs."""
 
 import ast
-import types
 from collections.abc import Callable
 from typing import Any
 
-from harness.sandbox.binding import huggingface, library, packages, rewrite, wrapping
+from harness.sandbox.binding import hints, huggingface, library, packages, rewrite, whole, wrapping
 from harness.sandbox.binding.amp import posted_autocast
 from harness.sandbox.binding.callgraph import CallGraph
 from harness.sandbox.binding.choices import Choices
@@ -26,6 +25,7 @@ from harness.sandbox.binding.resolver import Told
 from harness.sandbox.binding.roles import Judge, attributes
 from harness.sandbox.binding.scopes import assigned
 from harness.sandbox.binding.signs import is_model, is_root
+from harness.sandbox.binding.teams import Teams
 from harness.sandbox.binding.turns import MOMENT
 from harness.sandbox.binding.unbound import Unbound
 from harness.syntax import walk
@@ -61,9 +61,10 @@ class Analysis:
         plain = Judge(has_optimizer=bool(optimizers), training_loader=False)
         roles = {name: plain.role(node) for name, node in self.nodes().items()}
         self.judge = Judge(
-            has_optimizer=bool(optimizers) or "optimizer" in {
-                r for n, r in roles.items() if attributes(self.nodes()[n]) != {"step"}
-            },
+            has_optimizer=bool(optimizers) or not {"optimizer", "optimizers"}.isdisjoint(
+                r for n, r in roles.items()
+                if attributes(self.nodes()[n]) != {"step"} or hints.suggests(n, "optimizer")
+            ),
             training_loader=any("iter_backward" in n.uses for n in self.nodes().values()),
         )  # fmt: skip
         self.lightning = [c for c in self.reader.classes if c.lightning]
@@ -85,7 +86,7 @@ class Analysis:
         if self.trainers or self.trainer_arguments:
             self.graph.marks[None].add(FIT)
         self.observes = self._observes()
-        self.fragment = self.observes or self._fragment()
+        self.whole, self.fragment = self._extent()
         self.uses_workload_data = any(
             self.judge.role(n) in ("loader", "dataset", "input", "batch", "factory")
             for n in self.nodes().values()
@@ -94,7 +95,15 @@ class Analysis:
     def told(self) -> Told:
         """What binding goes by."""
         choices = Choices(self.tree, self.reader.asked, self.reader.effects)
-        return Told(self.judge, self.inference.paths, choices, self.wrap, self.own_model)
+        teams = Teams(self.reader, self.tree, self.graph.goes_back, self._is_optimizer)
+        return Told(
+            self.judge, self.inference.paths, choices, teams, self.wrap, self.own_model, self.whole
+        )
+
+    def _is_optimizer(self, node: Node) -> bool:
+        several = (n for n in self.nodes().values() if self.judge.role(n) == "optimizers")
+        held = (part is node for whole in several for part in whole.parts.values())
+        return self.judge.role(node) == "optimizer" or any(held)
 
     def nodes(self) -> dict[str, Node]:
         """All values to bind: free names, parameters of functions that nobody calls, and attributes
@@ -232,6 +241,13 @@ class Analysis:
                 return index
         return len(self.tree.body)
 
+    def _extent(self) -> tuple[bool, bool]:
+        """Whether free inputs are those of all data; whether the code is written for one batch."""
+        everything = whole.holds_everything(
+            self.tree, self.reader, self.nodes().values(), self.judge.role
+        )
+        return everything, self.observes or (not everything and self._fragment())
+
     def _fragment(self) -> bool:
         """Whether module-level code is written for one batch: it reads a batch that no loop yields."""
         free = self.reader.free
@@ -267,28 +283,7 @@ def _library_names(tree: ast.Module, is_network: Callable[[str], bool] | None) -
             read.setdefault(node.value.id, set()).add("[]")
     return {
         name: meanings[name] for name, used in read.items()
-        if name in meanings and name not in bound and _fits(meanings[name], used)
+        if name in meanings and name not in bound and packages.fits(meanings[name], used)
         and not (name == "Dataset" and name in called and name not in imported)
         and not (is_network and name in called and is_network(name.lower()))
     }  # fmt: skip
-
-
-def _fits(path: str, used: set[str]) -> bool:
-    top = path.partition(".")[0]
-    if (
-        huggingface.absent(top)
-        or top in library.INERT
-        or top in library.REFUSED
-        or "tensorboard" in path
-        or top == "tqdm"
-    ):
-        return True
-    try:
-        found = library.lookup(path)
-    except (ImportError, AttributeError):
-        return False
-    if isinstance(found, types.ModuleType) and not used:
-        return False
-    if "[]" in used and isinstance(found, types.FunctionType):
-        return False
-    return all(hasattr(found, name) for name in used - {"[]"})

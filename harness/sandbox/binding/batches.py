@@ -17,6 +17,12 @@ INDEX = re.compile(r"idx|index|indices|^ids?$")
 ENTERED = frozenset({"multiplies_loss", "multiplies_output", "model_extra", "loss_extra"})
 """Uses of values that are passed to a model or a loss besides inputs and targets."""
 
+TENSOR = re.compile(r"^(x|xs|inputs?|images?|imgs?|features?|tokens|input_ids|real|signal|seq)")
+"""Names of a batch that is one tensor."""
+
+PAIR = Row((Leaf("input"), Leaf("target")), mutable=True)
+"""What most loaders yield."""
+
 MAPPED = frozenset({".items", ".keys", ".values"})
 """Uses that only a mapping has."""
 
@@ -38,9 +44,16 @@ def form(element: Node, input_name: str) -> Form:
     if named:
         children = _children([element.attributes()[name] for name in named], named)
         return Thing(tuple(zip(named, children, strict=True)))
-    if "starred" in element.uses:
-        return Row((Leaf("input"), Leaf("target")), mutable=True)
+    if "starred" in element.uses or _goes_out_of_sight(element):
+        return PAIR
     return Leaf(_part(element, []) or "input")
+
+
+def _goes_out_of_sight(element: Node) -> bool:
+    """Whether nothing is seen of a batch but that it is handed on, by no name of a tensor."""
+    seen = element.parts or element.calls or element.uses - {"called with"}
+    names = element.all_names()
+    return bool(names) and not seen and not any(TENSOR.search(name) for name in names)
 
 
 def _fields(element: Node) -> list[str]:

@@ -45,6 +45,12 @@ class CallGraph:
         """Effects of any code at all, called or not."""
         return set().union(*self.marks.values())
 
+    def goes_back(self, call: Call) -> bool:
+        """Whether a call computes gradients, itself or in what it calls."""
+        if not any(isinstance(t, Function) for t in call.callee.targets):
+            return any(MARKS.get(name) == BACKWARD for name in call.callee.names)
+        return any(BACKWARD in self.marks.get(f, ()) for f in _targets(call))
+
     def called(self) -> set[Function]:
         """Functions that another one, or module-level code, calls."""
         return {f for caller, callees in self._callees.items() for f in callees if f is not caller}

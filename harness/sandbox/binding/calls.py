@@ -6,7 +6,7 @@ from torch import Tensor
 
 from harness.sandbox.binding import library
 from harness.sandbox.binding.graph import Call, Node
-from harness.sandbox.binding.librarycalls import LibraryCalls
+from harness.sandbox.binding.librarycalls import SPLITTING, LibraryCalls
 
 ADDING = ("append", "appendleft", "add", "extend")
 PUTTING = frozenset({"append", "appendleft", "add", "put", "put_nowait", "insert"})
@@ -55,6 +55,8 @@ class Calls(LibraryCalls):
 
     def _of_a_tensor(self, receiver: Node, tree: ast.Call, result: Node) -> None:
         name = getattr(tree.func, "attr", "")
+        if name in SPLITTING:
+            self.graph.flow(receiver, self.graph.part(result, ("for", 0)))
         if hasattr(Tensor, name):
             self.graph.feed(receiver, result)
             if name in NUMBERS and not (name == "sum" and (tree.args or tree.keywords)):

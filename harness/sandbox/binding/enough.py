@@ -56,6 +56,11 @@ class Patience:
         self._lines: set[int] = set()
         self._began = _clock()
 
+    @property
+    def updates(self) -> int:
+        """Updates so far."""
+        return self._updates
+
     @contextmanager
     def counting(self) -> Iterator[None]:
         """Count what runs inside."""

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from harness.sandbox.binding import whole
 from harness.sandbox.binding.analysis import Analysis
 from harness.sandbox.binding.definitions import Class, Function, Parameter
 from harness.sandbox.binding.effects import BACKWARD, FIT, GRADIENTS, STEP
 from harness.sandbox.binding.forms import Form, Leaf
+from harness.sandbox.binding.graph import Node
 from harness.sandbox.binding.resolver import LATE, Resolver
 from harness.sandbox.binding.rewrite import DEFINITIONS
 from harness.sandbox.binding.roles import made_role
@@ -94,18 +96,19 @@ class Entries:
     def _start(self, function: Function) -> Start:
         name = function.name if function.owner is None else f"{function.owner.name}.{function.name}"
         roles = self._roles(function)
+        of_a_batch = MOMENT - whole.PARTS if self._resolver.whole else MOMENT
         fixed = {
             n: (p, self._given(n, p, role))
             for n, (p, role) in roles.items()
-            if role not in MOMENT | {"epoch"}
+            if role not in of_a_batch | {"epoch"}
         }
         epoch = [n for n, (_, role) in roles.items() if role == "epoch"]
-        moment = {n: role for n, (_, role) in roles.items() if role in MOMENT}
+        moment = {n: role for n, (_, role) in roles.items() if role in of_a_batch}
         make = self._maker(function)
 
         def run() -> None:
             target = make()
-            values = {n: self._now(roles[n][1], v) for n, (_, v) in fixed.items()}
+            values = {n: self._now(n, p.node, roles[n][1], v) for n, (p, v) in fixed.items()}
             if moment or self._observes:
                 self._each_batch(function, target, values, roles, moment)
                 return
@@ -117,7 +120,7 @@ class Entries:
                 self._returned(function, returned)
 
         self._resolver.notes.append(f"{name} is called with {', '.join(roles) or 'nothing'}")
-        return Start(Call(name, tuple(roles)), run)
+        return Start(Call(name, tuple(roles)), run, guessed=True)
 
     def _roles(self, function: Function) -> dict[str, tuple[Parameter, str]]:
         found: dict[str, tuple[Parameter, str]] = {}
@@ -163,23 +166,24 @@ class Entries:
         found = self._resolver.values.parts.alike(name, found)
         return found[-1] if len(set(found)) == 1 else None
 
-    def _now(self, name: str, value: Any) -> Any:
+    def _now(self, name: str, node: Node, role: str, value: Any) -> Any:
         if isinstance(value, Made):
             return self._global(value.name)
         if isinstance(value, Own):
             return self._global(value.name)()
-        return self._resolver.values.simple(name) if value is LATE else value
+        return self._resolver.made(role, name, node) if value is LATE else value
 
     def _maker(self, function: Function) -> Callable[[], Callable[..., Any]]:
         if function.owner is None:
             return lambda: self._global(function.name)
         owner = self._narrowest(function.owner)
         constructor = self._constructor(owner) if not function.static else {}
+        nodes = {parameter.name: parameter.node for parameter in owner.constructor()}
 
         def make() -> Callable[..., Any]:
             cls = self._global(owner.name)
             existing = [v for v in vars(self._module).values() if isinstance(v, cls)]
-            given = {n: self._now(role, v) for n, (role, v) in constructor.items()}
+            given = {n: self._now(n, nodes[n], role, v) for n, (role, v) in constructor.items()}
             instance = existing[0] if existing else cls(**given)
             found: Callable[..., Any] = getattr(instance, function.name)
             return found

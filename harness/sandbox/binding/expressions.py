@@ -78,13 +78,15 @@ class Expressions(Calls):
         return part
 
     def _tuple(self, tree: ast.Tuple | ast.List) -> Node:
-        node = Node()
+        node, held = Node(), list[Node]()
+        self.displays.append((node, held))
         node.tags.add("literal")
         for i, item in enumerate(tree.elts):
             if isinstance(item, ast.Starred):
                 self.graph.flow(self.value(item.value), node)
                 continue
             found = self.value(item)
+            held.append(found)
             self.graph.flow(found, self.graph.part(node, ("[]", i)))
             self.graph.flow(found, self.graph.part(node, ("for", 0)))
         return node
@@ -92,10 +94,12 @@ class Expressions(Calls):
     _list = _tuple
 
     def _dict(self, tree: ast.Dict) -> Node:
-        node = Node()
+        node, held = Node(), list[Node]()
         self.dicts.append(node)
+        self.displays.append((node, held))
         for key, value in zip(tree.keys, tree.values, strict=True):
             found = self.value(value)
+            held.append(found)
             if key is None:
                 self.graph.flow(found, node)
             elif isinstance(key, ast.Constant) and isinstance(key.value, str):

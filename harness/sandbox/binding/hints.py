@@ -68,7 +68,7 @@ PATTERNS: dict[str, str] = {
     "output": r"output|logit|pred|^out$|y_?hat",
     "loss": r"loss",
     "model": r"model|net|module|encoder|transformer|resnet|bert|gpt",
-    "optimizer": r"^opt|optim",
+    "optimizer": r"^opt|optim|^(adamw?|sgd|muon|lion|lbfgs|rmsprop)$",
     "scheduler": r"sched|warm|lr_",
     "loader": r"loader|_dl$|^dl$|batches|data_?iter|^train_?(data|iter|set)|dataloader|^data$",
     "dataset": r"data_?set|(^|_)ds$|(^|_)(train|valid|val|test)_?data$",
@@ -77,7 +77,7 @@ PATTERNS: dict[str, str] = {
     "scaler": r"scaler",
     "figure": r"accuracy|(^|_)acc($|_|\d)|metric|score|(^|_)iou|f1|precision|recall|top_?k|psnr",
     "logger": (
-        r"log|writer|wandb|tracker|monitor|run$|experiment|meter|timer|callback|profiler"
+        r"log|writer|wandb|tracker|monitor|run$|experiment|meter|timer|callback|^prof|progress|watchdog"
         r"|pbar|bar|history|stats|metric"
     ),
     "effectless": (

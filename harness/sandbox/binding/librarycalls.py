@@ -11,6 +11,9 @@ from harness.sandbox.binding.reading import Reading
 
 ITERATING = ("tqdm", "islice", "cycle", "list", "tuple", "deque")
 
+SPLITTING = frozenset({"split", "chunk", "tensor_split"})
+"""What cuts a tensor into stretches of rows."""
+
 PLAIN = frozenset({
     "len", "range", "sum", "min", "max", "int", "float", "bool", "str", "round", "abs",
 })  # fmt: skip
@@ -93,6 +96,12 @@ class LibraryCalls(Reading):
             return
         if last in ("random_split", "Subset"):
             self._splits(call, several=last == "random_split")
+        if path.startswith("torch.") and last in SPLITTING:
+            self.graph.flow(call.args[0], self.graph.part(call.result, ("for", 0)))
+        if last == "TensorDataset":
+            row = self.graph.part(call.result, ("batch", 0))
+            for i, tensor in enumerate(call.args):
+                self.graph.flow(tensor, self.graph.part(row, ("[]", i)))
         if path.startswith("heapq.heap"):
             self._heap(call)
         elif path == "functools.partial" and not call.args[0].library:

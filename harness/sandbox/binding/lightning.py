@@ -15,6 +15,7 @@ from harness.sandbox.binding.definitions import Class
 from harness.sandbox.binding.inert import Inert
 from harness.sandbox.binding.loaders import Loader
 from harness.sandbox.binding.resolver import LATE, Resolver
+from harness.sandbox.binding.shares import shares
 from harness.sandbox.binding.unbound import Unbound
 
 TREES = ("lightning.pytorch", "pytorch_lightning")
@@ -180,14 +181,18 @@ class Completion:
         if "training_step" not in defined:
             _method(instance, "training_step", _step_with(values.criterion))
         if "configure_optimizers" not in defined:
-            _method(
-                instance,
-                "configure_optimizers",
-                lambda self: values.workload.optimizer(self.parameters()),
-            )
+            _method(instance, "configure_optimizers", self._optimizers)
             self._resolver.notes.append("configure_optimizers: the workload's optimizer")
         if "train_dataloader" not in defined:
             _method(instance, "train_dataloader", lambda _: self._loader())
+
+    def _optimizers(self, instance: Any) -> Any:
+        """One, or as many as the training step takes apart."""
+        make = self._resolver.values.workload.optimizer
+        team = self._resolver.teams.largest
+        if team is None:
+            return make(instance.parameters())
+        return [make(share) for share in shares(instance, team.names)]
 
     def instance(self, cls: Class, made: type[Any]) -> nn.Module:
         """An instance of a class of which the program makes none."""

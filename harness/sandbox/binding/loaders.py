@@ -150,6 +150,12 @@ class Samples(Dataset[Any]):
         batch, row = self._places[index]
         return self._loader._form.build(sample(batch, row))
 
+    @property
+    def tensors(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Inputs and targets of all samples, as of a ``TensorDataset``."""
+        batches = [leaves(batch) for batch in self._loader._batches]
+        return torch.cat([b["input"] for b in batches]), torch.cat([b["target"] for b in batches])
+
     def loader(self, collate: Callable[[list[Any]], Any] | None) -> Loader:
         """The loader that ``DataLoader(dataset, ...)`` is replaced by."""
         return self._loader if collate is None else self._loader.with_collate(collate)

@@ -15,6 +15,7 @@ from harness.sandbox.binding.known import HELPERS
 from harness.sandbox.binding.loaders import Loader, Source
 from harness.sandbox.binding.reporting import Reporter
 from harness.sandbox.binding.roles import Judge, is_unpacked
+from harness.sandbox.binding.teams import Teams
 from harness.sandbox.binding.unbound import Unbound
 from harness.sandbox.binding.values import Values
 
@@ -31,6 +32,7 @@ class Makers:
 
     judge: Judge
     values: Values
+    teams: Teams
     wrap: bool
     lightning_module: Callable[[], nn.Module]
     """Makes the module that a Trainer fits where the program shows none; set once Lightning is
@@ -43,6 +45,10 @@ class Makers:
 
     def of(self, role: str, name: str, node: Node) -> Any:
         """The object for a role. Written in ``Resolver``."""
+        raise NotImplementedError
+
+    def made(self, role: str, name: str, node: Node) -> Any:
+        """The object for a role once there is a model. Written in ``Resolver``."""
         raise NotImplementedError
 
     def fit_model(self, name: str, node: Node) -> None:
@@ -62,8 +68,11 @@ class Makers:
         if (helper := HELPERS.get(name.rpartition(".")[2])) is not None:
             return helper
         calls = list(node.calls)
-        roles = {self.judge.role(call.result) for call in calls} & {*TRAINED, "loader", "scheduler"}
-        if len(roles) > 1 and all(call.where is not None for call in calls):
+        results = [call.result for call in calls]
+        roles = {self.judge.role(result) for result in results}
+        roles &= {*TRAINED, "loader", "scheduler"}
+        several = len(roles) > 1 or len({*map(self.teams.member, results)}) > 1
+        if several and all(call.where is not None for call in calls):
             return self._by_line(name, calls)
         return self._made_by(name, calls)
 
@@ -117,7 +126,7 @@ class Makers:
         if role == "lightning_model":
             return lambda *_, **__: self.lightning_module()
         found = self.of(role, name, result)
-        return lambda *_, **__: self.values.simple(role) if found is LATE else found
+        return lambda *_, **__: self.made(role, name, result) if found is LATE else found
 
     def _model_maker(self, name: str, result: Node) -> Callable[..., Any]:
         if self.values.parts:

@@ -4,6 +4,7 @@ import ast
 import contextlib
 import importlib.util
 import sys
+import types
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,6 +94,28 @@ def _statement(node: ast.Import | ast.ImportFrom, found: Imports, *, guarded: bo
             found.refused[alias.name] = huggingface.absent(top) or f"needs {names[0]}"
     found.removed.add(id(node))
     found.notes.append(f"{', '.join(names)}: not here; its names are bound by role")
+
+
+def fits(path: str, used: set[str]) -> bool:
+    """Whether something of a library has all that a program uses of it."""
+    top = path.partition(".")[0]
+    if (
+        huggingface.absent(top)
+        or top in library.INERT
+        or top in library.REFUSED
+        or "tensorboard" in path
+        or top == "tqdm"
+    ):
+        return True
+    try:
+        found = library.lookup(path)
+    except (ImportError, AttributeError):
+        return False
+    if isinstance(found, types.ModuleType) and not used:
+        return False
+    if "[]" in used and isinstance(found, types.FunctionType):
+        return False
+    return all(hasattr(found, name) for name in used - {"[]"})
 
 
 def _is_inert(name: str) -> bool:

@@ -148,3 +148,13 @@ COUNTED = frozenset({
 def counter(node: Node) -> str | None:
     """A counter of updates that nobody initialises: ``completed_steps += 1``."""
     return "step" if "augmented" in node.uses and node.uses <= COUNTED else None
+
+
+PLAINLY = {"model": "model", "criterion": "criterion", "loss_fn": "criterion"}
+"""Names that say what is called where nothing is seen to be done with what it returns."""
+
+
+def called(node: Node) -> str | None:
+    """The role of a model or a loss whose calls lie where no reading follows."""
+    meant = PLAINLY.keys() & node.names if "called" in node.uses else set()
+    return PLAINLY[min(meant)] if meant else None

@@ -68,8 +68,8 @@ class Bound:
     """The calls to make after its top level has run."""
     model: nn.Module
     """The workload's model, not wrapped."""
-    optimizer: torch.optim.Optimizer | None
-    """The workload's optimizer, where a name was bound to it."""
+    optimizers: tuple[torch.optim.Optimizer, ...]
+    """The workload's optimizers that names were bound to."""
     starts: tuple[Start, ...]
     """Functions that make these calls."""
     source: str
@@ -109,8 +109,12 @@ def run(bound: Bound) -> None:
     """Execute the program's top level, then make the calls that it leaves to its reader."""
     with bound.patience.counting():
         exec(bound.code, vars(bound.module))
+        trained = bound.patience.updates > 0
         for start in bound.starts:
-            start.run()
+            if start.guessed and trained:
+                bound.journal.append(f"{start.call.function} is not called: training had begun")
+            else:
+                start.run()
 
 
 def _prepared(program: str) -> tuple[ast.Module, set[str], list[str]]:
@@ -186,7 +190,7 @@ class _Binding:
             notes=tuple(self.resolver.notes),
             calls=tuple(start.call for start in starts),
             model=self.values.model,
-            optimizer=self.values.optimizer,
+            optimizers=self.values.optimizers,
             starts=tuple(starts),
             source=source,
             journal=self.resolver.notes,
@@ -293,4 +297,4 @@ class _Binding:
             return self.own_models.built(self.fitting.model(), name)
         if self.values.parts and role in ROLES:
             return self.resolver.of_a_part(role, name, self.analysis.reader.free[name])
-        return self.values.simple(str(role))
+        return self.resolver.made(str(role), name, self.analysis.reader.free[name])

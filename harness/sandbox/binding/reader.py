@@ -79,6 +79,12 @@ class Reader(Statements):
             self._now.add(name)
         return self._module_name(name)
 
+    def renew(self, name: str) -> None:
+        """Let a name stand for something else from here on: what it was stays what it was."""
+        scope = self.scope.holding(name)
+        if name in scope.names:
+            scope.names[name] = Node(name)
+
     def _module_name(self, name: str) -> Node:
         return self.scope.module.names.setdefault(name, Node(name))
 

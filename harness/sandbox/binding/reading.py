@@ -27,6 +27,8 @@ class Reading:
         """Arithmetic outside models: operator, left, right, result."""
         self.comparisons: list[list[Node]] = []
         """Values that are compared with one another."""
+        # loops, and what they go through; lists, tuples and dicts that are written out, and their items
+        self.turns, self.displays = list[tuple[ast.For, Node]](), list[tuple[Node, list[Node]]]()
         # literal dicts; containers that something is put into
         self.dicts, self.grown = list[Node](), list[Node]()
         self.indexed: list[tuple[Node, Node, Node]] = []
@@ -37,10 +39,9 @@ class Reading:
         self.guarded, self.contexts = list[tuple[Node, list[Node]]](), list[Call]()
         # what methods are called on, by the identity of the call; what is compared with texts, and where
         self.receivers, self.asked = dict[int, Node](), list[tuple[Node, ast.Compare]]()
-        self.library_calls: list[tuple[str, Call]] = []
-        """Calls of libraries, with the dotted path of what is called."""
-        self.built: list[tuple[ast.Call, Node]] = []
-        """Constructor calls outside model classes: what might be a model of the program's own."""
+        # calls of libraries, with the dotted path of what is called; constructor calls outside model
+        # classes: what might be a model of the program's own
+        self.library_calls, self.built = list[tuple[str, Call]](), list[tuple[ast.Call, Node]]()
 
     def value(self, tree: ast.expr | None) -> Node:
         """Node of any expression. Written in ``Expressions``."""
@@ -52,6 +53,10 @@ class Reading:
 
     def bind(self, name: str) -> Node:
         """Node of a name that is assigned. Written in ``Reader``."""
+        raise NotImplementedError
+
+    def renew(self, name: str) -> None:
+        """Let a name have another node from here on. Written in ``Reader``."""
         raise NotImplementedError
 
     def store(self, target: ast.expr, value: Node) -> None:

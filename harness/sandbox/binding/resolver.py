@@ -5,10 +5,19 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from harness.sandbox.binding import batches, criteria, fabric, hints, huggingface, models, reporting
+from harness.sandbox.binding import (
+    batches,
+    criteria,
+    fabric,
+    hints,
+    huggingface,
+    models,
+    reporting,
+    whole,
+)
 from harness.sandbox.binding.asked_models import Models
 from harness.sandbox.binding.choices import Choices
-from harness.sandbox.binding.forms import Form, Leaf, Part
+from harness.sandbox.binding.forms import Form, Part
 from harness.sandbox.binding.graph import Node
 from harness.sandbox.binding.loaders import Loader, OnBatch, leaves
 from harness.sandbox.binding.makers import LATE
@@ -16,6 +25,7 @@ from harness.sandbox.binding.parts import ROLES
 from harness.sandbox.binding.plain import BY_NAME
 from harness.sandbox.binding.results import Paths
 from harness.sandbox.binding.roles import Judge, is_untouched
+from harness.sandbox.binding.teams import Teams
 from harness.sandbox.binding.unbound import Unbound
 from harness.sandbox.binding.values import Namespace, Values
 from harness.workloads import Batch
@@ -44,10 +54,14 @@ class Told:
     """Paths of values to a backward."""
     choices: Choices
     """Texts of options."""
+    teams: Teams
+    """Optimizers that train one model together."""
     wrap: bool
     """Whether a free model has to come wrapped in DDP."""
     own_model: bool
     """Whether the program builds its model itself."""
+    whole: bool
+    """Whether free inputs and targets are those of all data."""
 
 
 class Resolver(Models):
@@ -65,10 +79,12 @@ class Resolver(Models):
         self.judge = told.judge
         self.paths = told.paths
         self.choices = told.choices
+        self.teams = told.teams
         self.module = module
         self.on_batch = on_batch
         self.wrap = told.wrap
         self.own_model = told.own_model
+        self.whole = told.whole
         self.published: dict[str, Part] = {}
         self.notes: list[str] = []
         self.handed = 0
@@ -89,6 +105,12 @@ class Resolver(Models):
         said = self.values.parts.said(role, [name, *node.all_names()])
         self.note(name, _said(said, found))
         return found
+
+    def _part_of_data(self, role: str, name: str) -> Any:
+        if self.whole and role in whole.PARTS:
+            return self.values.whole(PER_BATCH[role])
+        self.published[name] = PER_BATCH[role]
+        return leaves(self.values.batches[0])[PER_BATCH[role]]
 
     def _is_data(self, node: Node) -> bool:
         return bool(node.uses & {"iter", "loss_target"})
@@ -124,8 +146,7 @@ class Resolver(Models):
             "schedulers": self._one_of_several,
         }  # fmt: skip
         if role in PER_BATCH:
-            self.published[name] = PER_BATCH[role]
-            return leaves(self.values.batches[0])[PER_BATCH[role]]
+            return self._part_of_data(role, name)
         if role in special and not (self.values.parts and role in ROLES):
             return special[role](name, node)
         if self.own_model and role in ("optimizer", "parameters", "scheduler"):
@@ -135,13 +156,21 @@ class Resolver(Models):
         if role == "total_steps" and "range_steps" in node.uses:
             role = "turns"
         try:
-            return self.values.simple(role)
+            return self.made(role, name, node)
         except KeyError:
             if is_untouched(node):
                 return self.values.simple("ignored")
             raise Unbound(
                 name, f"looks like {role.replace('_', ' ')}, which this workload has not"
             ) from None
+
+    def made(self, role: str, name: str, node: Node) -> Any:
+        """What needs nothing but its role, once there is a model; ``KeyError`` for others."""
+        if role == "optimizer":
+            return self.values.one_of(self.teams.member(node))
+        if role == "scheduler":
+            return self.values.scheduler(self.teams.alike([name, *node.all_names()]))
+        return self.values.simple(role)
 
     def of_a_part(self, role: str, name: str, node: Node) -> Any:
         """The object for a role that each of several networks has; names tell which."""
@@ -168,7 +197,7 @@ class Resolver(Models):
 
     def form(self, element: Node | None) -> Form:
         """Form of a batch that is used like ``element``."""
-        return Leaf("input") if element is None else batches.form(element, self._input_name)
+        return batches.PAIR if element is None else batches.form(element, self._input_name)
 
     def _loader(self, name: str, node: Node) -> Loader:
         return self.loader(self.form(node.element))
@@ -178,7 +207,8 @@ class Resolver(Models):
 
     def _dataset(self, name: str, node: Node) -> Any:
         named = hints.first([name], ("validation",))
-        return self.loader(self.form(node.parts.get(("batch", 0))), named or "train").dataset
+        sample = node.parts.get(("batch", 0)) or node.parts.get(("[]", "*"))
+        return self.loader(self.form(sample), named or "train").dataset
 
     def _batch(self, name: str, node: Node) -> Any:
         raise Unbound(name, "is a batch that no loop yields")
@@ -215,8 +245,10 @@ class Resolver(Models):
         if self.values.parts or self.own_model:
             raise Unbound(name, "does not tell what each of them is for")
         role = (self.judge.role(node) or "").removesuffix("s")
-        found = self.values.simple(role)
-        return {role: found} if node.uses & {".values", ".items"} else [found]
+        numbers = {key: part for key, part in node.items().items() if isinstance(key, int)}
+        places = range(max(numbers, default=0) + 1)
+        found = [self.made(role, name, numbers.get(i, node)) for i in places]
+        return {role: found[0]} if node.uses & {".values", ".items"} else found
 
     def _is_made_elsewhere(self, name: str, part: Node) -> bool:
         """Whether it is no more than the settings of something: ``instantiate(cfg.model)``."""

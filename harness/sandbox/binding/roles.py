@@ -11,6 +11,7 @@ from harness.sandbox.binding.graph import Call, Node
 from harness.sandbox.binding.reporting import is_shown
 from harness.sandbox.binding.signs import OF_DATA, is_loader, is_model
 from harness.sandbox.binding.switches import is_switch, switched
+from harness.sandbox.binding.whole import picked_role
 
 Role = str
 """A word such as ``loader`` or ``max_norm``. ``resolver`` turns it into an object."""
@@ -125,9 +126,9 @@ def _step_only(judge: Judge, node: Node) -> Role | None:
         return "scheduler"
     if "optimizer?" in node.uses and not node.uses & {"format", "compare", "to_loss"}:
         return "optimizer"
-    if "step" not in found:
-        return None
     named = hints.first(node.all_names(), ("scheduler", "optimizer"))
+    if "step" not in found or (named is None and hints.first(node.all_names(), ("logger", "ema"))):
+        return None
     if judge.has_optimizer and named != "optimizer":  # of two networks each may have one
         return "scheduler"
     return named or "optimizer"
@@ -136,13 +137,14 @@ def _step_only(judge: Judge, node: Node) -> Role | None:
 def _several(judge: Judge, node: Node) -> Role | None:
     """``for optimizer in optimizers``, or in their ``values()``."""
     viewed = node.parts.get(("[]", "*")) if node.uses & {".values", ".items"} else None
-    elements = [e for e in (node.element, viewed) if e is not None and attributes(e)]
+    items = [part for key, part in node.items().items() if isinstance(key, int)]
+    elements = [e for e in (node.element, viewed, *items) if e is not None and attributes(e)]
     if not elements or "called" in node.uses or is_loader(node) or _keyed(node):
         return None
     named = hints.first(node.all_names(), ("scheduler", "optimizer"))
     steps = all("step" in attributes(e) for e in elements)
-    found = {_optimizer(judge, e) or (steps and named) or _step_only(judge, e) for e in elements}
-    return f"{found.pop()}s" if len(found) == 1 and found <= {"optimizer", "scheduler"} else None
+    kinds = {_optimizer(judge, e) or (steps and named) or _step_only(judge, e) for e in elements}
+    return f"{kinds.pop()}s" if len(kinds) == 1 and kinds <= {"optimizer", "scheduler"} else None
 
 
 def _parameters(judge: Judge, node: Node) -> Role | None:
@@ -291,9 +293,9 @@ def _plain(decide: Callable[[Node], Role | None]) -> Callable[[Judge, Node], Rol
 
 RULES: tuple[Callable[[Judge, Node], Role | None], ...] = (
     _annotated, _engine, _optimizer, _scaler, _model, _step_only, _several, _parameters,
-    _plain(plain.functions), _data, _plain(plain.schedule), _plain(plain.device),
-    _plain(plain.choice), _plain(plain.modulus), _plain(plain.number), _plain(plain.size),
-    _loss, _batch, _part_of_a_batch, _plain(plain.idle), _callable, _container, _named,
+    _plain(plain.functions), _plain(picked_role), _data, _plain(plain.schedule), _plain(plain.device),
+    _plain(plain.choice), _plain(plain.modulus), _plain(plain.number), _plain(plain.size), _loss, _batch,
+    _part_of_a_batch, _plain(plain.idle), _plain(plain.called), _callable, _container, _named,
     _plain(plain.counter), _switch, _shown, _untouched,
 )  # fmt: skip
 """The rules, in the order in which they are tried."""

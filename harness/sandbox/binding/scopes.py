@@ -24,6 +24,13 @@ class Scope:
             scope = scope.parent
         return None
 
+    def holding(self, name: str) -> "Scope":
+        """The scope that a name is local to; the module for all others."""
+        scope = self
+        while scope.parent is not None and name not in scope.names:
+            scope = scope.parent
+        return scope
+
     @property
     def module(self) -> "Scope":
         """The outermost scope."""

@@ -38,6 +38,10 @@ class Start:
     """The call, as it is described to people."""
     run: Callable[[], None]
     """Makes the call."""
+    guessed: bool = False
+    """Whether it is made because nothing is seen to call the function: a program that has made updates
+    by then has called it in a way that reading does not show.
+    """
 
 
 @dataclass(frozen=True, slots=True)

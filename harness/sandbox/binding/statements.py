@@ -102,6 +102,8 @@ class Statements(Expressions):
             case _:
                 node = self.value(tree.value)
                 for target in tree.targets:
+                    if isinstance(target, ast.Name) and _wraps(tree.value, target.id):
+                        self.renew(target.id)
                     self.store(target, node)
 
     def _annassign(self, tree: ast.AnnAssign) -> None:
@@ -151,6 +153,7 @@ class Statements(Expressions):
             self._counted(tree, tree.iter.args)  # type: ignore[attr-defined]
         if BACKWARD in self.effects.of(tree.body):
             self.graph.use(source, "iter_backward")
+        self.turns.append((tree, source))
         self.store(tree.target, self.iterate(source))
         self.body(tree.body)
         self.body(tree.orelse)
@@ -200,6 +203,14 @@ class Statements(Expressions):
         self.no_grad = before
 
     _asyncwith = _with
+
+
+def _wraps(value: ast.expr, name: str) -> bool:
+    """``step = partial(step, model)``: what is called ``step`` from here on takes other arguments."""
+    match value:
+        case ast.Call(func=function, args=[ast.Name(id=given), *_]) if given == name:
+            return ast.unparse(function).rpartition(".")[2] == "partial"
+    return False
 
 
 def is_no_grad(tree: ast.expr) -> bool:

@@ -11,12 +11,15 @@ from torch import Tensor, nn
 
 from harness.sandbox.binding import distributed
 from harness.sandbox.binding.devices import CPU
+from harness.sandbox.binding.forms import Part
 from harness.sandbox.binding.inert import Inert
 from harness.sandbox.binding.known import CalledScaler
-from harness.sandbox.binding.loaders import Sampler
+from harness.sandbox.binding.loaders import Sampler, leaves
 from harness.sandbox.binding.parts import Parts
 from harness.sandbox.binding.reporting import SHOWN_AS
+from harness.sandbox.binding.shares import shares
 from harness.sandbox.binding.targets import Targets
+from harness.sandbox.binding.teams import Member, Team
 from harness.workloads import Batch, Workload
 
 ADAPTIVE = frozenset({"Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "SparseAdam"})
@@ -39,6 +42,7 @@ class Values:
         self.targets = Targets(self.batches)
         self.parts = Parts(workload, self.model, self.batches[0].inputs)
         self.optimizer: torch.optim.Optimizer | None = None
+        self._teams: dict[Team, list[torch.optim.Optimizer]] = {}
         self.trained: nn.Module = self.model
         """The model that a free optimizer steps: the workload's, or the program's own."""
         self.wrapped: nn.Module | None = None
@@ -59,6 +63,21 @@ class Values:
             self.optimizer = self.workload.optimizer(self.trained.parameters())
         return self.optimizer
 
+    def one_of(self, member: Member | None) -> torch.optim.Optimizer:
+        """The workload's optimizer, or one of several over a share of the parameters each."""
+        if member is None:
+            return self.the_optimizer()
+        if member.team not in self._teams:
+            dealt = shares(self.trained, member.team.names)
+            self._teams[member.team] = [self.workload.optimizer(share) for share in dealt]
+        return self._teams[member.team][member.place]
+
+    @property
+    def optimizers(self) -> tuple[torch.optim.Optimizer, ...]:
+        """Those of ours that names were bound to so far."""
+        alone = [] if self.optimizer is None else [self.optimizer]
+        return (*alone, *(one for team in self._teams.values() for one in team))
+
     def the_model(self, *, wrap: bool) -> nn.Module:
         """The workload's model; in DDP where the program expects that."""
         if not wrap:
@@ -75,14 +94,19 @@ class Values:
             return self.model
         return self.workload.model()
 
+    def whole(self, part: Part) -> Any:
+        """What a leaf holds for all samples together."""
+        rows = [leaves(batch)[part] for batch in self.batches]
+        return torch.cat(rows)
+
     def criterion_of_each(self, output: Tensor, target: Tensor, *_: Any) -> Tensor:
         """The loss of every sample. (n, ...) -> (n,)"""
         batch = Batch(output, target, None, tuple(range(len(target))))
         return self.workload.sample_losses(output, batch)
 
-    def scheduler(self) -> torch.optim.lr_scheduler.LRScheduler:
+    def scheduler(self, member: Member | None = None) -> torch.optim.lr_scheduler.LRScheduler:
         """A schedule that never changes the learning rate; what matters is when it steps."""
-        return torch.optim.lr_scheduler.LambdaLR(self.the_optimizer(), lambda _: 1.0)
+        return torch.optim.lr_scheduler.LambdaLR(self.one_of(member), lambda _: 1.0)
 
     @property
     def windows(self) -> int:
@@ -166,6 +190,10 @@ class Namespace(SimpleNamespace):
     def items(self) -> Any:
         """Like a dict's."""
         return vars(self).items()
+
+    def values(self) -> Any:
+        """Like a dict's."""
+        return vars(self).values()
 
     def keys(self) -> Any:
         """Like a dict's: also lets ``**cfg`` work."""

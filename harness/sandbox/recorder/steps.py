@@ -6,6 +6,7 @@ from itertools import count
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
@@ -32,7 +33,7 @@ class Steps:
         self._next = count()
         self._running: list[_Pending] = []
         self.count = 0
-        self.given: Optimizer | None = None
+        self.given: tuple[Optimizer, ...] = ()
 
     def install(self) -> None:
         """Patch every optimizer class that exists, and those that are defined later."""
@@ -62,6 +63,7 @@ class Steps:
         @wraps(function)
         def step(optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
             pending = _Pending(self._tape, optimizer)
+            before = _values(optimizer)
             args, kwargs = pending.watch_closure(args, kwargs)
             if self._running and self._running[-1].sharded:
                 return function(optimizer, *args, **kwargs)
@@ -73,7 +75,7 @@ class Steps:
                 result = function(optimizer, *args, **kwargs)
             finally:
                 self._running.pop()
-            if not pending.delegated:
+            if not (pending.delegated or _only_called(optimizer, before)):
                 self._write(optimizer, pending)
             return result
 
@@ -91,7 +93,7 @@ class Steps:
             fused_scale=pending.fused_scale,
             fused_skip=pending.fused_skip,
             closures=pending.closures,
-            own=optimizer is not self.given,
+            own=not any(optimizer is given for given in self.given),
         )
         self.count += 1
         self._tape.write(event, [*pending.gradients, *self._tape.values(dict.fromkeys(names))])
@@ -147,6 +149,22 @@ class _Pending:
         self.fused_scale = float(scale) if isinstance(scale, Tensor) else None
         found = getattr(self._optimizer, "found_inf", None)
         self.fused_skip = isinstance(found, Tensor) and bool(found.item())
+
+
+def _values(optimizer: Optimizer) -> list[Tensor] | None:
+    """What an optimizer of the program's own could change; ``None`` for torch's."""
+    if type(optimizer).__module__.startswith("torch."):
+        return None
+    return [p.detach().clone() for p in _parameters(optimizer)]
+
+
+def _only_called(optimizer: Optimizer, before: list[Tensor] | None) -> bool:
+    """Whether a ``step`` of the program's own put the update off: it could have moved and did not."""
+    if before is None or not any(group.get("lr") for group in optimizer.param_groups):
+        return False
+    now = [*_parameters(optimizer)]
+    pushed = any(p.grad is not None and bool(p.grad.any()) for p in now)
+    return pushed and len(now) == len(before) and all(map(torch.equal, before, now))
 
 
 def _parameters(optimizer: Optimizer) -> Iterator[nn.Parameter]:

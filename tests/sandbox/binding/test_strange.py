@@ -200,6 +200,82 @@ for x, y in train_loader:
         torch.nn.utils.clip_grad_norm_(part.parameters(), max_norm=1.0)
     optimizer.step()
 """,
+    "an engine whose handlers are registered by a decorator": """
+class Engine:
+    def __init__(self):
+        self.handlers = []
+
+    def on_end(self, function):
+        self.handlers.append(function)
+        return function
+
+    def run(self, batches, step):
+        for i, batch in enumerate(batches):
+            step(batch)
+            for handler in self.handlers:
+                handler(i=i)
+
+engine = Engine()
+
+@engine.on_end
+def update(i):
+    optimizer.step()
+    optimizer.zero_grad()
+
+def compute(batch):
+    x, y = batch
+    criterion(model(x), y).backward()
+
+engine.run(train_loader, compute)
+""",
+    "steps that are looked up by their names": """
+STEPS = {}
+
+def register(name):
+    def keep(function):
+        STEPS[name] = function
+        return function
+    return keep
+
+@register("compute")
+def compute(state):
+    x, y = state["batch"]
+    criterion(model(x), y).backward()
+
+@register("update")
+def update(state):
+    optimizer.step()
+    optimizer.zero_grad()
+
+for batch in train_loader:
+    for name in ("compute", "update"):
+        STEPS[name]({"batch": batch})
+""",
+    "a step under the name that it had before its objects were given": """
+from functools import partial
+
+def step(net, opt, batch):
+    x, y = batch
+    opt.zero_grad()
+    criterion(net(x), y).backward()
+    opt.step()
+
+step = partial(step, model, optimizer)
+for batch in train_loader:
+    step(batch)
+""",
+    "a fold over the loader": """
+from functools import reduce
+
+def fold(updates, batch):
+    x, y = batch
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    optimizer.step()
+    return updates + 1
+
+reduce(fold, train_loader, 0)
+""",
     "a LightningModule without its __init__": """
 import lightning.pytorch as pl
 
@@ -218,3 +294,11 @@ def test_it_binds_and_trains(run, program):
 
     assert ran.outcome == "ran"
     assert ran.steps >= 14
+
+
+def test_what_was_called_out_of_sight_is_not_called_again(run):
+    """A handler looks like a function that nobody calls."""
+    ran = run(PROGRAMS["an engine whose handlers are registered by a decorator"])
+
+    assert ran.steps == 14
+    assert "update is not called: updates were made before" in ran.notes
