@@ -106,10 +106,8 @@ def _model(judge: Judge, node: Node) -> Role | None:
         return "lightning_model"
     if "criterion" in node.uses and ("model_call" not in node.uses or not is_model(node)):
         return "figure" if _measures(node) else "criterion"
-    if is_model(node):
-        return "model"
     called = "model_call" in node.uses and "transform" not in node.uses
-    return "model" if called or "zero_grad" in attributes(node) else None
+    return "model" if is_model(node) or called or "zero_grad" in attributes(node) else None
 
 
 def _measures(node: Node) -> bool:

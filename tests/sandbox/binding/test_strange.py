@@ -301,4 +301,4 @@ def test_what_was_called_out_of_sight_is_not_called_again(run):
     ran = run(PROGRAMS["an engine whose handlers are registered by a decorator"])
 
     assert ran.steps == 14
-    assert "update is not called: updates were made before" in ran.notes
+    assert "update is not called: training had begun" in ran.notes
