@@ -29,7 +29,9 @@ from harness.store import RunFolder
 P = TypeVar("P")
 R = TypeVar("R")
 
-LACKS = frozenset({errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.EDQUOT})
+LACKS = frozenset(
+    {errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.EDQUOT, errno.EFBIG, errno.EAGAIN}
+)
 """Errors of a machine that has run out of something."""
 
 AHEAD = 64

@@ -5,6 +5,7 @@ import itertools
 import os
 import queue
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.domain.errors import HarnessFault
+from harness.allowance import lost
 from harness.sandbox.control import (
     DATAGRAM,
     Codec,
@@ -116,10 +117,14 @@ class ZygoteHandle:
         self._lock = threading.Condition()
         self._gone = False
         self._socket, child = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with child, tempfile.TemporaryFile() as log:
-            self._process = _spawn(child.fileno(), worker, self._folder, log.fileno())
-            child.close()
-            self.machine = self._await_ready(log.fileno())
+        try:
+            with child, tempfile.TemporaryFile() as log:
+                self._process = _spawn(child.fileno(), worker, self._folder, log.fileno())
+                child.close()
+                self.machine = self._await_ready(log.fileno())
+        except BaseException:  # Ctrl-C too: nobody else knows of the process
+            self._give_up()
+            raise
         self._reader = threading.Thread(target=self._read, name="zygote-reader", daemon=True)
         self._reader.start()
 
@@ -184,9 +189,11 @@ class ZygoteHandle:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def kill(self) -> None:
-        """Kill it; its children die with it."""
-        self._process.kill()
-        self._process.wait()
+        """Kill it; its children die with it, those of the warm-up because they are of its group."""
+        if self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
         self._lose()
 
     def _await_ready(self, log: int) -> JailReport:
@@ -194,16 +201,27 @@ class ZygoteHandle:
         try:
             raw = self._socket.recv(DATAGRAM)
         except TimeoutError:
-            raw = b""
-        message = Codec.decode(raw) if raw else None
-        self._socket.settimeout(None)
-        if isinstance(message, Ready):
-            return JailReport.from_json(message.machine)
-        self.kill()
+            said = f"it took longer than {_WARM_UP_SECONDS:.0f} s"
+        else:
+            message = Codec.decode(raw) if raw else None
+            self._socket.settimeout(None)
+            if isinstance(message, Ready):
+                return JailReport.from_json(message.machine)
+            said = message.why if isinstance(message, Failed) else self._last_words(log)
+        raise lost(f"The sandbox process did not warm up:\n{said}")
+
+    def _last_words(self, log: int) -> str:
+        """How it ended without a message."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=5.0)
+        said = os.pread(log, 4096, 0).decode(errors="replace").rstrip()
+        return f"{said}\nit ended with code {self._process.returncode}".lstrip()
+
+    def _give_up(self) -> None:
+        if hasattr(self, "_process"):
+            self.kill()
         self._socket.close()
         shutil.rmtree(self._folder, ignore_errors=True)
-        why = message.why if isinstance(message, Failed) else os.pread(log, 4096, 0).decode()
-        raise HarnessFault(f"The sandbox process did not warm up:\n{why}")
 
     def _read(self) -> None:
         while raw := self._receive():
