@@ -2,22 +2,38 @@
 
 import os
 import resource
+import signal
 import sys
 import traceback
+
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+_ENDS = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
 
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
     try:
+        _take_every_end_as_ctrl_c()
         code = _run()
     except KeyboardInterrupt:  # before a command has begun
         code = 130
+    for number in _ENDS:  # nothing is left to interrupt, and the code is known
+        signal.signal(number, signal.SIG_IGN)
     if code == 130:
         # A thread that still waits for a killed jail would hold the interpreter at its exit.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
+
+
+def _take_every_end_as_ctrl_c() -> None:
+    """``kill``, ``timeout`` and a terminal that closes: what was finished is told and stored then too.
+    Not where somebody asked for the signal to be ignored (``nohup``).
+    """
+    for number in _ENDS:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
 
 
 def _run() -> int:

@@ -29,8 +29,10 @@ from harness.store import RunFolder
 P = TypeVar("P")
 R = TypeVar("R")
 
-LACKS = frozenset({errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.EDQUOT})
-"""Errors of a machine that has run out of disk, memory, file descriptors or quota."""
+LACKS = frozenset(
+    {errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.EDQUOT, errno.EFBIG, errno.EAGAIN}
+)
+"""Errors of a machine that has run out of disk, memory, descriptors, quota, file size or threads."""
 
 AHEAD = 64
 """Most tasks that are under way, or done and waiting to be told."""

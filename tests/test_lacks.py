@@ -37,7 +37,13 @@ def run(bank, error):
         (MemoryError(), "too little memory"),
         (HarnessFault(f"{OF_ANOTHER_PROCESS}MemoryError"), "too little memory"),
         (HarnessFault(f"{OF_ANOTHER_PROCESS}ImportError: failed to map segment"), "memory"),
-        (RuntimeError("can't start new thread"), "too few threads"),
+        (RuntimeError("can't start new thread"), "ulimit -u"),
+        (
+            HarnessFault(f"{OF_ANOTHER_PROCESS}RuntimeError: {os.strerror(errno.EAGAIN)}"),
+            "ulimit -u",
+        ),
+        (BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)), "too few processes"),
+        (OSError(errno.EFBIG, os.strerror(errno.EFBIG)), "ulimit -f"),
         (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "/dev/shm"),
         (OSError(errno.EMFILE, os.strerror(errno.EMFILE)), "ulimit -n"),
         (FileNotFoundError(2, "No usable temporary directory found in ['/tmp']"), "TMPDIR"),
@@ -84,9 +90,9 @@ def test_a_current_folder_that_is_gone_is_one_sentence(tmp_path):
     assert done.returncode == 2
 
 
-@pytest.mark.parametrize("megabytes", [40, 120])
+@pytest.mark.parametrize("megabytes", [40, 120, 640])
 def test_a_tiny_limit_of_memory_is_one_sentence(tmp_path, megabytes):
-    """Before the command line is imported, and before torch is."""
+    """Before the command line is imported, before torch is, and in the middle of its warm-up."""
     size = megabytes << 20
     bank = FakeBank(tmp_path).add("alpha")
     command = [sys.executable, "-m", "harness", "run", "--bank", str(bank.folder), "--plain"]
@@ -95,6 +101,17 @@ def test_a_tiny_limit_of_memory_is_one_sentence(tmp_path, megabytes):
 
     assert done.returncode == 2
     assert "ulimit -v" in done.stderr.rstrip().rpartition("\n")[2]
+
+
+def test_a_limit_of_processor_time_is_one_sentence(tmp_path):
+    """The kernel kills a process that comes to it, and nobody gets to say why."""
+    bank = FakeBank(tmp_path).add("alpha")
+    command = [sys.executable, "-m", "harness", "run", "--bank", str(bank.folder), "--plain"]
+
+    done = process(command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (2, 2)))
+
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "ulimit -t" in done.stderr
 
 
 def process(command, **how):

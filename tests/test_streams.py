@@ -2,6 +2,7 @@
 
 import functools
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,11 +14,11 @@ from tests.fakes.bank import FakeBank
 ROOT = Path(__file__).resolve().parents[1]
 
 INTERRUPTED_IMPORT = """
-import builtins, runpy
-plain = builtins.__import__
+import builtins, os, runpy, sys
+plain, sent = builtins.__import__, []
 def interrupted(name, *rest, **named):
-    if name == "harness.cli":
-        raise KeyboardInterrupt
+    if name == "harness.cli" and not sent:
+        sent.append(os.kill(os.getpid(), int(sys.argv.pop(1))))
     return plain(name, *rest, **named)
 builtins.__import__ = interrupted
 runpy.run_module("harness", run_name="__main__")
@@ -56,17 +57,28 @@ def test_a_help_page_that_nobody_reads_to_its_end_is_no_error():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_ctrl_c_while_the_command_line_is_imported_is_no_traceback():
-    """The first half second of every command."""
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED_IMPORT],
-        cwd=ROOT,
-        text=True,
-        capture_output=True,
-        check=False,
-    )
+def interrupted(number: int, *arguments: str, **how) -> subprocess.CompletedProcess[str]:
+    """The command line in a process that gets a signal while it imports what it needs."""
+    command = [sys.executable, "-c", INTERRUPTED_IMPORT, str(int(number)), *arguments]
+    return subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False, **how)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_end_while_the_command_line_is_imported_is_no_traceback(number):
+    """The first half second of every command; ``kill`` and a closed terminal end it as Ctrl-C does."""
+    done = interrupted(number)
 
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_a_terminal_that_closes_is_ignored_where_somebody_asked_for_it(fake):
+    """``nohup harness run``."""
+    ignore = functools.partial(signal.signal, signal.SIGHUP, signal.SIG_IGN)
+
+    done = interrupted(signal.SIGHUP, "list", "--bank", str(fake.folder), preexec_fn=ignore)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "beta" in done.stdout
 
 
 def test_a_full_disk_behind_standard_output_is_one_sentence(fake):

@@ -3,20 +3,24 @@
 By the last line of the error, because half of them arrive as the text of another process.
 """
 
-import resource
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
+from harness.allowance import too_little_memory
+
 _NO_FOLDER = "the current folder does not exist any more: change to one that does"
-_MEMORY = "this process may use too little memory"
+_MEMORY = "this process may use too little memory: free some, or give it more"
+_THREADS = "this process may start too few processes or threads (ulimit -u, ulimit -v)"
 _FULL = "a disk, /dev/shm or the folder for temporary files is full"
 _SENTENCES = {
     "MemoryError": _MEMORY,
     "Cannot allocate memory": _MEMORY,
     "cannot allocate memory": _MEMORY,
     "failed to map segment": _MEMORY,
-    "can't start new thread": "this process may start too few threads (ulimit -u, ulimit -v)",
+    "can't start new thread": _THREADS,
+    "Resource temporarily unavailable": _THREADS,
+    "File too large": "this process may not write a file of this size: raise ulimit -f",
     "No space left on device": f"{_FULL}: make room (df -h shows where)",
     "Disk quota exceeded": f"{_FULL} to its quota: make room",
     "No usable temporary directory": f"{_FULL}: make room, or name another one in TMPDIR",
@@ -31,7 +35,7 @@ def lacking(error: BaseException) -> str | None:
     for line in map(_last_line, _causes(error)):
         for mark, sentence in _SENTENCES.items():
             if mark in line:
-                return sentence + _limit() if sentence is _MEMORY else sentence
+                return too_little_memory() or sentence if sentence is _MEMORY else sentence
     return None
 
 
@@ -43,13 +47,6 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 def _last_line(error: BaseException) -> str:
     return traceback.format_exception_only(error)[-1].rstrip().rpartition("\n")[2]
-
-
-def _limit() -> str:
-    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if soft == resource.RLIM_INFINITY:
-        return ": free some, or give it more"
-    return f": ulimit -v allows it {soft >> 20} MiB, torch alone needs about 1000"
 
 
 def _has_no_folder() -> bool:

@@ -1,66 +1,111 @@
-"""The oracle as a warm process: started once, asked many times. No torch on this side."""
+"""The oracle as warm processes: started once, asked many times. No torch on this side."""
 
-import multiprocessing
-import os
-import signal
 import threading
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from types import TracebackType
 from typing import Self
 
+from harness.allowance import lost
 from harness.domain.errors import HarnessFault
 from harness.domain.recording import Recording
 from harness.domain.scenario import Expectations, Probe
 from harness.domain.trace import ProbeTrace
 from harness.domain.workload import WorkloadSpec
-from harness.importing import uncollected
+from harness.oracle.worker import Failure, Question, Worker, WorkerLost
+
+
+class _Traceback(Exception):
+    """What failed in another process."""
 
 
 class Oracle:
     """Measures recordings in worker processes that import torch once and never run candidate code.
 
-    Only validated records of the harness cross to a worker. Everything that a candidate wrote was
-    parsed from JSON and raw bytes before, so the process pool never pickles or unpickles a
-    candidate's objects.
+    Thread-safe. Only validated records of the harness cross to a worker. Everything that a candidate
+    wrote was parsed from JSON and raw bytes before, so nothing pickles or unpickles a candidate's
+    objects.
     """
 
     def __init__(self, workers: int = 1) -> None:
-        """``workers``: number of processes; each holds torch (about 300 MB)."""
-        self._workers = workers
-        self._pool = _pool(workers)
-        self._lock = threading.Lock()
+        """``workers``: processes; each holds torch (about 300 MB). None is started yet."""
+        self._room = workers
+        self._workers: list[Worker] = []
+        self._idle: list[Worker] = []
+        self._closed = False
+        self._changed = threading.Condition()
 
     def warm(self) -> None:
         """Start the first worker without waiting for it."""
-        self._pool.submit(_ready)
+        self._give_back(self._take())
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The workers' processes."""
+        with self._changed:
+            return tuple(worker.pid for worker in self._workers)
 
     def measure(
         self, recording: Recording, workload: WorkloadSpec, probe: Probe, expectations: Expectations
     ) -> ProbeTrace:
-        """Measure one recording; workers that were killed are started again, once.
+        """Measure one recording; a worker that was killed is started again, once.
 
         Raises:
-            HarnessFault: the oracle itself fails.
+            HarnessFault: the oracle itself fails, or was closed meanwhile.
+            CannotExecuteHere: its processes die where ``ulimit`` leaves them little.
         """
+        said = ""
         for _ in range(2):
-            pool = self._pool
+            worker = self._take()
             try:
-                return pool.submit(_measure, recording, workload, probe, expectations).result()
-            except BrokenProcessPool:
-                self._replace(pool)
-            except Exception as error:
-                raise HarnessFault(f"the oracle failed on probe {probe.name}: {error}") from error
-        raise HarnessFault(f"the oracle's process died twice on probe {probe.name}")
+                answer = worker.ask(Question(recording, workload, probe, expectations))
+            except WorkerLost as death:
+                said = str(death)
+                self._bury(worker)
+            except BaseException:  # half a question may be on its way
+                self._bury(worker)
+                raise
+            else:
+                self._give_back(worker)
+                return _measured(answer, probe)
+        raise lost(f"the oracle's process died twice on probe {probe.name}\n{said}".rstrip())
 
     def close(self) -> None:
-        """End the workers; work that has not begun is dropped."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        """End the workers, whatever they are doing: nobody will read it."""
+        with self._changed:
+            self._closed = True
+            workers, idle, self._idle = list(self._workers), self._idle, []
+            self._changed.notify_all()
+        for worker in workers:
+            worker.kill()
+        for worker in idle:
+            self._bury(worker)
 
-    def _replace(self, broken: ProcessPoolExecutor) -> None:
-        with self._lock:
-            if self._pool is broken:
-                self._pool = _pool(self._workers)
+    def _take(self) -> Worker:
+        with self._changed:
+            self._changed.wait_for(self._has_one)
+            if self._closed:
+                raise HarnessFault("The oracle is closed.")
+            if self._idle:
+                return self._idle.pop()
+            worker = Worker()
+            self._workers.append(worker)
+            return worker
+
+    def _has_one(self) -> bool:
+        return self._closed or bool(self._idle) or len(self._workers) < self._room
+
+    def _give_back(self, worker: Worker) -> None:
+        with self._changed:
+            if not self._closed:
+                self._idle.append(worker)
+                self._changed.notify()
+                return
+        self._bury(worker)
+
+    def _bury(self, worker: Worker) -> None:
+        worker.close()
+        with self._changed:
+            self._workers.remove(worker)
+            self._changed.notify()
 
     def __enter__(self) -> Self:
         """The oracle itself."""
@@ -76,43 +121,10 @@ class Oracle:
         self.close()
 
 
-def _pool(workers: int) -> ProcessPoolExecutor:
-    spawn = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(workers, mp_context=spawn, initializer=_warm)
-
-
-def _warm() -> None:
-    """Leave Ctrl-C to the parent, die with it, and import torch before the first question."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_die_with_parent, daemon=True).start()
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # numpy's threads wait by spinning
-    with uncollected():
-        import torch
-
-        torch.set_num_threads(1)
-        import harness.oracle.measure  # noqa: F401 - imported for its warmth
-
-
-def _die_with_parent() -> None:
-    """End this process when the one that started it is gone, however it went.
-
-    Not by ``PR_SET_PDEATHSIG``: its parent is the *thread* that asked for this worker, and with two
-    workers the second one died as soon as the pool of threads that had asked for it was done.
-    """
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _ready() -> bool:
-    return True
-
-
-def _measure(
-    recording: Recording, workload: WorkloadSpec, probe: Probe, expectations: Expectations
-) -> ProbeTrace:
-    from harness.oracle.measure import measure
-
-    return measure(recording, workload, probe, expectations)
+def _measured(answer: ProbeTrace | Failure, probe: Probe) -> ProbeTrace:
+    if isinstance(answer, Failure):
+        sentence = f"the oracle failed on probe {probe.name}: {answer.sentence}"
+        of_memory = "memory" in answer.sentence.lower()
+        fault = lost(sentence) if of_memory else HarnessFault(sentence)
+        raise fault from _Traceback(answer.trace)
+    return answer

@@ -94,19 +94,26 @@ def _by_backward(window: list[Replayed]) -> list[tuple[int, list[Replayed]]]:
     return groups
 
 
-def may_measure(run: RankRun, window: list[Replayed]) -> bool:
+def passes_with_updates(run: RankRun) -> frozenset[int]:
+    """Passes over the data in which something was updated."""
+    return frozenset(u.last_batch[0] for u in run.updates if u.last_batch is not None)
+
+
+def may_measure(updated: frozenset[int], window: list[Replayed]) -> bool:
     """Whether some of these flows may only measure: a flow in a pass without an update, or one
-    whose samples another flow carries too.
+    whose samples another flow carries too. ``updated``: the passes with updates.
     """
     carried = [s for x in window for s in x.samples or ()]
     unknown = any(not x.samples for x in window)
     return (
-        unknown or len({*carried}) < len(carried) or any(_is_of_no_update(run, x) for x in window)
+        unknown
+        or len({*carried}) < len(carried)
+        or any(_is_of_no_update(updated, x) for x in window)
     )
 
 
 def without_diagnostics(
-    run: RankRun, window: list[Replayed], coefficients: Sequence[float | None]
+    updated: frozenset[int], window: list[Replayed], coefficients: Sequence[float | None]
 ) -> list[Replayed]:
     """The window's flows that were meant to train. Coefficients are in the order of the flows."""
     largest = max((abs(c) for c in coefficients if c is not None), default=0.0)
@@ -119,13 +126,13 @@ def without_diagnostics(
         x
         for x in window
         if any(x is k for k in kept)
-        or not (_is_of_no_update(run, x) or (x.samples is not None and set(x.samples) <= carried))
+        or not (
+            _is_of_no_update(updated, x) or (x.samples is not None and set(x.samples) <= carried)
+        )
     ]
 
 
-def _is_of_no_update(run: RankRun, x: Replayed) -> bool:
+def _is_of_no_update(updated: frozenset[int], x: Replayed) -> bool:
     """Whether it belongs to a pass over the data in which nothing was updated."""
     of_pass = x.flow.forward.in_pass
-    return of_pass is not None and all(
-        update.last_batch is None or update.last_batch[0] != of_pass for update in run.updates
-    )
+    return of_pass is not None and of_pass not in updated

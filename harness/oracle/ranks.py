@@ -1,6 +1,7 @@
 """All ranks, measured, and how far they agree."""
 
 import math
+from bisect import bisect_left
 
 from harness.domain.event import Backward, ScalerCall
 from harness.domain.trace import BackwardSeen, RankTrace, ScalerSeen, Update
@@ -107,7 +108,7 @@ def _equal_bits(a: Parameters, b: Parameters) -> bool:
 
 
 def _backwards(run: RankRun) -> tuple[BackwardSeen, ...]:
-    seen, position = [], [u.position for u in run.updates]
+    seen, position = [], sorted(u.position for u in run.updates)
     for at, event in enumerate(run.events):
         if isinstance(event, Backward) and event.raised is None:
             loss = event.roots[0] if event.roots else None
@@ -117,7 +118,7 @@ def _backwards(run: RankRun) -> tuple[BackwardSeen, ...]:
                 BackwardSeen(
                     loss=loss,
                     gradients_finite=event.gradients_finite,
-                    after_update=sum(p < at for p in position),
+                    after_update=bisect_left(position, at),
                     factor=_factor(event, loss),
                 )
             )
@@ -134,7 +135,7 @@ def _factor(event: Backward, loss: float | None) -> float | None:
 
 
 def _scaler_calls(run: RankRun) -> tuple[ScalerSeen, ...]:
-    position = [u.position for u in run.updates]
+    position = sorted(u.position for u in run.updates)
     return tuple(
         ScalerSeen(
             method=e.method,
@@ -143,7 +144,7 @@ def _scaler_calls(run: RankRun) -> tuple[ScalerSeen, ...]:
             scale_after=e.scale_after,
             skipped=e.skipped,
             raised=e.raised,
-            after_update=sum(p < at for p in position),
+            after_update=bisect_left(position, at),
         )
         for at, e in enumerate(run.events)
         if isinstance(e, ScalerCall)

@@ -34,8 +34,8 @@ def _undone(run: RankRun) -> set[int]:
     for last, now in enumerate(starts[: len(run.updates)]):  # without an update, nothing to undo
         if now is run.updates[last].after:
             continue
-        back = [i for i in range(last + 1) if _same(run.updates[i].before, now)]
-        found.update(range(back[0], last + 1) if back else ())
+        back = next((i for i in range(last + 1) if _same(run.updates[i].before, now)), last + 1)
+        found.update(range(back, last + 1))
     return found
 
 

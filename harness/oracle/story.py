@@ -33,8 +33,8 @@ def _end(run: RankRun, index: int) -> int:
     """The first event after the step that begins another window."""
     after = run.updates[index].position + 1
     begins = (Forward, Backward, OptimizerStep)
-    rest = run.events[after:]
-    return after + next((n for n, e in enumerate(rest) if isinstance(e, begins)), len(rest))
+    end = len(run.events)
+    return next((at for at in range(after, end) if isinstance(run.events[at], begins)), end)
 
 
 def _lines(events: tuple[Event, ...]) -> Iterator[str]:

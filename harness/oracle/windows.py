@@ -3,8 +3,13 @@
 from collections import Counter
 from dataclasses import replace
 
-from harness.oracle.diagnostics import cleared_before, may_measure, without_diagnostics
-from harness.oracle.facts import Flow, RankRun
+from harness.oracle.diagnostics import (
+    cleared_before,
+    may_measure,
+    passes_with_updates,
+    without_diagnostics,
+)
+from harness.oracle.facts import Consumed, Flow, RankRun
 from harness.oracle.gradient import Gradient
 from harness.oracle.matching import BROKEN_DOWN, coefficients
 from harness.oracle.replay import Replay, Replayed
@@ -20,7 +25,9 @@ def windows_of(run: RankRun, replay: Replay) -> Windows:
     """Every window, without backwards that only measured."""
     meant = ([f for f in update.flows if not f.foreign] for update in run.updates)
     windows = [_window(flows, replay, is_sampled=run.sampled) for flows in meant]
-    return [_trained(run, index, window) for index, window in enumerate(windows)]
+    updated = passes_with_updates(run)
+    pairs = zip(run.updates, windows, strict=True)
+    return [_trained(updated, update, window) for update, window in pairs]
 
 
 def strays_of(run: RankRun, replay: Replay) -> Windows:
@@ -65,11 +72,10 @@ def usual_size(windows: Windows) -> int:
     return max(sizes, key=lambda size: (sizes[size], size), default=0)
 
 
-def _trained(run: RankRun, index: int, window: list[Replayed]) -> list[Replayed]:
-    update = run.updates[index]
-    if len(window) < 2 or not update.steps or not may_measure(run, window):
+def _trained(updated: frozenset[int], update: Consumed, window: list[Replayed]) -> list[Replayed]:
+    if len(window) < 2 or not update.steps or not may_measure(updated, window):
         return window
     cleared = cleared_before(window) or 0
     rest = [x.gradient for x in window[cleared:]]
     solved = coefficients(rest, Gradient.of(update.gradients)).values
-    return without_diagnostics(run, window, (*[0.0] * cleared, *solved))
+    return without_diagnostics(updated, window, (*[0.0] * cleared, *solved))

@@ -7,7 +7,9 @@ from typing import Self
 
 from pydantic import ValidationError
 
+from harness.allowance import too_little_memory, too_little_time
 from harness.domain.candidate import Candidate
+from harness.domain.errors import CannotExecuteHere
 from harness.domain.event import DATA_REPLACED, ENOUGH, EVENT, BatchYielded, Finished, Start
 from harness.domain.recording import RankRecording, Recorded, Recording, TensorBytes
 from harness.domain.scenario import Probe
@@ -43,7 +45,11 @@ class JailedExecutor:
         workload: WorkloadSpec,
         probe: Probe,
     ) -> Recording:
-        """Run one candidate under one probe. Whatever it does ends in a recording."""
+        """Run one candidate under one probe. Whatever it does ends in a recording.
+
+        Raises:
+            CannotExecuteHere: our own part failed where ``ulimit`` leaves it little.
+        """
         found = self._run(candidate, WorkOrder(workload=workload), probe)
         if fails_on_other_data(found):
             return self._run(candidate, WorkOrder(workload=workload, own_data=True), probe)
@@ -57,7 +63,12 @@ class JailedExecutor:
             seed=order.workload.seed,
         )
         found = self._sandbox.execute(job, limits_of(probe), self._policy)
-        return recording_of(probe.name, found, order.workload)
+        recording = recording_of(probe.name, found, order.workload)
+        if recording.ours:
+            limit = too_little_time() if recording.timed_out else too_little_memory()
+            if limit is not None:
+                raise CannotExecuteHere(limit)
+        return recording
 
     def machine(self) -> JailReport:
         """What this machine offers to the jail."""

@@ -8,13 +8,11 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Collection, Sequence
-from pathlib import Path
 
-from harness.domain.errors import HarnessFault
+from harness.allowance import lost
 from harness.sandbox.control import (
     DATAGRAM,
     Codec,
@@ -30,26 +28,8 @@ from harness.sandbox.control import (
 )
 from harness.sandbox.jail.report import GuardName, JailReport
 from harness.sandbox.job import Limits
+from harness.sandbox.spawning import spawn
 
-_ROOT = Path(__file__).resolve().parents[2]
-_KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH")
-_SET = {
-    "CUDA_VISIBLE_DEVICES": "",
-    "PYTHONHASHSEED": "0",
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "NUMEXPR_NUM_THREADS": "1",
-    "GLOO_SOCKET_IFNAME": "lo",
-    "TOKENIZERS_PARALLELISM": "false",
-    "HF_HUB_OFFLINE": "1",
-    "TRANSFORMERS_OFFLINE": "1",
-    "TRANSFORMERS_VERBOSITY": "error",
-    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",  # large pages: a fork copies 512 times fewer entries
-}
-# Only a checkout: the zygote takes the folder off its path again, and site-packages must stay
-if _ROOT.name not in ("site-packages", "dist-packages"):
-    _SET["PYTHONPATH"] = str(_ROOT)
 _WARM_UP_SECONDS = 120.0
 
 
@@ -121,8 +101,12 @@ class ZygoteHandle:
         self._gone = False
         self._socket, child = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the handle
-        with child:
-            self._process = _spawn(child.fileno(), worker, self._folder, self._log.fileno())
+        try:
+            with child:
+                self._process = spawn(child.fileno(), worker, self._folder, self._log.fileno())
+        except BaseException:  # Ctrl-C too: nobody else knows of what is there
+            self._discard()
+            raise
         self._reader = threading.Thread(target=self._read, name="zygote-reader", daemon=True)
 
     def wait(self) -> None:
@@ -214,14 +198,16 @@ class ZygoteHandle:
         self._discard()
 
     def kill(self) -> None:
-        """Kill it; its children die with it."""
+        """Kill it; its children die with it, those of the warm-up because they are of its group."""
         if self._process.poll() is None:
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
         self._lose()
 
     def _discard(self) -> None:
-        self.kill()
+        if hasattr(self, "_process"):
+            self.kill()
         self._socket.close()
         self._log.close()
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -231,18 +217,22 @@ class ZygoteHandle:
         try:
             raw = self._socket.recv(DATAGRAM)
         except TimeoutError:
-            raw = b""
-        message = Codec.decode(raw) if raw else None
-        self._socket.settimeout(None)
-        if isinstance(message, Ready):
-            return JailReport.from_json(message.machine)
-        self.kill()  # all that it has to say is in the log then
-        why = message.why if isinstance(message, Failed) else self._said()
-        self._discard()
-        raise HarnessFault(f"The sandbox process did not warm up:\n{why}")
+            said = f"it took longer than {_WARM_UP_SECONDS:.0f} s"
+        else:
+            message = Codec.decode(raw) if raw else None
+            self._socket.settimeout(None)
+            if isinstance(message, Ready):
+                return JailReport.from_json(message.machine)
+            said = message.why if isinstance(message, Failed) else self._last_words()
+        self.kill()
+        raise lost(f"The sandbox process did not warm up:\n{said}")
 
-    def _said(self) -> str:
-        return os.pread(self._log.fileno(), 4096, 0).decode()
+    def _last_words(self) -> str:
+        """How it ended without a message."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=5.0)
+        said = os.pread(self._log.fileno(), 4096, 0).decode(errors="replace").rstrip()
+        return f"{said}\nit ended with code {self._process.returncode}".lstrip()
 
     def _read(self) -> None:
         while raw := self._receive():
@@ -276,17 +266,3 @@ class ZygoteHandle:
             self._lock.notify_all()
         for run in runs:
             run.note(None)
-
-
-def _spawn(fd: int, worker: str, folder: str, log: int) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-s", "-P", "-m", "harness.sandbox.zygote", str(fd)]
-    return subprocess.Popen(
-        [*command, "--worker", worker, "--folder", folder],
-        env={name: os.environ[name] for name in _KEPT if name in os.environ} | _SET,
-        cwd="/",
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=log,
-        pass_fds=(fd,),
-        start_new_session=True,  # a terminal's Ctrl-C is the parent's to answer
-    )

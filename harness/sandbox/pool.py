@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
+from harness.allowance import lost
 from harness.domain.errors import CannotExecuteHere, HarnessFault
 from harness.sandbox.attempt import run_once
 from harness.sandbox.jail.report import JailPolicy, JailReport
@@ -64,6 +65,7 @@ class Sandbox:
 
         Raises:
             HarnessFault: the zygote does not start, or died twice under this job.
+            CannotExecuteHere: the same, where ``ulimit`` leaves it little.
         """
         if needed := frameworks_of(job.program):
             with contextlib.suppress(ZygoteGone):
@@ -123,7 +125,7 @@ class Sandbox:
                 run = run_once(self._warm(), job, limits, policy)
                 if run.began or run.timed_out:
                     return run
-        raise HarnessFault("The sandbox process died twice while running one job.")
+        raise lost("The sandbox process died twice while running one job.")
 
     def _warm(self) -> ZygoteHandle:
         with self._lock:

@@ -96,7 +96,11 @@ class RunFolder:
         stored = told.stored.model_copy(update={"traces": names})
         line = stored.model_dump_json().encode() + b"\n"
         start = self._lines.seek(0, os.SEEK_END)
-        self._lines.write(line)
+        try:
+            _write_all(self._lines, line)
+        except BaseException:  # Ctrl-C too: a half line would be the beginning of the next one
+            self._lines.truncate(start)
+            raise
         self._places[stored.key] = (start, len(line))
         return stored
 
@@ -184,6 +188,13 @@ def _refuse_another(folder: Path, there: RunHead, wanted: RunHead) -> None:
 
 def _told(value: object) -> str:
     return repr(value.model_dump() if isinstance(value, RunHead) else value)
+
+
+def _write_all(file: BinaryIO, data: bytes) -> None:
+    """A disk that fills up takes a part, and says that it is full the next time."""
+    left = memoryview(data)
+    while left:
+        left = left[file.write(left) :]
 
 
 def _write_whole(path: Path, data: bytes) -> None:

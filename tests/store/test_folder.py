@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -59,6 +60,26 @@ def test_a_last_line_without_its_end_is_taken_away(tmp_path, cut):
 
     with RunFolder.create(tmp_path / "run", head()) as run:
         assert [stored.key for stored in run] == ["x"]
+        run.add(told("z"))
+
+    with RunFolder.load(tmp_path / "run") as run:
+        assert [stored.key for stored in run] == ["x", "z"]
+
+
+def test_an_answer_that_the_disk_has_no_room_for_leaves_no_half_line(tmp_path):
+    """The disk takes a part of it, and has room again for the next answer."""
+    with RunFolder.create(tmp_path / "run", head()) as run:
+        run.add(told("x"))
+        size = (tmp_path / "run" / "answers.jsonl").stat().st_size
+        handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 10, hard))
+        try:
+            with pytest.raises(OSError, match="File too large"):
+                run.add(told("y"))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+            signal.signal(signal.SIGXFSZ, handler)
         run.add(told("z"))
 
     with RunFolder.load(tmp_path / "run") as run:
