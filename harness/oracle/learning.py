@@ -6,7 +6,7 @@ from harness.domain.trace import Learning
 from harness.oracle.facts import Array, RankRun
 from harness.oracle.gradient import norm
 from harness.oracle.parts import passed_on
-from harness.oracle.printable import printable_norms, printable_statistics
+from harness.oracle.printable import moments_of, norms_at, statistics_at
 from harness.oracle.replay import Replay
 
 FOREIGN = 0.05
@@ -17,14 +17,15 @@ def measure_learning(run: RankRun, replay: Replay, *, compare: bool) -> Learning
     """Loss before and after; with ``compare`` also the plain loop's parameters and every norm."""
     if not replay.fits(run.initial) or not replay.fits(run.final):
         return None
+    moments = moments_of(run, replay) if compare else ()
     return Learning(
         before=replay.loss(run.initial),
         after=replay.loss(run.final),
         parameters_identical=_same_as_plain(run, replay) if compare and _comparable(run) else None,
         own_optimizer=_own_optimizer(run) or foreign_rate(run, replay),
         moved={name: _moved(run.initial[name], run.final[name]) for name in _used(run, replay)},
-        printed_norms=printable_norms(run, replay) if compare else {},
-        printed_statistics=printable_statistics(run, replay) if compare else {},
+        printed_norms=norms_at(moments),
+        printed_statistics=statistics_at(moments, run.final),
     )
 
 

@@ -1,6 +1,6 @@
 """What a diagnostic could truthfully have printed about gradients during a run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -8,25 +8,42 @@ from harness.oracle.facts import Array, Flow, Parameters, RankRun
 from harness.oracle.gradient import Gradient, norm, total
 from harness.oracle.replay import Replay, Replayed
 
+Moment = tuple[Flow, Gradient]
+"""A backward, and the gradient that was there after it."""
 
-def printable_norms(run: RankRun, replay: Replay) -> dict[str, tuple[float, ...]]:
-    """Norms of every parameter, and of every layer as ``layer.*``, after each backward and over
-    each window.
-    """
+
+def moments_of(run: RankRun, replay: Replay) -> tuple[Moment, ...]:
+    """Each backward, and each window as far as it had come."""
+    windows = [u.flows for u in run.updates] + ([run.open_flows] if run.open_flows else [])
+    return tuple(moment for flows in windows for moment in _within(flows, replay))
+
+
+def _within(flows: Sequence[Flow], replay: Replay) -> Iterator[Moment]:
+    done: list[Replayed] = []
+    for flow in flows:
+        done.append(replay.flow(flow))
+        yield flow, done[-1].gradient
+        if len(done) > 1:
+            yield flow, total(r.gradient for r in done)
+
+
+def norms_at(moments: Iterable[Moment]) -> dict[str, tuple[float, ...]]:
+    """Norms of every parameter, and of every layer as ``layer.*``, at each moment."""
     found: dict[str, dict[float, None]] = {}
-    for _, gradient in _moments(run, replay):
+    for _, gradient in moments:
         _note(found, gradient)
     return {name: tuple(values) for name, values in found.items()}
 
 
-def printable_statistics(run: RankRun, replay: Replay) -> dict[str, dict[str, tuple[float, ...]]]:
+def statistics_at(
+    moments: Sequence[Moment], final: Parameters
+) -> dict[str, dict[str, tuple[float, ...]]]:
     """Other statistics of the same gradients. Over the weights: over those of the forward, then over
-    those that the next forward has.
+    those that the next forward has, or that are ``final``.
     """
     found: dict[str, dict[str, list[float]]] = {"over-weights": {}}
-    moments = [*_moments(run, replay)]
     weights = [flow.forward.parameters for flow, _ in moments]
-    later = [*weights[1:], run.final]
+    later = [*weights[1:], final]
     for (_, gradient), before, after in zip(moments, weights, later, strict=True):
         if not {*gradient.names} <= before.keys() & after.keys():
             continue
@@ -35,20 +52,10 @@ def printable_statistics(run: RankRun, replay: Replay) -> dict[str, dict[str, tu
                 found.setdefault(kind, {}).setdefault(name, []).extend(values)
         _note_layers(found["over-weights"], gradient, before, after)
     return {
-        kind: {name: tuple(values) for name, values in of.items()} for kind, of in found.items()
+        kind: {name: tuple(values) for name, values in of.items()}
+        for kind, of in found.items()
+        if of
     }
-
-
-def _moments(run: RankRun, replay: Replay) -> Iterator[tuple[Flow, Gradient]]:
-    """Each backward, and each window as far as it had come, with the gradient that was there."""
-    windows = [u.flows for u in run.updates] + ([run.open_flows] if run.open_flows else [])
-    for flows in windows:
-        done: list[Replayed] = []
-        for flow in flows:
-            done.append(replay.flow(flow))
-            yield flow, done[-1].gradient
-            if len(done) > 1:
-                yield flow, total(r.gradient for r in done)
 
 
 def _of(part: Array, before: Array, after: Array) -> dict[str, tuple[float, ...]]:
