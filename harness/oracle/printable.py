@@ -43,7 +43,7 @@ def statistics_at(
     """
     found: dict[str, dict[str, list[float]]] = {"over-weights": {}}
     weights = [flow.forward.parameters for flow, _ in moments]
-    later = [*weights[1:], final]
+    later = [*weights, final][1:]
     for (_, gradient), before, after in zip(moments, weights, later, strict=True):
         if not {*gradient.names} <= before.keys() & after.keys():
             continue

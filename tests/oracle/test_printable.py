@@ -42,3 +42,7 @@ def test_norms_are_those_of_parameters_and_layers():
     assert norms_at(one_backward()) == {
         "0.weight": (5.0,), "0.bias": (12.0,), "0.*": (13.0,),
     }  # fmt: skip
+
+
+def test_without_a_backward_nothing_could_be_printed():
+    assert statistics_at((), LAST) == {}
