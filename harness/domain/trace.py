@@ -8,6 +8,8 @@ from the samples that entered, the parameters then, and an objective. All norms 
 
 from typing import Literal
 
+from pydantic import Field
+
 from harness.domain.branch import Unentered
 from harness.domain.record import Record
 from harness.domain.update import Match, MicroBatch, ParameterMatch, Update
@@ -167,6 +169,10 @@ class Learning(Record, extra="ignore"):  # traces of earlier days say more
     printed_norms: dict[str, tuple[float, ...]]
     """For each parameter, every gradient norm that a diagnostic could truthfully have printed
     during the run.
+    """
+    printed_statistics: dict[str, dict[str, tuple[float, ...]]] = Field(default_factory=dict)
+    """Other statistics of each parameter's gradient, by what they are (``over-weights``, ``rms``,
+    ``mean-abs``, ``max-abs``, ``std``), moment by moment.
     """
 
 

@@ -4,9 +4,10 @@ import numpy as np
 
 from harness.domain.trace import Learning
 from harness.oracle.facts import Array, RankRun
-from harness.oracle.gradient import Gradient, norm, total
+from harness.oracle.gradient import norm
 from harness.oracle.parts import passed_on
-from harness.oracle.replay import Replay, Replayed
+from harness.oracle.printable import moments_of, norms_at, statistics_at
+from harness.oracle.replay import Replay
 
 FOREIGN = 0.05
 """A run whose learning rates are all below this part of the workload's was tuned for another model."""
@@ -22,6 +23,7 @@ def measure_learning(run: RankRun, replay: Replay, *, compare: bool) -> Learning
     """
     if not replay.fits(run.initial) or not replay.fits(run.final):
         return None
+    moments = moments_of(run, replay) if compare else ()
     return Learning(
         before=replay.loss(run.initial),
         after=replay.loss(run.final),
@@ -30,7 +32,8 @@ def measure_learning(run: RankRun, replay: Replay, *, compare: bool) -> Learning
         ),
         own_optimizer=_own_way(run, replay) or foreign_rate(run, replay),
         moved={name: _moved(run.initial[name], run.final[name]) for name in _used(run, replay)},
-        printed_norms=_printable(run, replay) if compare else {},
+        printed_norms=norms_at(moments),
+        printed_statistics=statistics_at(moments, run.final),
     )
 
 
@@ -89,29 +92,3 @@ def _same_as_plain(run: RankRun, replay: Replay) -> bool:
     return all(
         np.array_equal(p.detach().numpy(), run.final[name]) for name, p in model.named_parameters()
     )
-
-
-def _printable(run: RankRun, replay: Replay) -> dict[str, tuple[float, ...]]:
-    """Norms of every parameter, and of every layer as ``layer.*``, after each backward and over
-    each window.
-    """
-    windows = [u.flows for u in run.updates] + ([run.open_flows] if run.open_flows else [])
-    found: dict[str, dict[float, None]] = {}
-    for flows in windows:
-        done: list[Replayed] = []
-        for flow in flows:
-            done.append(replay.flow(flow))
-            _note(found, done[-1].gradient)
-            if len(done) > 1:
-                _note(found, total(r.gradient for r in done))
-    return {name: tuple(values) for name, values in found.items()}
-
-
-def _note(found: dict[str, dict[float, None]], gradient: Gradient) -> None:
-    layers: dict[str, float] = {}
-    for name, size in zip(gradient.names, gradient.norms(), strict=True):
-        found.setdefault(name, {})[size] = None
-        layer = name.rpartition(".")[0]
-        layers[layer] = layers.get(layer, 0.0) + size**2
-    for layer, square in layers.items():
-        found.setdefault(f"{layer}.*", {})[square**0.5] = None

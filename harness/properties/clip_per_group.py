@@ -7,15 +7,14 @@ Bug::
     optimizer.step()                               # the backbone is left with 0.005
 
 Signature: a group's consumed gradient, projected on its true one, is a smaller fraction than it
-must keep; or it is larger, at one norm (normalised); or a clip is given no gradient; or the loud
-group is cut down at a threshold far below the one that the quiet group is given and never reaches.
+must keep; or it is larger, at one norm (normalised); or a clip is given no gradient; the loud
+group is cut down at a threshold far below the one that the quiet group is given and never reaches;
+or as many clips as there are groups are all given the quiet one, and the loud one is never clipped.
 
 Masked by: groups of equal size; Adam, which makes up for the factor; a head that is quiet.
 """
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import permutations
 
 from harness.domain.scenario import Expectations, Group
@@ -24,39 +23,15 @@ from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.clips import clip_calls, on_nothing, ran_dry
 from harness.properties.consumption import Reading, transported
 from harness.properties.figures import close, count, number, show, spread
+from harness.properties.group_parts import Part, parts_of
 from harness.properties.property import Property
+from harness.properties.same_group_twice import one_group_twice
 from harness.properties.thresholds import NAMED
 
 ID = "clip-per-group"
 
 FAR = 4.0
 """One group is louder than another, or one threshold larger, from this factor on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One group of parameters in one window."""
-
-    reading: Reading
-    """The window."""
-    true: float
-    """Norm of the group's true gradient."""
-    consumed: float
-    """Norm of what the optimizer consumed for it."""
-    kept: float
-    """Fraction of its true gradient that arrived."""
-
-    @property
-    def raised(self) -> bool:
-        """Whether the group's gradient arrived in its true direction, and enlarged."""
-        slack = self.reading.window.tolerance
-        along = abs(self.consumed - self.kept * self.true) <= max(slack, NAMED) * self.consumed
-        return along and self.kept > 1.0 + slack
-
-    @property
-    def whole(self) -> bool:
-        """Whether the group's gradient arrived whole, up to rounding."""
-        return abs(self.kept - 1.0) <= max(self.reading.window.tolerance, NAMED)
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
@@ -84,25 +59,10 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     return (
         grown(seen)
         or exchanged(seen)
+        or one_group_twice(readings, expectations.groups, seen)
         or idle(readings, seen)
         or passed(ID, f"{'; '.join(evidence)}.", number("windows", len(readings)))
     )
-
-
-def parts_of(readings: Sequence[Reading], group: Group) -> list[Part]:
-    """The group's part of every window in which it has one."""
-    return [p for r in readings if (p := part_of(r, group)) is not None]
-
-
-def part_of(reading: Reading, group: Group) -> Part | None:
-    """The group's part of a window; ``None`` where its true gradient is 0 or absent, or it is frozen."""
-    frozen = reading.update.frozen
-    mine = [p for p in reading.match.parameters if group.holds(p.name) and p.name not in frozen]
-    true = math.fsum(p.expected_norm**2 for p in mine)
-    if true == 0.0:
-        return None
-    consumed = math.sqrt(math.fsum((p.consumed_norm or 0.0) ** 2 for p in mine))
-    return Part(reading, math.sqrt(true), consumed, math.fsum(p.dot for p in mine) / true)
 
 
 def normalised(seen: Mapping[str, list[Part]]) -> Verdict | None:

@@ -4,6 +4,7 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, inconclusive
 from harness.properties.property import Property
+from harness.properties.timed_training import is_timed_training
 
 BOOKS_CLOSE = ("returned", "exited", "raised")
 """Outcomes after which the recording is complete."""
@@ -94,9 +95,9 @@ def is_overwritten(probe: ProbeTrace) -> str | None:
 
 
 def training_only(probe: ProbeTrace) -> ProbeTrace:
-    """The probe without the updates that were made under a running clock: what is timed is no
-    training.
-    """
+    """The probe without what was run for the clock: variants that are timed are no training."""
+    if is_timed_training(probe):
+        return probe
     ranks = (
         rank.model_copy(update={"updates": tuple(u for u in rank.updates if not u.timed)})
         for rank in probe.ranks

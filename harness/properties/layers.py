@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from harness.domain.trace import Learning, ProbeTrace
 from harness.properties.figures import middle
+from harness.properties.layer_sequences import in_sequence
 from harness.properties.printed import Printed, by_place, matching, once, printed, rounded_away
 
 MANY = 250
@@ -55,7 +56,8 @@ class Shown:
 def shown(probe: ProbeTrace) -> Shown | None:
     """What was printed about early and late layers; ``None`` when the true norms were not measured.
 
-    Printed numbers that match the norms of no single moment may be averages over the run.
+    Where they are no norms of early and late layers at any moment, they may be averages over the run,
+    or rows of another statistic.
     """
     learning = probe.learning
     if learning is None or not learning.printed_norms:
@@ -64,7 +66,14 @@ def shown(probe: ProbeTrace) -> Shown | None:
     if found.contrast is not None:
         return found
     at_the_end = held_against(probe, averaged(learning))
-    return found if at_the_end.contrast is None else at_the_end
+    if at_the_end.contrast is not None:
+        return at_the_end
+    least = MOSTLY * found.count if found.count > MANY else 0.0
+    row = in_sequence(probe.program.texts, learning, least)
+    if row is None:
+        return found
+    third, values = max(1, len(row) // 3), tuple(n.value for n in row)
+    return replace(found, early=values[:third], late=values[-third:], rounded=False)
 
 
 def averaged(learning: Learning) -> Learning:

@@ -24,6 +24,7 @@ from harness.domain.trace import ProbeTrace, SegmentSeen, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.figures import count, number
 from harness.properties.property import Property
+from harness.properties.timed_training import may_be_training
 
 ID = "measurement-is-fair"
 
@@ -37,6 +38,8 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     seen: list[Verdict] = []
     for probe in trace.probes:
         verdict = crashed(probe) or compare(probe)
+        if verdict is not None and verdict.outcome == "pass" and may_be_training(probe):
+            verdict = undecided(probe)
         if verdict is not None and verdict.outcome == "fail":
             return verdict
         seen += [verdict] if verdict is not None else []
@@ -59,6 +62,15 @@ def crashed(probe: ProbeTrace) -> Verdict | None:
         "backward through the graph a second time): it repeats backward() on one loss. Put "
         "forward and loss inside of the timed loop, for both variants.",
         number("line", program.line or 0, probe.probe),
+    )
+
+
+def undecided(probe: ProbeTrace) -> Verdict:
+    """No verdict where a clip that is timed on its own is left out in many steps of the one loop."""
+    return inconclusive(
+        ID,
+        f"In {probe.probe} clipping was timed on its own, and left out in other steps of the same "
+        "loop: training that is clipped now and then, or two variants in turn.",
     )
 
 

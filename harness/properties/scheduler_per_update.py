@@ -14,7 +14,8 @@ that steps once a pass and so hardly begins, or that steps once a pass besides; 
 micro-batches that steps once an update; or the scheduler steps before the first update, or between
 the last backward and the optimizer's step, which takes from each update the rate that was meant for it;
 the scheduler moves the rates of an optimizer that never steps; or a schedule that moves with every
-update has the rate at 0 by the middle of training, as one does whose length counts passes.
+update has the rate at 0 by the middle of training, as one does whose length counts passes; or, without a
+scheduler, rates that are spent by then, or a cosine of micro-batches over the number of updates.
 
 Masked by: windows of one micro-batch. Lawful: one an epoch, none, one a rank (a schedule counted
 in single-process steps), one for each of several optimizers, a step ahead that leaves a rate of 0,
@@ -28,6 +29,7 @@ from harness.domain.trace import ProbeTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.figures import count, middle, number, show
 from harness.properties.property import Property
+from harness.properties.rates_by_hand import by_hand
 from harness.properties.spent_schedules import at_zero_by_half
 from harness.properties.windows import Window, full, of_probe, ordinary
 
@@ -43,7 +45,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         u for p in trace.probes if p.probe in names for u in p.updates if u.scheduled_ahead == 1
     ]
     if not (moved or ahead) or not windows:
-        return inconclusive(ID, f"No scheduler stepped in {count(len(windows), 'full window')}.")
+        return nothing_stepped(windows, ordinary(trace, expectations))
     for probe in (p for p in trace.probes if p.probe in names):
         wrong = (
             elsewhere(probe)
@@ -75,6 +77,13 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         number("windows in which it moved", len(moved)),
         number("most steps an update", most),
     )
+
+
+def nothing_stepped(windows: Sequence[Window], probes: Sequence[ProbeTrace]) -> Verdict:
+    """What the rates say that a program sets itself."""
+    said = by_hand(probes) if windows else None
+    text = f"No scheduler stepped in {count(len(windows), 'full window')}."
+    return said if said is not None else inconclusive(ID, text)
 
 
 def elsewhere(probe: ProbeTrace) -> Verdict | None:

@@ -25,6 +25,7 @@ SETS = [
         "sixth",
         "seventh",
         "eighth",
+        "ninth",
         "sessions",
         "more-sessions",
         "ordinary-sessions",
@@ -37,8 +38,8 @@ NOT_TOLD = {
     "second/small-gradients-still-learning--w02.py": "prints words and no number",
     "third/clipping-overhead--a76.md": "both timed parts clip: nothing is timed beside a clip",
     "seventh/150-nan-after-clipping.json": "a loss of its own so flat that no norm reaches the threshold",
-    "seventh/210-scheduler-with-accumulation.md": "sets its rates without a scheduler",
     "eighth/182-clip-threshold-too-low.py": "data of its own, so tame that no norm reaches the threshold",
+    "ninth/047-amp-divided-by-hand.md": "a loss scale by hand that grows after more steps than are made",
     "sessions/amp-clip-without-unscale--03.jsonl": "every edit failed, and nothing else was proposed",
     "fresh/f20.md": "clips every tenth of the timed steps, and times nothing else",
 }

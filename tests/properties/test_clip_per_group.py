@@ -136,3 +136,25 @@ def test_thresholds_that_went_to_the_wrong_groups_fail():
     assert "the thresholds were given to the wrong groups" in verdict.sentence
     assert on(ID, clipped(0.5, 7), groups=whole).outcome == "pass"
     assert on(ID, clipped(1, 1), groups=whole).outcome == "pass"
+
+
+def test_a_clip_for_each_group_that_is_given_the_quiet_one_each_time_fails():
+    """Functions that a loop makes share its variable; one clip alone is a choice."""
+    bounded = {"head": {"prefix": "head", "bounded_by": 7.5}, **GROUPS}
+
+    def clipped(*calls, heads=(8.0, 9.0, 10.0)):
+        made = [
+            tuple(
+                f"clip_grad_norm_(4 gradients) at {at} returned {0.02 + 0.01 * i}" for at in calls
+            )
+            for i in range(3)
+        ]
+        return on(ID, in_turn([0.02, 0.03, 0.04], heads, clip_calls=made), groups=bounded)
+
+    twice = clipped(0.5, 0.5)
+    assert twice.outcome == "fail"
+    assert "backbone was clipped 2 times at the same threshold and head never" in twice.sentence
+    assert clipped(0.5).outcome == "pass"
+    assert clipped(0.5, "inf").outcome == "pass"
+    assert clipped(0.5, 0.5, 0.5).outcome == "pass"
+    assert clipped(0.5, 0.5, heads=(5.0, 5.0, 5.0)).outcome == "pass"

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from harness.sandbox.binding import choices, library
 from harness.sandbox.binding.calls import Calls, is_path
+from harness.sandbox.binding.definitions import Function, Parameter
 from harness.sandbox.binding.graph import Node
 from harness.sandbox.binding.scopes import Scope, assigned
 from harness.syntax import children
@@ -244,10 +245,21 @@ class Expressions(Calls):
         return source, targets
 
     def _yield(self, tree: ast.Yield) -> Node:
-        if self.function is not None:
-            element = self.graph.part(self.function.result, ("for", 0))
-            self.graph.flow(self.value(tree.value), element)
-        return Node()
+        if self.function is None:
+            return Node()
+        element = self.graph.part(self.function.result, ("for", 0))
+        self.graph.flow(self.value(tree.value), element)
+        return self._sent(self.function, element)
+
+    def _sent(self, function: Function, element: Node) -> Node:
+        """What a generator is sent: its method takes that, and returns what is yielded next."""
+        sent = Node()
+        taken = Parameter("value", sent, "positional", default=False)
+        for name in ("send", "asend"):
+            method = self.graph.part(function.result, (".", name))
+            method.targets.add(Function(name, function.tree, [taken], element))
+            self.graph.touch(method)
+        return sent
 
     def _yieldfrom(self, tree: ast.YieldFrom) -> Node:
         if self.function is not None:

@@ -1,0 +1,102 @@
+"""Learning rates without a scheduler: what updates consumed is all there is to see."""
+
+import math
+
+import pytest
+
+from tests.fakes.traces import probe, rank, trace, update
+from tests.properties.verdicts import on
+
+ID = "scheduler-per-update"
+WINDOW = 4
+
+
+def cosine(part):
+    return 0.1 * (1 + math.cos(math.pi * part))
+
+
+def line(part):
+    return max(0.0, 0.2 * (1 - part))
+
+
+def one(name, updates, rate):
+    """A run of two passes; ``rate`` gets the update, the micro-batches by then, and the updates of all."""
+    made, of_a_pass = [], updates // 2
+    for i in range(updates):
+        turn, place = divmod(i, of_a_pass)
+        whole = update(i, learning_rates=(rate(i, WINDOW * (i + 1), updates),))
+        last = whole.micro_batches[-1].model_copy(
+            update={"after_batch": (turn, WINDOW * (place + 1) - 1)}
+        )
+        batches = (*whole.micro_batches[:-1], last)
+        made.append(whole.model_copy(update={"micro_batches": batches}))
+    return probe(name, ranks=[rank(made, batches_yielded=WINDOW * updates)])
+
+
+def both(rate, lengths=(4, 8)):
+    return on(ID, trace(*(one(f"of {n}", n, rate) for n in lengths)))
+
+
+SPENT = {
+    "a cosine": lambda i, _, n: cosine(i / n),
+    "a line": lambda i, _, n: line(i / n),
+    "a parabola": lambda i, _, n: 0.2 * (1 - i / n) ** 2,
+    "a cosine that ends at a tenth": lambda i, _, n: 0.02 + 0.9 * cosine(i / n),
+    "a cosine behind a warm-up": lambda i, _, n: min(1, (i + 1) / 2) * cosine(i / n),
+    "a cosine of micro-batches over all of them": lambda _, m, n: cosine((m - 1) / (WINDOW * n)),
+}
+"""Spent when training ends, however long it is."""
+
+TOO_FAST = {
+    "a line of micro-batches over updates": lambda _, m, n: line((m - 1) / n),
+    "a cosine that stays at its end": lambda _, m, n: cosine(min(1.0, (m - 1) / n)),
+    "a cosine of micro-batches over updates": lambda _, m, n: cosine((m - 1) / n),
+    "that one, counted before": lambda _, m, n: cosine(m / n),
+}
+"""Spent at a quarter."""
+
+OPEN = {
+    "a constant rate": lambda *_: 0.2,
+    "a decay of its own": lambda i, *_: 0.2 * 0.6**i,
+    "a step that was written down": lambda i, *_: 0.2 if i < 2 else 0.02,
+    "restarts": lambda i, *_: cosine((i % 3) / 3),
+    "once a pass": lambda i, _, n: cosine(i // (n // 2) / 2),
+    "two whole waves, as planned": lambda i, _, n: cosine(4 * i / n),
+    "a length in micro-batches": lambda i, _, n: cosine(i / (WINDOW * n)),
+    "the last update at nothing": lambda i, _, n: cosine((i + 1) / n),
+    "a length that was written down": lambda i, *_: line(i / 2),
+}
+"""Choices, and what nobody can tell from them."""
+
+
+@pytest.mark.parametrize("rate", SPENT.values(), ids=SPENT)
+def test_rates_that_are_spent_when_training_ends_pass(rate):
+    assert both(rate).outcome == "pass"
+
+
+@pytest.mark.parametrize("rate", TOO_FAST.values(), ids=TOO_FAST)
+def test_rates_that_count_micro_batches_over_updates_fail(rate):
+    assert both(rate).outcome == "fail"
+
+
+@pytest.mark.parametrize("rate", OPEN.values(), ids=OPEN)
+def test_other_rates_say_nothing(rate):
+    assert both(rate).outcome == "inconclusive"
+
+
+def test_one_length_alone_says_nothing():
+    """A number that was written down may agree with it."""
+    assert both(SPENT["a cosine"], lengths=(8, 8)).outcome == "inconclusive"
+
+
+def test_the_largest_of_several_groups_counts():
+    """Each has a base of its own."""
+    two = [one(f"of {n}", n, SPENT["a cosine"]) for n in (4, 8)]
+    for i, each in enumerate(two):
+        groups = [
+            u.model_copy(update={"learning_rates": (u.learning_rates[0] / 10, *u.learning_rates)})
+            for u in each.updates
+        ]
+        two[i] = probe(each.probe, ranks=[rank(groups, batches_yielded=WINDOW * len(groups))])
+
+    assert on(ID, trace(*two)).outcome == "pass"
