@@ -95,15 +95,15 @@ class Analysis:
     def told(self) -> Told:
         """What binding goes by."""
         choices = Choices(self.tree, self.reader.asked, self.reader.effects)
-        teams = Teams(self.reader, self.tree, self.graph.goes_back, self._is_optimizer)
+        teams = Teams(self.reader, self.tree, self.graph.goes_back, self._is_optimizer())
         return Told(
             self.judge, self.inference.paths, choices, teams, self.wrap, self.own_model, self.whole
         )
 
-    def _is_optimizer(self, node: Node) -> bool:
-        several = (n for n in self.nodes().values() if self.judge.role(n) == "optimizers")
-        held = (part is node for whole in several for part in whole.parts.values())
-        return self.judge.role(node) == "optimizer" or any(held)
+    def _is_optimizer(self) -> Callable[[Node], bool]:
+        several = [n for n in self.nodes().values() if self.judge.role(n) == "optimizers"]
+        held = {id(part) for whole in several for part in whole.parts.values()}
+        return lambda node: id(node) in held or self.judge.role(node) == "optimizer"
 
     def nodes(self) -> dict[str, Node]:
         """All values to bind: free names, parameters of functions that nobody calls, and attributes

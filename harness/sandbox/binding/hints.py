@@ -1,5 +1,6 @@
 """What names suggest, asked only where usage leaves a choice."""
 
+import functools
 import re
 
 PATTERNS: dict[str, str] = {
@@ -104,6 +105,7 @@ PATTERNS: dict[str, str] = {
 _COMPILED = {kind: re.compile(pattern) for kind, pattern in PATTERNS.items()}
 
 
+@functools.lru_cache(4096)
 def suggests(name: str, kind: str) -> bool:
     """Whether ``name`` suggests ``kind``."""
     return _COMPILED[kind].search(_snake(name)) is not None

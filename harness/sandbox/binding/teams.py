@@ -62,6 +62,7 @@ class Teams:
         self._goes_back = goes_back
         self._is_optimizer = is_optimizer
         self._nodes: dict[int, Node] = {}
+        self._known: dict[int, Roots] = {}
         self._calls = {id(c.where): c for c in reader.graph.calls if c.where is not None}
         self._inside: dict[Function, Roots] = {}
         self._scheduled = 0
@@ -73,13 +74,9 @@ class Teams:
             for node in source.upstream()
         }  # fmt: skip
         """What loops that compute gradients go through."""
-        self._block(tree.body)
-        for statement in (node for node in walk(tree) if isinstance(node, ast.stmt)):
-            for block in blocks(statement):
-                self._block(block)
-        for whole, elements in reader.displays:
-            self._display(whole, elements)
-        self._members = self._numbered()
+        self._members: dict[int, Member] = {}
+        if self._are_several():
+            self._meet(tree)
 
     def member(self, node: Node) -> Member | None:
         """Which of a team it is; ``None`` for one that is alone.
@@ -110,6 +107,24 @@ class Teams:
         return found[0] if found else members[(self._scheduled - 1) % len(members)]
 
     # --------------------------------------------------------------------------------- who meets whom
+
+    def _meet(self, tree: ast.Module) -> None:
+        self._nodes, self._known = {}, {}  # anew, in the order in which they step
+        self._block(tree.body)
+        for statement in (node for node in walk(tree) if isinstance(node, ast.stmt)):
+            for block in blocks(statement):
+                self._block(block)
+        for whole, elements in self._reader.displays:
+            self._display(whole, elements)
+        self._members = self._numbered()
+
+    def _are_several(self) -> bool:
+        """Whether more than one steps anywhere: most programs are not looked at any further."""
+        steps = [c for c in self._reader.graph.calls if "step" in c.callee.names]
+        taken = [e for _, elements in self._reader.displays for e in elements]
+        taken += [n for c in steps for n in c.args[:1]]
+        taken += [r for c in steps if (r := self._reader.receivers.get(id(c))) is not None]
+        return len(frozenset[int]().union(*map(self._roots, taken))) > 1
 
     def _display(self, whole: Node, elements: list[Node]) -> None:
         """``for optimizer in (first, second): optimizer.step()``, unless each trains alone there."""
@@ -177,10 +192,12 @@ class Teams:
 
     def _roots(self, node: Node) -> Roots:
         """Where its values come from, as far as these are optimizers that nobody makes."""
-        found = [n for n in node.upstream() if not n.library and _is_source(n)]
-        kept = [n for n in found if "constant" not in n.tags and self._is_optimizer(n)]
-        self._nodes |= {id(n): n for n in kept}
-        return frozenset(id(n) for n in kept)
+        if id(node) not in self._known:
+            found = [n for n in node.upstream() if not n.library and _is_source(n)]
+            kept = [n for n in found if "constant" not in n.tags and self._is_optimizer(n)]
+            self._nodes |= {id(n): n for n in kept}
+            self._known[id(node)] = frozenset(id(n) for n in kept)
+        return self._known[id(node)]
 
     # -------------------------------------------------------------------------------------- numbering
 
