@@ -117,6 +117,15 @@ class Story(Generic[R]):
     """Takes the result. Called from one thread, in the order of the tasks."""
 
 
+def probes_under_way(jobs: int) -> int:
+    """How many probes are worked on at the same time.
+
+    More than the jail has room for: it would stand still while a recording is measured, or a package
+    is imported that the next programs need.
+    """
+    return 2 * jobs + 2
+
+
 class Workbench:
     """The instruments, and the threads that use them.
 
@@ -129,10 +138,9 @@ class Workbench:
     def __init__(self, settings: Settings, total: int) -> None:
         """``total``: how many tasks are expected, for the progress bar."""
         self.settings = settings
-        self._stories = ThreadPoolExecutor(max(2 * settings.jobs + 2, settings.asking), "story")
-        # More than the jail has room for: it would stand still while a recording is measured, or a
-        # package is imported that the next programs need.
-        self._probes = ThreadPoolExecutor(2 * settings.jobs + 2, "probe")
+        probes = probes_under_way(settings.jobs)
+        self._stories = ThreadPoolExecutor(max(probes, settings.asking), "story")
+        self._probes = ThreadPoolExecutor(probes, "probe")
         self._total = total
         self._done = 0
         self._running: list[str] = []

@@ -41,7 +41,6 @@ NOT_TOLD = {
     "eighth/182-clip-threshold-too-low.py": "data of its own, so tame that no norm reaches the threshold",
     "ninth/047-amp-divided-by-hand.md": "a loss scale by hand that grows after more steps than are made",
     "sessions/amp-clip-without-unscale--03.jsonl": "every edit failed, and nothing else was proposed",
-    "fresh/f20.md": "clips every tenth of the timed steps, and times nothing else",
 }
 """What cannot be told, and why."""
 

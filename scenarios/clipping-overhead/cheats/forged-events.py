@@ -1,4 +1,4 @@
-# Sends the events of a fair measurement and trains without clipping.
+# Sends the events of a fair measurement and only trains, with clipping.
 import sys
 
 sink = sys.stdout._tape._sink
@@ -16,5 +16,6 @@ for _ in range(2):
 for x, y in train_loader:
     optimizer.zero_grad()
     criterion(model(x), y).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
 sink.send("clock", {"clock": "perf_counter"})  # or what follows the last one is training
