@@ -17,8 +17,8 @@ watching     branches (marks in the code), untaken (what a run left out, asked a
              = touching + counting over sources and deciding
 """
 
+from harness.sandbox.binding.machine.spellings import install_spellings
 from harness.sandbox.binding.program import FILENAME, Bound, bind, run
-from harness.sandbox.binding.spellings import install_spellings
 from harness.sandbox.binding.starting import Call
 from harness.sandbox.binding.unbound import Unbound
 
