@@ -136,5 +136,8 @@ def assert_nothing_is_left(tmp_path: Path) -> None:
         pids = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
         return [p for p in pids if mark in read(p, "cmdline") + read(p, "environ")]
 
-    assert eventually(lambda: not left()), left()
+    ended = eventually(lambda: not left())
+    for pid in left():
+        os.kill(pid, signal.SIGKILL)  # a stopped one would stay for ever
+    assert ended
     assert eventually(lambda: not [*temporary(tmp_path).iterdir()])
