@@ -3,9 +3,9 @@
 import pytest
 
 from harness.domain.scenario import Group
-from harness.properties.consumption import Reading
-from harness.properties.group_parts import Part, parts_of
-from harness.properties.windows import of_rank
+from harness.properties.evidence.consumption import Reading
+from harness.properties.evidence.group_parts import Part, parts_of
+from harness.properties.evidence.windows import of_rank
 from tests.fakes.traces import match, parameter, probe, update
 
 GROUP = Group(prefix="head")

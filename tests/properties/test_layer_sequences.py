@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.properties.layer_sequences import in_sequence
+from harness.properties.evidence.layer_sequences import in_sequence
 from tests.fakes.traces import learning
 
 LAYERS = ("net.0", "net.2", "net.4")

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from harness.properties.rates_by_hand import by_hand
+from harness.properties.evidence.rates_by_hand import by_hand
 from tests.fakes.traces import probe, program, rank, trace, update
 from tests.properties.verdicts import on
 
