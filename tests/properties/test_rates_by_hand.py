@@ -43,8 +43,8 @@ def both(rate, lengths=(4, 8), **fields):
 
 
 def late(part):
-    """A line up to five eighths of the training, and another one down."""
-    return 0.2 * min(part / 0.625, 1 - part)
+    """A line up for five eighths of the training, and another one down for the rest."""
+    return 0.32 * part if part <= 0.625 else 0.2 * (1 - part)
 
 
 SPENT = {
