@@ -84,8 +84,10 @@ def test_other_statistics_are_of_the_elements():
 
 def test_norms_are_those_of_parameters_and_layers():
     assert norms_at(one_backward()) == {
-        "0.weight": (5.0,), "0.bias": (12.0,), "0.*": (13.0,),
-    }  # fmt: skip
+        "0.weight": (5.0,),
+        "0.bias": (12.0,),
+        "0.*": (13.0,),
+    }
 
 
 def test_without_a_backward_nothing_could_be_printed():

@@ -293,7 +293,9 @@ def _names(model: nn.Module, names: tuple[str, ...]) -> list[set[str]]:
 def test_a_part_is_meant_by_its_name_whatever_lies_in_front():
     """Shortened or with a number; and what nobody names goes to the last."""
     assert _names(_of("left", "right"), ("right_opt", "leftOpt")) == [{"right"}, {"left"}]
-    assert _names(_of("one", "two"), ("optim_two1", "on_opt")) == [{"two"}, {"one"}]
+    assert _names(_of("one", "two"), ("optim_two1", "other")) == [{"two"}, {"one"}]
+    assert _names(_of("decoder", "encoder"), ("enc_opt", "dec_opt")) == [{"encoder"}, {"decoder"}]
+    assert _names(_of("out", "emb"), ("embedding_opt", "opt")) == [{"emb"}, {"out"}]
     assert _names(_of("encoder", "x", "two"), ("two2", "enc")) == [{"two"}, {"encoder", "x"}]
 
 
