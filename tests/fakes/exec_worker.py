@@ -13,7 +13,6 @@ from harness.sandbox.channel import Channel
 from harness.sandbox.job import Job
 from harness.sandbox.leader import Work
 
-
 _rehearsals: list[None] = []
 
 
