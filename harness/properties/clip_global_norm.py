@@ -31,6 +31,7 @@ from harness.properties.part_of_norm import by_a_part
 from harness.properties.property import Property
 from harness.properties.regimes import Regimes, regimes
 from harness.properties.short_windows import loud
+from harness.properties.wandering import wandering
 from harness.properties.windows import Window
 
 ID = "clip-global-norm"
@@ -59,6 +60,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         or by_a_part(seen)
         or other_norm(seen)
         or short_window(trace, seen)
+        or wandering(seen, ID)
         or clipped(seen)
     )
 
