@@ -4,7 +4,7 @@ import pytest
 
 from harness.domain.trace import ProbeTrace, RankTrace
 from harness.domain.verdict import Verdict, failed, passed
-from harness.properties.bad_batches import convicted
+from harness.properties.judging.bad_batches import convicted
 from tests.fakes import traces
 from tests.fakes.traces import backward, probe, program, rank, update
 
