@@ -97,7 +97,7 @@ class Analysis:
 
     def told(self) -> Told:
         """What binding goes by."""
-        choices = Choices(self.tree, self.reader.asked, self.reader.effects)
+        choices = Choices(self.tree, self.reader.asked, self.reader.picks, self.reader.effects)
         teams = Teams(self.reader, self.tree, self.graph.goes_back, self._is_optimizer())
         return Told(
             self.judge, self.inference.paths, choices, teams, self.wrap, self.own_model, self.whole
