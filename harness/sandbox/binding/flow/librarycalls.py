@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Callable
 
-from harness.sandbox.binding.flow import library
+from harness.sandbox.binding.flow import library, named_later
 from harness.sandbox.binding.flow.definitions import Function, Partial
 from harness.sandbox.binding.flow.graph import Call, Node
 from harness.sandbox.binding.flow.handed import called_later
@@ -55,6 +55,19 @@ class LibraryCalls(Reading):
             self.built.append((tree, result))
         return result
 
+    def _named_later(self, call: Call) -> None:
+        """``getattr(self, f"{phase}_step")`` is one of the methods that fit."""
+        if call.where is None or len(call.where.args) < 2:
+            return
+        name = call.where.args[1]
+        here = self.function.name if self.function is not None else ""
+        found = named_later.names(name, self.own_methods - {here}, self.texts)
+        for method in found.values():
+            self.graph.flow(self.graph.part(call.args[0], (".", method)), call.result)
+        said = named_later.computed_from(name)
+        if found and said is not None:
+            self.picks.append((self.value(said), found))
+
     def _until(self, function: ast.expr) -> Node:
         """``iter(queue.get, None)`` yields what the function returns, again and again."""
         result = Node()
@@ -79,6 +92,8 @@ class LibraryCalls(Reading):
             self._optim(call, schedules="lr_scheduler" in path)
         elif last in library.LOSSES:
             self.losses(call)
+        elif path == "builtins.getattr":
+            self._named_later(call)
         else:
             self._standard(path, call)
 

@@ -35,6 +35,8 @@ class Reading:
         """What is indexed by a value, that value, and what comes out."""
         # what is taken from by a written name, and what comes out; datasets, and what they yield
         self.picked, self.datasets = list[tuple[Node, Node]](), list[tuple[Node, Node]]()
+        # values that name a function, and those that they may name, by the text; texts of the program
+        self.picks, self.texts = list[tuple[Node, dict[str, str]]](), frozenset[str]()
         # what a branch depends on, and what it assigns; what ``with`` is given, as calls that enter it
         self.guarded, self.contexts = list[tuple[Node, list[Node]]](), list[Call]()
         # what methods are called on, by the identity of the call; what is compared with texts, and where
