@@ -26,6 +26,7 @@ SETS = [
         "seventh",
         "eighth",
         "ninth",
+        "tenth",
         "sessions",
         "more-sessions",
         "ordinary-sessions",
