@@ -26,7 +26,7 @@ from harness.domain.transcript import Transcript
 from harness.extraction import extract
 from harness.instruments import jail_and_oracle
 from harness.properties import judge
-from harness.properties.places import story_around
+from harness.properties.judging.places import story_around
 from harness.rubric import assess
 from harness.scenarios.availability import runnable
 from harness.workbench import Ending, Ready, Settings, Story, Task, Tasks, Workbench, torch_version

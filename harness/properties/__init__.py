@@ -40,9 +40,9 @@ from harness.properties import (
     training_unchanged,
     unscaled_norm,
 )
-from harness.properties.apart import by_part
-from harness.properties.explanations import explain_away
-from harness.properties.property import Property
+from harness.properties.judging.apart import by_part
+from harness.properties.judging.explanations import explain_away
+from harness.properties.judging.property import Property
 
 __all__ = ["PROPERTIES", "Property", "judge"]
 

@@ -23,13 +23,13 @@ hide weights.
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.coefficients import even, shares, wiped
-from harness.properties.consumption import Account, Reading, account, factor_of, learned
-from harness.properties.figures import close, count, number, show, show_all, spread
-from harness.properties.property import Property
-from harness.properties.short_windows import amiss, sizes
-from harness.properties.thresholds import bounds_of
-from harness.properties.windows import Window, usual_size
+from harness.properties.evidence.coefficients import even, shares, wiped
+from harness.properties.evidence.consumption import Account, Reading, account, factor_of, learned
+from harness.properties.evidence.figures import close, count, number, show, show_all, spread
+from harness.properties.evidence.short_windows import amiss, sizes
+from harness.properties.evidence.thresholds import bounds_of
+from harness.properties.evidence.windows import Window, usual_size
+from harness.properties.judging.property import Property
 
 ID = "accumulation-equals-large-batch"
 

@@ -18,12 +18,12 @@ Masked by: active clipping, after which the norm is exactly the threshold.
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.coefficients import shares, wiped
-from harness.properties.consumption import transported
-from harness.properties.figures import count, number, show_all
-from harness.properties.property import Property
-from harness.properties.thresholds import bounds_of
-from harness.properties.windows import Window, full
+from harness.properties.evidence.coefficients import shares, wiped
+from harness.properties.evidence.consumption import transported
+from harness.properties.evidence.figures import count, number, show_all
+from harness.properties.evidence.thresholds import bounds_of
+from harness.properties.evidence.windows import Window, full
+from harness.properties.judging.property import Property
 
 ID = "accumulation-not-wiped"
 

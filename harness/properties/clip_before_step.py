@@ -20,12 +20,12 @@ from collections.abc import Sequence
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.clips import after_the_step, on_nothing
-from harness.properties.coefficients import shares
-from harness.properties.consumption import Reading, transported
-from harness.properties.figures import count, number, show, show_all
-from harness.properties.property import Property
-from harness.properties.regimes import Regimes, regimes
+from harness.properties.evidence.clips import after_the_step, on_nothing
+from harness.properties.evidence.coefficients import shares
+from harness.properties.evidence.consumption import Reading, transported
+from harness.properties.evidence.figures import count, number, show, show_all
+from harness.properties.evidence.regimes import Regimes, regimes
+from harness.properties.judging.property import Property
 
 ID = "clip-before-step"
 

@@ -22,16 +22,16 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.clip_once_per_update import clipped_twice
-from harness.properties.clipped_together import together
-from harness.properties.clips import after_the_step, by_value, on_nothing
-from harness.properties.coefficients import by_rank
-from harness.properties.consumption import Reading, factor_of
-from harness.properties.figures import count, number, show, show_all, spread
-from harness.properties.part_of_norm import by_a_part
-from harness.properties.property import Property
-from harness.properties.regimes import Regimes, regimes
-from harness.properties.short_windows import loud
-from harness.properties.windows import Window
+from harness.properties.evidence.clipped_together import together
+from harness.properties.evidence.clips import after_the_step, by_value, on_nothing
+from harness.properties.evidence.coefficients import by_rank
+from harness.properties.evidence.consumption import Reading, factor_of
+from harness.properties.evidence.figures import count, number, show, show_all, spread
+from harness.properties.evidence.part_of_norm import by_a_part
+from harness.properties.evidence.regimes import Regimes, regimes
+from harness.properties.evidence.short_windows import loud
+from harness.properties.evidence.windows import Window
+from harness.properties.judging.property import Property
 
 ID = "clip-global-norm"
 

@@ -18,10 +18,10 @@ Masked by: a probe with loud gradients only; Adam.
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.clips import clip_calls
-from harness.properties.consumption import Account, Reading, factor_of, transported
-from harness.properties.figures import count, number, show, spread
-from harness.properties.property import Property
+from harness.properties.evidence.clips import clip_calls
+from harness.properties.evidence.consumption import Account, Reading, factor_of, transported
+from harness.properties.evidence.figures import count, number, show, spread
+from harness.properties.judging.property import Property
 
 ID = "clip-inactive-when-small"
 

@@ -18,13 +18,13 @@ Masked by: a look at the norm alone; norms below the threshold; windows of one m
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.coefficients import by_rank, even, shares
-from harness.properties.consumption import Reading
-from harness.properties.figures import close, count, number, show, show_all, spread
-from harness.properties.property import Property
-from harness.properties.regimes import Regimes, regimes
-from harness.properties.thresholds import NAMED
-from harness.properties.windows import Window
+from harness.properties.evidence.coefficients import by_rank, even, shares
+from harness.properties.evidence.consumption import Reading
+from harness.properties.evidence.figures import close, count, number, show, show_all, spread
+from harness.properties.evidence.regimes import Regimes, regimes
+from harness.properties.evidence.thresholds import NAMED
+from harness.properties.evidence.windows import Window
+from harness.properties.judging.property import Property
 
 ID = "clip-once-per-update"
 

@@ -20,13 +20,13 @@ from itertools import permutations
 from harness.domain.scenario import Expectations, Group
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.clips import clip_calls, on_nothing, ran_dry
-from harness.properties.consumption import Reading, transported
-from harness.properties.figures import close, count, number, show, spread
-from harness.properties.group_parts import Part, parts_of
-from harness.properties.property import Property
-from harness.properties.same_group_twice import one_group_twice
-from harness.properties.thresholds import NAMED
+from harness.properties.evidence.clips import clip_calls, on_nothing, ran_dry
+from harness.properties.evidence.consumption import Reading, transported
+from harness.properties.evidence.figures import close, count, number, show, spread
+from harness.properties.evidence.group_parts import Part, parts_of
+from harness.properties.evidence.same_group_twice import one_group_twice
+from harness.properties.evidence.thresholds import NAMED
+from harness.properties.judging.property import Property
 
 ID = "clip-per-group"
 

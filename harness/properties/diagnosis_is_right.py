@@ -19,10 +19,10 @@ Masked by: looking at one workload only; rounding to fixed decimals.
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.announced import false_alarm, false_all_clear, look_alike
-from harness.properties.figures import number, show
-from harness.properties.layers import Shown, shown
-from harness.properties.property import Property
+from harness.properties.evidence.announced import false_alarm, false_all_clear, look_alike
+from harness.properties.evidence.figures import number, show
+from harness.properties.evidence.layers import Shown, shown
+from harness.properties.judging.property import Property
 
 ID = "diagnosis-is-right"
 

@@ -17,10 +17,10 @@ Masked by: the parts that do learn, which bring the loss down.
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.consumption import weighty
-from harness.properties.figures import count, number
-from harness.properties.property import Property
-from harness.properties.windows import Window, full_of, of_probe, ordinary
+from harness.properties.evidence.consumption import weighty
+from harness.properties.evidence.figures import count, number
+from harness.properties.evidence.windows import Window, full_of, of_probe, ordinary
+from harness.properties.judging.property import Property
 
 ID = "every-parameter-learns"
 

@@ -19,8 +19,8 @@ import math
 from harness.domain.scenario import Expectations
 from harness.domain.trace import BackwardSeen, ProbeTrace, RankTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.figures import count, number
-from harness.properties.property import Property
+from harness.properties.evidence.figures import count, number
+from harness.properties.judging.property import Property
 
 ID = "finite-loss"
 

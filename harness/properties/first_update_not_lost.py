@@ -20,9 +20,9 @@ from itertools import takewhile
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.figures import count, number, show
-from harness.properties.property import Property
-from harness.properties.windows import Window, of_rank, ordinary
+from harness.properties.evidence.figures import count, number, show
+from harness.properties.evidence.windows import Window, of_rank, ordinary
+from harness.properties.judging.property import Property
 
 ID = "first-update-not-lost"
 

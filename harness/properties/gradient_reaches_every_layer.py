@@ -23,9 +23,9 @@ from itertools import accumulate
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.figures import count, number, show
-from harness.properties.property import Property
-from harness.properties.windows import of_probe, ordinary
+from harness.properties.evidence.figures import count, number, show
+from harness.properties.evidence.windows import of_probe, ordinary
+from harness.properties.judging.property import Property
 
 ID = "gradient-reaches-every-layer"
 

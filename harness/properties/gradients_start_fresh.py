@@ -22,11 +22,11 @@ from itertools import chain
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.coefficients import consumed_again, stale
-from harness.properties.consumption import transported
-from harness.properties.figures import close, count, number, show
-from harness.properties.property import Property
-from harness.properties.windows import Window, full, of_probe, usual_size
+from harness.properties.evidence.coefficients import consumed_again, stale
+from harness.properties.evidence.consumption import transported
+from harness.properties.evidence.figures import close, count, number, show
+from harness.properties.evidence.windows import Window, full, of_probe, usual_size
+from harness.properties.judging.property import Property
 
 ID = "gradients-start-fresh"
 

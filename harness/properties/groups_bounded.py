@@ -14,11 +14,11 @@ Masked by: a part that stays quiet; Adam, which divides a spike by its own runni
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.consumption import transported
-from harness.properties.figures import number, show
-from harness.properties.group_parts import Part, part_of
-from harness.properties.property import Property
-from harness.properties.thresholds import NAMED
+from harness.properties.evidence.consumption import transported
+from harness.properties.evidence.figures import number, show
+from harness.properties.evidence.group_parts import Part, part_of
+from harness.properties.evidence.thresholds import NAMED
+from harness.properties.judging.property import Property
 
 ID = "groups-bounded"
 

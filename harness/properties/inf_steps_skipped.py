@@ -16,9 +16,9 @@ Masked by: data that never overflows; a scaler that is disabled because there is
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, RankTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.figures import count, number
-from harness.properties.own_scale import all_finite, own_way
-from harness.properties.property import Property
+from harness.properties.evidence.figures import count, number
+from harness.properties.evidence.own_scale import all_finite, own_way
+from harness.properties.judging.property import Property
 
 ID = "inf-steps-skipped"
 

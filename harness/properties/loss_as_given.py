@@ -23,11 +23,11 @@ from dataclasses import dataclass
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.consumption import Reading, account, read, weighty
-from harness.properties.figures import count, number, show, spread
-from harness.properties.property import Property
-from harness.properties.thresholds import Bounds, bounds_of
-from harness.properties.windows import full
+from harness.properties.evidence.consumption import Reading, account, read, weighty
+from harness.properties.evidence.figures import count, number, show, spread
+from harness.properties.evidence.thresholds import Bounds, bounds_of
+from harness.properties.evidence.windows import full
+from harness.properties.judging.property import Property
 
 ID = "loss-as-given"
 

@@ -20,10 +20,10 @@ import math
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.completion import stopped_itself
-from harness.properties.figures import count, number
-from harness.properties.property import Property
-from harness.properties.windows import ordinary
+from harness.properties.evidence.figures import count, number
+from harness.properties.evidence.windows import ordinary
+from harness.properties.judging.completion import stopped_itself
+from harness.properties.judging.property import Property
 
 ID = "loss-finite-on-adverse-inputs"
 

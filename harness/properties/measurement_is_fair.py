@@ -22,9 +22,9 @@ from collections.abc import Sequence
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, SegmentSeen, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.figures import count, number
-from harness.properties.property import Property
-from harness.properties.timed_training import may_be_training
+from harness.properties.evidence.figures import count, number
+from harness.properties.evidence.timed_training import may_be_training
+from harness.properties.judging.property import Property
 
 ID = "measurement-is-fair"
 

@@ -17,8 +17,8 @@ Masked by: a GradScaler, which skips the update; a silent ``continue``, which hi
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.figures import number
-from harness.properties.property import Property
+from harness.properties.evidence.figures import number
+from harness.properties.judging.property import Property
 
 ID = "nan-reported-before-backward"
 

@@ -18,10 +18,10 @@ Masked by: a number of batches that the window divides; a single pass over the d
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.figures import count, number
+from harness.properties.evidence.figures import count, number
+from harness.properties.evidence.windows import of_probe, ordinary, usual_size
+from harness.properties.judging.property import Property
 from harness.properties.one_update_per_window import carried_over
-from harness.properties.property import Property
-from harness.properties.windows import of_probe, ordinary, usual_size
 
 ID = "no-batch-lost"
 

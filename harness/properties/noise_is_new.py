@@ -17,9 +17,9 @@ Masked by: ranks that agree, which is what the shared seed is for; a loss that f
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.figures import count, number
-from harness.properties.property import Property
-from harness.properties.windows import Window, full
+from harness.properties.evidence.figures import count, number
+from harness.properties.evidence.windows import Window, full
+from harness.properties.judging.property import Property
 
 ID = "noise-is-new"
 

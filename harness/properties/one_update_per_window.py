@@ -21,10 +21,9 @@ from itertools import pairwise
 from harness.domain.scenario import Expectations
 from harness.domain.trace import MicroBatch, ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.coefficients import consumed_again
-from harness.properties.figures import close, count, number
-from harness.properties.property import Property
-from harness.properties.windows import (
+from harness.properties.evidence.coefficients import consumed_again
+from harness.properties.evidence.figures import close, count, number
+from harness.properties.evidence.windows import (
     Window,
     crosses_passes,
     of_probe,
@@ -32,6 +31,7 @@ from harness.properties.windows import (
     ordinary,
     usual_size,
 )
+from harness.properties.judging.property import Property
 
 ID = "one-update-per-window"
 

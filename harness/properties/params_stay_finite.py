@@ -15,8 +15,8 @@ Masked by: a run that is too short; a loss that ignores the broken part of the o
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.figures import count, number
-from harness.properties.property import Property
+from harness.properties.evidence.figures import count, number
+from harness.properties.judging.property import Property
 
 ID = "params-stay-finite"
 

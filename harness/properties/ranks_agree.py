@@ -19,9 +19,9 @@ import math
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.figures import count, number, show
-from harness.properties.property import Property
-from harness.properties.windows import SAFETY
+from harness.properties.evidence.figures import count, number, show
+from harness.properties.evidence.windows import SAFETY
+from harness.properties.judging.property import Property
 
 ID = "ranks-agree"
 

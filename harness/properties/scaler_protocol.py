@@ -18,11 +18,11 @@ of the program's own that is taken out again and skips what overflows.
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, RankTrace, ScalerSeen, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.consumption import Reading, transported
-from harness.properties.figures import count, number, show, show_all
-from harness.properties.own_scale import all_finite, own_way, skipped_overflow
-from harness.properties.property import Property
-from harness.properties.windows import full
+from harness.properties.evidence.consumption import Reading, transported
+from harness.properties.evidence.figures import count, number, show, show_all
+from harness.properties.evidence.own_scale import all_finite, own_way, skipped_overflow
+from harness.properties.evidence.windows import full
+from harness.properties.judging.property import Property
 
 ID = "scaler-protocol"
 

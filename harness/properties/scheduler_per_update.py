@@ -27,11 +27,11 @@ from collections.abc import Callable, Sequence
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.figures import count, middle, number, show
-from harness.properties.property import Property
-from harness.properties.rates_by_hand import by_hand
-from harness.properties.spent_schedules import at_zero_by_half
-from harness.properties.windows import Window, full, of_probe, ordinary
+from harness.properties.evidence.figures import count, middle, number, show
+from harness.properties.evidence.rates_by_hand import by_hand
+from harness.properties.evidence.spent_schedules import at_zero_by_half
+from harness.properties.evidence.windows import Window, full, of_probe, ordinary
+from harness.properties.judging.property import Property
 
 ID = "scheduler-per-update"
 

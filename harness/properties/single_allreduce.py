@@ -18,9 +18,9 @@ Masked by: values, which are right (averages add up); counting calls instead of 
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.figures import count, middle, number, show
-from harness.properties.property import Property
-from harness.properties.windows import Window, full
+from harness.properties.evidence.figures import count, middle, number, show
+from harness.properties.evidence.windows import Window, full
+from harness.properties.judging.property import Property
 
 ID = "single-allreduce"
 

@@ -22,9 +22,9 @@ from statistics import fmean
 from harness.domain.scenario import Expectations, Objective
 from harness.domain.trace import Learning, ProbeTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.figures import count, number, show
-from harness.properties.property import Property
-from harness.properties.windows import ordinary
+from harness.properties.evidence.figures import count, number, show
+from harness.properties.evidence.windows import ordinary
+from harness.properties.judging.property import Property
 
 ID = "still-learns"
 

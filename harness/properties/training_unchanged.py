@@ -15,10 +15,10 @@ Masked by: norms below the threshold; a loss curve that looks the same.
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.consumption import read
-from harness.properties.figures import count, number, show
-from harness.properties.property import Property
-from harness.properties.windows import full_of
+from harness.properties.evidence.consumption import read
+from harness.properties.evidence.figures import count, number, show
+from harness.properties.evidence.windows import full_of
+from harness.properties.judging.property import Property
 
 ID = "training-unchanged"
 

@@ -19,12 +19,12 @@ from collections.abc import Sequence
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.consumption import Account, Reading, transported
-from harness.properties.figures import close, count, number, show, spread
-from harness.properties.own_scale import own_way, shows
-from harness.properties.property import Property
-from harness.properties.short_windows import aligned
-from harness.properties.thresholds import NAMED, Bounds
+from harness.properties.evidence.consumption import Account, Reading, transported
+from harness.properties.evidence.figures import close, count, number, show, spread
+from harness.properties.evidence.own_scale import own_way, shows
+from harness.properties.evidence.short_windows import aligned
+from harness.properties.evidence.thresholds import NAMED, Bounds
+from harness.properties.judging.property import Property
 
 ID = "unscaled-norm"
 

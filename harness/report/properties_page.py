@@ -3,7 +3,7 @@
 import sys
 
 from harness.properties import PROPERTIES
-from harness.properties.property import Property
+from harness.properties.judging.property import Property
 
 HEAD = """# Properties
 

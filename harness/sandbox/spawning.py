@@ -1,6 +1,7 @@
 """The process that becomes the zygote: its command, its environment, its place."""
 
 import os
+import site
 import subprocess
 import sys
 from pathlib import Path
@@ -21,9 +22,8 @@ _SET = {
     "TRANSFORMERS_VERBOSITY": "error",
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",  # large pages: a fork copies 512 times fewer entries
 }
-# Only a checkout: the zygote takes the folder off its path again, and site-packages must stay
-if _ROOT.name not in ("site-packages", "dist-packages"):
-    _SET["PYTHONPATH"] = str(_ROOT)
+FOR_PACKAGES = ("PYTHONPATH", "PYTHONUSERBASE", "PYTHONNOUSERSITE")
+"""Variables that say where packages are; no use to a program of somebody else's."""
 
 
 def spawn(fd: int, worker: str, folder: str, log: int) -> "subprocess.Popen[bytes]":
@@ -31,10 +31,10 @@ def spawn(fd: int, worker: str, folder: str, log: int) -> "subprocess.Popen[byte
 
     It knows nothing of this process but a few variables: no key, no path, no wish of its user.
     """
-    command = [sys.executable, "-s", "-P", "-m", "harness.sandbox.zygote", str(fd)]
+    command = [sys.executable, "-P", "-m", "harness.sandbox.zygote", str(fd)]
     return subprocess.Popen(
         [*command, "--worker", worker, "--folder", folder],
-        env={name: os.environ[name] for name in _KEPT if name in os.environ} | _SET,
+        env={k: os.environ[k] for k in _KEPT if k in os.environ} | _SET | _packages(),
         cwd="/",
         stdin=subprocess.DEVNULL,
         stdout=log,
@@ -42,3 +42,21 @@ def spawn(fd: int, worker: str, folder: str, log: int) -> "subprocess.Popen[byte
         pass_fds=(fd,),
         start_new_session=True,  # a terminal's Ctrl-C is the parent's to answer
     )
+
+
+def checkout() -> str | None:
+    """The folder of the source tree that this package is part of; ``None`` where it is installed."""
+    return None if _ROOT.name in ("site-packages", "dist-packages") else str(_ROOT)
+
+
+def _packages() -> dict[str, str]:
+    """The variables by which it finds the packages that this process finds."""
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    path = [os.path.abspath(entry) for entry in given if entry]
+    if (tree := checkout()) is not None:
+        path.insert(0, tree)
+    if site.ENABLE_USER_SITE:
+        users = {"PYTHONUSERBASE": site.getuserbase()}
+    else:
+        users = {"PYTHONNOUSERSITE": "1"}
+    return users | {"PYTHONPATH": os.pathsep.join(path)}

@@ -42,6 +42,7 @@ from harness.sandbox.jail.probe import probe_machine
 from harness.sandbox.jail.readable import Readable, find_readable
 from harness.sandbox.leader import Begin, Descriptors, lead
 from harness.sandbox.spare import Spare
+from harness.sandbox.spawning import FOR_PACKAGES, checkout
 
 _DESCRIPTORS = 250  # the kernel passes 253 at once
 _HEARTBEAT = 1.0
@@ -260,7 +261,10 @@ def _load(worker: str) -> Begin:
         module = importlib.import_module(worker)
     if hasattr(module, "warm_up"):
         module.warm_up()
-    warm_up.forget_path(os.environ.pop("PYTHONPATH", ""))
+    if (tree := checkout()) is not None:
+        warm_up.forget_path(tree)
+    for name in FOR_PACKAGES:
+        os.environ.pop(name, None)
     warm_up.settle()
     begin: Begin = module.begin
     return begin

@@ -10,7 +10,7 @@ import harness.properties
 from harness.domain.scenario import PropertyRule
 from harness.domain.verdict import Verdict
 from harness.properties import PROPERTIES, judge
-from harness.properties.explanations import explain_away
+from harness.properties.judging.explanations import explain_away
 from tests.fakes.traces import probe, program, quiet_and_loud, scenario, trace, update
 from tests.properties import loops
 from tests.properties.verdicts import on

@@ -1,6 +1,6 @@
 from harness.domain.verdict import failed, passed
-from harness.properties.figures import number
-from harness.properties.places import story_around
+from harness.properties.evidence.figures import number
+from harness.properties.judging.places import story_around
 from tests.fakes.traces import probe, trace, update
 
 SEEN = trace(probe("loud", update(0), update(1).model_copy(update={"story": ("forward", "step")})))

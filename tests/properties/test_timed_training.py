@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.properties.timed_training import is_timed_training, may_be_training
+from harness.properties.evidence.timed_training import is_timed_training, may_be_training
 from tests.fakes.traces import backward, probe, rank, segment, trace, update
 from tests.properties.verdicts import on
 

@@ -13,7 +13,8 @@ from harness.domain.grade import Code, code_of
 from harness.domain.scenario import Scenario
 from harness.domain.verdict import Verdict
 from harness.oracle import books, program
-from harness.properties import completion, layers
+from harness.properties.evidence import layers
+from harness.properties.judging import completion
 
 Switch = Callable[[pytest.MonkeyPatch], None]
 Reading = Callable[[Scenario, tuple[Verdict, ...]], Code]

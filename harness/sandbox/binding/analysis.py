@@ -4,12 +4,12 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from harness.sandbox.binding import hints, huggingface, library, packages, rewrite, whole, wrapping
-from harness.sandbox.binding.amp import posted_autocast
-from harness.sandbox.binding.callgraph import CallGraph
-from harness.sandbox.binding.choices import Choices
-from harness.sandbox.binding.definitions import Class
-from harness.sandbox.binding.effects import (
+from harness.sandbox.binding import rewrite
+from harness.sandbox.binding.flow import hints, library
+from harness.sandbox.binding.flow.callgraph import CallGraph
+from harness.sandbox.binding.flow.choices import Choices
+from harness.sandbox.binding.flow.definitions import Class
+from harness.sandbox.binding.flow.effects import (
     BACKWARD,
     FIT,
     GRADIENTS,
@@ -17,15 +17,18 @@ from harness.sandbox.binding.effects import (
     called,
     touches_gradients,
 )
-from harness.sandbox.binding.graph import Call, Node
-from harness.sandbox.binding.inert import Inert, install_progress
-from harness.sandbox.binding.inference import Inference
-from harness.sandbox.binding.reader import Reader
+from harness.sandbox.binding.flow.graph import Call, Node
+from harness.sandbox.binding.flow.reader import Reader
+from harness.sandbox.binding.flow.scopes import assigned
+from harness.sandbox.binding.frameworks import huggingface, packages, wrapping
+from harness.sandbox.binding.machine.amp import posted_autocast
+from harness.sandbox.binding.machine.inert import Inert, install_progress
 from harness.sandbox.binding.resolver import Told
-from harness.sandbox.binding.roles import Judge, attributes
-from harness.sandbox.binding.scopes import assigned
-from harness.sandbox.binding.signs import is_model, is_root
-from harness.sandbox.binding.teams import Teams
+from harness.sandbox.binding.roles import whole
+from harness.sandbox.binding.roles.inference import Inference
+from harness.sandbox.binding.roles.roles import Judge, attributes
+from harness.sandbox.binding.roles.signs import is_model, is_root
+from harness.sandbox.binding.roles.teams import Teams
 from harness.sandbox.binding.turns import MOMENT
 from harness.sandbox.binding.unbound import Unbound
 from harness.syntax import walk

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from harness.sandbox.binding import whole
 from harness.sandbox.binding.analysis import Analysis
-from harness.sandbox.binding.definitions import Class, Function, Parameter
-from harness.sandbox.binding.effects import BACKWARD, FIT, GRADIENTS, STEP
-from harness.sandbox.binding.forms import Form, Leaf
-from harness.sandbox.binding.graph import Node
+from harness.sandbox.binding.flow.definitions import Class, Function, Parameter
+from harness.sandbox.binding.flow.effects import BACKWARD, FIT, GRADIENTS, STEP
+from harness.sandbox.binding.flow.graph import Node
+from harness.sandbox.binding.flow.scopes import assigned
 from harness.sandbox.binding.resolver import LATE, Resolver
 from harness.sandbox.binding.rewrite import DEFINITIONS
-from harness.sandbox.binding.roles import made_role
-from harness.sandbox.binding.scopes import assigned
+from harness.sandbox.binding.roles import whole
+from harness.sandbox.binding.roles.forms import Form, Leaf
+from harness.sandbox.binding.roles.roles import made_role
 from harness.sandbox.binding.starting import (
     Call,
     Made,

@@ -11,40 +11,30 @@ import torch
 from torch import nn
 
 from harness.domain.branch import Branches
-from harness.sandbox.binding import (
-    arguments,
-    branches,
-    cuda,
-    distributed,
-    hooks,
-    huggingface,
-    losses,
-    mains,
-    packages,
-    rewrite,
-    standins,
-    unfinished,
-    unread,
-)
+from harness.sandbox.binding import rewrite
 from harness.sandbox.binding.analysis import Analysis
-from harness.sandbox.binding.definitions import Parameter
-from harness.sandbox.binding.devices import device, device_context, generator
-from harness.sandbox.binding.enough import Patience
+from harness.sandbox.binding.branches import marks
+from harness.sandbox.binding.branches.untaken import untaken
 from harness.sandbox.binding.entry import Entries
-from harness.sandbox.binding.fitting import Fitting
-from harness.sandbox.binding.graph import Node
-from harness.sandbox.binding.inert import Inert
-from harness.sandbox.binding.loaders import OnBatch
-from harness.sandbox.binding.own_models import OwnModels, Track
-from harness.sandbox.binding.parts import ROLES
+from harness.sandbox.binding.flow.definitions import Parameter
+from harness.sandbox.binding.flow.graph import Node
+from harness.sandbox.binding.frameworks import hooks, huggingface, packages
+from harness.sandbox.binding.frameworks.fitting import Fitting
+from harness.sandbox.binding.frameworks.trainer import Training
+from harness.sandbox.binding.machine import arguments, cuda, distributed, mains, unread
+from harness.sandbox.binding.machine.devices import device, device_context, generator
+from harness.sandbox.binding.machine.inert import Inert
+from harness.sandbox.binding.machine.spellings import install_spellings
+from harness.sandbox.binding.objects.enough import Patience
+from harness.sandbox.binding.objects.loaders import OnBatch
+from harness.sandbox.binding.objects.parts import ROLES
+from harness.sandbox.binding.objects.values import Values
+from harness.sandbox.binding.replaced import losses, standins, unfinished
+from harness.sandbox.binding.replaced.own_models import OwnModels, Track
 from harness.sandbox.binding.resolver import LATE, Resolver
-from harness.sandbox.binding.spellings import install_spellings
 from harness.sandbox.binding.starting import Call, Start
-from harness.sandbox.binding.trainer import Training
 from harness.sandbox.binding.turns import MOMENT, Turns, note
 from harness.sandbox.binding.unbound import Unbound, no_input, parsed
-from harness.sandbox.binding.untaken import untaken
-from harness.sandbox.binding.values import Values
 from harness.syntax import walk
 from harness.workloads import Workload
 
@@ -183,7 +173,7 @@ class _Binding:
             self.track(self.values.model, "model")
         tree = rewrite.rewrite(self.tree, self.changes)
         source = ast.unparse(tree)
-        marked = branches.marked(tree)
+        marked = marks.marked(tree)
         return Bound(
             module=self.module,
             code=marked.compiled(FILENAME),

@@ -5,29 +5,23 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from harness.sandbox.binding import (
-    batches,
-    criteria,
-    fabric,
-    hints,
-    huggingface,
-    models,
-    reporting,
-    whole,
-)
-from harness.sandbox.binding.asked_models import Models
-from harness.sandbox.binding.choices import Choices
-from harness.sandbox.binding.forms import Form, Part
-from harness.sandbox.binding.graph import Node
-from harness.sandbox.binding.loaders import Loader, OnBatch, leaves
-from harness.sandbox.binding.makers import LATE
-from harness.sandbox.binding.parts import ROLES
-from harness.sandbox.binding.plain import BY_NAME
-from harness.sandbox.binding.results import Paths
-from harness.sandbox.binding.roles import Judge, is_untouched
-from harness.sandbox.binding.teams import Teams
+from harness.sandbox.binding.flow import hints
+from harness.sandbox.binding.flow.choices import Choices
+from harness.sandbox.binding.flow.graph import Node
+from harness.sandbox.binding.frameworks import fabric, huggingface
+from harness.sandbox.binding.objects import criteria, models
+from harness.sandbox.binding.objects.asked_models import Models
+from harness.sandbox.binding.objects.loaders import Loader, OnBatch, leaves
+from harness.sandbox.binding.objects.makers import LATE
+from harness.sandbox.binding.objects.parts import ROLES
+from harness.sandbox.binding.objects.values import Namespace, Values
+from harness.sandbox.binding.roles import batches, reporting, whole
+from harness.sandbox.binding.roles.forms import Form, Part
+from harness.sandbox.binding.roles.plain import BY_NAME
+from harness.sandbox.binding.roles.results import Paths
+from harness.sandbox.binding.roles.roles import Judge, is_untouched
+from harness.sandbox.binding.roles.teams import Teams
 from harness.sandbox.binding.unbound import Unbound
-from harness.sandbox.binding.values import Namespace, Values
 from harness.workloads import Batch
 
 __all__ = ["LATE", "PER_BATCH", "Resolver", "Told"]

@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import cast
 
-from harness.sandbox.binding.scopes import is_placeholder
+from harness.sandbox.binding.flow.scopes import is_placeholder
 from harness.syntax import walk
 
 DEVICE, CONTEXT, GENERATOR = "__device__", "__device_context__", "__generator__"

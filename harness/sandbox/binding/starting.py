@@ -4,9 +4,9 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from harness.sandbox.binding.definitions import Class, Function, Instance, Parameter
-from harness.sandbox.binding.effects import STEP, Effects, loops
-from harness.sandbox.binding.roles import Role
+from harness.sandbox.binding.flow.definitions import Class, Function, Instance, Parameter
+from harness.sandbox.binding.flow.effects import STEP, Effects, loops
+from harness.sandbox.binding.roles.roles import Role
 from harness.syntax import walk
 
 ESSENTIAL = frozenset({"model", "loader", "optimizer", "criterion", "lightning_model", "scaler"})

@@ -8,9 +8,9 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Optimizer
 
-from harness.sandbox.binding.forms import Form, Part
-from harness.sandbox.binding.loaders import leaves
+from harness.sandbox.binding.objects.loaders import leaves
 from harness.sandbox.binding.resolver import Resolver
+from harness.sandbox.binding.roles.forms import Form, Part
 
 MOMENT = frozenset({"input", "target", "mask", "count", "batch", "output", "loss", "step"})
 """Roles of values that belong to one batch."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from harness.sandbox.binding.branches import marked
-from harness.sandbox.binding.untaken import untaken
+from harness.sandbox.binding.branches.marks import marked
+from harness.sandbox.binding.branches.untaken import untaken
 
 
 class Quiet:

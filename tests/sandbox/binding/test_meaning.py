@@ -4,7 +4,8 @@ import ast
 
 import pytest
 
-from harness.sandbox.binding import hooks, rewrite
+from harness.sandbox.binding import rewrite
+from harness.sandbox.binding.frameworks import hooks
 
 STEP = "    loss = criterion(model(x), y)\n    optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n"
 LOOP = "for x, y in train_loader:\n" + STEP

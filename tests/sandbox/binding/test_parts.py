@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from harness.domain.workload import WorkloadSpec
-from harness.sandbox.binding.parts import Parts
+from harness.sandbox.binding.objects.parts import Parts
 from harness.sandbox.binding.unbound import Unbound
 from harness.workloads import build
 

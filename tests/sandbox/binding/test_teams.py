@@ -3,7 +3,7 @@
 import pytest
 from torch import nn
 
-from harness.sandbox.binding.shares import shares
+from harness.sandbox.binding.objects.shares import shares
 from harness.sandbox.binding.unbound import Unbound
 
 ONE = """

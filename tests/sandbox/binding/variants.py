@@ -4,7 +4,7 @@ import ast
 import builtins
 import textwrap
 
-from harness.sandbox.binding import library
+from harness.sandbox.binding.flow import library
 
 FORMS = ("module", "function", "class", "dataclass", "main")
 NAMES = ("posted", "synonyms", "opaque")

@@ -1,0 +1,181 @@
+"""What a program printed about the gradient norms of early and late layers, held against the true
+ones.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from harness.domain.trace import Learning, ProbeTrace
+from harness.properties.evidence.figures import middle
+from harness.properties.evidence.layer_sequences import in_sequence
+from harness.properties.evidence.printed import (
+    Printed,
+    by_place,
+    matching,
+    once,
+    printed,
+    rounded_away,
+)
+
+MANY = 250
+"""Among more than this many different printed numbers, a true norm may turn up by chance."""
+
+HALF = 0.5
+"""Part of the numbers printed at one place that have to be true before any of them counts. Now and
+then a loss equals a true ratio by chance.
+"""
+
+FEW = 2
+"""Up to this many numbers at one place, every one has to be true."""
+
+MOSTLY = 0.3
+"""Part of many printed numbers that have to be true norms; below it a reader cannot tell which are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a program printed about the early and the late layers in one probe."""
+
+    early: tuple[float, ...]
+    """Printed norms of early layers."""
+    late: tuple[float, ...]
+    """Printed norms of late layers."""
+    ratios: tuple[float, ...]
+    """Printed early-to-late ratios."""
+    whole: tuple[float, ...]
+    """Printed norms of the whole gradient."""
+    rounded: bool
+    """Whether true norms above 0 were printed as zeros."""
+    count: int
+    """How many numbers were printed at all."""
+
+    @property
+    def contrast(self) -> float | None:
+        """Early over late norm, as a reader of the output sees it; ``None`` if it cannot be seen."""
+        if self.ratios:
+            return middle(self.ratios)
+        if self.late and self.early:
+            return middle(self.early) / middle(self.late)
+        return 0.0 if self.rounded and {*self.late} - {*self.whole} else None
+
+
+def shown(probe: ProbeTrace) -> Shown | None:
+    """What was printed about early and late layers; ``None`` when the true norms were not measured.
+
+    Where they are no norms of early and late layers at any moment, they may be averages over the run,
+    or rows of another statistic.
+    """
+    learning = probe.learning
+    if learning is None or not learning.printed_norms:
+        return None
+    found = held_against(probe, learning)
+    if found.contrast is not None:
+        return found
+    at_the_end = held_against(probe, averaged(learning))
+    if at_the_end.contrast is not None:
+        return at_the_end
+    least = MOSTLY * found.count if found.count > MANY else 0.0
+    row = in_sequence(probe.program.texts, learning, least)
+    if row is None:
+        return found
+    third, values = max(1, len(row) // 3), tuple(n.value for n in row)
+    return replace(found, early=values[:third], late=values[-third:], rounded=False)
+
+
+def averaged(learning: Learning) -> Learning:
+    """The same with one norm for each layer, its mean over the run, as a report at the end gives it."""
+    means = {name: (sum(n) / len(n),) for name, n in learning.printed_norms.items() if n}
+    return learning.model_copy(update={"printed_norms": means})
+
+
+def held_against(probe: ProbeTrace, learning: Learning) -> Shown:
+    """The printed numbers that match these norms."""
+    layers = by_layer(learning)
+    third = max(1, len(layers) // 3)
+    early, late = layers[:third], layers[-third:]
+    texts = probe.program.texts
+    numbers = printed(texts)
+    norms = true_norms(by_place(texts), (*flat(layers), *whole_norms(learning)))
+    found = Shown(
+        early=matching(norms, flat(early)),
+        late=matching(norms, flat(late)),
+        ratios=ratios(texts, early, late),
+        whole=matching(norms, whole_norms(learning)),
+        rounded=rounded_away(numbers, flat(early)),
+        count=len(numbers),
+    )
+    true = {*matching(numbers, flat(layers)), *found.ratios, *found.whole}
+    if len(numbers) > MANY and len(true) < MOSTLY * len(numbers):
+        return replace(found, early=(), late=(), ratios=(), whole=(), rounded=False)
+    return found
+
+
+def by_layer(learning: Learning) -> list[list[tuple[float, ...]]]:
+    """Layer by layer, the norms of its parameters and of itself."""
+    layers: dict[str, list[tuple[float, ...]]] = {}
+    for name, norms in learning.printed_norms.items():
+        layers.setdefault(name.rpartition(".")[0], []).append(norms)
+    return list(layers.values())
+
+
+def flat(layers: Sequence[Sequence[tuple[float, ...]]]) -> tuple[float, ...]:
+    """All norms of some layers."""
+    return tuple(norm for layer in layers for norms in layer for norm in norms)
+
+
+def true_norms(places: Sequence[Sequence[Printed]], truths: Sequence[float]) -> tuple[Printed, ...]:
+    """The printed numbers of all places at which most numbers are true norms."""
+    return once(n for place in places if mostly(place, truths) for n in place)
+
+
+def mostly(place: Sequence[Printed], truths: Iterable[float]) -> bool:
+    """Whether enough numbers at one place are among these values. Zeros and single digits do not
+    count.
+    """
+    telling = [n for n in place if n.digits > 1]
+    needed = len(telling) if len(telling) <= FEW else HALF * len(telling)
+    return bool(telling) and len(matching(telling, truths)) >= needed
+
+
+def ratios(
+    texts: Sequence[str],
+    early: Sequence[Sequence[tuple[float, ...]]],
+    late: Sequence[Sequence[tuple[float, ...]]],
+) -> tuple[float, ...]:
+    """Printed numbers that are an early norm over a late one at the same moment, or its inverse.
+
+    One place of the output is taken to show the same pair of norms at every moment.
+    """
+    pairs = [
+        tuple(a / b for a, b in zip(one, other, strict=True) if a > 0 and b > 0)
+        for first in early
+        for last in late
+        for one in first
+        for other in last
+        if len(one) == len(other)
+    ]
+    found: list[float] = []
+    for place in (*by_place(texts), *lasting(texts)):
+        exact = [n for n in place if n.digits > 2 and n.value > 0]
+        for pair in pairs:
+            inverse = [1.0 / t for t in pair]
+            if mostly(exact, pair):
+                found += matching(exact, pair)
+            elif mostly(exact, inverse):
+                found += [1.0 / value for value in matching(exact, inverse)]
+    return tuple(found)
+
+
+def lasting(texts: Sequence[str]) -> list[tuple[Printed, ...]]:
+    """Places told apart by whole numbers such as a layer's index, where each recurs often enough
+    not to match by chance.
+    """
+    return [place for place in by_place(texts, counted=True) if len(place) > 2 * FEW]
+
+
+def whole_norms(learning: Learning) -> tuple[float, ...]:
+    """Norm of the whole gradient at each moment."""
+    single = [norms for name, norms in learning.printed_norms.items() if not name.endswith(".*")]
+    moments = min((len(n) for n in single), default=0)
+    return tuple(math.sqrt(math.fsum(n[k] ** 2 for n in single)) for k in range(moments))

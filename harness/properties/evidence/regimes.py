@@ -1,0 +1,41 @@
+"""Loud and quiet windows: where clipping has to act, and where it has to do nothing."""
+
+from dataclasses import dataclass
+
+from harness.domain.scenario import Expectations
+from harness.domain.trace import Trace
+from harness.properties.evidence.consumption import Account, Reading, transported
+from harness.properties.evidence.thresholds import Bounds, bounds_of
+
+
+@dataclass(frozen=True, slots=True)
+class Regimes:
+    """Windows sorted by the norm of their true gradient, relative to the threshold."""
+
+    account: Account
+    """All windows."""
+    bounds: Bounds
+    """The threshold: the one that clipped windows show, if the scenario accepts it."""
+    accepted: Bounds
+    """All thresholds that the scenario accepts."""
+    loud: tuple[Reading, ...]
+    """Windows far above the threshold."""
+    quiet: tuple[Reading, ...]
+    """Windows far below the threshold."""
+
+
+def regimes(trace: Trace, expectations: Expectations) -> Regimes | str:
+    """The windows by regime, or a sentence that says why there are none."""
+    account = transported(trace, expectations)
+    if account is None:
+        return "No full window could be compared with its true gradient."
+    bounds, accepted = account.bounds(expectations), bounds_of(expectations)
+    if bounds is None or accepted is None:
+        return "The scenario asks for no clipping."
+    return Regimes(
+        account,
+        bounds,
+        accepted,
+        tuple(r for r in account.readings if bounds.loud(r.true)),
+        tuple(r for r in account.readings if bounds.quiet(r.true)),
+    )

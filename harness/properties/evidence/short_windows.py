@@ -1,0 +1,67 @@
+"""The short last window of a pass over the data: what size its gradient may have, and which it had."""
+
+from collections.abc import Iterator
+
+from harness.domain.scenario import Objective
+from harness.domain.trace import Match, Trace
+from harness.properties.evidence.consumption import Account
+from harness.properties.evidence.figures import close, middle, show
+from harness.properties.evidence.thresholds import NAMED, Bounds
+from harness.properties.evidence.windows import Window, of_probe, usual_size
+
+AMISS = 1.5
+"""The gradient is too small when it falls below the smaller lawful size by this factor; less is the
+difference between a mean over samples and one over micro-batches.
+"""
+
+TOO_LARGE = 1.4
+"""The gradient is too large when it exceeds its own mean by this factor. One batch may hold a third
+more samples than usual; three of four micro-batches summed over two ranks make 1.5.
+"""
+
+
+def amiss(trace: Trace, seen: Account, bounds: Bounds | None) -> tuple[Window, Match] | None:
+    """The first short window below the threshold that was divided neither by its own number of
+    micro-batches nor by that of a full window; ``None`` unless all full windows are right. No clip
+    makes a gradient too small where larger ones passed whole.
+    """
+    if not all(r.right for r in seen.readings):
+        return None
+    whole = max((r.consumed for r in seen.readings if r.state == "exact"), default=0.0)
+    for window, found in aligned(trace, seen.objective):
+        if bounds is not None and not bounds.quiet(found.expected_norm):
+            continue
+        least = window.update.window_size / usual_size(window.probe)
+        small = found.ratio < least / AMISS and found.consumed_norm < whole
+        if found.ratio > TOO_LARGE or (small and not window.update.clip_calls):
+            return window, found
+    return None
+
+
+def loud(trace: Trace, bounds: Bounds) -> Iterator[Window]:
+    """Short last windows whose gradient, as backward computed it, is far above the threshold."""
+    for window in (w for p in trace.probes for w in of_probe(p) if w.update.short):
+        computed = window.update.match("as-computed")
+        if computed is not None and bounds.loud(computed.expected_norm):
+            yield window
+
+
+def sizes(trace: Trace, seen: Account) -> str:
+    """A remark on short windows with another divisor than their own number, which is lawful."""
+    found = [
+        m.ratio
+        for w, m in aligned(trace, seen.objective)
+        if abs(m.ratio - 1.0) > w.tolerance
+        and not (seen.threshold and close(m.consumed_norm, seen.threshold, NAMED))
+    ]
+    return f" A short last window arrived at {show(middle(found))} of its size." if found else ""
+
+
+def aligned(trace: Trace, objective: Objective) -> Iterator[tuple[Window, Match]]:
+    """Short windows whose gradient points in the true direction under this objective."""
+    for window in (w for p in trace.probes for w in of_probe(p) if w.update.short):
+        found = window.update.match(objective)
+        if found is None or found.expected_norm <= 0 or not window.update.window_size:
+            continue
+        if found.direction_error <= window.tolerance:
+            yield window, found

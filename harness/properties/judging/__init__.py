@@ -1,0 +1,1 @@
+"""How properties become verdicts: what can be judged, and which failure explains which."""

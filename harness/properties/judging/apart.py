@@ -1,0 +1,47 @@
+"""Parts that are trained against each other are judged one by one: each has its own windows,
+its own threshold and its own leftovers, and the loop is right when it is right for every part.
+"""
+
+from harness.domain.scenario import Expectations
+from harness.domain.trace import ProbeTrace, Trace
+from harness.domain.verdict import Verdict, inconclusive
+from harness.properties.judging.completion import verdict
+from harness.properties.judging.property import Property
+
+
+def by_part(judged: Property, trace: Trace, expectations: Expectations) -> Verdict:
+    """One property's verdict over all parts: that of the first part that fails, else of the first
+    that is inconclusive, else a pass that joins all of them.
+    """
+    seen = parts_of(trace)
+    found = [verdict(judged, of_part, expectations) for of_part in seen]
+    for outcome in ("fail", "inconclusive"):
+        decisive = next((v for v in found if v.outcome == outcome), None)
+        if decisive is not None:
+            return decisive
+    if len(seen) < max((len(p.parts) for p in trace.probes), default=0):
+        return inconclusive(judged.id, "Nothing shows how the other network is trained.")
+    sentences = dict.fromkeys(v.sentence for v in found)
+    numbers = dict.fromkeys(n for v in found for n in v.numbers)
+    return found[0].model_copy(update={"sentence": " ".join(sentences), "numbers": tuple(numbers)})
+
+
+def parts_of(trace: Trace) -> tuple[Trace, ...]:
+    """One trace for each part, holding that part's updates only; the trace itself where there are
+    no parts.
+    """
+    updates = (u for p in trace.probes for rank in p.ranks for u in rank.updates)
+    names = dict.fromkeys(u.trains for u in updates if u.trains)
+    if not names:
+        return (trace,)
+    return tuple(Trace(probes=tuple(_only(p, name) for p in trace.probes)) for name in names)
+
+
+def _only(probe: ProbeTrace, part: str) -> ProbeTrace:
+    ranks = (
+        rank.model_copy(
+            update={"updates": tuple(u for u in rank.updates if u.trains in ("", part))}
+        )
+        for rank in probe.ranks
+    )
+    return probe.model_copy(update={"ranks": tuple(ranks)})

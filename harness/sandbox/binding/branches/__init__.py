@@ -1,0 +1,1 @@
+"""Which branches of a program a run enters, and which of the others touch training."""

@@ -1,0 +1,1 @@
+"""Lightning, Fabric, Accelerate and the Trainer of transformers, on CPU processes."""

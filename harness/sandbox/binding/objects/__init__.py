@@ -1,0 +1,1 @@
+"""What a program is given for the names that it does not define."""
