@@ -36,8 +36,9 @@ class LibraryCalls(Reading):
         top, last = path.partition(".")[0], path.rpartition(".")[2]
         if top in ("builtins", "itertools") and last in PLAIN | MOVING:
             return self._builtin(last, tree)
-        if path == "builtins.iter" and len(tree.args) > 1:
-            return self._until(tree.args[0])
+        own = {"builtins.iter": self._until, "builtins.getattr": self._looked_up}.get(path)
+        if own is not None and len(tree.args) > 1:
+            return own(tree)
         call = self.record(Node(library=path), tree)
         self.library_calls.append((path, call))
         self._arguments(path, last, call)
@@ -54,10 +55,24 @@ class LibraryCalls(Reading):
             self.built.append((tree, result))
         return result
 
-    def _until(self, function: ast.expr) -> Node:
+    def _looked_up(self, tree: ast.Call) -> Node:
+        """``getattr(trainer, "step")``; by a computed name any method, and one that may be missing
+        is nothing that the object is known to have.
+        """
+        match tree.args:
+            case [whole, ast.Constant(value=str(name))]:
+                return self.value(ast.copy_location(ast.Attribute(whole, name, ast.Load()), tree))
+        call = self.record(Node(library="builtins.getattr"), tree)
+        self.library_calls.append(("builtins.getattr", call))
+        self.looked_up.append((call.args[0], call.result, self.function))
+        for argument in call.arguments():
+            self.graph.feed(argument, call.result)
+        return call.result
+
+    def _until(self, tree: ast.Call) -> Node:
         """``iter(queue.get, None)`` yields what the function returns, again and again."""
         result = Node()
-        returned = self.value(ast.Call(func=function, args=[], keywords=[]))
+        returned = self.value(ast.Call(func=tree.args[0], args=[], keywords=[]))
         self.graph.flow(returned, self.graph.part(result, ("for", 0)))
         return result
 

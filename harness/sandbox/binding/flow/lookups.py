@@ -1,0 +1,61 @@
+"""Methods and functions that a program finds by a name or in a register: what may be called there.
+
+``getattr(self, phase)(batch)``, ``__getattr__`` that forwards to what an object wraps, and functions
+that a decorator of the program's own keeps: ``@loop.on("batch")``.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from harness.sandbox.binding.flow.definitions import Class, Function, Instance
+from harness.sandbox.binding.flow.graph import Graph, Node
+from harness.sandbox.binding.flow.reader import Reader
+from harness.syntax import walk
+
+
+class Lookups:
+    """Lets what is looked up flow to where it is used."""
+
+    def __init__(self, reader: Reader) -> None:
+        """``link`` may be called repeatedly, as more becomes known of the objects."""
+        self._reader = reader
+        self._graph: Graph = reader.graph
+
+    def link(self) -> None:
+        """Link everything that is known by now."""
+        for whole, found, function in self._reader.looked_up:
+            if function is not None and function.name == "__getattr__" and function.owner:
+                self._forward(function.owner, whole)
+                continue
+            for target in [t for t in whole.targets if isinstance(t, Instance)]:
+                for name in self._names(target.cls):
+                    self._graph.flow(self._graph.part(target.cls.instance, (".", name)), found)
+        for decorator, given in self._reader.decorated:
+            for register in [t for t in decorator.targets if isinstance(t, Function)]:
+                for parameter in register.parameters[:1] if _keeps(register) else ():
+                    self._graph.flow(given, parameter.node)
+
+    def _names(self, cls: Class) -> list[str]:
+        """Methods that the program writes down as a text; all that it defines, where it writes none."""
+        names = [n for c in (cls, *cls.parents) for n in c.methods if not n.startswith("__")]
+        return [name for name in names if name in self._reader.constants] or names
+
+    def _forward(self, cls: Class, wrapped: Node) -> None:
+        """What an object is asked for and has not got, the one that it wraps is asked for."""
+        for name, part in list(cls.instance.attributes().items()):
+            own = cls.method(name) or f"={name}" in cls.instance.uses or name.startswith("__")
+            if not own:
+                self._graph.use(wrapped, f".{name}")
+                self._graph.flow(self._graph.part(wrapped, (".", name)), part)
+
+
+def _keeps(decorator: Function) -> bool:
+    """Whether it keeps what it decorates for later, and calls it nowhere in its own body."""
+    given = {parameter.name for parameter in decorator.parameters[:1]}
+    return not any(name in given for name in _called(decorator.tree))
+
+
+def _called(tree: ast.AST) -> Iterator[str]:
+    for node in walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id
