@@ -119,6 +119,20 @@ def test_what_a_decorator_runs_around_still_gets_its_arguments(run):
     assert (ran.outcome, ran.steps) == ("ran", 14)
 
 
+def test_columns_of_a_window_hold_the_parts_of_its_batches(run):
+    """Three of them were two: a batch was taken for a pair."""
+    ran = run(
+        "window = []\nfor batch in train_loader:\n    window.append(batch)\n    if len(window) == 2:\n"
+        "        xs, ys, masks = tuple(zip(*window))\n        optimizer.zero_grad()\n"
+        "        for x, y, m in zip(xs, ys, masks):\n"
+        "            losses = F.mse_loss(model(x), y, reduction='none')\n"
+        "            ((losses * m[:, None]).sum() / m.sum()).backward()\n"
+        "        optimizer.step()\n        window = []\n"
+    )
+
+    assert (ran.outcome, ran.steps) == ("ran", 7)
+
+
 KEPT = """
 for group in zip(*[iter(train_loader)] * 2):
     optimizer.zero_grad()

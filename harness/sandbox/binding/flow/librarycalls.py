@@ -226,6 +226,7 @@ class LibraryCalls(Reading):
             self.graph.flow(self.iterate(argument), self.graph.part(row, ("[]", i)))
         if len(args) == 1:  # of any length: alike
             self.graph.flow(self.iterate(args[0]), self.graph.part(row, ("for", 0)))
+            self.transposed.append((args[0], result))
         return result
 
     def _next(self, args: list[Node]) -> Node:

@@ -1,7 +1,7 @@
-"""Methods and functions that a program finds by a name or in a register: what may be called there.
+"""Values that come out elsewhere than they were put in: found by a name, in a register, in a column.
 
-``getattr(self, phase)(batch)``, ``__getattr__`` that forwards to what an object wraps, and functions
-that a decorator of the program's own keeps: ``@loop.on("batch")``.
+``getattr(self, phase)(batch)``, ``__getattr__`` that forwards to what an object wraps, functions that a
+decorator of the program's own keeps (``@loop.on("batch")``), and ``zip(*window)``.
 """
 
 import ast
@@ -30,6 +30,12 @@ class Lookups:
             for target in [t for t in whole.targets if isinstance(t, Instance)]:
                 for name in self._names(target.cls):
                     self._graph.flow(self._graph.part(target.cls.instance, (".", name)), found)
+        for row, columns in self._reader.transposed:
+            self._transpose(row, columns)
+        self._register()
+
+    def _register(self) -> None:
+        """What a decorator keeps is what it is given."""
         for decorator, given in self._reader.decorated:
             for register in [t for t in decorator.targets if isinstance(t, Function)]:
                 for parameter in register.parameters[:1] if _keeps(register) else ():
@@ -39,6 +45,14 @@ class Lookups:
         """Methods that the program writes down as a text; all that it defines, where it writes none."""
         names = [n for c in (cls, *cls.parents) for n in c.methods if not n.startswith("__")]
         return [name for name in names if name in self._reader.constants] or names
+
+    def _transpose(self, row: Node, columns: Node) -> None:
+        """``inputs, targets, masks = zip(*window)``: each column holds one part of every row."""
+        self._graph.use(row, *(use for use in columns.uses if use.startswith("unpack:")))
+        for place, column in list(columns.items().items()):
+            if isinstance(place, int):
+                part = self._graph.part(row, ("[]", place))
+                self._graph.flow(part, self._graph.part(column, ("for", 0)))
 
     def _forward(self, cls: Class, wrapped: Node) -> None:
         """What an object is asked for and has not got, the one that it wraps is asked for."""

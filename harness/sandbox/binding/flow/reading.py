@@ -40,9 +40,10 @@ class Reading:
         # what methods are called on, by the identity of the call; what is compared with texts, and where
         self.receivers, self.asked = dict[int, Node](), list[tuple[Node, ast.Compare]]()
         # ``getattr(whole, name)`` with a computed name: the object, what comes out, and the function
-        # around it; decorators of the program's own, and what they are given; constants
-        self.looked_up = list[tuple[Node, Node, Function | None]]()
-        self.decorated, self.constants = list[tuple[Node, Node]](), set[object]()
+        # around it; constants; decorators of the program's own, and what they are given; rows, and
+        # what ``zip(*rows)`` makes of them
+        self.looked_up, self.constants = list[tuple[Node, Node, Function | None]](), set[object]()
+        self.decorated, self.transposed = list[tuple[Node, Node]](), list[tuple[Node, Node]]()
         # calls of libraries, with the dotted path of what is called; constructor calls outside model
         # classes: what might be a model of the program's own
         self.library_calls, self.built = list[tuple[str, Call]](), list[tuple[ast.Call, Node]]()
