@@ -201,9 +201,10 @@ def _is_gap(node: ast.stmt) -> bool:
 def _starts_over(tree: ast.Module, place: _Place, new: list[ast.stmt]) -> bool:
     """Whether the snippet goes through the data itself, inside of the loop that does."""
     around = [
-        node for node in walk(tree)
+        node
+        for node in walk(tree)
         if isinstance(node, ast.For) and any(part is place.body for part in _bodies(node))
-    ]  # fmt: skip
+    ]
     data = {n.id for node in around for n in walk(node.iter) if isinstance(n, ast.Name)}
     given = [
         part for node in new for call in walk(node)

@@ -11,9 +11,6 @@ from harness.domain.scenario import Scenario
 from harness.domain.trace import ProbeTrace, Trace
 from harness.properties import judge
 
-Enough = Callable[[Grade], bool]
-"""Whether the probes so far say enough."""
-
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -36,6 +33,10 @@ class Judged:
         if all(p.outcome in ("raised", "unbound") for p in programs):
             return f"{programs[0].exception or programs[0].outcome}: {programs[0].message}"
         return None
+
+
+Enough = Callable[[Judged], bool]
+"""Whether the probes so far say enough."""
 
 
 def try_program(
@@ -62,6 +63,6 @@ def try_program(
         trace = Trace(probes=tuple(seen))
         grade = write_grade(scenario, "quality", judge(trace, scenario), trace=trace)
         judged = Judged(grade, trace)
-        if enough(judged.grade):
+        if enough(judged):
             break
     return judged

@@ -49,13 +49,15 @@ for i, (x, y) in enumerate(loader, start=1):
     [
         "events = Events()" + DECORATED.format(on="events.on") + LOOP.format(emit="events.emit"),
         REGISTRY + DECORATED.format(on="on") + LOOP.format(emit="emit"),
-        "bus = Bus()" + STEPS + "bus.on('batch', accumulate)\nbus.on('window', update)\n"
+        "bus = Bus()"
+        + STEPS
+        + "bus.on('batch', accumulate)\nbus.on('window', update)\n"
         + LOOP.format(emit="bus.emit"),
         "steps = {}" + STEPS + "steps['batch'] = accumulate\nsteps['window'] = update\n"
         "for x, y in loader:\n    steps['batch'](x, y)\n    steps['window']()\n",
     ],
     ids=["a bus that decorates", "a registry of its own", "a method", "a table"],
-)  # fmt: skip
+)
 def test_a_loop_that_calls_kept_functions_is_a_whole_one(program):
     """It was taken for a few lines, and the posted loop ran after it: a right loop called wrong."""
     assert doing(ast.parse(program)).whole

@@ -64,12 +64,14 @@ class Analysis:
         plain = Judge(has_optimizer=bool(optimizers), training_loader=False)
         roles = {name: plain.role(node) for name, node in self.nodes().items()}
         self.judge = Judge(
-            has_optimizer=bool(optimizers) or not {"optimizer", "optimizers"}.isdisjoint(
-                r for n, r in roles.items()
+            has_optimizer=bool(optimizers)
+            or not {"optimizer", "optimizers"}.isdisjoint(
+                r
+                for n, r in roles.items()
                 if attributes(self.nodes()[n]) != {"step"} or hints.suggests(n, "optimizer")
             ),
             training_loader=any("iter_backward" in n.uses for n in self.nodes().values()),
-        )  # fmt: skip
+        )
         self.lightning = [c for c in self.reader.classes if c.lightning]
         self.constructors = self._constructors()
         self.own_model = bool(self.constructors) and not any(
@@ -152,9 +154,10 @@ class Analysis:
             if call.where is not None and _name_of(call.where) == constructor and not call.inner:
                 for node in call.result.downstream():
                     found |= {
-                        n for n, p in node.attributes().items()
+                        n
+                        for n, p in node.attributes().items()
                         if p.uses & {".parameters", ".named_parameters", "parameters"}
-                    }  # fmt: skip
+                    }
         cls = self._class(constructor)
         return sorted(found - set(cls.methods if cls else ()))
 

@@ -20,8 +20,9 @@ PLAIN = frozenset({
 """Builtins that compute a plain value."""
 
 WITHIN: dict[str, dict[object, str]] = {
-    "betas": {0: "beta1", 1: "beta2"}, "device_ids": {0: "device_id"},
-}  # fmt: skip
+    "betas": {0: "beta1", 1: "beta2"},
+    "device_ids": {0: "device_id"},
+}
 """What is done with the elements of a keyword argument, by their place in it."""
 
 MOVING = frozenset({"enumerate", "zip", "zip_longest", "next", "map", "filter", "chain"})

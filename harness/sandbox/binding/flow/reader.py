@@ -34,9 +34,10 @@ class Reader(Statements):
             for m in c.body if isinstance(m, ast.FunctionDef)
         )  # fmt: skip
         self.own_fields = frozenset(
-            node.attr for node in walk(tree)
+            node.attr
+            for node in walk(tree)
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-        ) | _declared(tree)  # fmt: skip
+        ) | _declared(tree)
         futures = [s for s in tree.body if isinstance(s, ast.ImportFrom)]
         self._postponed = any(s.module == "__future__" for s in futures)
         self._ever = assigned(tree.body)
