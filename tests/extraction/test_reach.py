@@ -63,6 +63,16 @@ def test_a_loop_that_calls_kept_functions_is_a_whole_one(program):
     assert doing(ast.parse(program)).whole
 
 
+@pytest.mark.parametrize("named", ["plan[i % 4]", "'update'"])
+def test_a_loop_that_calls_methods_by_a_name_is_a_whole_one(named):
+    """The posted loop ran after it, too, and synchronised every micro-batch."""
+    trainer = "class Engine:\n    def update(self, x, y):\n        criterion(model(x), y).backward()\n        optimizer.step()\n"
+    loop = f"trainer = Engine()\nfor i, (x, y) in enumerate(loader):\n    getattr(trainer, {named})(x, y)\n"
+
+    assert doing(ast.parse(trainer + loop)).whole
+    assert not doing(ast.parse(trainer + loop.replace(named, "'name'"))).whole
+
+
 def test_a_loop_over_what_training_left_is_none():
     """The list keeps results, and nobody calls these."""
     program = "losses = []\ndef train(x, y):\n    criterion(model(x), y).backward()\n    optimizer.step()\n    return 1\n"
