@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from harness.sandbox.binding.flow import hints
 from harness.sandbox.binding.flow.definitions import Class, Function, Instance, Parameter, Partial
 from harness.sandbox.binding.flow.graph import Call, Graph, Node
+from harness.sandbox.binding.flow.lookups import Lookups
 from harness.sandbox.binding.flow.reader import Reader
 from harness.sandbox.binding.flow.switches import decides
 from harness.sandbox.binding.flow.trainers import Trainers
@@ -26,10 +27,12 @@ class Linking:
         self.validated = Node("val_loader")
         """The loader that Lightning validates on."""
         self.trainers = Trainers(reader)
+        self.lookups = Lookups(reader)
 
     def link(self) -> None:
         """Link everything that is known by now."""
         self._handed_over()
+        self.lookups.link()
         for context in self.reader.contexts:
             self._enter(context)
         for call in list(self.graph.calls):
@@ -51,6 +54,15 @@ class Linking:
         for test, changed in self.reader.guarded:
             if any(decides(node) for node in changed):
                 self.graph.use(test, "changes_loss")
+        self.graph.settle()
+
+    def picking(self) -> None:
+        """Mark options that name one of several functions: ``self.handlers[phase](batch)``."""
+        for whole, place, part in self.reader.indexed:
+            named = _functions(whole) if part.calls else {}
+            self.reader.picks += [(place, named)] if named else []
+        for place, _ in self.reader.picks:
+            self.graph.use(place, "picks:text")
         self.graph.settle()
 
     def schedules(self, call: Call) -> bool:
@@ -245,3 +257,12 @@ def _called(cls: Class) -> Iterator[Function]:
 
 def _named(call: Call, names: tuple[str, ...]) -> list[Node]:
     return [call.keywords[name] for name in names if name in call.keywords]
+
+
+def _functions(whole: Node) -> dict[str, str]:
+    """The functions in a table, by their keys."""
+    items = ((key, item) for node in whole.upstream() for key, item in node.items().items())
+    return {
+        key: target.name for key, item in items if isinstance(key, str) and key != "*"
+        for target in item.targets if isinstance(target, Function)
+    }  # fmt: skip
