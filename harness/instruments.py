@@ -23,7 +23,7 @@ def jail_and_oracle(jobs: int) -> Iterator[Instruments]:
 @contextmanager
 def jail_ahead(jobs: int) -> Iterator[OpenInstruments]:
     """The same, opened by whoever gets it: the jail's slow start begins here, while scenarios are
-    still being read. Nobody has to open it.
+    still being read. Nobody has to open it, and nobody can twice: it ends with the instruments.
 
     Raises:
         CannotExecuteHere: this machine cannot run candidates.
@@ -33,7 +33,8 @@ def jail_ahead(jobs: int) -> Iterator[OpenInstruments]:
 
         @contextmanager
         def open_instruments(jobs: int) -> Iterator[Instruments]:
-            with Oracle(workers=max(1, jobs // 2)) as oracle:
+            # The executor too: at Ctrl-C threads wait for programs that only its end breaks off.
+            with executor, Oracle(workers=max(1, jobs // 2)) as oracle:
                 oracle.warm()
                 missing = executor.machine().missing()  # waits until the jail is up
                 yield Instruments(executor, oracle, tuple(f"{g.name}: {g.detail}" for g in missing))

@@ -180,7 +180,9 @@ def test_every_format_goes_from_its_file_to_a_grade(bank, name):
     """Its program is executed where it holds one; where it holds none, the reason is told."""
     executed = []
     file = ROOT / "tests/material/transcripts" / name
-    before = lambda candidate, *_: executed.append(candidate.program)  # noqa: E731
+
+    def before(candidate, *_):
+        executed.append(candidate.program)
 
     result = grade(bank, file, "--scenario", "alpha", "--json", before=before)
 

@@ -5,11 +5,13 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.bank import FakeBank
+from tests.fakes.runs import as_in_a_terminal
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -57,10 +59,18 @@ def test_a_help_page_that_nobody_reads_to_its_end_is_no_error():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def interrupted(number: int, *arguments: str, **how) -> subprocess.CompletedProcess[str]:
+def interrupted(
+    number: int, *arguments: str, before: Callable[[], object] = as_in_a_terminal
+) -> subprocess.CompletedProcess[str]:
     """The command line in a process that gets a signal while it imports what it needs."""
-    command = [sys.executable, "-c", INTERRUPTED_IMPORT, str(int(number)), *arguments]
-    return subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False, **how)
+    return subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_IMPORT, str(int(number)), *arguments],
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        check=False,
+        preexec_fn=before,
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -75,7 +85,7 @@ def test_a_terminal_that_closes_is_ignored_where_somebody_asked_for_it(fake):
     """``nohup harness run``."""
     ignore = functools.partial(signal.signal, signal.SIGHUP, signal.SIG_IGN)
 
-    done = interrupted(signal.SIGHUP, "list", "--bank", str(fake.folder), preexec_fn=ignore)
+    done = interrupted(signal.SIGHUP, "list", "--bank", str(fake.folder), before=ignore)
 
     assert (done.returncode, done.stderr) == (0, "")
     assert "beta" in done.stdout

@@ -105,9 +105,10 @@ def _applied(posted: str, hunk: Hunk) -> str | None:
     told = _told(lines)
     wanted = [text.strip() for _, text in old]
     starts = [
-        i for i in range(len(told) - len(wanted) + 1)
+        i
+        for i in range(len(told) - len(wanted) + 1)
         if wanted and [text.strip() for _, text in told[i : i + len(wanted)]] == wanted
-    ]  # fmt: skip
+    ]
     if len(starts) != 1:
         return None
     (first, at), (last, _) = told[starts[0]], told[starts[0] + len(wanted) - 1]

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from harness.syntax import walk
 
 _BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__"}
-_DEFINITIONS = (
-    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom
-)  # fmt: skip
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,9 +77,10 @@ def next_to_a_quoted_line(program: str, code: str, lead: str) -> str | None:
 def _training_loops(tree: ast.Module) -> list[ast.stmt]:
     """The loops around the first backward, outermost first."""
     return [
-        node for node in walk(tree)
+        node
+        for node in walk(tree)
         if isinstance(node, ast.For | ast.While) and anchors(node)["backward"]
-    ]  # fmt: skip
+    ]
 
 
 def _is_written(node: ast.AST, quoted: str) -> bool:

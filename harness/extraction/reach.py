@@ -57,11 +57,24 @@ def _edges(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
                 if not _is_a_result(value, functions):
                     held = target.value if isinstance(target, ast.Subscript) else target
                     yield last_name(held), value
+            case ast.Call(func=ast.Name(id="getattr"), args=[_, named, *_]):
+                yield from _looked_up(named, tree)
             case ast.Call() if called := functions.get(last_name(node.func)):
                 yield from _handed_over(node, called)
             case _:
                 pass
     yield from _kept(tree, functions)
+
+
+def _looked_up(named: ast.expr, tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
+    """The methods that ``getattr(trainer, phase)`` may find: any of them, where the name is computed."""
+    methods = (
+        node for cls in walk(tree) if isinstance(cls, ast.ClassDef)
+        for node in cls.body if isinstance(node, _FUNCTIONS)
+    )  # fmt: skip
+    for method in methods:
+        if not isinstance(named, ast.Constant) or named.value == method.name:
+            yield "getattr", method
 
 
 def _kept(tree: ast.Module, functions: dict[str, _Function]) -> Iterator[tuple[str, ast.AST]]:

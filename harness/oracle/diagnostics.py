@@ -118,9 +118,10 @@ def without_diagnostics(
     """The window's flows that were meant to train. Coefficients are in the order of the flows."""
     largest = max((abs(c) for c in coefficients if c is not None), default=0.0)
     kept = [
-        x for x, c in zip(window, coefficients, strict=True)
+        x
+        for x, c in zip(window, coefficients, strict=True)
         if c is None or abs(c) > WIPED * largest
-    ]  # fmt: skip
+    ]
     carried = {s for x in kept for s in x.samples or ()}
     return [
         x

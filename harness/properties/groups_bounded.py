@@ -16,7 +16,7 @@ from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.consumption import transported
 from harness.properties.evidence.figures import number, show
-from harness.properties.evidence.group_parts import Part, part_of
+from harness.properties.evidence.group_parts import Part, parts_of
 from harness.properties.evidence.thresholds import NAMED
 from harness.properties.judging.property import Property
 
@@ -34,7 +34,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     evidence: list[str] = []
     for name, group in bounds.items():
         bound = group.bounded_by or 0.0
-        parts = [p for r in account.readings if (p := part_of(r, group)) is not None]
+        parts = parts_of(account.readings, group)
         loud = max(parts, key=lambda part: part.true, default=None)
         worst = max(parts, key=lambda part: part.consumed, default=None)
         if worst is not None and worst.consumed > bound * (1.0 + NAMED):

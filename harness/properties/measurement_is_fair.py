@@ -112,9 +112,8 @@ def halved(clipping: Sequence[SegmentSeen], parts: Sequence[SegmentSeen]) -> lis
         n for s in clipping for n in (("forwards", s.forwards), ("steps", s.steps)) if n[1] > 1
     }
     return [
-        s for s in parts
-        if not s.clips and {("forwards", s.forwards), ("steps", s.steps)} & loops
-    ]  # fmt: skip
+        s for s in parts if not s.clips and {("forwards", s.forwards), ("steps", s.steps)} & loops
+    ]
 
 
 def work(segment: SegmentSeen) -> Work:

@@ -23,6 +23,7 @@ from harness.quality.idle import idle_properties
 from harness.quality.mutants import Mutant, derive
 from harness.quality.operator import Operator
 from harness.quality.operators import OPERATORS
+from harness.quality.originals import Originals
 from harness.quality.probing import said
 from harness.quality.sources import Source, read_sources
 from harness.quality.trial import Judged, try_program
@@ -114,6 +115,7 @@ class _Desk:
 
     tools: Instruments
     comparison: Comparison
+    originals: Originals
 
     def __init__(self, plan: Plan, beside: _Beside) -> None:
         self.plan = plan
@@ -123,7 +125,6 @@ class _Desk:
         self.cheats: dict[int, ProgramResult] = {}
         self.faults: list[str] = []
         self.interrupted = False
-        self._originals: dict[tuple[str, str], tuple[str, ...]] = {}
         self._total = 0
         self._done = 0
         self._running: list[str] = []
@@ -140,6 +141,7 @@ class _Desk:
             try:
                 with open_instruments(self.plan.jobs) as self.tools:
                     self.comparison = Comparison(self.tools)
+                    self.originals = Originals(self.tools)
                     try:
                         asked = self._submit(pool, self._programs())
                         asked += self._submit(pool, self._mutants(self.beside.derived(self.plan)))
@@ -155,10 +157,10 @@ class _Desk:
 
     def _programs(self) -> "list[_Asked]":
         return [
-            (scenario.id, partial(self._one, scenario, i, results, self._program, (scenario, one)))
-            for programs, results in (
-                (self.beside.alternatives, self.alternatives),
-                (self.beside.cheats, self.cheats),
+            (scenario.id, partial(self._one, scenario, i, results, judged, (scenario, one)))
+            for programs, results, judged in (
+                (self.beside.alternatives, self.alternatives, self._alternative),
+                (self.beside.cheats, self.cheats, self._cheat),
             )
             for i, (scenario, one) in enumerate(programs)
         ]
@@ -194,45 +196,33 @@ class _Desk:
             self._tell(scenario.id, begins=False)
 
     def _mutant(self, mutant: Mutant) -> MutantResult:
-        naming = {*mutant.operator.named_by, *mutant.operator.also}
-
-        def enough(grade: Grade) -> bool:
-            return grade.code == "wrong" and not naming.isdisjoint(grade.failed)
-
+        enough = partial(self._shows, mutant)
         first = mutant.operator.shows_in
         judged = try_program(mutant.scenario, mutant.text, self.tools, enough, first)
         new = judged.failed
         if judged.grade.code != "wrong" and new:  # only advisory ones: does the original fail them?
-            before = self._failed_before(mutant)
+            before = self.originals.failed(mutant.scenario, mutant.source)
             new = tuple(name for name in new if name not in before)
         return _described(mutant, judged, new, self._difference)
 
-    def _failed_before(self, mutant: Mutant) -> tuple[str, ...]:
-        """What the program fails without the mutation."""
-        key = mutant.scenario.id, mutant.source.name
-        if key not in self._originals:
-            judged = try_program(mutant.scenario, mutant.source.text, self.tools)
-            self._originals[key] = judged.failed
-        return self._originals[key]
+    def _shows(self, mutant: Mutant, judged: Judged) -> bool:
+        """Whether the probes so far show the fault."""
+        if judged.grade.code == "wrong":
+            return not mutant.operator.naming.isdisjoint(judged.grade.failed)
+        shown = mutant.operator.naming.intersection(judged.failed)
+        return bool(shown) and not shown.issubset(
+            self.originals.failed(mutant.scenario, mutant.source)
+        )
 
     def _difference(self, mutant: Mutant) -> str | None:
         """How it differs from its original in the second probe; ``None`` when it does not."""
         return self.comparison.difference(mutant.scenario, mutant.source.text, mutant.text)
 
-    def _program(self, asked: tuple[Scenario, Source]) -> ProgramResult:
-        scenario, source = asked
-        grade = try_program(scenario, source.text, self.tools).grade
-        ignored = {*grade.advisory, *(grade.guards if grade.code != "wrong" else ())}
-        return ProgramResult(
-            scenario=scenario.id,
-            file=f"{source.name}.py",
-            code=grade.code,
-            sentences=tuple(
-                f"{v.property} {v.outcome}: {v.sentence}"
-                for v in grade.verdicts
-                if v.outcome != "pass" and v.property not in ignored and v.explained_by is None
-            ),
-        )
+    def _alternative(self, asked: tuple[Scenario, Source]) -> ProgramResult:
+        return _told(*asked, self.originals.judge(*asked).grade)
+
+    def _cheat(self, asked: tuple[Scenario, Source]) -> ProgramResult:
+        return _told(*asked, try_program(asked[0], asked[1].text, self.tools).grade)
 
     def _tell(self, scenario: str, *, begins: bool) -> None:
         with self._lock:
@@ -261,13 +251,26 @@ def _mixed(asked: list[_Asked]) -> list[Callable[[], None]]:
     return [work for _, work in sorted(places, key=lambda place: place[0])]
 
 
+def _told(scenario: Scenario, source: Source, grade: Grade) -> ProgramResult:
+    ignored = {*grade.advisory, *(grade.guards if grade.code != "wrong" else ())}
+    return ProgramResult(
+        scenario=scenario.id,
+        file=f"{source.name}.py",
+        code=grade.code,
+        sentences=tuple(
+            f"{v.property} {v.outcome}: {v.sentence}"
+            for v in grade.verdicts
+            if v.outcome != "pass" and v.property not in ignored and v.explained_by is None
+        ),
+    )
+
+
 def _described(
     mutant: Mutant,
     judged: Judged,
     killed_by: tuple[str, ...],
     difference: Callable[[Mutant], str | None],
 ) -> MutantResult:
-    naming = {*mutant.operator.named_by, *mutant.operator.also}
     result = MutantResult(
         scenario=mutant.scenario.id,
         program=mutant.source.name,
@@ -276,7 +279,7 @@ def _described(
         line=mutant.line,
         fate="killed",
         killed_by=killed_by,
-        named=not naming.isdisjoint(killed_by),
+        named=not mutant.operator.naming.isdisjoint(killed_by),
     )
     if judged.grade.code == "wrong" or result.named:
         return result

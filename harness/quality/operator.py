@@ -53,6 +53,11 @@ class Operator:
     """Whether it changes what a program says or measures: equal training does not excuse it."""
 
     @property
+    def naming(self) -> frozenset[str]:
+        """Ids of all properties that name it."""
+        return frozenset((*self.named_by, *self.also))
+
+    @property
     def shows_in(self) -> tuple[str, ...]:
         """Names of probes in which it can show at once: a missing clip needs a gradient to clip."""
         return LOUD if not CLIPS.isdisjoint(self.named_by) else ()

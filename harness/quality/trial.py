@@ -12,9 +12,6 @@ from harness.domain.spoiled import spoiled_probe
 from harness.domain.trace import ProbeTrace, Trace
 from harness.properties import judge
 
-Enough = Callable[[Grade], bool]
-"""Whether the probes so far say enough."""
-
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -39,6 +36,10 @@ class Judged:
         return None
 
 
+Enough = Callable[[Judged], bool]
+"""Whether the probes so far say enough."""
+
+
 def try_program(
     scenario: Scenario,
     text: str,
@@ -57,7 +58,7 @@ def try_program(
     for probe in sorted(scenario.probes, key=lambda probe: probe.name not in first):
         seen.append(_seen(scenario, candidate, probe, tools))
         judged = _judged(scenario, Trace(probes=tuple(seen)))
-        if enough(judged.grade):
+        if enough(judged):
             return judged
     if judged.grade.code == "right" and (further := spoiled_probe(scenario, text)):
         spoiled = _seen(scenario, candidate, further, tools)

@@ -68,9 +68,11 @@ def _part_annotation(report: CheckReport, block: BlockResult, part: PartResult) 
     if level is None:
         return
     where = {
-        "file": _path(report, block.file), "line": str(part.line), "endLine": str(block.end),
+        "file": _path(report, block.file),
+        "line": str(part.line),
+        "endLine": str(block.end),
         "title": _WORDS[part.status][0],
-    }  # fmt: skip
+    }
     yield _command(level, where, _claimed(part) + part.sentence)
 
 
@@ -99,10 +101,11 @@ def _needs_a_look(block: BlockResult) -> bool:
 def _format_line(finding: FormatFinding) -> Text:
     refused = f" Refused by: {', '.join(finding.refused_by)}." if finding.refused_by else ""
     return Text.assemble(
-        (clean(f"{finding.file}:{finding.line}"), "bold"), "  ",
+        (clean(f"{finding.file}:{finding.line}"), "bold"),
+        "  ",
         (finding.level, _LEVELS[finding.level]),
         clean(f"  {finding.rule}: {finding.sentence}{refused}"),
-    )  # fmt: skip
+    )
 
 
 def _block(block: BlockResult, *, verbose: bool) -> Iterator[RenderableType]:
@@ -111,9 +114,11 @@ def _block(block: BlockResult, *, verbose: bool) -> Iterator[RenderableType]:
             continue
         words, style = _WORDS[part.status]
         yield Text.assemble(
-            (clean(f"{block.file}:{part.line}"), "bold"), "  ", (words, style),
+            (clean(f"{block.file}:{part.line}"), "bold"),
+            "  ",
+            (words, style),
             clean(f"  {part.kind}  {' > '.join(block.headings[-1:])}"),
-        )  # fmt: skip
+        )
         yield _indented(_claimed(part) + part.sentence)
         for seen in part.observations:
             if verbose or seen.fault or seen.holds is False:

@@ -174,8 +174,7 @@ def _events(frames: tuple[Frame, ...]) -> tuple[tuple[Recorded, ...], str]:
             first = error.errors()[0]
             return tuple(events), f"record {frame.seq} ({frame.kind}) is malformed: {first['msg']}"
         tensors = tuple(
-            TensorBytes(name=spec.name, dtype=spec.dtype, shape=spec.shape, data=bytes(data))
-            for spec, data in frame.blobs()
+            TensorBytes(spec.name, spec.dtype, spec.shape, data) for spec, data in frame.blobs()
         )
         events.append(Recorded(event=event, tensors=tensors))
     return tuple(events), ""

@@ -20,16 +20,18 @@ from harness.scenarios.problem import did_you_mean
 def _existing_property(name: str) -> str:
     if name not in PROPERTIES:
         hint = did_you_mean(name, PROPERTIES)
-        raise PydanticCustomError("unknown_name", "there is no property {name}{hint}",
-                                  {"name": name, "hint": hint})  # fmt: skip
+        raise PydanticCustomError(
+            "unknown_name", "there is no property {name}{hint}", {"name": name, "hint": hint}
+        )
     return name
 
 
 def _existing_workload(name: str) -> str:
     if name not in WORKLOADS:
         hint = did_you_mean(name, WORKLOADS)
-        raise PydanticCustomError("unknown_name", "there is no workload {name}{hint}",
-                                  {"name": name, "hint": hint})  # fmt: skip
+        raise PydanticCustomError(
+            "unknown_name", "there is no workload {name}{hint}", {"name": name, "hint": hint}
+        )
     return name
 
 

@@ -80,13 +80,15 @@ def test_a_rank_stays_in_its_group(sandbox, disabled, escapes):
 
 DAEMON = """
 import os
+told, tell = os.pipe()
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
         report(daemon=os.getpid())
+        os.write(tell, b"!")
         wait()
     os._exit(0)
-wait(1)
+os.read(told, 1)
 """
 
 
@@ -147,11 +149,20 @@ def test_no_privileges_are_held(sandbox):
     assert run(sandbox, PRIVILEGES) == [{"sets": empty, "locked": 1, "filtered": 2}]
 
 
-LEAVE_A_FILE = "open('mine', 'w').write('x'); wait(1.5)"
+WAIT_UNTIL = """
+import glob, os, time
+def wait_until(is_so):
+    end = time.monotonic() + {seconds}
+    while time.monotonic() < end and not is_so(): os.sched_yield()
+"""
+LEAVE_A_FILE = """
+open('mine', 'w').close()
+wait_until(lambda: glob.glob('../*/looking'))
+wait_until(lambda: not glob.glob('../*/looking'))
+"""
 LOOK_FOR_IT = """
-import glob, time
-end = time.monotonic() + 1
-while time.monotonic() < end and not glob.glob('../*/mine'): pass
+open('looking', 'w').close()
+wait_until(lambda: glob.glob('../*/mine'))
 escaped = glob.glob('../*/mine')
 """
 
@@ -164,8 +175,9 @@ def test_two_jobs_do_not_see_each_other(sandbox, disabled, seen):
     """Twice over: the other folder cannot be listed, and there it would be empty."""
     need(sandbox, "landlock", "scratch-quota")
     policy = JailPolicy(disabled=frozenset(disabled))
-    neighbour = sandbox.submit(Job(program=LEAVE_A_FILE), SMALL, policy)
-    (found,) = run(sandbox, LOOK_FOR_IT, *disabled)
+    begin = WAIT_UNTIL.format(seconds=9 if seen else 1)
+    neighbour = sandbox.submit(Job(program=begin + LEAVE_A_FILE), SMALL, policy)
+    (found,) = run(sandbox, begin + LOOK_FOR_IT, *disabled)
 
     assert bool(found["escaped"]) is seen
     assert neighbour.result().complete

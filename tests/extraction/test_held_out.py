@@ -26,6 +26,7 @@ SETS = [
         "seventh",
         "eighth",
         "ninth",
+        "tenth",
         "sessions",
         "more-sessions",
         "ordinary-sessions",
@@ -40,6 +41,8 @@ NOT_TOLD = {
     "seventh/150-nan-after-clipping.json": "a loss of its own so flat that no norm reaches the threshold",
     "eighth/182-clip-threshold-too-low.py": "data of its own, so tame that no norm reaches the threshold",
     "ninth/047-amp-divided-by-hand.md": "a loss scale by hand that grows after more steps than are made",
+    "tenth/032-scheduler-with-accumulation.json": "a cosine by hand that could be two whole waves, as planned",
+    "tenth/073-recurrent-half-clipped.json": "a hook on hidden states: gradients are not those of the loss",
     "sessions/amp-clip-without-unscale--03.jsonl": "every edit failed, and nothing else was proposed",
 }
 """What cannot be told, and why."""

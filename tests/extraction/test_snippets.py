@@ -166,9 +166,11 @@ HIDDEN = {
     "in a comprehension": f"{FUNCTION}_ = [update(x, y) for x, y in loader]\n",
     "mapped": f"{FUNCTION}list(map(update, *zip(*loader)))\n",
     "handed over": f"{FUNCTION}def run(do):\n    for x, y in loader:\n        do(x, y)\n\nrun(update)\n",
-    "without a loop": FUNCTION.replace("update(x, y)", "update(rest)")
-    .replace("    crit", "    x, y = next(rest)\n    crit") + "    update(rest)\n\nupdate(iter(loader))\n",
-}  # fmt: skip
+    "without a loop": FUNCTION.replace("update(x, y)", "update(rest)").replace(
+        "    crit", "    x, y = next(rest)\n    crit"
+    )
+    + "    update(rest)\n\nupdate(iter(loader))\n",
+}
 
 
 @pytest.mark.parametrize("code", HIDDEN.values(), ids=HIDDEN)

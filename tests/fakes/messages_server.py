@@ -40,7 +40,7 @@ def thinks(thought: str, text: str) -> Reply:
     return _message([thinking, {"type": "text", "text": text}], "end_turn")
 
 
-def calls(name: str, given: Body, *, id: str = "toolu_1") -> Reply:  # noqa: A002
+def calls(name: str, given: Body, *, id: str = "toolu_1") -> Reply:  # noqa: A002 - as in a message
     """An answer that wants to use a tool first."""
     use = {"type": "tool_use", "id": id, "name": name, "input": given}
     return _message([{"type": "text", "text": "Let me look."}, use], "tool_use")
@@ -167,7 +167,7 @@ class MessagesServer:
                 self.end_headers()
                 self.wfile.write(content)
 
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - overridden
                 pass
 
         return Handler

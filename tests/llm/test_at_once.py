@@ -32,9 +32,10 @@ def ask(model):
 
 
 def test_no_more_requests_at_once_than_allowed(monkeypatch):
-    third = threading.Barrier(3, timeout=0.3)
+    pairs, third = threading.Barrier(2, timeout=20), threading.Barrier(3, timeout=0.3)
 
     def answer(_):
+        pairs.wait()
         with suppress(threading.BrokenBarrierError):
             third.wait()
         return says("Before the step.")

@@ -49,10 +49,11 @@ def of_updates(count: int) -> RankRun:
         for n in range(2 * count)
     ]
     updates = Counted(
-        Consumed(flows[2 * n : 2 * n + 2], {}, [STEP], {}, {}, False, 5 * n + 4, 1.0,
-                 last_batch=(n, 1))
+        Consumed(
+            flows[2 * n : 2 * n + 2], {}, [STEP], {}, {}, False, 5 * n + 4, 1.0, last_batch=(n, 1)
+        )
         for n in range(count)
-    )  # fmt: skip
+    )
     events = Counted([forward(0), BACKWARD, forward(1), BACKWARD, STEP] * count)
     return RankRun(events, {}, {}, {}, updates, [], 0, sampled=False)
 

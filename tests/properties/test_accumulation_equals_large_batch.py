@@ -43,12 +43,14 @@ def test_a_loss_that_is_too_large_fails_though_a_clip_took_some_of_it():
         update(
             i,
             true=n,
-            matches=[match("micro-batch-mean", true=n, consumed=1.0),
-                     match("as-computed", true=12.0 * n, consumed=1.0)],
+            matches=[
+                match("micro-batch-mean", true=n, consumed=1.0),
+                match("as-computed", true=12.0 * n, consumed=1.0),
+            ],
             clip_calls=clip,
         )
         for i, n in enumerate((0.21, 0.24, 0.3))
-    ]  # fmt: skip
+    ]
     assert on(ID, trace(probe("quiet", *grown))).outcome == "fail"
 
 

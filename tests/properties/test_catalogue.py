@@ -72,7 +72,7 @@ FAULTS: list[tuple[Callable[[Loop], None], int, str]] = [
     (loops_at_scale.summed_over_ranks, 2, "accumulation-equals-large-batch"),
     (loops_at_scale.clip_before_sync, 2, "clip-global-norm"),
     (loops_at_scale.schedule("schedule_each_micro_batch", len), 1, "scheduler-per-update"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(

@@ -218,6 +218,16 @@ def test_an_alarm_on_the_healthy_workload_fails_whatever_numbers_stand_beside_it
     assert judged(heading, lambda n, v: f"{n} {v:.2e} vanishing?") == "pass"
 
 
+def test_words_that_both_branches_say_are_no_all_clear():
+    """Each line began with the step, so the alarm was believed to have been left out."""
+    source = "if few:\n    print(f'step {n}: vanishing in {few}')\nelse:\n    print(f'step {n}: healthy')"
+    seen = saying(lambda n, _: f"step 1: vanishing in {n}")
+    well = seen.probes[0]
+    ran = well.program.model_copy(update={"source": source})
+    healthy = well.model_copy(update={"program": ran})
+    assert on(ID, trace(healthy, seen.probes[1]), **WHERE).outcome == "fail"
+
+
 def test_a_flag_on_some_layers_alone_is_no_alarm():
     """The smallest of several may be marked."""
     source = VERDICTS["a flag or nothing"]

@@ -145,8 +145,10 @@ def centralised(weight, *, kept, root=None):
     for i, true in enumerate(norms(0.1)):
         parts = [parameter("bias", true, kept * true)]
         parts += [parameter("weight", true, 0.1 * true).model_copy(update={"dot": 0.0})]
-        found = [match(o, true=true, consumed=kept * true, turned=0.5, parameters=parts)
-                 for o in ("as-computed", "sample-mean")]  # fmt: skip
+        found = [
+            match(o, true=true, consumed=kept * true, turned=0.5, parameters=parts)
+            for o in ("as-computed", "sample-mean")
+        ]
         own = (micro_batch(i, weight=weight),)
         steps.append(update(i, coefficients=(1.0,), matches=found, micro_batches=own))
     calls = [backward(0.5, after=i).model_copy(update={"factor": root or weight}) for i in range(4)]

@@ -82,6 +82,7 @@ def test_float16_without_a_scale_and_full_precision_are_not_judged(autocast):
 def test_where_the_question_is_about_the_scaler_another_way_is_no_answer():
     """And the sentence says so."""
     assert outcomes(seen(), needs_scaler=True) == {"inconclusive"}
-    found = on("scaler-protocol", seen(), accumulates=False, objectives=("sample-mean",),
-               needs_scaler=True)  # fmt: skip
+    found = on(
+        "scaler-protocol", seen(), accumulates=False, objectives=("sample-mean",), needs_scaler=True
+    )
     assert "about a GradScaler's calls, and there are none" in found.sentence

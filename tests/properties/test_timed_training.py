@@ -20,6 +20,13 @@ def one(index, *, clipped, batch=None):
     return made.model_copy(update=fields)
 
 
+def quiet(index, *, calls=(), consumed=30.0):
+    """An update on a batch of its own, with or without a call, shrunk or not."""
+    made = one(index, clipped=False)
+    shrunk = [m.model_copy(update={"consumed_norm": consumed}) for m in made.matches]
+    return made.model_copy(update={"clip_calls": calls, "matches": tuple(shrunk)})
+
+
 def staged(clipped):
     """Segments of a loop with a part of its own for the clip."""
     parts = ((segment(1, 1), segment(clips=int(i in clipped)), segment(steps=1)) for i in ALL)
@@ -46,6 +53,21 @@ def test_clipped_throughout_in_turn_or_in_a_row_it_is_a_variant_or_sound(clipped
     assert not is_timed_training(loop(clipped))
 
 
+def test_a_clip_is_one_that_was_called_and_what_shrinks_a_gradient_without_a_call():
+    """A roomy clip shrinks nothing, and one that is written by hand has no name."""
+    called = probe("small", *(quiet(i, calls=CLIP if i == 9 else ()) for i in ALL))
+    by_hand = probe("small", *(quiet(i, consumed=1.0 if i == 9 else 30.0) for i in ALL))
+
+    assert is_timed_training(called)
+    assert is_timed_training(by_hand)
+
+
+def test_several_ranks_are_no_loop_that_can_be_told():
+    ranks = [rank([one(i, clipped=i == 9) for i in ALL], number=n) for n in range(2)]
+
+    assert not is_timed_training(probe("small", ranks=ranks))
+
+
 def test_steps_on_one_batch_again_and_again_are_no_training():
     """Only variants repeat a batch."""
     assert not is_timed_training(loop({9}, batches=lambda _: (0, 0)))
@@ -63,9 +85,12 @@ def test_a_clip_timed_apart_in_every_other_step_is_no_measurement_that_can_be_to
     """Whole steps in turn can be compared, and need no part for the clip."""
     turns = {0, 2, 4, 6, 8, 10, 12}
     whole = [segment(1, 1, int(i in turns), 1) for i in ALL]
+    beside_backward = [s for i in ALL for s in (segment(1, 1, int(i in turns)), segment(steps=1))]
 
     assert may_be_training(loop(turns, staged(turns)))
     assert not may_be_training(loop(turns, whole))
+    assert not may_be_training(loop(turns, beside_backward))
+    assert not may_be_training(loop({9}, staged({9})))
     assert not may_be_training(loop({*ALL}, staged({*ALL})))
     assert on("measurement-is-fair", trace(loop(turns, staged(turns)))).outcome == "inconclusive"
     assert on("measurement-is-fair", trace(loop({*ALL}, staged({*ALL})))).outcome == "pass"

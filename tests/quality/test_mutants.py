@@ -5,7 +5,6 @@ import difflib
 import libcst as cst
 import pytest
 
-from harness.domain.grade import Grade
 from harness.domain.instruments import Instruments
 from harness.properties import PROPERTIES
 from harness.quality.mutants import derive
@@ -13,7 +12,7 @@ from harness.quality.operator import CLIPS, LOUD
 from harness.quality.operators import OPERATORS
 from harness.quality.program import Changes, Program
 from harness.quality.sources import Source
-from harness.quality.trial import try_program
+from harness.quality.trial import Judged, try_program
 from tests.fakes.executor import FakeExecutor
 from tests.fakes.oracle import FakeMeter
 from tests.quality.judging import SCENARIOS
@@ -63,7 +62,7 @@ def probes_tried(first: tuple[str, ...], stops_at: str = "") -> list[str]:
     tried: list[str] = []
     tools = Instruments(FakeExecutor(lambda *given: tried.append(given[-1].name)), FakeMeter())
 
-    def enough(_: Grade) -> bool:
+    def enough(_: Judged) -> bool:
         return tried[-1] == stops_at
 
     try_program(SCENARIOS["all-three-techniques"], LOOP, tools, enough, first)

@@ -4,18 +4,21 @@ from pathlib import Path
 
 import pytest
 
+from harness.domain.instruments import Instruments
 from harness.domain.quality import IdleProperty, MutantResult, ProgramResult, QualityReport
 from harness.domain.scenario import Bank
 from harness.quality.equivalence import Comparison
 from harness.quality.judging import Plan, judge_the_judge
 from harness.quality.operator import Operator
+from harness.quality.originals import Originals
 from harness.quality.program import before
+from harness.quality.sources import Source
 from harness.report.console import plain_text
 from harness.report.quality import quality_line, render_kill_matrix, render_quality
 from harness.scenarios import load_bank
 from tests.fakes.bank import FakeBank
 from tests.fakes.executor import FakeExecutor
-from tests.fakes.oracle import opens
+from tests.fakes.oracle import FakeMeter, opens
 from tests.quality.judging import SCENARIOS, Court
 
 
@@ -33,9 +36,26 @@ def fake_bank(tmp_path: Path) -> FakeBank:
     return FakeBank(tmp_path).add()
 
 
-def report_on(bank: FakeBank, *operators: Operator) -> QualityReport:
+def report_on(
+    bank: FakeBank, *operators: Operator, executor: FakeExecutor | None = None
+) -> QualityReport:
     plan = Plan(bank.folder, operators=operators)
-    return judge_the_judge(load_bank(bank.folder), plan, opens(FakeExecutor()))
+    return judge_the_judge(load_bank(bank.folder), plan, opens(executor or FakeExecutor()))
+
+
+def only_advised(bank: FakeBank) -> FakeBank:
+    """A bank in which a loss that is not finite is a matter of advice."""
+    path = bank.file("toy-loss/scenario.yaml")
+    swapped = path.read_text().replace("finite-loss", "-").replace("still-learns", "finite-loss")
+    path.write_text(swapped.replace("- -\n", "- still-learns\n"))
+    bank.file("toy-loss/buggy.py").write_text("loss = 1.0  # fails still-learns\n")
+    return bank
+
+
+def counting() -> tuple[FakeExecutor, list[tuple[str, str]]]:
+    """An executor, and the programs that it runs with the probe of each run."""
+    runs: list[tuple[str, str]] = []
+    return FakeExecutor(lambda c, _, probe: runs.append((c.program, probe.name))), runs
 
 
 def test_a_mutant_that_is_judged_wrong_is_killed_and_named(fake_bank):
@@ -69,6 +89,32 @@ def test_alternatives_have_to_be_right_and_cheats_not(fake_bank):
     report = report_on(fake_bank)
     assert [p.code for p in report.alternatives] == ["right"]
     assert report.complaints == ("toy-loss: the cheat forged.py is judged right",)
+
+
+def test_a_fault_of_advice_that_one_probe_shows_needs_no_second(fake_bank):
+    executor, runs = counting()
+    report = report_on(only_advised(fake_bank), putting("nan = 0"), executor=executor)
+    assert [m.fate for m in report.mutants] == ["killed"]
+    assert [probe for text, probe in runs if "nan" in text] == ["quiet"]
+
+
+def test_a_fault_of_advice_that_the_original_has_too_is_not_the_mutants(fake_bank):
+    fake_bank.file("reference_impls/toy-loss.py").write_text("nan = 1.0\n")
+    report = report_on(only_advised(fake_bank), putting("more = 0"))
+    assert [m.fate for m in report.mutants] == ["survived"]
+
+
+def test_an_original_is_run_once_however_many_mutants_ask_for_it(fake_bank):
+    (scenario,) = load_bank(fake_bank.folder).scenarios
+    executor, runs = counting()
+    originals = Originals(Instruments(executor, FakeMeter()))
+    judged, unjudged = Source("fine", "x = 1\n"), Source("reference", scenario.reference)
+    assert originals.judge(scenario, judged).failed == ()
+    for _ in range(3):
+        assert originals.failed(scenario, judged) == originals.failed(scenario, unjudged) == ()
+    assert runs == [
+        (source.text, probe) for source in (judged, unjudged) for probe in ("quiet", "loud")
+    ]
 
 
 def test_a_failure_of_ours_is_no_verdict_on_the_mutant(fake_bank):

@@ -71,8 +71,9 @@ def test_empty_and_scalar_tensors_arrive(pair):
     ((frame,), _) = received(ours)
 
     assert [(spec.name, spec.shape, bytes(raw)) for spec, raw in frame.blobs()] == [
-        ("e", (0, 4), b""), ("s", (), b"\x01")
-    ]  # fmt: skip
+        ("e", (0, 4), b""),
+        ("s", (), b"\x01"),
+    ]
 
 
 def test_many_and_multidimensional_buffers_leave_in_one_frame(pair):

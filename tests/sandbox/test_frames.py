@@ -77,7 +77,7 @@ def test_a_truncated_frame_is_reported_and_earlier_ones_are_kept():
         (one_tensor(nbytes=True), "not as long as its shape"),
         (struct.pack(">IQ", 2**32 - 1, 2**63), "too long"),
     ],
-)  # fmt: skip
+)
 def test_what_no_channel_sends_is_told_in_one_sentence(stream, sentence):
     """Wrong numbers, counts, types, lengths and encodings are each named."""
     assert sentence in flaw(stream)

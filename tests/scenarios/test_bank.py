@@ -114,7 +114,7 @@ def test_the_digest_changes_with_any_file_and_with_nothing_else(tmp_path):
         ("id: toy-loss", "id: Toy Loss", 1, "id: expected lower-case words joined by hyphens"),
         (":\n  - excuse: it is fine\n    instead: it is not", ": [fine]", 38, "expected keys with"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_in_the_declaration_is_named_with_its_line(tmp_path, old, new, line, said):
     """One mistake, one complaint, at the key that is wrong, with what was expected."""
     bank = FakeBank(tmp_path).add().edit(YAML, old, new)

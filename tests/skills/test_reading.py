@@ -58,8 +58,10 @@ def test_lines_count_from_the_top_of_the_file_frontmatter_included():
         "### Deep",
     ]
     assert [lines[e.parts[0].line - 1].strip() for e in page.examples] == [
-        "loss.backward()", "# WRONG: too late", "x = 1",
-    ]  # fmt: skip
+        "loss.backward()",
+        "# WRONG: too late",
+        "x = 1",
+    ]
 
 
 def test_the_same_code_has_the_same_digest_wherever_it_stands():

@@ -83,10 +83,11 @@ def test_any_command_and_any_output(parts, output):
     ids=range(14),
 )
 def test_a_command_that_was_made_to_last_ends_soon(command):
-    started = time.monotonic()
+    """Unlimited they take years. Processor time: on a busy machine a clock tells something else."""
+    started = time.process_time()
     after(command, output="\n" * 90_000 + "x\n")
 
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 30
 
 
 def test_a_chain_of_imports_that_would_overflow_the_stack_is_cut():

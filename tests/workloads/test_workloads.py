@@ -142,8 +142,10 @@ def test_the_model_runs_in_another_precision(name, dtype):
 @pytest.mark.parametrize("name", NAMES)
 def test_training_on_the_defaults_learns(name):
     """With its own learning rate a workload's loss falls, clipped where it would explode."""
-    log = train(spec(name, learning_rate=0.02, depth=20) if name == "deep-residual" else spec(name),
-                max_norm=1.0)  # fmt: skip
+    log = train(
+        spec(name, learning_rate=0.02, depth=20) if name == "deep-residual" else spec(name),
+        max_norm=1.0,
+    )
     assert log.finite
     assert log.ratio < 0.95
 

@@ -48,7 +48,8 @@ def false_alarm(program: Program) -> str | None:
     for branches in choices(program.source):
         alarming = [t.lower() for branch in branches for t in branch if alarms(t)]
         quiet = [branch for branch in branches if not any(map(alarms, branch))]
-        others = [text.lower() for branch in quiet for text in branch]
+        said = set().union(*(b for b in branches if b not in quiet))
+        others = [text.lower() for branch in quiet for text in branch if text not in said]
         if not quiet or any(other in output for other in others):
             continue
         found = [line for line in lines if any(text in line for text in alarming)]

@@ -79,7 +79,7 @@ def row_of(
 
 def shows(block: Iterable[Printed], truths: Iterable[float]) -> bool:
     """Whether each number is the value at its place."""
-    return all(n.shows(t) and t > 0.0 for n, t in zip(block, truths, strict=True))
+    return all(n.shows(t) for n, t in zip(block, truths, strict=True))
 
 
 def running_means(values: Sequence[float]) -> tuple[float, ...]:

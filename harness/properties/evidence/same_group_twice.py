@@ -59,8 +59,10 @@ def same(one: ClipCall, other: ClipCall) -> bool:
         return False
     known = one.returned and other.returned and close(one.returned, other.returned, NAMED)
     alike = (one.function, one.gradients, one.limit) == (
-        other.function, other.gradients, other.limit
-    )  # fmt: skip
+        other.function,
+        other.gradients,
+        other.limit,
+    )
     return bool(known) and alike
 
 

@@ -35,7 +35,7 @@ def scattered(probe: ProbeTrace) -> list[bool]:
     if len(probe.ranks) != 1 or not in_order(probe.updates):
         return []
     touched = [clipped(u) for u in probe.updates]
-    return touched if any(touched) and longest(touched) < SIDE else []
+    return touched if longest(touched) < SIDE else []
 
 
 def in_order(updates: Iterable[Update]) -> bool:

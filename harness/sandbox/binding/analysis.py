@@ -64,12 +64,14 @@ class Analysis:
         plain = Judge(has_optimizer=bool(optimizers), training_loader=False)
         roles = {name: plain.role(node) for name, node in self.nodes().items()}
         self.judge = Judge(
-            has_optimizer=bool(optimizers) or not {"optimizer", "optimizers"}.isdisjoint(
-                r for n, r in roles.items()
+            has_optimizer=bool(optimizers)
+            or not {"optimizer", "optimizers"}.isdisjoint(
+                r
+                for n, r in roles.items()
                 if attributes(self.nodes()[n]) != {"step"} or hints.suggests(n, "optimizer")
             ),
             training_loader=any("iter_backward" in n.uses for n in self.nodes().values()),
-        )  # fmt: skip
+        )
         self.lightning = [c for c in self.reader.classes if c.lightning]
         self.constructors = self._constructors()
         self.own_model = bool(self.constructors) and not any(
@@ -148,10 +150,11 @@ class Analysis:
     def model_fields(self, constructor: str) -> list[str]:
         """Attributes of the program's model that hold parts of it and are read by code outside."""
         found = {
-            name for node in self._instances_of(constructor)
+            name
+            for node in self._instances_of(constructor)
             for name, part in node.attributes().items()
             if part.uses & {".parameters", ".named_parameters", "parameters"}
-        }  # fmt: skip
+        }
         cls = self._class(constructor)
         return sorted(found - set(cls.methods if cls else ()))
 

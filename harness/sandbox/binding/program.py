@@ -263,9 +263,11 @@ class _Binding:
             rewrite.TRACKED: self.own_models.built, rewrite.LATER: self._later,
         })  # fmt: skip
         contexts = {
-            id(item.context_expr) for node in walk(self.tree)
-            if isinstance(node, ast.With) for item in node.items
-        }  # fmt: skip
+            id(item.context_expr)
+            for node in walk(self.tree)
+            if isinstance(node, ast.With)
+            for item in node.items
+        }
         for path, call in reader.library_calls:
             if path == "torch.device" and call.where is not None:
                 inside = id(call.where) in contexts

@@ -11,6 +11,7 @@ from harness.sandbox.binding.flow.graph import Node
 from harness.sandbox.binding.frameworks import fabric, huggingface
 from harness.sandbox.binding.objects import criteria, models
 from harness.sandbox.binding.objects.asked_models import Models
+from harness.sandbox.binding.objects.following import Following
 from harness.sandbox.binding.objects.loaders import Loader, OnBatch, leaves
 from harness.sandbox.binding.objects.makers import LATE
 from harness.sandbox.binding.objects.parts import ROLES
@@ -81,6 +82,7 @@ class Resolver(Models):
         self.whole = told.whole
         self.published: dict[str, Part] = {}
         self.notes: list[str] = []
+        self._following = Following(values.model, values.batches, self._rebind)
         self.handed = 0
         """Batches that were handed out so far, validation included."""
         self._loaders: dict[tuple[str, Form], Loader] = {}
@@ -104,6 +106,7 @@ class Resolver(Models):
         if self.whole and role in whole.PARTS:
             return self.values.whole(PER_BATCH[role])
         self.published[name] = PER_BATCH[role]
+        self._following.start()
         return leaves(self.values.batches[0])[PER_BATCH[role]]
 
     def _is_data(self, node: Node) -> bool:
@@ -177,9 +180,13 @@ class Resolver(Models):
         """Rebind the names that change with every batch."""
         self.handed += 1
         if self.published:
-            parts = leaves(batch)
-            for name, part in self.published.items():
-                setattr(self.module, name, parts[part])
+            self._following.handed(batch)
+            self._rebind(batch)
+
+    def _rebind(self, batch: Batch) -> None:
+        parts = leaves(batch)
+        for name, part in self.published.items():
+            setattr(self.module, name, parts[part])
 
     def loader(self, form: Form, name: str = "train") -> Loader:
         """The loader that yields batches of this form."""

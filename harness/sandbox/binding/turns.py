@@ -93,9 +93,10 @@ class Turns:
 def note(wanted: Wanted) -> str:
     """What the loop supplies, in words."""
     supplied = (
-        ("zero_grad before", wanted.clears), ("backward before", wanted.goes_back),
+        ("zero_grad before", wanted.clears),
+        ("backward before", wanted.goes_back),
         ("step after", wanted.steps),
-    )  # fmt: skip
+    )
     said = [what for what, is_wanted in supplied if is_wanted]
     extra = f", with {' and '.join(said)} each batch" if said else ""
     return f"written for one batch: run for every batch of the loader{extra}"

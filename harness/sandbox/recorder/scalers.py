@@ -28,9 +28,10 @@ class Scalers:
         """Patch the one class from which every scaler inherits."""
         for method in METHODS:
             setattr(
-                torch.amp.GradScaler, method,
+                torch.amp.GradScaler,
+                method,
                 self._recorded(method, getattr(torch.amp.GradScaler, method)),
-            )  # fmt: skip
+            )
 
     def loss_scale(self) -> float | None:
         """Scale of the enabled scaler that last scaled a loss."""

@@ -26,7 +26,7 @@ ENTERED = {
         "import contextlib\nfor x, y in train_loader:\n    with contextlib.ExitStack() as stack:\n"
         f"        u = stack.enter_context(Update(optimizer))\n        {UPDATE}"
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("loop", ENTERED.values(), ids=ENTERED)

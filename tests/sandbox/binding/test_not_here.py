@@ -137,7 +137,7 @@ def test_a_figure_that_nobody_knows_may_be_compared(run):
         "from utils import AverageMeter\nlosses, best = AverageMeter(), 9.9\n"
         "import torch\n" + trained() + "    losses.update(1.0, len(x))\n"
         "if losses.avg < best:\n    best = losses.avg\n"
-    )  # fmt: skip
+    )
 
     assert (ran.outcome, ran.steps) == ("ran", 14)
 

@@ -72,12 +72,14 @@ def test_a_free_rate_fits_the_optimizer_that_the_program_builds(run, name):
     """Ten times the rate at which it learns, and a right loop was called one that does not."""
     ran = run(
         f"optimizer = torch.optim.{name}(model.parameters(), lr=args.lr)\nresult = args.lr\n"
-        + HEAD + STEP
-    )  # fmt: skip
+        + HEAD
+        + STEP
+    )
     plain = run(
         "optimizer = torch.optim.SGD(model.parameters(), lr=args.lr)\nresult = args.lr\n"
-        + HEAD + STEP
-    )  # fmt: skip
+        + HEAD
+        + STEP
+    )
 
     assert (ran.result, plain.result) == ("0.001", "0.05")
 
@@ -108,9 +110,10 @@ def test_a_schedule_may_be_a_list(run):
     """A rate and a decay for every update."""
     ran = run(
         HEAD + "    for group in optimizer.param_groups:\n        group['lr'] = lr_schedule[step]\n"
-        "        group['weight_decay'] = wd_schedule[step]\n" + STEP
+        "        group['weight_decay'] = wd_schedule[step]\n"
+        + STEP
         + "result = [(g['lr'], g['weight_decay']) for g in optimizer.param_groups]\n"
-    )  # fmt: skip
+    )
 
     assert (ran.error, ran.steps, ran.result) == (None, 14, "[(0.05, 0.0)]"), ran.message
 
@@ -199,9 +202,7 @@ def train_one_epoch(epoch, model, loader, optimizer, loss_fn, args, {scaler}):
 @pytest.mark.parametrize("scaler", ["loss_scaler", "loss_scaler=None"])
 def test_the_helpers_of_a_well_known_script_do_what_they_do(run, scaler):
     """They are pasted by nobody, and clip."""
-    ran = run(
-        "result = []\n" + TIMM.format(scaler=scaler), parameters={"target_scale": 50.0}
-    )  # fmt: skip
+    ran = run("result = []\n" + TIMM.format(scaler=scaler), parameters={"target_scale": 50.0})
 
     assert ran.error is None, ran.message
     assert ran.steps == 28
@@ -211,9 +212,11 @@ def test_the_helpers_of_a_well_known_script_do_what_they_do(run, scaler):
 def test_a_list_of_metrics_is_neither_a_loader_nor_a_list_of_losses(run):
     """They are gone through and called."""
     ran = run(
-        "names = [m.__name__ for m in metric_fns]\n" + HEAD + STEP
+        "names = [m.__name__ for m in metric_fns]\n"
+        + HEAD
+        + STEP
         + "    for met in metric_fns:\n        tracker.update(met.__name__, met(model(x), y))\n"
-    )  # fmt: skip
+    )
 
     assert (ran.error, ran.steps) == (None, 14), ran.message
 
@@ -254,10 +257,12 @@ def test_a_number_among_the_settings_stays_one(run):
 def test_classes_that_are_predicted_equal_no_numbers(run):
     """A figure that fits no numbers ended a program that trains."""
     ran = run(
-        "correct = 0\n" + HEAD + STEP
+        "correct = 0\n"
+        + HEAD
+        + STEP
         + "    preds = model(x).argmax(dim=1)\n    correct += (preds == y).sum().item()\n"
         "result = correct\n"
-    )  # fmt: skip
+    )
 
     assert (ran.error, ran.result) == (None, "0"), ran.message
 
@@ -266,8 +271,9 @@ def test_comparisons_that_are_possible_stay_what_they_are(run):
     """Whatever their shapes are."""
     ran = run(
         "ids = torch.arange(3)\nresult = (ids[:, None] == ids[None, :]).sum().item(), 'a' == 'a'\n"
-        + HEAD + STEP
-    )  # fmt: skip
+        + HEAD
+        + STEP
+    )
 
     assert ran.result == "(3, True)"
 

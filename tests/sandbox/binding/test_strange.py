@@ -297,8 +297,11 @@ def test_it_binds_and_trains(run, program):
 
 
 def test_what_was_called_out_of_sight_is_not_called_again(run):
-    """A handler looks like a function that nobody calls."""
-    ran = run(PROGRAMS["an engine whose handlers are registered by a decorator"])
+    """It looks like a function that nobody calls."""
+    ran = run(
+        "def update(x, y):\n    optimizer.zero_grad()\n    criterion(model(x), y).backward()\n"
+        "    optimizer.step()\n\nfor x, y in train_loader:\n    globals()['update'](x, y)\n"
+    )
 
     assert ran.steps == 14
     assert "update is not called: training had begun" in ran.notes

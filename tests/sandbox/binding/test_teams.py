@@ -31,6 +31,23 @@ for x, y in train_loader:
     for optimizer in optimizers.values():
         optimizer.zero_grad()
 """,
+    "values of a dict": """
+optimizers = {"body": opt_body, "head": opt_head}
+for x, y in train_loader:
+    model.zero_grad()
+    criterion(model(x), y).backward()
+    for optimizer in optimizers.values():
+        optimizer.step()
+""",
+    "steps of a scaler": """
+scaler = torch.amp.GradScaler("cpu", enabled=False)
+for x, y in train_loader:
+    model.zero_grad()
+    scaler.scale(criterion(model(x), y)).backward()
+    scaler.step(opt_a)
+    scaler.step(opt_b)
+    scaler.update()
+""",
     "items of a list": """
 for x, y in train_loader:
     model.zero_grad()
@@ -57,9 +74,9 @@ for x, y in train_loader:
     "a helper that is called with each": """
 def apply(optimizer):
     optimizer.step()
-    optimizer.zero_grad()
 
 for x, y in train_loader:
+    model.zero_grad()
     criterion(model(x), y).backward()
     apply(opt_body)
     apply(opt_head)
@@ -123,6 +140,22 @@ def test_two_that_step_side_by_side_do_together_what_one_would(run, program):
     assert together.weights == [pytest.approx(weights) for weights in alone.weights]
 
 
+def test_three_that_step_side_by_side_are_one_team(run):
+    """Also where no statement steps all of them."""
+    together, alone = (
+        run(f"""
+for x, y in train_loader:
+    model.zero_grad()
+    criterion(model(x), y).backward()
+    {steps}
+""")
+        for steps in ("opt_a.step(), opt_b.step()\n    opt_c.step()", "optimizer.step()")
+    )
+
+    assert (together.outcome, together.steps) == ("ran", 3 * alone.steps)
+    assert together.weights == [pytest.approx(weights) for weights in alone.weights]
+
+
 ALONE = {
     "branches of which one is taken": """
 for i, (x, y) in enumerate(train_loader):
@@ -151,6 +184,50 @@ for i, (x, y) in enumerate(train_loader):
         opt_adam.step()
         continue
     opt_sgd.step()
+""",
+    "one after the other in one loop": """
+batches = list(train_loader)
+for optimizer in (opt_first, opt_second):
+    for x, y in batches[:7]:
+        optimizer.zero_grad()
+        criterion(model(x), y).backward()
+        optimizer.step()
+    batches = batches[7:]
+""",
+    "branches of which one is taken, cleared side by side": """
+for i, (x, y) in enumerate(train_loader):
+    for optimizer in (opt_adam, opt_sgd):
+        optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    if i < 3:
+        opt_adam.step()
+    else:
+        opt_sgd.step()
+""",
+    "one that is picked from a pair": """
+for i, (x, y) in enumerate(train_loader):
+    model.zero_grad()
+    criterion(model(x), y).backward()
+    (opt_adam, opt_sgd)[i >= 3].step()
+""",
+    "one that is chosen, and stepped in two places": """
+for i, (x, y) in enumerate(train_loader):
+    optimizer = opt_adam if i < 3 else opt_sgd
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    if i % 2:
+        optimizer.step()
+    if not i % 2:
+        optimizer.step()
+""",
+    "one that is there beside one that is not": """
+extra_optimizer = None
+for x, y in train_loader:
+    model.zero_grad()
+    criterion(model(x), y).backward()
+    optimizer.step()
+    if extra_optimizer is not None:
+        extra_optimizer.step()
 """,
     "a profiler that steps too": """
 for x, y in train_loader:
@@ -200,6 +277,36 @@ def test_a_part_of_the_model_goes_to_the_optimizer_that_is_named_after_it():
 
     assert [*map(id, head)] == [*map(id, model.head.parameters())]
     assert [*map(id, backbone)] == [*map(id, model.backbone.parameters())]
+
+
+def _of(*names: str) -> nn.Module:
+    """A model with these parts, in this order."""
+    return nn.ModuleDict({name: nn.Linear(2, 2) for name in names})
+
+
+def _names(model: nn.Module, names: tuple[str, ...]) -> list[set[str]]:
+    """The parts whose parameters each optimizer gets."""
+    part = {id(p): name.partition(".")[0] for name, p in model.named_parameters()}
+    return [{part[id(p)] for p in share} for share in shares(model, names)]
+
+
+def test_a_part_is_meant_by_its_name_whatever_lies_in_front():
+    """Shortened or with a number; and what nobody names goes to the last."""
+    assert _names(_of("left", "right"), ("right_opt", "leftOpt")) == [{"right"}, {"left"}]
+    assert _names(_of("one", "two"), ("optim_two1", "other")) == [{"two"}, {"one"}]
+    assert _names(_of("decoder", "encoder"), ("enc_opt", "dec_opt")) == [{"encoder"}, {"decoder"}]
+    assert _names(_of("out", "emb"), ("embedding_opt", "opt")) == [{"emb"}, {"out"}]
+    assert _names(_of("encoder", "x", "two"), ("two2", "enc")) == [{"two"}, {"encoder", "x"}]
+
+
+def test_names_that_mean_the_same_part_mean_none():
+    assert _names(_of("body", "neck", "head"), ("head_a", "head_b")) == [{"body", "neck"}, {"head"}]
+
+
+def test_a_part_without_parameters_is_not_meant():
+    model = nn.ModuleDict({"one": nn.Linear(2, 2), "act": nn.ReLU(), "two": nn.Linear(2, 2)})
+
+    assert _names(model, ("act_opt", "opt")) == [{"one"}, {"two"}]
 
 
 def test_every_parameter_is_in_one_share_also_one_that_two_layers_have():

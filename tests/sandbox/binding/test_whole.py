@@ -22,6 +22,15 @@ for start in range(0, X_train.shape[0], 12):
     optimizer.step()
 result = len(X_train)
 """,
+    "a while loop": """
+start = 0
+while start < len(X):
+    optimizer.zero_grad()
+    criterion(model(X[start:start + 12]), y[start:start + 12]).backward()
+    optimizer.step()
+    start += 12
+result = len(X)
+""",
     "stretches": """
 for xb, yb in zip(torch.split(X, 12), torch.split(y, 12)):
     optimizer.zero_grad()
@@ -117,6 +126,12 @@ for xm, ym in zip(x.chunk(4), y.chunk(4)):
     (criterion(model(xm), ym) * len(xm) / len(x)).backward()
 optimizer.step()
 """,
+    "one update by each of several": """
+optimizer.zero_grad()
+criterion(model(x), y).backward()
+for each in [optimizer]:
+    each.step()
+""",
     "a second attempt": """
 for attempt in range(3):
     try:
@@ -135,3 +150,31 @@ def test_code_for_one_batch_still_runs_for_every_batch(run, program):
     ran = run(program)
 
     assert (ran.outcome, ran.steps) == ("ran", 14)
+
+
+def test_inputs_beside_a_loader_are_a_batch(run):
+    """What yields batches holds all the data; a name beside it need not."""
+    ran = run("""
+for xb, yb in train_loader:
+    optimizer.zero_grad()
+    criterion(model(xb), yb).backward()
+    optimizer.step()
+    result = len(X) == len(xb)
+    criterion(model(X), y)
+""")
+
+    assert (ran.outcome, ran.steps) == ("ran", 14)
+    assert ran.result == "True"
+
+
+def test_a_list_of_batches_is_not_taken_for_all_samples(run, samples):
+    """Counted places pick batches; places in a tensor pick samples."""
+    ran = run("""
+for i in range(len(inputs)):
+    optimizer.zero_grad()
+    criterion(model(inputs[i]), targets[i]).backward()
+    optimizer.step()
+result = len(inputs)
+""")
+
+    assert ran.result != samples

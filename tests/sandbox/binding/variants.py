@@ -136,9 +136,11 @@ def _own(tree: ast.AST) -> set[str]:
         elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") in ("self", "cfg"):
             found |= {node.attr} if node.attr.endswith("_") else set()
     imported = {
-        (a.asname or a.name).partition(".")[0] for n in ast.walk(tree)
-        if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names
-    }  # fmt: skip
+        (a.asname or a.name).partition(".")[0]
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Import | ast.ImportFrom)
+        for a in n.names
+    }
     known = imported | set(library.NAMES) | set(dir(builtins)) | {"self", "__name__"}
     return {name for name in found if name not in known}
 

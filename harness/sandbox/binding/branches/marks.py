@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
-from harness.sandbox.binding.branches.lookups import Lookup, Tables, looked_up, tables
+from harness.sandbox.binding.branches.tables import Lookup, Tables, looked_up, tables
 from harness.syntax import walk
 
 _TOKEN = f"mark {os.urandom(8).hex()}"

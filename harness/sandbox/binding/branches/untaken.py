@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from harness.domain.branch import Branches, Unentered
 from harness.sandbox.binding.branches.counting import TRAINS, Counting
-from harness.sandbox.binding.branches.lookups import Lookup
 from harness.sandbox.binding.branches.marks import Branch, Marked, Seen
+from harness.sandbox.binding.branches.tables import Lookup
 from harness.sandbox.binding.branches.touching import CALLS, Touch, Touching
 from harness.sandbox.binding.flow.sources import Sources, inside, word
 from harness.syntax import walk

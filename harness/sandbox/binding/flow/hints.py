@@ -100,7 +100,7 @@ PATTERNS: dict[str, str] = {
     "fabric": r"fabric",
     "unwrap": r"unwrap|de_?parallel|without_ddp|(raw|bare|inner|core|base)_model|strip_(ddp|parallel)",
     "ema": r"ema|averag|swa",
-}  # fmt: skip
+}
 
 _COMPILED = {kind: re.compile(pattern) for kind, pattern in PATTERNS.items()}
 

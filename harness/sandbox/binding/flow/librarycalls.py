@@ -20,8 +20,9 @@ PLAIN = frozenset({
 """Builtins that compute a plain value."""
 
 WITHIN: dict[str, dict[object, str]] = {
-    "betas": {0: "beta1", 1: "beta2"}, "device_ids": {0: "device_id"},
-}  # fmt: skip
+    "betas": {0: "beta1", 1: "beta2"},
+    "device_ids": {0: "device_id"},
+}
 """What is done with the elements of a keyword argument, by their place in it."""
 
 MOVING = frozenset({"enumerate", "zip", "zip_longest", "next", "map", "filter", "chain"})
@@ -36,8 +37,9 @@ class LibraryCalls(Reading):
         top, last = path.partition(".")[0], path.rpartition(".")[2]
         if top in ("builtins", "itertools") and last in PLAIN | MOVING:
             return self._builtin(last, tree)
-        if path == "builtins.iter" and len(tree.args) > 1:
-            return self._until(tree.args[0])
+        own = {"builtins.iter": self._until, "builtins.getattr": self._looked_up}.get(path)
+        if own is not None and len(tree.args) > 1:
+            return own(tree)
         call = self.record(Node(library=path), tree)
         self.library_calls.append((path, call))
         self._arguments(path, last, call)
@@ -54,23 +56,29 @@ class LibraryCalls(Reading):
             self.built.append((tree, result))
         return result
 
-    def _named_later(self, call: Call) -> None:
-        """``getattr(self, f"{phase}_step")`` is one of the methods that fit."""
-        if call.where is None or len(call.where.args) < 2:
-            return
-        name = call.where.args[1]
+    def _looked_up(self, tree: ast.Call) -> Node:
+        """``getattr(trainer, "step")``; by a computed name one of the methods that fit, and one that may
+        be missing is nothing that the object is known to have.
+        """
+        match tree.args:
+            case [whole, ast.Constant(value=str(name))]:
+                return self.value(ast.copy_location(ast.Attribute(whole, name, ast.Load()), tree))
+        call = self.record(Node(library="builtins.getattr"), tree)
+        self.library_calls.append(("builtins.getattr", call))
+        self.looked_up.append((call, tree.args[1], self.function))
         here = self.function.name if self.function is not None else ""
-        found = named_later.names(name, self.own_methods - {here}, self.texts)
-        for method in found.values():
-            self.graph.flow(self.graph.part(call.args[0], (".", method)), call.result)
-        said = named_later.computed_from(name)
+        found = named_later.names(tree.args[1], self.own_methods - {here}, self.texts)
+        said = named_later.computed_from(tree.args[1])
         if found and said is not None:
             self.picks.append((self.value(said), found))
+        for argument in call.arguments():
+            self.graph.feed(argument, call.result)
+        return call.result
 
-    def _until(self, function: ast.expr) -> Node:
+    def _until(self, tree: ast.Call) -> Node:
         """``iter(queue.get, None)`` yields what the function returns, again and again."""
         result = Node()
-        returned = self.value(ast.Call(func=function, args=[], keywords=[]))
+        returned = self.value(ast.Call(func=tree.args[0], args=[], keywords=[]))
         self.graph.flow(returned, self.graph.part(result, ("for", 0)))
         return result
 
@@ -91,8 +99,6 @@ class LibraryCalls(Reading):
             self._optim(call, schedules="lr_scheduler" in path)
         elif last in library.LOSSES:
             self.losses(call)
-        elif path == "builtins.getattr":
-            self._named_later(call)
         else:
             self._standard(path, call)
 
@@ -226,6 +232,7 @@ class LibraryCalls(Reading):
             self.graph.flow(self.iterate(argument), self.graph.part(row, ("[]", i)))
         if len(args) == 1:  # of any length: alike
             self.graph.flow(self.iterate(args[0]), self.graph.part(row, ("for", 0)))
+            self.transposed.append((args[0], result))
         return result
 
     def _next(self, args: list[Node]) -> Node:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from harness.sandbox.binding.flow import hints
 from harness.sandbox.binding.flow.definitions import Class, Function, Instance, Parameter, Partial
 from harness.sandbox.binding.flow.graph import Call, Graph, Node
+from harness.sandbox.binding.flow.lookups import Lookups
 from harness.sandbox.binding.flow.reader import Reader
 from harness.sandbox.binding.flow.switches import decides
 from harness.sandbox.binding.flow.trainers import Trainers
@@ -26,10 +27,12 @@ class Linking:
         self.validated = Node("val_loader")
         """The loader that Lightning validates on."""
         self.trainers = Trainers(reader)
+        self.lookups = Lookups(reader)
 
     def link(self) -> None:
         """Link everything that is known by now."""
         self._handed_over()
+        self.lookups.link()
         for context in self.reader.contexts:
             self._enter(context)
         for call in list(self.graph.calls):

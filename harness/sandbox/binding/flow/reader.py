@@ -35,9 +35,10 @@ class Reader(Statements):
         )  # fmt: skip
         self.texts = named_later.texts(tree)
         self.own_fields = frozenset(
-            node.attr for node in walk(tree)
+            node.attr
+            for node in walk(tree)
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-        ) | _declared(tree)  # fmt: skip
+        ) | _declared(tree)
         futures = [s for s in tree.body if isinstance(s, ast.ImportFrom)]
         self._postponed = any(s.module == "__future__" for s in futures)
         self._ever = assigned(tree.body)
@@ -105,10 +106,12 @@ class Reader(Statements):
         if self._is_stub(tree):
             return
         function = self.define(tree, tree.name)
-        for decorator in tree.decorator_list:
-            self.graph.use(self.value(decorator), "decorates")
+        decorators = [self.value(decorator) for decorator in tree.decorator_list]
+        for decorator, node in zip(tree.decorator_list, decorators, strict=True):
+            self.graph.use(node, "decorates")
             function.no_grad |= is_no_grad(decorator)
-        self._give(tree.name, function)
+        given = self._give(tree.name, function)
+        self.decorated += [(node, given) for node in decorators if not node.library]
         self._deferred.append((function, self.scope, self.in_module_class))
 
     _asyncfunctiondef = _functiondef
@@ -122,10 +125,11 @@ class Reader(Statements):
         self.graph.flow(self.free.setdefault(tree.name, Node(tree.name)), self.bind(tree.name))
         return True
 
-    def _give(self, name: str, target: Function | Class) -> None:
+    def _give(self, name: str, target: Function | Class) -> Node:
         node = Node()
         node.targets.add(target)
         self.graph.flow(node, self.bind(name))
+        return node
 
     def define(self, tree: Definition | ast.Lambda, name: str) -> Function:
         """A function with nodes for its parameters; its body is read later."""

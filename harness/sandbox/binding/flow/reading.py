@@ -17,8 +17,7 @@ class Reading:
         self.graph = Graph()
         self.scope = Scope()
         self.function: Function | None = None
-        self.no_grad = False
-        self.in_module_class = False
+        self.no_grad, self.in_module_class = False, False
         self.own_methods: frozenset[str] = frozenset()
         """Names of methods that the program's own classes define."""
         self.own_fields: frozenset[str] = frozenset()
@@ -41,6 +40,11 @@ class Reading:
         self.guarded, self.contexts = list[tuple[Node, list[Node]]](), list[Call]()
         # what methods are called on, by the identity of the call; what is compared with texts, and where
         self.receivers, self.asked = dict[int, Node](), list[tuple[Node, ast.Compare]]()
+        self.looked_up: list[tuple[Call, ast.expr, Function | None]] = []
+        """``getattr(whole, name)`` with a computed name: the call, the name, the function around it."""
+        # decorators of the program's own, and what they are given; rows, and what ``zip(*rows)`` makes
+        # of them
+        self.decorated, self.transposed = list[tuple[Node, Node]](), list[tuple[Node, Node]]()
         # calls of libraries, with the dotted path of what is called; constructor calls outside model
         # classes: what might be a model of the program's own
         self.library_calls, self.built = list[tuple[str, Call]](), list[tuple[ast.Call, Node]]()

@@ -86,9 +86,10 @@ def globals_in(tree: ast.AST) -> set[str]:
 
 def _walruses(node: ast.AST) -> set[str]:
     return {
-        inner.target.id for inner in walk(node)
+        inner.target.id
+        for inner in walk(node)
         if isinstance(inner, ast.NamedExpr) and isinstance(inner.target, ast.Name)
-    }  # fmt: skip
+    }
 
 
 def is_placeholder(value: ast.expr | None) -> bool:

@@ -55,8 +55,7 @@ def operands(tree: ast.expr) -> Iterator[ast.expr]:
     tree = unmarked(tree)
     yield tree
     if isinstance(tree, ast.Call):
-        method = isinstance(tree.func, ast.Attribute)
-        own = [*tree.args, *([tree.func.value] if method else [])]  # type: ignore[attr-defined]
+        own = [*tree.args, *([tree.func.value] if isinstance(tree.func, ast.Attribute) else [])]
         parts: list[ast.AST] = [*own] if word(tree.func) in SAME else []
     elif isinstance(tree, ast.Attribute | ast.comprehension):
         parts = []

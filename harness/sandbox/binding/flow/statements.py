@@ -148,9 +148,9 @@ class Statements(Expressions):
 
     def _for(self, tree: ast.For) -> None:
         source = self.value(tree.iter)
-        counts = isinstance(tree.iter, ast.Call) and isinstance(tree.iter.func, ast.Name)
-        if counts and tree.iter.func.id in ("range", "trange") and tree.iter.args:  # type: ignore[attr-defined]
-            self._counted(tree, tree.iter.args)  # type: ignore[attr-defined]
+        match tree.iter:
+            case ast.Call(func=ast.Name(id="range" | "trange"), args=[_, *_] as args):
+                self._counted(tree, args)
         if BACKWARD in self.effects.of(tree.body):
             self.graph.use(source, "iter_backward")
         self.turns.append((tree, source))
@@ -189,8 +189,9 @@ class Statements(Expressions):
             return any(STEP in self.effects.of(loop.body) for loop in inner)
         return not any(
             isinstance(node, ast.Attribute) and node.attr in ("backward", "manual_backward")
-            for statement in body for node in walk(statement)
-        )  # fmt: skip
+            for statement in body
+            for node in walk(statement)
+        )
 
     def _with(self, tree: ast.With) -> None:
         before = self.no_grad

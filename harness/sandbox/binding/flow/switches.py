@@ -75,6 +75,7 @@ def trains(body: list[ast.stmt], effects: Effects) -> bool:
     marks = effects.of(body) & {STEP, BACKWARD}
     switched = any(
         isinstance(node, ast.Attribute) and node.attr == "require_backward_grad_sync"
-        for statement in body for node in walk(statement)
-    )  # fmt: skip
+        for statement in body
+        for node in walk(statement)
+    )
     return bool(marks or called(body) & MANAGING or touches_gradients(body) or switched)

@@ -20,9 +20,11 @@ UNUSED = ("tokenizer", "processing_class", "compute_metrics", "preprocess_logits
 """Arguments that a Trainer takes for text and for evaluation."""
 
 USES = {
-    "model": ".parameters", "train_dataset": "dataset", "eval_dataset": "dataset",
+    "model": ".parameters",
+    "train_dataset": "dataset",
+    "eval_dataset": "dataset",
     **dict.fromkeys(UNUSED, "unused"),
-}  # fmt: skip
+}
 """What a Trainer does with its arguments."""
 
 

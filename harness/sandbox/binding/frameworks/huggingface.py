@@ -75,10 +75,12 @@ def fetched(tree: ast.Module) -> set[str]:
     library = importlib.import_module("transformers")
     names = {alias.name for node in imports for alias in node.names}
     loaded = {
-        node.value.id for node in walk(tree)
-        if isinstance(node, ast.Attribute) and node.attr == "from_pretrained"
+        node.value.id
+        for node in walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr == "from_pretrained"
         and isinstance(node.value, ast.Name)
-    }  # fmt: skip
+    }
     return names & loaded | {name for name in names if not hasattr(library, name)}
 
 

@@ -117,9 +117,11 @@ def on_a_cpu(tree: str, kwargs: dict[str, Any], epochs: int, notes: list[str]) -
                  "max_time", "enable_autolog_hparams", "default_root_dir"):  # fmt: skip
         kept.pop(name, None)
     kept |= {
-        "logger": False, "enable_checkpointing": False, "enable_progress_bar": False,
+        "logger": False,
+        "enable_checkpointing": False,
+        "enable_progress_bar": False,
         "enable_model_summary": False,
-    }  # fmt: skip
+    }
     callbacks = kept.get("callbacks") or []
     callbacks = callbacks if isinstance(callbacks, list | tuple) else [callbacks]
     kept["callbacks"] = [c for c in callbacks if type(c).__name__ not in DROPPED]

@@ -31,4 +31,4 @@ def install() -> None:
                 action.nargs = "?"
         return original(self, [] if args is None else args, namespace)
 
-    argparse.ArgumentParser.parse_known_args = parse_known_args  # type: ignore[method-assign]
+    argparse.ArgumentParser.parse_known_args = parse_known_args  # type: ignore[method-assign]  # what it is here for

@@ -74,7 +74,7 @@ class Progress:
         return iter(self.iterable if self.iterable is not None else ())
 
     def __len__(self) -> int:
-        return len(self.iterable) if hasattr(self.iterable, "__len__") else 0  # type: ignore[arg-type]
+        return len(self.iterable) if hasattr(self.iterable, "__len__") else 0  # type: ignore[arg-type]  # just asked
 
     def __enter__(self) -> Self:
         return self

@@ -58,9 +58,10 @@ class _Left:
         self._settings |= {id(c) for c in of_readers}
         asked = {id(n) for s in nodes if isinstance(s, ast.If | ast.Try) for n in walk(s)}
         self._checkpoints = {
-            id(c) for c in calls
+            id(c)
+            for c in calls
             if dotted(c.func) == "torch.load" and c.lineno <= written and id(c) not in asked
-        }  # fmt: skip
+        }
         self._states: set[str] = set()
 
     @property

@@ -80,9 +80,10 @@ class Makers:
         """One function makes different things: ``instantiate(cfg.model)``; which, the line tells."""
         lines = {
             line: self._made_by(name, [call])
-            for call in calls if call.where is not None
+            for call in calls
+            if call.where is not None
             for line in range(call.where.lineno, (call.where.end_lineno or call.where.lineno) + 1)
-        }  # fmt: skip
+        }
 
         def made(*args: Any, **kwargs: Any) -> Any:
             maker = lines.get(sys._getframe(1).f_lineno)

@@ -21,18 +21,20 @@ from harness.sandbox.binding.resolver import Resolver
 MADE, CALLED, SAME = "__loss_of_classes__", "__cross_entropy__", "__same__"
 FLAT = "__of_flat_labels_{}__"
 OF_CLASSES = {
-    "torch.nn.CrossEntropyLoss": MADE, "torch.nn.functional.cross_entropy": CALLED,
-    "torch.nn.modules.loss.CrossEntropyLoss": MADE, "torch.nn.NLLLoss": MADE,
+    "torch.nn.CrossEntropyLoss": MADE,
+    "torch.nn.functional.cross_entropy": CALLED,
+    "torch.nn.modules.loss.CrossEntropyLoss": MADE,
+    "torch.nn.NLLLoss": MADE,
     "torch.nn.functional.nll_loss": CALLED,
-}  # fmt: skip
+}
 OF_SCORES: dict[str, Callable[..., Any]] = {
-    "torch.nn.BCELoss": nn.BCELoss, "torch.nn.BCEWithLogitsLoss": nn.BCEWithLogitsLoss,
+    "torch.nn.BCELoss": nn.BCELoss,
+    "torch.nn.BCEWithLogitsLoss": nn.BCEWithLogitsLoss,
     "torch.nn.MSELoss": nn.MSELoss,
     "torch.nn.functional.binary_cross_entropy": functional.binary_cross_entropy,
-    "torch.nn.functional.binary_cross_entropy_with_logits":
-        functional.binary_cross_entropy_with_logits,
+    "torch.nn.functional.binary_cross_entropy_with_logits": functional.binary_cross_entropy_with_logits,
     "torch.nn.functional.mse_loss": functional.mse_loss,
-}  # fmt: skip
+}
 """Losses on a discriminator's scores; programs may expect these with one dimension less than ours."""
 NOTE = "cross-entropy: the targets here are numbers, so the workload's own loss is used"
 

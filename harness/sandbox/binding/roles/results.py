@@ -197,9 +197,10 @@ class Paths:
             int(use.partition(":")[2]) for use in node.uses if use.startswith(("unpack:", "star:"))
         ]
         taken = [
-            place + 1 for place, part in node.items().items()
+            place + 1
+            for place, part in node.items().items()
             if isinstance(place, int) and place >= 0 and self._is_loss(part)
-        ]  # fmt: skip
+        ]
         return max([*widths, *taken], default=0)
 
     def _row(self, node: Node, width: int) -> Result:

@@ -70,9 +70,10 @@ class Teams:
         self._doubtful: set[int] = set()
         self._trained = {
             id(node)
-            for loop, source in reader.turns if any(map(goes_back, self._called(loop.body)))
+            for loop, source in reader.turns
+            if any(map(goes_back, self._called(loop.body)))
             for node in source.upstream()
-        }  # fmt: skip
+        }
         """What loops that compute gradients go through."""
         self._members: dict[int, Member] = {}
         if self._are_several():

@@ -1,0 +1,37 @@
+"""What the programs fail that mutants are derived from: a mutant is blamed for the rest alone."""
+
+from collections import defaultdict
+from threading import Lock
+
+from harness.domain.instruments import Instruments
+from harness.domain.scenario import Scenario
+from harness.quality.sources import Source
+from harness.quality.trial import Judged, try_program
+
+
+class Originals:
+    """Right programs, and what they fail, advisory properties included. Thread-safe."""
+
+    def __init__(self, tools: Instruments) -> None:
+        """``tools``: what runs them."""
+        self._tools = tools
+        self._failed: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._locks: defaultdict[tuple[str, str], Lock] = defaultdict(Lock)
+
+    def judge(self, scenario: Scenario, source: Source) -> Judged:
+        """Judge one for its own sake; who asks later what it fails need not run it."""
+        with self._locks[scenario.id, source.name]:
+            return self._judge(scenario, source)
+
+    def failed(self, scenario: Scenario, source: Source) -> tuple[str, ...]:
+        """What it fails without a mutation."""
+        key = scenario.id, source.name
+        with self._locks[key]:
+            if key not in self._failed:
+                self._judge(scenario, source)
+            return self._failed[key]
+
+    def _judge(self, scenario: Scenario, source: Source) -> Judged:
+        judged = try_program(scenario, source.text, self._tools)
+        self._failed[scenario.id, source.name] = judged.failed
+        return judged
