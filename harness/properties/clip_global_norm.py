@@ -54,6 +54,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         )
     return (
         on_no_gradient(seen)
+        or mostly_lost(seen)
         or now_and_then(seen)
         or not_one_factor(seen)
         or together(seen)
@@ -79,6 +80,24 @@ def on_no_gradient(seen: Regimes) -> Verdict | None:
         f"and the optimizer consumed norm {show(empty.consumed)}. The iterator of parameters was "
         "used up: pass model.parameters() anew, or a list.",
         number("norm of the consumed gradient", empty.consumed, empty.where),
+    )
+
+
+def mostly_lost(seen: Regimes) -> Verdict | None:
+    """A fail when most updates of a probe consumed nothing, all of them loud: a loss that is cut off
+    has no gradient, where a clip leaves one.
+    """
+    lost = [r for r in seen.loud if r.state == "nothing"]
+    same = [r for r in seen.account.readings if lost and r.window.probe is lost[0].window.probe]
+    if len(lost) < 2 or 2 * len(lost) <= len(same):
+        return None
+    return failed(
+        ID,
+        f"In {lost[0].where} nothing is left of a gradient of norm {show(lost[0].true)}, and so in "
+        f"{len(lost)} of {count(len(same), 'update')}: what is loud trains nothing. Bound the gradient "
+        "(clip_grad_norm_), not the loss.",
+        number("norm of the true gradient", lost[0].true, lost[0].where),
+        number("updates of which nothing is left", len(lost)),
     )
 
 

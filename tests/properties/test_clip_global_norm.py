@@ -238,3 +238,15 @@ def test_a_threshold_that_moves_on_in_every_update_cannot_be_told():
 def test_a_threshold_that_stays_or_follows_something_passes():
     for left in ([1.0] * 6, [1.0, 1.05], [1.0, 1.0, 1.1, 1.1, 1.21], [1.0, 1.3, 1.1, 1.6, 1.2]):
         assert banded(*left).outcome == "pass"
+
+
+def test_a_probe_in_which_most_loud_updates_consume_nothing_fails():
+    """As where the loss is cut off. One spike that is zeroed is no such thing."""
+    lost = [update(i, true=40.0, consumed=0.0) for i in range(5)]
+    calm = update(5, true=3.0)
+    verdict = on(ID, loud(*lost, calm))
+    assert verdict.outcome == "fail"
+    assert "5 of 6 updates" in verdict.sentence
+
+    clipped = [update(i, true=n, consumed=1.0) for i, n in enumerate(norms(9))]
+    assert on(ID, loud(*clipped, update(4, true=40.0, consumed=0.0))).outcome != "fail"
