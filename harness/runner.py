@@ -15,11 +15,12 @@ from harness.agents.turns import has_second_turn, natural_part
 from harness.domain.answer import Alternative, AnswerGrade, Batch, Tally, Turn, code_of_alternatives
 from harness.domain.candidate import Candidate, NoCandidate
 from harness.domain.errors import UserError
-from harness.domain.grade import Code, write_grade
+from harness.domain.grade import Code, Grade, write_grade
 from harness.domain.instruments import OpenInstruments
 from harness.domain.outcome import Fault, Outcome
 from harness.domain.run import Run, ScenarioResult
 from harness.domain.scenario import Bank, Probe
+from harness.domain.spoiled import spoiled_probe
 from harness.domain.stored import StoredAnswer, Told
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.transcript import Transcript
@@ -167,16 +168,23 @@ class _Pipeline:
             measured = tools.meter.measure(recording, workload, probe, scenario.expectations)
             return measured, perf_counter() - started
 
+        def grade_of(trace: Trace, seconds: float) -> Grade:
+            verdicts = judge(trace, scenario)
+            return write_grade(scenario, task.agent.name, verdicts, trace=trace, seconds=seconds)
+
         probes, seconds = zip(*self._bench.side_by_side(observe, scenario.probes), strict=True)
         trace = Trace(probes=probes)
-        verdicts = judge(trace, scenario)
-        grade = write_grade(scenario, task.agent.name, verdicts, trace=trace, seconds=sum(seconds))
+        grade = grade_of(trace, sum(seconds))
+        if grade.code == "right" and (further := spoiled_probe(scenario, candidate.program)):
+            ((spoiled, more),) = self._bench.side_by_side(observe, [further])
+            trace = Trace(probes=probes, spoiled=spoiled)
+            grade = grade_of(trace, grade.seconds + more)
         alternative = Alternative(
             origin=candidate.origin,
             program=candidate.program,
             as_run=probes[0].program.as_run,
             grade=grade,
-            story=story_around(trace, verdicts),
+            story=story_around(trace, grade.verdicts),
         )
         return _Judged(alternative, trace)
 
@@ -249,7 +257,7 @@ def _stored(task: Task, answer: AnswerGrade) -> StoredAnswer:
 
 
 def _our_failures(task: Task, trace: Trace) -> Iterator[Fault]:
-    for probe in trace.probes:
+    for probe in trace.everything:
         if probe.program.ours:
             why = probe.program.message or "no reason was given"
             sentence = f"probe {probe.probe} did not complete: {why}"

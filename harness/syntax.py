@@ -11,30 +11,43 @@ _PLAIN = frozenset({"id", "ctx", "attr", "arg", "asname", "module", "level", "ki
 """Fields that never hold a node, but for the context of a name, which is told by its parent."""
 
 _FIELDS: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
+_MIXED = frozenset({
+    ast.arguments, ast.Dict, ast.Global, ast.Nonlocal, ast.MatchClass, ast.MatchMapping,
+})  # fmt: skip
+"""Nodes with lists that hold something else beside nodes: names, or nothing."""
 
 
 def walk(tree: ast.AST) -> list[ast.AST]:
     """All nodes but contexts (``Load``, ``Store``), in the order of ``ast.walk``."""
     nodes = [tree]
     for node in nodes:  # which grows meanwhile
-        nodes += children(node)
+        _add_children(node, nodes)
     return nodes
 
 
 def children(node: ast.AST) -> list[ast.AST]:
     """The nodes right below one, contexts left out, in the order of ``ast.iter_child_nodes``."""
+    found: list[ast.AST] = []
+    _add_children(node, found)
+    return found
+
+
+def _add_children(node: ast.AST, found: list[ast.AST]) -> None:
     kind = node.__class__
     fields = _FIELDS.get(kind)
-    if fields is None:
-        fields = _FIELDS[kind] = tuple(name for name in kind._fields if name not in _PLAIN)
-    found: list[ast.AST] = []
-    for name in fields:
+    for name in fields_of(kind) if fields is None else fields:
         value = getattr(node, name, None)
         if value.__class__ is list:
-            found += [item for item in value if isinstance(item, ast.AST)]
+            found += value if kind not in _MIXED else [n for n in value if isinstance(n, ast.AST)]
         elif isinstance(value, ast.AST):
             found.append(value)
-    return found
+
+
+def fields_of(kind: type[ast.AST]) -> tuple[str, ...]:
+    """The fields of a kind of nodes that may hold nodes, contexts left out."""
+    if kind not in _FIELDS:
+        _FIELDS[kind] = tuple(name for name in kind._fields if name not in _PLAIN)
+    return _FIELDS[kind]
 
 
 def dotted(tree: ast.AST) -> str:

@@ -22,32 +22,34 @@ class Evidence:
     """All that executing an example has shown."""
 
     faults: tuple[Finding, ...] = ()
-    """Faults that make code wrong, whatever it was meant for."""
+    """What makes the code wrong, whatever it was written for."""
     costs: tuple[Finding, ...] = ()
-    """What a purpose may justify: they bear out a mark that says wrong, and refute none that says
-    right.
+    """Disadvantages that a purpose may justify. They confirm a mark that says wrong, and never refute
+    one that says right.
     """
     merits: tuple[Finding, ...] = ()
     """What was checked and found right."""
     remarks: tuple[Observation, ...] = ()
     """What else was seen."""
     acquittal: Finding | None = None
-    """That the very fault which the author names is not there; only where a figure shows it."""
+    """A figure that shows that the very fault which the author names is absent; ``None`` where none
+    shows it.
+    """
     not_run: str | None = None
-    """Why there is no evidence."""
+    """Why the example could not be executed; ``None`` where it was."""
 
     @property
     def is_silent(self) -> bool:
-        """Whether it neither accuses nor acquits."""
+        """Whether there are no faults, no costs and no merits."""
         return not (self.faults or self.costs or self.merits)
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What came of a claim."""
+    """Whether a claim holds, and why."""
 
     status: Status
-    """The status."""
+    """One of the states that an example may end in."""
     sentence: str
     """Why."""
     numbers: tuple[Number, ...] = ()
@@ -57,7 +59,10 @@ class Decision:
 
 
 def decide(mark: Mark | None, seen: Evidence) -> Decision:
-    """A right example may be called failing only by a fault; a wrong one is borne out by any."""
+    """Hold a claim against the evidence. Only a fault refutes an example that is marked right, and a
+    merit confirms it; a fault or a cost confirms one that is marked wrong, and an acquittal refutes
+    it.
+    """
     if seen.not_run is not None:
         return Decision("cannot-be-run", seen.not_run)
     if mark is None:

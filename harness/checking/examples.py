@@ -101,7 +101,7 @@ def _driven(
 
 
 def _with_statements(decision: Decision, tested: tuple[Observation, ...]) -> Decision:
-    """A statement that does not survive makes a block fail, whatever its mark says."""
+    """The decision, turned into a failure where a statement in a comment was refuted."""
     refuted = [one for one in tested if one.holds is False]
     observations = (*tested, *decision.observations)
     if not refuted or decision.status in ("fails", "cannot-be-run"):

@@ -24,76 +24,82 @@ class GradientFunctionSeen(_Seen):
     """A function that changes gradients, called once."""
 
     size: float
-    """Factor on the loss: far below 1 gradients are small, far above they are large."""
+    """What the loss was multiplied by before the call: far below 1 gradients are small, far above they
+    are large.
+    """
     norm_before: float
-    """Norm of all gradients before the call."""
+    """Norm of the gradients of all parameters before the call."""
     norm_after: float
-    """After it."""
+    """The same after the call."""
     finite: bool
-    """Whether all are finite afterwards."""
+    """Whether no gradient holds a NaN or an infinity after the call."""
     graph: tuple[str, ...]
-    """Parameters whose gradient carries a graph afterwards."""
+    """Names of parameters whose gradient is itself part of an autograd graph after the call."""
     wiped: tuple[str, ...]
-    """Parameters that had a gradient and have none left."""
+    """Names of parameters that had a gradient before the call and have practically none (1e-9 of it) or
+    no gradient after it.
+    """
     ratios: dict[str, float]
-    """Norm after over norm before, by parameter."""
+    """Norm of the gradient after the call over that before it, by parameter name."""
     cosines: dict[str, float]
-    """Cosine between before and after, by parameter."""
+    """Cosine of the gradients before and after the call, by parameter name."""
     values_changed: bool
-    """Whether parameters changed."""
+    """Whether the call changed the parameters themselves."""
     differs_from_torch: float | None = None
     """Relative distance from what torch's function of that name leaves."""
 
 
 class InspectionSeen(_Seen):
-    """A function that looks at gradients, called on a sound model and on a broken one."""
+    """A function that only looks at gradients, called on a sound model and on one with a NaN."""
 
     verified: str | None
-    """Which true quantity it returned."""
+    """Name of the true quantity that its result agrees with; ``None`` for none."""
     verified_value: float | None = None
-    """That quantity."""
+    """The value of that quantity."""
     said_when_broken: bool
-    """Whether it says something else where there is a NaN."""
+    """Whether its result, or what it prints, differs for the model with a NaN."""
     gradients_changed: bool = False
-    """Whether gradients differ afterwards."""
+    """Whether the call changed a gradient."""
     values_changed: bool = False
-    """Whether parameters differ afterwards."""
+    """Whether the call changed a parameter."""
     norm_before: float = 0.0
-    """Norm of all gradients before."""
+    """Norm of the gradients of all parameters before the call."""
     norm_after: float = 0.0
-    """After."""
+    """The same after the call."""
     told: str = ""
-    """What statements without a function print of a model with a NaN."""
+    """What the example prints of the model with a NaN, where it is statements without a function."""
     returned: tuple[float, ...] = ()
     """Numbers that it returned."""
 
 
 class Adverse(Record):
-    """A loss at one edge."""
+    """A loss for one edge case."""
 
     what: str
-    """Which edge."""
+    """The edge case, in words: ``prediction -1e-08``."""
     loss: float
-    """Its value."""
+    """The value of the loss there."""
     gradient_finite: bool
-    """Whether its gradient is finite."""
+    """Whether its gradient there is finite."""
     gradient: float
-    """Norm of its gradient."""
+    """Norm of its gradient there."""
 
 
 class LossSeen(_Seen):
-    """A loss at every edge of its domain."""
+    """A loss for predictions at the edges of common domains: 0, tiny, negative, large, equal to the
+    target.
+    """
 
     bad: tuple[Adverse, ...]
-    """Edges where value or gradient is not finite."""
+    """The edge cases for which the loss or its gradient is not finite."""
     tried: int
-    """How many edges."""
+    """Number of edge cases that were tried."""
     largest_gradient: float = 0.0
-    """Largest finite gradient norm."""
+    """Largest gradient norm among those that are finite."""
 
 
 class ModuleSeen(_Seen):
-    """A module, forward and backward."""
+    """A module, run forward and backward."""
 
     own_forward: bool = True
     """Whether it defines ``forward``; otherwise its layers were called in order."""
@@ -102,59 +108,61 @@ class ModuleSeen(_Seen):
     first_over_last: float | None = None
     """Gradient norm of its first weight over that of its last, at the start."""
     parameters: int = 0
-    """How many it has."""
+    """Number of its parameter tensors."""
     unreached: tuple[str, ...] = ()
-    """Parameters that no gradient reaches within three updates."""
+    """Names of parameters without a gradient, or with zeros only, after three updates."""
     gradient_finite: bool = True
     """Whether all gradients are finite."""
     single_gradient: float | None = None
-    """Largest gradient norm of a weight of one."""
+    """Largest gradient norm of any weight of the module by itself; ``None`` as for the stack."""
     stacked_gradient: float | None = None
-    """Gradient norm of fifty, one after the other."""
+    """Gradient norm where fifty such modules follow one another; ``None`` where its output has another
+    shape than its input.
+    """
     he_gradient: float | None = None
-    """The same under He initialisation."""
+    """As ``stacked_gradient``, with weights drawn by He initialisation."""
 
 
 class InitialisationSeen(_Seen):
     """An initialisation applied to twenty layers."""
 
     raised_without_bias: str | None
-    """What it raised where layers have no bias."""
+    """What it raised on layers without a bias; ``None``: nothing."""
     signal: dict[str, float]
-    """Spread of the output over that of the input, by activation."""
+    """Standard deviation of the last layer's output over that of the input, by activation function."""
 
 
 class SchedulerSeen(_Seen):
     """The learning rate of each update."""
 
     rates: tuple[float, ...]
-    """From the first update on."""
+    """The learning rate of each update, the first one first."""
     left_at: float | None = None
-    """Rate after statements that set it by hand; ``None`` where they set none."""
+    """Learning rate that is left by statements which set it by hand; ``None`` where none do."""
     base: float = 0.0
-    """Rate before them."""
+    """Learning rate before those statements."""
     updates: int = 0
-    """Updates that they made."""
+    """Number of updates that those statements made."""
 
 
 class Taken(Record):
     """One step of an optimizer."""
 
     consumed: float
-    """Norm of what it took."""
+    """Norm of the gradient that the step used."""
     fresh: float
-    """Norm of what the last backward added to it."""
+    """Norm of what the last backward pass alone had added to it."""
     cosine: float
-    """Cosine between the two."""
+    """Cosine of these two gradients."""
 
 
 class UpdateFunctionSeen(_Seen):
-    """A function that goes back and steps, called three times."""
+    """A function that computes gradients and steps optimizers, called three times."""
 
     steps: tuple[Taken, ...] = ()
-    """Every step."""
+    """Every step of an optimizer, in order."""
     backwards: int = 0
-    """Backward passes."""
+    """Number of backward passes."""
     large_batch: float | None = None
     """Relative distance from the gradient of the mean over all real tokens of all ranks."""
 
@@ -169,12 +177,14 @@ class ConfigurationSeen(_Seen):
 
 
 class Facts(Record, Generic[S]):
-    """What came of all that an example defines."""
+    """What a driver measured of everything that an example defines."""
 
     raised: str | None
-    """Why nothing, or not everything, could be measured."""
+    """What was raised where nothing, or not everything, could be measured; ``None``: nothing was."""
     measured: tuple[S, ...]
-    """One a function, class or schedule; of a function that changes gradients, one a call."""
+    """One entry for each function, class or schedule; for a function that changes gradients one for
+    each call.
+    """
 
 
 class GradientFunctionReport(Record):

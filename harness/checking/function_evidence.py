@@ -19,7 +19,7 @@ def evidence_of(report: facts.Report) -> Evidence:
 
 
 def _each(report: facts.Report) -> Iterable[Evidence]:
-    """One a function, class or schedule."""
+    """The evidence on each function, class or schedule of a report."""
     match report:
         case facts.GradientFunctionReport():
             return (together(of_one, None) for of_one in gradient_functions(report.facts.measured))
@@ -51,7 +51,9 @@ def _of_a_piece(
 
 
 def together(found: list[Evidence], raised: str | None) -> Evidence:
-    """Evidence on all that an example defines; ``raised``: what kept the rest from running."""
+    """All evidence as one, each finding once; ``raised``: what kept the rest from running, told as a
+    remark.
+    """
     reasons = [e.not_run for e in found if e.not_run]
     if len(reasons) == len(found):
         return Evidence(not_run=reasons[0])

@@ -15,7 +15,9 @@ _SAYS_CLIP = re.compile(r"\b(?:using|adding|applying) (?:gradient )?clipping", r
 def gradient_functions(
     measured: tuple[facts.GradientFunctionSeen, ...],
 ) -> Iterator[list[Evidence]]:
-    """By function: a fault that shows at one size of the gradient is not told for each."""
+    """For each function the evidence of its calls, or of its first call with a fault alone: it would
+    show at other sizes too.
+    """
     for name in dict.fromkeys(seen.name for seen in measured):
         found = [_gradient_function(seen) for seen in measured if seen.name == name]
         worst = next((e for e in found if e.faults), None)
@@ -23,7 +25,9 @@ def gradient_functions(
 
 
 def inspection(seen: facts.InspectionSeen) -> Evidence:
-    """It may clip, if that is its task; otherwise it has to leave everything as it is."""
+    """Evidence on a function that looks at gradients: unless it is there to clip, it may change
+    nothing.
+    """
     called = f"`{seen.name}`" if seen.name else "It"
     if seen.raised:
         return Evidence(not_run=f"{called} raised {seen.raised}")
@@ -47,7 +51,9 @@ def inspection(seen: facts.InspectionSeen) -> Evidence:
 
 
 def update_function(seen: facts.UpdateFunctionSeen) -> Evidence:
-    """Each optimizer has to take the gradient of its own last backward, clipped or not."""
+    """Evidence on a function that steps: each optimizer has to use the gradient of its own last
+    backward, clipped or not.
+    """
     if seen.raised:
         return Evidence(not_run=f"`{seen.name}` raised {seen.raised}")
     if seen.large_batch is not None:

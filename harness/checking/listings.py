@@ -11,7 +11,7 @@ _ENTRY = re.compile(
     r"^(?P<name>[A-Za-z_.]*?(?P<index>\d+)[\w.]*)\s*:\s*(?P<norm>\d+\.?\d*e[+-]?\d+)\b"
 )
 _FACTOR = 10.0
-"""How far the ends have to lie apart for a list to say anything."""
+"""By what factor the first and the last norm of a list have to differ for it to say anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,9 @@ class Listing:
 
 
 def listing_of(part: Part, example: Example) -> Listing | None:
-    """A list of three layers or more, in a text about vanishing gradients."""
+    """The first list of at least three layers' norms in a comment about vanishing gradients; ``None``
+    for none.
+    """
     if "vanish" not in " ".join((part.code, example.before, *example.headings)).lower():
         return None
     entries = [(c, found) for c in part.comments if (found := _ENTRY.match(c))]
@@ -40,7 +42,10 @@ def listing_of(part: Part, example: Example) -> Listing | None:
 
 
 def about_listing(listing: Listing, norms: tuple[float, ...]) -> Observation | None:
-    """``norms``: by layer, first to last, of a network whose gradients vanish."""
+    """Whether a list has the smaller norms on the side where gradients vanish; ``None`` where the norms
+    lie too close together. ``norms``: measured by layer, first to last, in a network whose gradients
+    vanish.
+    """
     if len(norms) < 2 or not max(norms[0], norms[-1]) > _FACTOR * min(norms[0], norms[-1]):
         return None
     return Observation(

@@ -15,13 +15,15 @@ SUBJECTS = (
     "clip-inactive-when-small", "scheduler-per-update", "gradients-start-fresh",
     "every-parameter-learns", "one-update-per-window",
 )  # fmt: skip
-"""Properties whose passing bears an example out, the most telling first."""
+"""Properties whose pass is told as evidence for an example, the most telling first."""
 _OF_THE_WHOLE = frozenset({"clip-global-norm", "clip-once-per-update", "clip-inactive-when-small"})
 _AT_THE_END = "at the end of a pass"
 
 
 def loop_evidence(seen: LoopSeen) -> Evidence:
-    """Faults are properties that fail; costs are those failures that a purpose may justify."""
+    """Evidence from one executed loop: properties that fail are faults, or costs where a purpose may
+    justify them.
+    """
     if reason := _not_run(seen):
         return Evidence(not_run=reason)
     failed = [v for v in seen.verdicts if v.outcome == "fail"]
@@ -36,7 +38,9 @@ def loop_evidence(seen: LoopSeen) -> Evidence:
 
 
 def _not_run(seen: LoopSeen) -> str | None:
-    """A refusal of torch that a property accounts for is a result; any other end is none."""
+    """Why the run counts as none; ``None`` where it counts. An exception counts where a failing
+    property accounts for it.
+    """
     program, made = seen.program, bool(updates(seen))
     protocol = seen.verdict("scaler-protocol")
     if protocol is not None and protocol.outcome == "fail":
@@ -56,7 +60,9 @@ def _is_cost(verdict: Verdict, seen: LoopSeen) -> bool:
 
 
 def _too_little_seen(verdict: Verdict, seen: LoopSeen) -> bool:
-    """Batches left at the end of a pass are a remark; after an overflow the scale needs windows."""
+    """Whether this failure is left out: after an overflow the scale needs six updates to settle, and
+    lost batches are a cost or a remark.
+    """
     if verdict.property == "inf-steps-skipped":
         overflow = seen.trace.probe("overflow")
         return overflow is None or len(overflow.updates) < 6
@@ -75,7 +81,7 @@ def _merits(seen: LoopSeen) -> Iterator[Finding]:
 
 
 def _bent(seen: LoopSeen) -> Iterator[Finding]:
-    """Clipping by value bends the direction."""
+    """A finding where clipping by value changed the direction of a gradient (cosine below 0.995)."""
     if not seen.techniques.other_clip or seen.techniques.clips_norm:
         return
     matches = [match for u in updates(seen) if (match := best_match(u)) and match.consumed_norm]
@@ -88,7 +94,7 @@ def _bent(seen: LoopSeen) -> Iterator[Finding]:
 
 
 def _fires_always(seen: LoopSeen) -> Iterator[Finding]:
-    """A threshold far below norms that are usual."""
+    """A finding where ordinary gradient norms are clipped in every update."""
     if seen.always_fired is None or seen.techniques.scaler:
         return
     low, high = seen.always_fired

@@ -20,15 +20,17 @@ class LoopSeen:
     """What one loop did, and what the properties say."""
 
     techniques: Techniques
-    """What it uses."""
+    """The techniques that it uses, read from its structure."""
     trace: Trace
-    """Every probe, measured."""
+    """Every probe of the run, measured by the oracle."""
     verdicts: tuple[Verdict, ...]
-    """One a property."""
+    """One verdict for each property that was judged."""
     threshold: float | None
     """The one threshold that it clipped at, as seen; ``None`` for none or several."""
     always_fired: tuple[float, float] | None = None
-    """Smallest and largest of norms that are usual, where each was clipped to a tenth or less."""
+    """Smallest and largest ordinary gradient norm, where each was clipped to a tenth or less; else
+    ``None``.
+    """
 
     @property
     def program(self) -> Program:
@@ -99,7 +101,9 @@ def _workload(scenario: Scenario, probe: Probe) -> WorkloadSpec:
 
 
 def _always_fired(recording: Recording) -> tuple[float, float] | None:
-    """In the first, quiet probe: norms of 0.15 to 0.4, as a stable network has them."""
+    """The range of norms in the first, quiet probe (0.15 to 0.4 in a stable network), where each was
+    clipped to a tenth or less; else ``None``.
+    """
     calls = [
         r.event for rank in recording.ranks[:1] for r in rank.events if isinstance(r.event, Clip)
     ]

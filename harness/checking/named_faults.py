@@ -21,11 +21,13 @@ _NAMED = {
     "single-allreduce": r"sync\w* (?:on |at |after )?(?:each|every)|still synchronised",
     "ranks-agree": r"never synchronised|ranks part",
 }
-"""Words of a mark by the property that answers for the fault."""
+"""For words in an author's mark, the property that fails where the fault is present."""
 
 
 def acquittal(part: Part, seen: LoopSeen) -> Finding | None:
-    """A finding if every fault that the mark names was looked for and is not there."""
+    """A finding where every fault that the mark names was looked for and none was found; else
+    ``None``.
+    """
     if part.mark is None or part.mark.polarity not in ("wrong", "suboptimal"):
         return None
     named = tuple(dict.fromkeys(_named(part)))

@@ -7,7 +7,9 @@ RATIO = "gradient of the first weight over that of the last"
 
 
 def weigh_alternatives(block: BlockResult) -> BlockResult:
-    """A module that is to be avoided shows no fault by itself; beside the better one it may."""
+    """Of a block with a module to avoid and one to prefer: the first holds as bad where its first
+    weight gets at most a third of the gradient, relative to its last, that the other's gets.
+    """
     poor = [p for p in block.parts if _polarity(p) == "wrong" and p.status == "could-not-tell"]
     good = [p for p in block.parts if _polarity(p) == "right" and p.status == "holds"]
     if not poor or not good:

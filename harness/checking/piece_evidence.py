@@ -10,13 +10,13 @@ from harness.domain.check import Observation
 from harness.domain.verdict import Number
 
 EXPLODES = 1e6
-"""Gradient norm of fifty blocks over that of one from which a stack counts as exploding."""
+"""From this gradient norm of fifty modules over that of a single one on, a stack counts as exploding."""
 KEEPS = 50.0
-"""Factor within which a signal has to stay through twenty layers."""
+"""The factor by which a signal may grow or shrink through twenty layers and still count as kept."""
 
 
 def loss(seen: facts.LossSeen) -> Evidence:
-    """Finite in value and gradient wherever a prediction may land."""
+    """A fault for each prediction at which the loss or its gradient is not finite, else a merit."""
     called = f"`{seen.name}`" if seen.name else "the loss"
     if seen.raised or not seen.tried:
         return Evidence(not_run=f"{called} raised {seen.raised}")
@@ -37,7 +37,9 @@ def loss(seen: facts.LossSeen) -> Evidence:
 
 
 def module(seen: facts.ModuleSeen) -> Evidence:
-    """Forward, backward, a gradient for every parameter, and a stack that does not explode."""
+    """Whether output and gradients are finite, every parameter gets a gradient, and fifty in a row do
+    not explode.
+    """
     if seen.raised:
         return Evidence(not_run=f"`{seen.name}` raised {seen.raised}")
     sentence = f"`{seen.name}` defines no forward; its layers were called in order."
@@ -54,7 +56,9 @@ def module(seen: facts.ModuleSeen) -> Evidence:
 
 
 def initialisation(seen: facts.InitialisationSeen) -> Evidence:
-    """A signal has to come through twenty layers of the activation that suits it best."""
+    """Whether a signal keeps its size through twenty layers, with the activation function that suits it
+    best.
+    """
     if seen.raised:
         return Evidence(not_run=f"`{seen.name}` raised {seen.raised}")
     remarks: tuple[Observation, ...] = ()
@@ -74,7 +78,7 @@ def initialisation(seen: facts.InitialisationSeen) -> Evidence:
 
 
 def scheduler(seen: facts.SchedulerSeen) -> Evidence:
-    """The first update has to change something."""
+    """A fault where the learning rate of the first update is 0."""
     if seen.left_at is not None and not seen.updates:
         numbers = (_n("rate before", seen.base), _n("rate afterwards", seen.left_at))
         sentence = (
@@ -96,7 +100,9 @@ def scheduler(seen: facts.SchedulerSeen) -> Evidence:
 
 
 def configuration(seen: facts.ConfigurationSeen) -> Evidence:
-    """It runs, or calls something that belongs to one library's models only."""
+    """A fault where methods are called on a model that torch's modules do not have; otherwise
+    nothing.
+    """
     if not seen.missing:
         return Evidence()
     sentence = f"Modules of torch have no method {', '.join(seen.missing)}: AttributeError."
@@ -124,7 +130,7 @@ def _depth(seen: facts.ModuleSeen) -> Iterator[Number]:
 
 
 def _distance(kept: float) -> float:
-    """How far from 1, as a factor either way."""
+    """By what factor a ratio differs from 1, up or down."""
     return abs(log(kept)) if 0 < kept < inf else inf
 
 

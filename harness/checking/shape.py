@@ -11,13 +11,15 @@ Loop = ast.For | ast.While
 
 
 def loose(tree: ast.Module) -> ast.Module:
-    """What stands outside of functions and classes."""
+    """The statements of a module that stand outside of functions and classes, as a module."""
     kept = [n for n in tree.body if not isinstance(n, ast.FunctionDef | ast.ClassDef)]
     return ast.Module(body=kept, type_ignores=[])
 
 
 def training_loop(tree: ast.Module) -> Loop | None:
-    """The innermost loop at module level that holds every turn."""
+    """The training loop at module level: the innermost one around all that belongs to it; ``None`` for
+    none.
+    """
     for node in ast.walk(loose(tree)):
         if isinstance(node, Loop):
             used = uses(node)
@@ -35,13 +37,13 @@ def works_on_gradients(tree: ast.AST) -> bool:
 
 
 def over_batches(loop: ast.For) -> bool:
-    """Whether it goes back in its body, and not over numbers."""
+    """Whether a loop computes gradients in its body and goes over something other than numbers."""
     numbers = isinstance(loop.iter, ast.Call) and called(loop.iter) == "range"
     return not numbers and any(uses(s).goes_back for s in loop.body)
 
 
 def apart(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt]]:
-    """What is done once before, and what is done for each batch."""
+    """Split a body into what is done once before the loop and what is done for each batch."""
     for n, node in enumerate(body):
         if not isinstance(
             node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef
@@ -51,7 +53,9 @@ def apart(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt]]:
 
 
 def missing_loss(tree: ast.AST, known: set[str]) -> str | None:
-    """The name that backward starts from, or ``loss`` where none is; ``None`` if it is known."""
+    """The name of the loss that backward is called on but nothing defines, ``loss`` where it has none;
+    ``None`` where it is defined.
+    """
     backwards = [*calls_of(tree, "backward"), *calls_of(tree, "manual_backward")]
     if not backwards:
         return None if "loss" in known else "loss"

@@ -50,7 +50,9 @@ def statements_about(part: Part, seen: LoopSeen) -> tuple[Observation, ...]:
 
 
 def statements_about_losses(part: Part, report: Report) -> tuple[Observation, ...]:
-    """That something under a root becomes negative: then some value is NaN."""
+    """Refutes a comment that says that the value under a root becomes negative, where every edge case
+    has a value.
+    """
     said = next((c for c in part.comments if _NEGATIVE_ROOT.search(c)), None)
     if said is None or not isinstance(report, LossReport) or "sqrt" not in part.code:
         return ()
@@ -71,7 +73,9 @@ def statements_about_losses(part: Part, report: Report) -> tuple[Observation, ..
 
 
 def statements_about_modules(part: Part, report: Report) -> tuple[Observation, ...]:
-    """That a module keeps gradients from exploding: then fifty of them do, under He too."""
+    """Refutes a comment that says that a module keeps gradients from exploding, where fifty in a row
+    explode under He initialisation.
+    """
     said = next((c for c in part.comments if _NO_EXPLOSION.search(c)), None)
     if said is None or not isinstance(report, ModuleReport):
         return ()
@@ -89,7 +93,9 @@ def statements_about_modules(part: Part, report: Report) -> tuple[Observation, .
 
 
 def _blame(seen: LoopSeen) -> Iterator[Observation]:
-    """What it prints of a NaN: the probe's loss function is sound, its data are not."""
+    """Refutes output that blames the loss function for a NaN: here the loss is sound and the inputs
+    hold the NaN.
+    """
     poisoned = seen.trace.probe("poisoned")
     texts = poisoned.program.texts if poisoned else ()
     said = next((text for text in texts if _BLAMES_LOSS.search(text)), None)
@@ -103,7 +109,9 @@ def _blame(seen: LoopSeen) -> Iterator[Observation]:
 
 
 def _idle_clip(comment: str, seen: LoopSeen) -> Iterator[Observation]:
-    """That clipping does nothing: then what is consumed is the whole gradient."""
+    """Tests "clipping does nothing" on the first loud update: it holds where over 0.9 of the true norm
+    was consumed.
+    """
     verdict = seen.verdict("unscaled-norm")
     if not _IDLE_CLIP.search(comment) or verdict is None or verdict.outcome != "fail":
         return
@@ -122,7 +130,9 @@ def _idle_clip(comment: str, seen: LoopSeen) -> Iterator[Observation]:
 
 
 def _shrunk(comment: str, seen: LoopSeen) -> Iterator[Observation]:
-    """That gradients become too small: a call that raises makes none."""
+    """Refutes "gradients become too small" where torch refused a call of the scaler, so that there is
+    no gradient.
+    """
     raised = [c.raised for p in seen.trace.probes for r in p.ranks for c in r.scaler if c.raised]
     if _SHRUNK.search(comment) and raised:
         yield Observation(
@@ -152,7 +162,9 @@ def _times_too_large(comment: str, seen: LoopSeen) -> Iterator[Observation]:
 
 
 def _leftover(comment: str, seen: LoopSeen) -> Iterator[Observation]:
-    """A block that takes care of what is left over claims to do it right."""
+    """Tests a claim to handle the window that the end of the data cuts short: whether it was divided by
+    its own size.
+    """
     window = short_window(seen)
     if _LEFTOVER.search(comment) and window is not None:
         yield Observation(

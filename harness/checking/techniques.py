@@ -35,11 +35,11 @@ class Techniques:
     clips_norm: bool
     """The norm of the whole gradient is clipped by torch's function or a trainer's argument."""
     other_clip: bool
-    """By value, by part, by an own rule."""
+    """Gradients are clipped by value, part by part, or by code of the program's own."""
     checks_loss: bool
-    """The loss is tested for NaN or Inf."""
+    """The loss is tested for NaN or infinity."""
     masks: bool
-    """Some targets do not count."""
+    """Some targets do not count in the loss."""
     times: bool
     """It is a measurement: a clock is read, and clipping is switched on and off."""
     parts: bool
@@ -94,7 +94,7 @@ def scenario_for(found: Techniques, threshold: float | None) -> Scenario:
 
 
 def _measurement() -> Scenario:
-    """Gradients of norm 10 to 40, so that there is something to clip."""
+    """A scenario whose gradients have norms of 10 to 40, so that a clip always has something to do."""
     parameters = {"loss_scale": 20.0, "learning_rate": 0.002, "batches": 2, "epochs": 1}
     return Scenario(
         id="example", title="", suite="check", source="", pressure="", prompt="", buggy="", reference="",
@@ -157,7 +157,9 @@ def _probes(found: Techniques, threshold: float | None) -> tuple[Probe, ...]:
 
 
 def _at(regime: Mapping[str, float], threshold: float | None) -> dict[str, JsonValue]:
-    """The same regime relative to another threshold: gradients and steps scale with the loss."""
+    """A probe's parameters for another clipping threshold: gradients and step sizes both scale with the
+    loss.
+    """
     if threshold is None or 0.5 <= threshold <= 1.5:
         return dict(regime)
     return {
@@ -218,7 +220,9 @@ def _whole_model_clips(tree: ast.Module) -> int:
 
 
 def _times(tree: ast.Module, calls: frozenset[str]) -> bool:
-    """A loop that logs how long it took measures nothing; a clip under a switch is compared."""
+    """Whether variants are timed: a clock is read, and a clip depends on a switch. A loop that only
+    logs its time is none.
+    """
     if calls & {"Timer", "timeit", "blocked_autorange"}:
         return True
     if not calls & {"perf_counter", "monotonic", "elapsed_time", "process_time"}:

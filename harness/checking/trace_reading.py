@@ -11,14 +11,16 @@ SAME_DIRECTION = 0.98
 
 @dataclass(frozen=True, slots=True)
 class ShortWindow:
-    """An update that the end of the data cut short."""
+    """The update of a window that has fewer micro-batches because the data ended."""
 
     size: int
-    """Its micro-batches."""
+    """Number of its micro-batches."""
     share: float
-    """Consumed norm over that of its own mean gradient; 1 when it was divided by its own count."""
+    """Consumed norm over the norm of the mean gradient of its own micro-batches; 1 where it was divided
+    by their number.
+    """
     right: bool
-    """Whether that is 1, up to rounding."""
+    """Whether the share is 1, up to rounding."""
 
     @property
     def sentence(self) -> str:
@@ -37,13 +39,15 @@ def updates(seen: LoopSeen) -> tuple[Update, ...]:
 
 
 def best_match(update: Update) -> Match | None:
-    """The objective that an update comes nearest to in direction; its own loss does not count."""
+    """The true gradient, among those of all objectives but the program's own loss, that the consumed
+    one is nearest to in direction.
+    """
     others = [m for m in update.matches if m.objective != "as-computed"]
     return max(others, key=lambda m: m.cosine, default=None)
 
 
 def true_norms(seen: LoopSeen, probe: str) -> Iterator[tuple[Update, float]]:
-    """Updates of a probe with the norm of their true gradient."""
+    """Each update of a probe with the norm of its true gradient."""
     trace = seen.trace.probe(probe)
     for update in trace.updates if trace else ():
         match = best_match(update)

@@ -1,11 +1,12 @@
 """The grade of one program."""
 
+from collections.abc import Sequence
 from typing import Literal
 
-from harness.domain.branch import in_none, left_for_later, note
+from harness.domain.branch import Branches, in_none, left_for_later, note
 from harness.domain.record import Record
 from harness.domain.scenario import Scenario
-from harness.domain.trace import Trace
+from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict
 
 Code = Literal["right", "wrong", "inconclusive", "none"]
@@ -68,9 +69,9 @@ def write_grade(
     called right if it trains in another way later on, where no probe came.
     """
     code: Code = "none" if reason is not None else code_of(scenario, verdicts)
-    branches = in_none([p.program.unentered for p in trace.probes]) if trace is not None else None
-    said = note(branches or ())
-    if code == "right" and (later := left_for_later(branches or ())):
+    said = note(_not_entered(trace.everything) if trace is not None else ())
+    waiting = _not_entered(trace.probes) if trace is not None else ()
+    if code == "right" and (later := left_for_later(waiting)):
         code, reason = "inconclusive", later
     return Grade(
         scenario=scenario.id,
@@ -83,3 +84,7 @@ def write_grade(
         notes=(said,) if said is not None else (),
         seconds=seconds,
     )
+
+
+def _not_entered(probes: Sequence[ProbeTrace]) -> Branches:
+    return in_none([probe.program.unentered for probe in probes]) or ()

@@ -87,6 +87,10 @@ class RankTrace(Record):
     """Descriptions of inputs with rows that are in no data set of the workload."""
     implicit_updates: int
     """How many times the parameters changed without an optimizer, after the first backward."""
+    ended: str | None = None
+    """How the program ended on this rank, as in ``Program.outcome``; ``None`` in traces of older
+    versions.
+    """
 
 
 class SegmentSeen(Record):
@@ -215,6 +219,15 @@ class Trace(Record):
 
     probes: tuple[ProbeTrace, ...]
     """In the scenario's order."""
+    spoiled: ProbeTrace | None = None
+    """The probe with one bad batch, where it was run (``harness.domain.spoiled``). It can show a
+    fault and nothing else.
+    """
+
+    @property
+    def everything(self) -> tuple[ProbeTrace, ...]:
+        """All probes that were run."""
+        return self.probes if self.spoiled is None else (*self.probes, self.spoiled)
 
     def probe(self, name: str | None) -> ProbeTrace | None:
         """The probe of that name."""

@@ -72,6 +72,12 @@ class Mlp(WorkloadParameters):
     """
     init_gain: float = 1.0
     """Factor on the initial weights; far below 1, signals vanish with depth."""
+    calm_at: int | None = Field(default=None, ge=0)
+    """Index of a batch whose targets lie near what the untrained network says, so that its gradient is
+    far smaller than those of the others; ``None``: no such batch.
+    """
+    calm: float = Field(default=0.1, gt=0.0)
+    """How far its targets are from there, relative to where they would be."""
 
 
 class DeepResidual(WorkloadParameters):

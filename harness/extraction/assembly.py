@@ -46,7 +46,7 @@ def assemble(head: Piece, pieces: tuple[Piece, ...], question: str = "") -> Asse
 
 
 def join(pieces: tuple[Piece, ...]) -> Assembled:
-    """All of them, one after the other."""
+    """The code of all pieces, one after the other."""
     program = "\n\n".join(piece.code.rstrip("\n") for piece in pieces) + "\n"
     return Assembled(program, tuple(piece.index for piece in pieces))
 
@@ -61,7 +61,9 @@ def _provider(name: str, head: Piece, usable: list[Piece]) -> Piece | None:
 
 
 def _brings(piece: Piece, name: str, head: Piece) -> bool:
-    """A definition can be taken out of anything, a value only from a block that sets things up."""
+    """Whether a piece can provide a name: a definition from any piece, a value only from one that sets
+    things up.
+    """
     sets_up = not (piece.doing.backward or piece.diagnostic) and piece.block.turn <= head.block.turn
     return _defines(piece, name) or (
         sets_up and name in piece.brings and not _loops_over(piece, name)
@@ -92,7 +94,7 @@ def _portion(piece: Piece, missing: set[str]) -> str:
 
 
 def _needs(code: str, provider: Piece) -> set[str]:
-    """What the taken code needs in turn."""
+    """Names that the code taken from a provider needs itself."""
     kept = {ast.dump(node) for node in parsed(code).body}
     parts = [part for part in provider.parts if ast.dump(part.node) in kept]
     return set().union(*(part.needs | part.needs_later for part in parts)) - {

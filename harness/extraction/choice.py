@@ -54,7 +54,9 @@ def _proposed(
 
 
 def _here(group: list[Piece], question: str) -> list[Piece]:
-    """Those for the question's setting; an extra only where it is another one of them over again."""
+    """The pieces for the question's own setting. An extra is kept only where it repeats another
+    piece.
+    """
     asked = [p for p in group if not is_other_setting(p.block.heading, p.block.lead, question)]
     plain = [p for p in asked if not is_extra(p.block.heading, p.block.lead)]
     return [p for p in asked if p in plain or _over_again(p, plain)]
@@ -67,13 +69,15 @@ def _over_again(extra: Piece, plain: list[Piece]) -> bool:
 
 
 def _same_update(one: Piece, other: Piece) -> bool:
-    """Whether two loops update by the same statements, in any order, and set no less."""
+    """Whether one loop makes its update by the statements of the other, in any order, and sets all that
+    the other sets.
+    """
     here, there = _simple(one), _simple(other)
     return _updating(here) == _updating(there) and there.keys() <= here.keys()
 
 
 def _simple(piece: Piece) -> dict[str, ast.stmt]:
-    """What calls or sets something that an update is made of, by its text."""
+    """By their text, the simple statements that call or set something of an update."""
     nodes = (node for part in piece.parts for node in walk(part.node))
     found = (node for node in nodes if isinstance(node, ast.stmt) and is_simple(node))
     return {ast.dump(node): node for node in found if anchors(node)}

@@ -13,9 +13,9 @@ from harness.extraction.parsing import comment_out, parsed, parses
 from harness.transcripts import files_after
 
 _MOST_FILES = 50
-"""Of one program. A loop needs a handful; a chain of thousands was made to overflow a stack."""
+"""Most files that one program is put together from; a chain of thousands would overflow the stack."""
 _LAST_TOUCHED = 100
-"""Files among which the program is looked for."""
+"""Number of files, the last touched ones, among which the program is looked for."""
 
 
 def program_in_files(transcript: Transcript) -> Candidate | NoCandidate | None:
@@ -81,7 +81,7 @@ def _changes(call: ToolCall) -> bool:
 
 
 def _piece(states: list[FileState]) -> Candidate | None:
-    """What an edit put into a file of which no more is known."""
+    """The text that an edit inserted into a file of which nothing else is known, as a program."""
     for state in reversed(states):
         for piece in reversed(state.pieces):
             if _trains(piece):

@@ -35,11 +35,11 @@ class Doing:
     loops: bool
     """One of the two happens in a loop, or in a method that a trainer calls repeatedly."""
     fits: bool
-    """It leaves the loop to a trainer."""
+    """It hands the loop to a trainer's ``fit``."""
     times: bool
     """It reads a clock."""
     goes_back_in_loop: bool
-    """A loop of its own computes gradients."""
+    """A loop in the block itself computes gradients."""
     around: frozenset[str]
     """Names of the module-level functions that contain the loop."""
     module_level: bool

@@ -127,7 +127,7 @@ class _Work:
         return beside_the_loop(self.program, piece.code, side, f"{heading} {lead}")
 
     def _takes_back(self, program: str) -> bool:
-        """Whether what an earlier snippet put there would be gone."""
+        """Whether the new program would lose what an earlier snippet inserted."""
         there = {ast.dump(node) for node in walk(parsed(program)) if isinstance(node, ast.stmt)}
         return any(ast.dump(part.node) not in there for piece in self._put for part in piece.parts)
 

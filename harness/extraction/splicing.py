@@ -29,7 +29,7 @@ class Snippet:
     """Lines that an answer shows without the loop around them."""
 
     code: str
-    """They."""
+    """Those lines."""
     quoted: str = ""
     """Lines of the posted program that stand just before them; empty where there are none."""
 
@@ -143,7 +143,7 @@ def _found(tree: ast.Module, new: list[ast.stmt]) -> list[_Place]:
 
 
 def _in(body: list[ast.stmt], new: list[ast.stmt]) -> _Place | None:
-    """The statements of one body that the new ones stand for."""
+    """The statements of one body that the new ones replace; ``None`` where they match none."""
     matched: set[int] = set()
     score = 0.0
     apart = told_apart(body)
@@ -163,7 +163,9 @@ def _in(body: list[ast.stmt], new: list[ast.stmt]) -> _Place | None:
 
 
 def _alike(one: ast.stmt, other: ast.stmt) -> bool:
-    """Whether the one can stand for the other: both simple, or compound in the same way."""
+    """Whether one statement can replace the other: both are simple, or both are compound statements of
+    the same kind.
+    """
     if is_simple(one) or is_simple(other):
         return is_simple(one) and is_simple(other)
     return type(one) is type(other)
@@ -246,7 +248,7 @@ def _doubled(tree: ast.Module, place: _Place, new: list[ast.stmt]) -> Counter[st
 
 
 def _said_again(tree: ast.Module, place: _Place, new: list[ast.stmt]) -> bool:
-    """Whether it sets what the loop sets in another place, in the same words."""
+    """Whether the snippet sets something in the same words as the loop does elsewhere."""
     loops = [node for node in tree.body if not is_simple(node)]
     there = {ast.dump(node) for node in _outside(ast.Module(loops, []), place)}
     return any(isinstance(node, ast.Assign) and ast.dump(node) in there for node in new)

@@ -39,6 +39,10 @@ def _measured(
     if expectations.measures:
         traces = tuple(map(without_rehearsals, traces, runs, replays))
     ends = [program.how_it_ended(recording, run) for run in runs] or [program.nothing(recording)]
+    traces = tuple(
+        rank.model_copy(update={"ended": end.outcome})
+        for rank, end in zip(traces, ends, strict=False)
+    )
     worst = min(ends, key=lambda end: program.ORDER.index(end.outcome))
     unentered = thawing.waiting(in_none([end.unentered for end in ends]), traces)
     worst = worst.model_copy(update={"unentered": unentered})

@@ -41,6 +41,7 @@ from harness.properties import (
     unscaled_norm,
 )
 from harness.properties.judging.apart import by_part
+from harness.properties.judging.bad_batches import convicted
 from harness.properties.judging.explanations import explain_away
 from harness.properties.judging.property import Property
 
@@ -87,6 +88,7 @@ PROPERTIES: dict[str, Property] = {
 def judge(trace: Trace, scenario: Scenario) -> tuple[Verdict, ...]:
     """One verdict for each property of the scenario, in the scenario's order."""
     found = [
-        by_part(PROPERTIES[rule.id], trace, scenario.expectations) for rule in scenario.properties
+        convicted(by_part(PROPERTIES[rule.id], trace, scenario.expectations), trace)
+        for rule in scenario.properties
     ]
     return explain_away(found, scenario.properties, PROPERTIES)

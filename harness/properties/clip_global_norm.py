@@ -30,6 +30,7 @@ from harness.properties.evidence.figures import count, number, show, show_all, s
 from harness.properties.evidence.part_of_norm import by_a_part
 from harness.properties.evidence.regimes import Regimes, regimes
 from harness.properties.evidence.short_windows import loud
+from harness.properties.evidence.wandering import wandering
 from harness.properties.evidence.windows import Window
 from harness.properties.judging.property import Property
 
@@ -59,6 +60,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         or by_a_part(seen)
         or other_norm(seen)
         or short_window(trace, seen)
+        or wandering(seen, ID)
         or clipped(seen)
     )
 

@@ -196,7 +196,12 @@ class _Desk:
             self._tell(scenario.id, begins=False)
 
     def _mutant(self, mutant: Mutant) -> MutantResult:
-        enough = partial(self._shows, mutant)
+        naming = mutant.operator.naming
+
+        def enough(judged: Judged) -> bool:
+            wrong = judged.grade.code == "wrong"  # by advice alone: a later probe may say more
+            return wrong and not naming.isdisjoint(judged.grade.failed)
+
         first = mutant.operator.shows_in
         judged = try_program(mutant.scenario, mutant.text, self.tools, enough, first)
         new = judged.failed
@@ -204,15 +209,6 @@ class _Desk:
             before = self.originals.failed(mutant.scenario, mutant.source)
             new = tuple(name for name in new if name not in before)
         return _described(mutant, judged, new, self._difference)
-
-    def _shows(self, mutant: Mutant, judged: Judged) -> bool:
-        """Whether the probes so far show the fault."""
-        if judged.grade.code == "wrong":
-            return not mutant.operator.naming.isdisjoint(judged.grade.failed)
-        shown = mutant.operator.naming.intersection(judged.failed)
-        return bool(shown) and not shown.issubset(
-            self.originals.failed(mutant.scenario, mutant.source)
-        )
 
     def _difference(self, mutant: Mutant) -> str | None:
         """How it differs from its original in the second probe; ``None`` when it does not."""

@@ -7,7 +7,8 @@ from harness.domain.candidate import Candidate
 from harness.domain.errors import HarnessFault
 from harness.domain.grade import Grade, write_grade
 from harness.domain.instruments import Instruments
-from harness.domain.scenario import Scenario
+from harness.domain.scenario import Probe, Scenario
+from harness.domain.spoiled import spoiled_probe
 from harness.domain.trace import ProbeTrace, Trace
 from harness.properties import judge
 
@@ -55,14 +56,24 @@ def try_program(
     candidate = Candidate(program=text, origin="quality")
     seen: list[ProbeTrace] = []
     for probe in sorted(scenario.probes, key=lambda probe: probe.name not in first):
-        workload = scenario.workload_of(probe)
-        recording = tools.executor.execute(candidate, workload, probe)
-        if recording.ours:
-            raise HarnessFault(f"probe {probe.name} did not complete: {recording.problem}")
-        seen.append(tools.meter.measure(recording, workload, probe, scenario.expectations))
-        trace = Trace(probes=tuple(seen))
-        grade = write_grade(scenario, "quality", judge(trace, scenario), trace=trace)
-        judged = Judged(grade, trace)
+        seen.append(_seen(scenario, candidate, probe, tools))
+        judged = _judged(scenario, Trace(probes=tuple(seen)))
         if enough(judged):
-            break
+            return judged
+    if judged.grade.code == "right" and (further := spoiled_probe(scenario, text)):
+        spoiled = _seen(scenario, candidate, further, tools)
+        judged = _judged(scenario, Trace(probes=tuple(seen), spoiled=spoiled))
     return judged
+
+
+def _seen(scenario: Scenario, candidate: Candidate, probe: Probe, tools: Instruments) -> ProbeTrace:
+    workload = scenario.workload_of(probe)
+    recording = tools.executor.execute(candidate, workload, probe)
+    if recording.ours:
+        raise HarnessFault(f"probe {probe.name} did not complete: {recording.problem}")
+    return tools.meter.measure(recording, workload, probe, scenario.expectations)
+
+
+def _judged(scenario: Scenario, trace: Trace) -> Judged:
+    grade = write_grade(scenario, "quality", judge(trace, scenario), trace=trace)
+    return Judged(grade, trace)

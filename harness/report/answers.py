@@ -32,7 +32,7 @@ _STATES = {
 
 
 def render_answer(answer: AnswerGrade, *, verbose: bool, show_program: bool) -> RenderableType:
-    """A headline, and under it what made it what it is."""
+    """A headline with the outcome, and under it the reasons for it."""
     return Group(*_answer(answer, verbose=verbose, show_program=show_program))
 
 
@@ -43,7 +43,7 @@ def render_line(answer: AnswerGrade) -> str:
 
 
 def render_tally(tally: Tally) -> RenderableType:
-    """How many answers were what."""
+    """How many answers had which outcome."""
     counts = {name: getattr(tally, name) for name in _WORDS}
     said = [f"{count} {_WORDS[name][0]}" for name, count in counts.items() if count]
     if tally.not_graded:

@@ -16,7 +16,7 @@ class Output(Console):
     """Standard output or standard error."""
 
     def __init__(self, *, stderr: bool = False, plain: bool = False) -> None:
-        """``plain``: as into a pipe, also on a terminal."""
+        """``plain``: write to a terminal as into a pipe, without colours, boxes and wrapping."""
         super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
         self.plain = plain or not self.is_terminal
 
@@ -44,7 +44,9 @@ class Output(Console):
                 raise UserError(f"standard output cannot be written: {reason(error)}") from error
 
     def on_broken_pipe(self) -> None:
-        """Nobody reads on (``| head``): continue in silence, so that the exit code stays true."""
+        """From now on write nothing: the reader has left (``| head``), and the exit code has to stay
+        true.
+        """
         self.quiet = True
         with suppress(OSError, ValueError):  # no descriptor behind it: nothing to redirect
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())

@@ -9,9 +9,8 @@ from harness.report.words import clean
 
 
 def render_junit(report: Report) -> str:
-    """The whole file.
-
-    Wrong code is a failure; no answer an error; what could not be told, or without code, skipped.
+    """The whole file. Wrong code is a failure, a missing answer an error; an answer that could not be
+    judged, or has no code, is skipped.
     """
     suites = [_suite(report, side, name) for side in report.sides for name in side.answers]
     whole = ET.Element("testsuites", _text({"name": report.title, **_sums(suites)}))

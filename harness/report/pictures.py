@@ -76,10 +76,9 @@ def pictures_of(
 def norms_picture(
     probe: ProbeTrace, objectives: Sequence[Objective] = (), threshold: float | None = None
 ) -> Picture | None:
-    """Gradient norm per update, true against consumed; ``None`` where nothing was consumed.
-
-    ``objectives``: which true gradient, the first that was measured; ``threshold``: what clipping
-    allows.
+    """Gradient norm of each update, true beside consumed; ``None`` where nothing was consumed.
+    ``objectives``: the true gradient of the first of them that was measured is drawn; ``threshold``:
+    the range that clipping may aim at.
     """
     updates = probe.updates
     if not updates:
@@ -232,7 +231,7 @@ def _scale(axes: "Axes", values: Sequence[float | None]) -> None:
 
 
 def _mark_broken(axes: "Axes", consumed: Sequence[float]) -> None:
-    """A triangle at the upper edge, where no line can be drawn."""
+    """Put a triangle at the upper edge for each value that is not finite."""
     broken = [n for n, value in enumerate(consumed) if not math.isfinite(value)]
     if broken:
         edge = axes.get_xaxis_transform()  # across the data, up the fraction of the axes
@@ -251,7 +250,7 @@ def _unseen(axes: "Axes", comparison: Comparison) -> None:
 
 
 def _gaps(values: Sequence[float | None]) -> list[float]:
-    """What is not finite is left out."""
+    """The values with NaN in the place of infinities, which leaves a gap in a line."""
     return [v if v is not None and math.isfinite(v) else math.nan for v in values]
 
 

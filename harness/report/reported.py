@@ -19,7 +19,7 @@ WORDS: dict[Code | str, str] = {
     "none": "no code",
     "unanswered": "no answer",
 }
-"""What an answer came to, in words."""
+"""For each outcome of an answer its words in a report."""
 
 
 def _no_traces(_: StoredAnswer) -> tuple[Trace, ...]:
@@ -35,9 +35,9 @@ class Side:
     head: RunHead
     """How it was made."""
     answers: Mapping[str, Mapping[int, StoredAnswer]]
-    """By scenario, in it by the number of the trial."""
+    """Answers by scenario id, and within a scenario by trial number."""
     traces: Callable[[StoredAnswer], tuple[Trace, ...]] = _no_traces
-    """Reads what the alternatives of an answer were judged by."""
+    """Reads the traces of an answer's alternatives, one each."""
 
     def trials(self, scenario: str) -> Mapping[int, StoredAnswer]:
         """Its answers to one scenario."""
@@ -49,7 +49,7 @@ class Side:
         return (stored for trials in self.answers.values() for stored in trials.values())
 
     def count(self, scenario: str | None = None) -> Tally:
-        """How often what came out, over all scenarios or in one."""
+        """How many answers had which outcome, over all scenarios or in one."""
         chosen = self.all if scenario is None else self.trials(scenario).values()
         counts = dict.fromkeys(WORDS, 0)
         for stored in chosen:
@@ -64,9 +64,9 @@ class Report:
     sides: tuple[Side, ...]
     """One, or two side by side."""
     scenarios: Mapping[str, Scenario] = field(default_factory=dict)
-    """What the bank says about the scenarios; those that it does not know are missing."""
+    """The bank's scenarios by id; ids that the bank does not know are missing."""
     comparison: Comparison | None = None
-    """Of two runs."""
+    """The comparison of the two sides; ``None`` for one side."""
     notes: tuple[str, ...] = ()
     """What a reader should know, one sentence each."""
     quality: QualityReport | None = None
@@ -84,7 +84,7 @@ class Report:
 
 
 def outcomes(answer: AnswerGrade) -> dict[str, Outcome]:
-    """What each property says of the program that decides."""
+    """The outcome of each property by id, from the program that decides about the answer."""
     if not answer.alternatives:
         return {}
     return {v.property: v.outcome for v in answer.deciding.grade.verdicts}

@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from harness.domain.answer import Alternative, reasons
 from harness.domain.errors import UsageError
 from harness.domain.scenario import Probe, Scenario
+from harness.domain.spoiled import spoiled_probe
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.workload import WORKLOADS, WorkloadSpec
 
@@ -73,7 +74,9 @@ def render_script(
         UsageError: the program takes something for granted that a plain script cannot supply.
     """
     probe = _telling(trace, alternative)
-    declared = next(p for p in scenario.probes if p.name == probe.probe)
+    further = spoiled_probe(scenario, alternative.program)
+    known = [*scenario.probes, *([further] if further is not None else [])]
+    declared = next(p for p in known if p.name == probe.probe)
     spec = scenario.workload_of(declared, seed)
     names = list(_names(probe))
     page = Environment(
@@ -103,7 +106,7 @@ def render_script(
 
 
 def _telling(trace: Trace, alternative: Alternative) -> ProbeTrace:
-    ran = {probe.probe: probe for probe in trace.probes if probe.program.source}
+    ran = {probe.probe: probe for probe in trace.everything if probe.program.source}
     if not ran:
         why = trace.probes[0].program.message or "it never ran"
         raise UsageError(f"there is nothing to reproduce: the program could not be bound: {why}")

@@ -8,12 +8,12 @@ from harness.domain.run import NotRun
 
 
 def points(effect: float) -> str:
-    """A share of right answers as ``24 points``."""
+    """A difference between shares, 0.24, in percentage points: ``24 points``."""
     return some(round(100 * effect), "point")
 
 
 def signed(effect: float) -> str:
-    """The same with its sign, a bare number: ``+24``."""
+    """The same with its sign and without the word: ``+24``."""
     return f"{round(100 * effect):+d}"
 
 
@@ -36,12 +36,12 @@ def and_not_run(left_out: Sequence[NotRun]) -> str:
 
 
 def chance(p: float) -> str:
-    """A p value as short as it can honestly be."""
+    """A p value with as few digits as are honest: ``0.03``, ``< 0.001``."""
     return "< 0.001" if p < 0.001 else f"{p:.2g}"
 
 
 def text(said: str, style: str = "") -> Text:
-    """What others wrote reaches the terminal as text: no markup, no escape sequence, no bell."""
+    """Foreign text for a terminal: markup, escape sequences and bells are printed, not obeyed."""
     return Text(clean(said), style)
 
 

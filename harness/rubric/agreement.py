@@ -8,15 +8,17 @@ import numpy.typing as npt
 from harness.domain.calibration import Agreement, Interval
 
 FEWEST = 5
-"""Labels of each class below which kappa says nothing."""
+"""Least number of labels of either class from which on kappa is reported."""
 _RESAMPLES = 2000
 
 Pair = tuple[bool, bool | None]
-"""Label and judgement; ``None`` where the judge says nothing."""
+"""A label and the judgement beside it; ``None`` where the judge gave none."""
 
 
 def agreement(answers: Sequence[Sequence[Pair]]) -> Agreement:
-    """How far judgements agree with labels; ``answers`` holds the pairs of each answer."""
+    """How well judgements agree with labels: counts, kappa and its interval. ``answers``: the pairs of
+    each answer, which are resampled together.
+    """
     tables = np.array([_table(pairs) for pairs in answers], dtype=float).reshape(-1, 4)
     both_met, only_label, only_judge, neither = (int(count) for count in tables.sum(axis=0))
     total = both_met + only_label + only_judge + neither
@@ -43,7 +45,7 @@ def _table(pairs: Sequence[Pair]) -> tuple[int, int, int, int]:
 
 
 def _kappa(tables: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Cohen's kappa of each table in the last axis; NaN where both readers know one class only."""
+    """Cohen's kappa of each 2 by 2 table (last axis); NaN where both readers used one class only."""
     a, b, c, d = np.moveaxis(tables, -1, 0)
     total = a + b + c + d
     observed = (a + d) / total
@@ -53,7 +55,7 @@ def _kappa(tables: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _bootstrap(tables: npt.NDArray[np.float64]) -> Interval:
-    """Percentiles over resampled answers, from a fixed seed."""
+    """The 2.5 and 97.5 percentiles of kappa over resampled answers, from a fixed seed."""
     count = len(tables)
     weights = np.random.default_rng(0).multinomial(count, [1.0 / count] * count, size=_RESAMPLES)
     low, high = np.nanpercentile(_kappa(weights @ tables), [2.5, 97.5])

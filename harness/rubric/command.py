@@ -23,9 +23,9 @@ class Commanded:
     line: str
     """The command as it was given."""
     words: tuple[str, ...]
-    """The same in words."""
+    """The command line, split into words."""
     seconds: float
-    """For one question."""
+    """Seconds that it may take for one question."""
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ from harness.domain.scenario import Criterion
 from harness.domain.verdict import Verdict
 
 Runs = Sequence[tuple[Verdict, ...]]
-"""The verdicts of each program that the answer proposes."""
+"""For each program that the answer proposes, its verdicts."""
 
 
 def executed(criterion: Criterion, runs: Runs) -> State:

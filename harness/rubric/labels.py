@@ -26,7 +26,7 @@ class Labelled:
     answer: str
     """Everything that was said."""
     met: dict[str, bool]
-    """By criterion, those that were labelled."""
+    """By the id of each labelled criterion, whether the answer meets it."""
 
 
 def read_labels(path: Path, bank: Bank) -> tuple[Labelled, ...]:

@@ -21,9 +21,9 @@ class Finding:
 
 
 def found(patterns: Patterns, reading: Reading, terms: Terms, *, fault: bool) -> Finding | None:
-    """The first signal that is there, unless something else in the answer takes it back.
-
-    ``fault``: it is something that an answer must not say, so that denying it is not saying it.
+    """The first signal that the answer contains and does not take back elsewhere; ``None`` for none.
+    ``fault``: the signal is something that an answer must not say, so that denying it does not
+    count.
     """
     if any(_signal(s, reading, terms, fault=False) for s in patterns.unless):
         return None
@@ -32,7 +32,9 @@ def found(patterns: Patterns, reading: Reading, terms: Terms, *, fault: bool) ->
 
 
 def shows(signal: Signal, text: str, terms: Terms, *, fault: bool) -> bool:
-    """Whether a text by itself shows the signal: what its examples claim."""
+    """Whether a text by itself contains a signal. It tests the examples that the bank gives for its
+    patterns.
+    """
     return _signal(signal, Reading(text), terms, fault=fault) is not None
 
 
@@ -46,7 +48,7 @@ def _signal(signal: Signal, reading: Reading, terms: Terms, *, fault: bool) -> F
 
 
 def _first(signal: Signal, place: Place, terms: Terms, *, own: bool) -> re.Match[str] | None:
-    """The match to quote, where everything that the signal asks for is in the place."""
+    """The match to quote where every pattern of the signal is found in the place; else ``None``."""
     needed = _matches(signal.all, place, terms, own=own)
     choice = _matches(signal.any, place, terms, own=own)
     if len(needed) < len(signal.all) or (signal.any and len(choice) < signal.at_least):
@@ -57,7 +59,7 @@ def _first(signal: Signal, place: Place, terms: Terms, *, own: bool) -> re.Match
 def _matches(
     patterns: Iterable[str], place: Place, terms: Terms, *, own: bool = False
 ) -> list[re.Match[str]]:
-    """One match of each pattern that is there."""
+    """The first match of each pattern that is found in the place."""
     found = (_match(compiled(pattern, terms), place, own=own) for pattern in patterns)
     return [match for match in found if match is not None]
 

@@ -7,10 +7,9 @@ _NOTHING_RAN = "no program showed it either way"
 
 
 def needs_reader(criterion: Criterion, shown: State) -> bool:
-    """Whether the text has a say, once execution has shown what it shows.
-
-    A failing property shows that a ``must`` was not done. That a fault was committed it does not
-    show: the property may fail for another reason, so the text has to say that fault.
+    """Whether the text still has to be read, given what execution shows. A failing property shows that
+    a ``must`` was not done. It does not show that a ``must_not`` was: the property may fail for
+    another reason, so the text has to say it.
     """
     if criterion.by != "both":
         return criterion.by == "text"
@@ -18,7 +17,9 @@ def needs_reader(criterion: Criterion, shown: State) -> bool:
 
 
 def merge(criterion: Criterion, shown: State, read: Assessment | None) -> CriterionState:
-    """The state of one criterion. ``read``: what the judge says, where it was asked."""
+    """The final state of one criterion. ``shown``: from execution; ``read``: the judge's, where it was
+    asked.
+    """
     if not needs_reader(criterion, shown):
         decided = shown != "unassessed"
         return CriterionState(

@@ -15,7 +15,7 @@ _HOPELESS = frozenset({"authentication", "permission", "no_such_model", "billing
 
 @dataclass(frozen=True, slots=True)
 class ModelJudge:
-    """Asks about a few criteria at a time; each vote is a reading of its own."""
+    """Asks about a few criteria at a time, and as many times as there are votes."""
 
     name: str
     """As it was asked for."""
@@ -27,7 +27,7 @@ class ModelJudge:
     def assess(
         self, answer: str, scenario: Scenario, criteria: Sequence[Criterion]
     ) -> Mapping[str, Assessment]:
-        """What most readings say.
+        """For each criterion what most votes say.
 
         Raises:
             UsageError: the model cannot be asked anything at all.
@@ -88,7 +88,7 @@ def _usable(found: Sequence[Found], answer: str) -> Found | str:
 
 
 def _counted(criterion: Criterion, readings: Sequence[Found | str]) -> Assessment:
-    """What most usable readings say; a draw says nothing."""
+    """What most usable votes say; unassessed at a draw."""
     votes = [reading for reading in readings if not isinstance(reading, str)]
     if not votes:
         return Assessment(state="unassessed", strength="strong", reason=str(readings[0]))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from harness.llm import Meter
 
 KINDS = "lexical, none, anthropic:MODEL, command:'...' or replay:DIR"
-"""What may be asked for."""
+"""The judges that ``--judge`` takes, as a help text names them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,11 @@ class Judging:
     votes: int = 1
     """Readings of each answer; an odd number has no draws."""
     seconds: float = 120.0
-    """For one question to a command."""
+    """Seconds that a command may take for one question."""
     meter: "Meter | None" = None
     """Counts tokens and dollars, and keeps the limit."""
     record: Path | None = None
-    """Where a model's replies are kept, for ``replay:DIR``."""
+    """Folder in which a model's replies are kept for ``replay:DIR``; ``None``: they are not."""
 
 
 @contextmanager

@@ -51,7 +51,9 @@ _CLAUSE = re.compile(
 
 
 def asserted(sentence: str, start: int, end: int) -> bool:
-    """Whether the sentence says itself, and without denying it, what stands from start to end."""
+    """Whether a sentence itself asserts what stands from ``start`` to ``end`` (offsets in it): it is
+    not negated, quoted or ascribed to others.
+    """
     if sentence.rstrip().endswith("?") or _ASCRIBED.search(sentence):
         return False
     if any(q.start() <= start and end <= q.end() for q in _QUOTED.finditer(sentence)):

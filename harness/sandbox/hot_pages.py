@@ -104,9 +104,12 @@ def _written() -> Iterator[tuple[int, int]]:
         for first, last in writable():
             map_.seek(first // page * ENTRY)
             entries = array("Q", map_.read((last - first) // page * ENTRY))
+            entries.append(0)
             start: int | None = None
-            for place, entry in enumerate((*entries, 0)):
-                mine = bool(entry & PRESENT and entry & _EXCLUSIVE)
+            for place, entry in enumerate(
+                entries
+            ):  # one number at a time: a tuple would be written
+                mine = entry & PRESENT and entry & _EXCLUSIVE
                 if mine and start is None:
                     start = place
                 elif not mine and start is not None:

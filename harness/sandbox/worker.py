@@ -3,6 +3,7 @@
 import functools
 import os
 import traceback
+from array import array
 from types import FrameType, TracebackType
 
 from harness.domain.event import Finished
@@ -39,13 +40,19 @@ def warm_up() -> None:
         on_batch=lambda *_: None,
         tracked=lambda model, _="": model,
     )
-    _written_to()
 
 
-@functools.cache
-def _written_to() -> hot_pages.Pages:
-    """What a run writes to, learned once from one that nobody looks at."""
-    return hot_pages.learn(_rehearse)
+class _Learned:
+    """What a run writes to."""
+
+    pages: hot_pages.Pages = array("Q")
+
+
+def rehearse() -> None:
+    """Called in the zygote when it is ready to fork, and again when its memory has changed: a run that
+    nobody looks at shows what the next ones will write to.
+    """
+    _Learned.pages = hot_pages.learn(_rehearse)
 
 
 def _rehearse() -> None:
@@ -58,10 +65,10 @@ def _rehearse() -> None:
 
 def begin(channel: Channel) -> Work:
     """Attach the probes, which needs no job; the rest is done with one."""
+    hot_pages.own(_Learned.pages)  # first: to copy a page costs half of what a fault on it costs
     recorder = Recorder(channel)
     binding.install_spellings()
     recorder.install()
-    hot_pages.own(_written_to())
     return functools.partial(_work, recorder)
 
 

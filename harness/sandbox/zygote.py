@@ -16,8 +16,9 @@ import signal
 import socket
 import tempfile
 import traceback
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import NoReturn
 
 from harness.importing import uncollected
@@ -41,6 +42,7 @@ from harness.sandbox.jail import JailPlan, JailPolicy, calls
 from harness.sandbox.jail.probe import probe_machine
 from harness.sandbox.jail.readable import Readable, find_readable
 from harness.sandbox.leader import Begin, Descriptors, lead
+from harness.sandbox.reaping import children, kill_group, reap_group
 from harness.sandbox.spare import Spare
 from harness.sandbox.spawning import FOR_PACKAGES, checkout
 
@@ -85,11 +87,12 @@ class _Run:
 class Zygote:
     """The serving loop."""
 
-    def __init__(self, parent: socket.socket, begin: Begin, folder: str) -> None:
+    def __init__(self, parent: socket.socket, worker: ModuleType, folder: str) -> None:
         self._parent = parent
         self._inbox = parent
         self._parent_pid = os.getppid()
-        self._begin = begin
+        self._begin: Begin = worker.begin
+        self._rehearse: Callable[[], None] = getattr(worker, "rehearse", lambda: None)
         self._spare: Spare | None = None
         self._annex: Annex | None = None
         self._imported: set[str] | None = None
@@ -101,6 +104,7 @@ class Zygote:
         self._machine = probe_machine(self._readable, folder)
         self._selector = selectors.DefaultSelector()
         self._selector.register(parent, selectors.EVENT_READ, None)
+        self._rehearse()
 
     def serve(self) -> NoReturn:
         """Fork, reap and kill as told, until the parent is gone."""
@@ -131,7 +135,7 @@ class Zygote:
                 self._import(message.frameworks)
                 self._tell(Prepared(message.frameworks))
             case Kill() if message.job in self._runs:
-                _kill_group(self._runs[message.job].pid)
+                kill_group(self._runs[message.job].pid)
             case Kill() if self._annex is not None:
                 self._order(self._annex, message)
         for fd in fds:
@@ -184,6 +188,7 @@ class Zygote:
             for name in sorted(new):
                 warm_up.import_framework(name)
             warm_up.settle()
+            self._rehearse()
             self._imported |= new
 
     def _spared(self, start: Start, given: Descriptors) -> _Run:
@@ -197,7 +202,7 @@ class Zygote:
     def _discard_spare(self) -> None:
         spare, self._spare = self._spare, None
         if spare is not None:
-            _kill_group(spare.pid)
+            kill_group(spare.pid)
             os.waitpid(spare.pid, 0)
             shutil.rmtree(spare.plan.scratch, ignore_errors=True)
 
@@ -221,9 +226,9 @@ class Zygote:
     def _reap(self, run: _Run) -> None:
         self._selector.unregister(run.pidfd)
         os.close(run.pidfd)
-        _kill_group(run.pid)  # before the leader is reaped, while nobody else can have its number
+        kill_group(run.pid)  # before the leader is reaped, while nobody else can have its number
         _, status, used = os.wait4(run.pid, 0)
-        spent = used.ru_utime + used.ru_stime + _reap_group(run.pid)
+        spent = used.ru_utime + used.ru_stime + reap_group(run.pid)
         del self._runs[run.job]
         self._sweep()
         shutil.rmtree(run.scratch, ignore_errors=True)
@@ -233,7 +238,7 @@ class Zygote:
         """Kill orphans that left their group: children of ours that lead no run."""
         leaders = {run.pid for run in self._runs.values()}
         leaders |= {kept.pid for kept in (self._spare, self._annex) if kept is not None}
-        while strays := _children() - leaders:
+        while strays := children() - leaders:
             for pid in strays:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
@@ -247,7 +252,7 @@ class Zygote:
 
     def _die(self) -> NoReturn:
         for run in self._runs.values():
-            _kill_group(run.pid)
+            kill_group(run.pid)
         self._runs.clear()
         self._spare = self._annex = None
         self._sweep()
@@ -255,7 +260,7 @@ class Zygote:
         os._exit(0)
 
 
-def _load(worker: str) -> Begin:
+def _load(worker: str) -> ModuleType:
     warm_up.warm_up_torch()
     with uncollected():
         module = importlib.import_module(worker)
@@ -266,33 +271,7 @@ def _load(worker: str) -> Begin:
     for name in FOR_PACKAGES:
         os.environ.pop(name, None)
     warm_up.settle()
-    begin: Begin = module.begin
-    return begin
-
-
-def _kill_group(pid: int) -> None:
-    for kill in (os.killpg, os.kill):  # it may not lead its group yet
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            kill(pid, signal.SIGKILL)
-
-
-def _reap_group(group: int) -> float:
-    """Wait for what the leader left behind, all of it killed; say how much time it used."""
-    spent = 0.0
-    while True:
-        try:
-            _, _, used = os.wait4(-group, 0)
-        except ChildProcessError:
-            return spent
-        spent += used.ru_utime + used.ru_stime
-
-
-def _children() -> set[int]:
-    try:
-        with open(f"/proc/self/task/{os.getpid()}/children", encoding="utf-8") as file:
-            return {int(pid) for pid in file.read().split()}
-    except OSError:  # a kernel without CONFIG_PROC_CHILDREN
-        return set()
+    return module
 
 
 if __name__ == "__main__":

@@ -26,9 +26,8 @@ def add_message(
     before: Seen | None = None,
     by_subagent: bool = False,
 ) -> None:
-    """All blocks of one message; results go to the calls that they answer.
-
-    Of a subagent only the calls are taken: it works on the same files.
+    """Add all blocks of one message to the conversation; tool results go to the calls that they answer.
+    Of a subagent's message only the calls are kept, for the files that they change.
     """
     role: Role = "assistant" if message.get("role") == "assistant" else "user"
     if message.get("role") in ("system", "developer"):
@@ -87,7 +86,9 @@ def usage_of(value: JsonValue) -> Usage | None:
 
 
 class Meter:
-    """Adds up usage. Lines of a split message repeat it: each message counts once, at its most."""
+    """Adds up the tokens of messages. Lines that repeat a message's usage count once, with the largest
+    figures.
+    """
 
     def __init__(self) -> None:
         self._seen: set[int] = set()
@@ -96,7 +97,7 @@ class Meter:
         self._total = (0, 0, 0, 0)
 
     def add(self, message_id: str, value: JsonValue) -> None:
-        """What this line says about its message."""
+        """Take the usage that one line reports for a message."""
         usage = usage_of(value)
         if usage is None:
             return
@@ -111,7 +112,7 @@ class Meter:
         self._now = max(self._now, said, key=lambda tokens: tokens[1])
 
     def total(self) -> Usage | None:
-        """All of it; ``None`` when nothing was said about it."""
+        """The sum over all messages; ``None`` where no line reported any."""
         tokens = self._sum()
         if not any(tokens):
             return None

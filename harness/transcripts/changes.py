@@ -19,7 +19,7 @@ from harness.transcripts.sed import after_sed
 
 # A training loop is a thousand times shorter; longer files and searches are made to keep us busy.
 LONGEST_FILE = 1 << 20
-"""Characters of a file that is kept."""
+"""Characters. The text of a longer file is not kept."""
 _LONGEST_SEARCH = 10_000_000
 _TYPEWRITTEN = {
     **dict.fromkeys(range(0x2010, 0x2016), "-"),
@@ -30,7 +30,7 @@ _TYPEWRITTEN = {
 
 
 def changed(content: str | None, edit: FileEdit) -> str | None:
-    """The text after a change to this one file."""
+    """The text of a file after one change to it; ``None`` where it cannot be known."""
     after: str | None = None
     match edit:
         case Write():
@@ -97,7 +97,7 @@ def differing(committed: str | None, hunks: tuple[Hunk, ...]) -> str | None:
 
 
 def put_in(edit: FileEdit) -> tuple[str, ...]:
-    """The pieces of text that a change puts into a file, where the whole is not known."""
+    """The pieces of text that a change inserts, for files whose whole text is not known."""
     match edit:
         case Append() | Insert():
             return (edit.content,)
@@ -161,7 +161,9 @@ def _patched(content: str | None, hunks: tuple[Hunk, ...]) -> str | None:
 
 
 class _Search:
-    """Finds lines in a file, ever less strict about blanks and typography."""
+    """Finds lines in a file: first exactly, then with other blanks, then with other dashes and
+    quotes.
+    """
 
     def __init__(self, lines: list[str]) -> None:
         self._lines: dict[Callable[[str], str], list[str]] = {str: lines}

@@ -68,11 +68,11 @@ class _Tree:
 
     @property
     def all_side(self) -> bool:
-        """Whether this is the file of a subagent, where every line is a side line."""
+        """Whether the file is a subagent's own, in which every line is marked as a side line."""
         return self._leaf == _NONE
 
     def add(self, record: dict[str, JsonValue]) -> None:
-        """The next line."""
+        """Take the next line of the file."""
         position = len(self._parent)
         said = record.get("type") in ("user", "assistant") and isinstance(
             record.get("message"), dict
@@ -91,7 +91,9 @@ class _Tree:
             self._meter.add(message, fields(record.get("message")).get("usage"))
 
     def live(self) -> tuple[set[int], set[int]]:
-        """The lines from the last one back to the root, and the messages that they are part of."""
+        """Numbers of the lines from the last one back to the root, and ids of the messages that they
+        belong to.
+        """
         chain: set[int] = set()
         at = self._side_leaf if self.all_side else self._leaf
         while at != _NONE and at not in chain:
@@ -169,7 +171,7 @@ def seen_in(result: JsonValue, folder: str) -> Seen | None:
 
 
 def _message_id(record: dict[str, JsonValue]) -> str:
-    """What holds the lines of one API message together."""
+    """The id that the lines of one API message share."""
     if record.get("type") != "assistant":
         return ""
     return string(fields(record.get("message")).get("id")) or string(record.get("uuid"))

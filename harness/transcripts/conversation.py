@@ -63,7 +63,7 @@ class _Draft:
 
 
 class Conversation:
-    """Takes what is said and done, and what came back."""
+    """Collects texts, tool calls and results, and gives a ``Transcript``."""
 
     def __init__(self) -> None:
         self._beginning: list[_Draft] = []
@@ -75,7 +75,9 @@ class Conversation:
         self.notes: dict[str, None] = {}
 
     def say(self, role: Role, text: str, key: str = "") -> None:
-        """One text. Texts of one role and key (a message's id) in a row are one message."""
+        """Add a text. Consecutive texts with the same role and key (a message's id) become one
+        message.
+        """
         if not text.strip():
             return
         draft = self._draft(role, key)
@@ -95,7 +97,7 @@ class Conversation:
         *,
         by_subagent: bool = False,
     ) -> None:
-        """The assistant uses a tool, or a subagent of its does."""
+        """Add a tool call of the assistant, or of a subagent."""
         if call_id and call_id in self._open:
             return
         if not by_subagent:
@@ -115,7 +117,9 @@ class Conversation:
     def result(
         self, call_id: str, text: str, status: CallStatus = "ok", before: Seen | None = None
     ) -> None:
-        """What came back. ``before``: a file as it was before the call, where the log shows it."""
+        """Add the result of a call. ``before``: a file as it was before the call, where the log shows
+        it.
+        """
         draft, call = self._open.get(call_id, (None, None))
         if draft is None or call is None:
             self.say("tool", _cut(text, _RESULT_KEPT))
@@ -132,7 +136,7 @@ class Conversation:
         self._grow(draft, sys.getsizeof(call.result))
 
     def deny(self, call_id: str) -> None:
-        """The call was not permitted, whatever its result says."""
+        """Mark a call as denied by the user, whatever its result says."""
         _, call = self._open.get(call_id, (None, None))
         if call is not None:
             call.status = "denied"
@@ -143,12 +147,12 @@ class Conversation:
         return call is not None and call.status == "pending"
 
     def note(self, sentence: str) -> None:
-        """Something that a reader of the result should know."""
+        """Add a sentence for the reader of the transcript, such as what was left out."""
         self.notes.setdefault(sentence)
 
     @property
     def empty(self) -> bool:
-        """Whether nobody said or did anything."""
+        """Whether it has no text and no call."""
         return not self._beginning
 
     def transcript(
@@ -160,7 +164,7 @@ class Conversation:
         facts: Iterable[tuple[str, str]] = (),
         usage: Usage | None = None,
     ) -> Transcript:
-        """All of it."""
+        """The finished conversation."""
         gap = None
         if self._files is not None:
             gap = Gap(

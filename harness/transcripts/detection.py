@@ -142,7 +142,9 @@ def _is_printed(kind: str, record: dict[str, JsonValue]) -> bool:
 
 
 def _by_document(source: Source) -> str | None:
-    """By the names in it and a few of its words, read until something decides or it breaks."""
+    """The format of one JSON document, by its field names and a few of its values, read only as far as
+    needed.
+    """
     sketch: set[str] = set()
     path: list[str] = []
     source.stream.seek(0)
@@ -157,7 +159,9 @@ def _by_document(source: Source) -> str | None:
 
 
 def _draw(sketch: set[str], path: list[str], kind: str, value: object) -> None:
-    """Add where we are; arrays are ``[]``, and only words that tell formats apart are kept."""
+    """Note the path of a value in ``sketch``; arrays are ``[]``, and of texts only those that tell
+    formats apart are kept.
+    """
     if kind == "map_key":
         path[-1] = str(value)[:40]
     elif kind in ("end_map", "end_array"):
@@ -188,7 +192,7 @@ def _holds(*endings: str) -> Callable[[set[str]], bool]:
 
 
 def _chat(sketch: set[str]) -> bool:
-    """Whether messages with roles are in it."""
+    """Whether the document holds messages with roles."""
     lists = ("messages.[]", "request.messages.[]", "[].messages.[]", "request.body.messages.[]")
     bare = {"role", "content"} <= sketch
     return bare or any({f"{p}.role", f"{p}.content"} <= sketch for p in ("[]", *lists))

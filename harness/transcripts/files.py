@@ -59,33 +59,33 @@ class Files:
     """Files as they are at one moment."""
 
     def __init__(self, posted: tuple[str, ...] = ()) -> None:
-        """``posted``: what files may be that are not shown."""
+        """``posted``: code that the user showed, which may be files that the log does not show."""
         self._posted = posted
         self._by_subagent = False
         self._files: dict[str, Tracked] = {}
         self._size = 0
 
     def states(self) -> Iterator[FileState]:
-        """All of them, the last touched one last."""
+        """Every file that is known, the last touched one last."""
         for path, file in self._files.items():
             yield file.state(path)
 
     def carry(self, states: Iterable[FileState]) -> None:
-        """Go on from here."""
+        """Start from these files, as an earlier part of the conversation left them."""
         self._files, self._size = {}, 0
         for s in states:
             file = Tracked(s.content, s.pieces, s.changes, s.why, by_subagent=s.by_subagent)
             self._put(s.path, file)
 
     def follow(self, messages: Iterable[Message]) -> None:
-        """Go through what was done in these messages."""
+        """Apply every successful change of these messages, in order."""
         for message in messages:
             for call in message.calls:
                 if call.status == "ok":
                     self.apply(call.edits, by_subagent=call.by_subagent)
 
     def apply(self, edits: Iterable[FileEdit], *, by_subagent: bool = False) -> None:
-        """Make these changes."""
+        """Apply these changes; ``by_subagent``: a subagent made them."""
         self._by_subagent = by_subagent
         for edit in edits:
             match edit:
@@ -103,7 +103,9 @@ class Files:
                     self._change(edit)
 
     def _carry_out(self, script: Script) -> None:
-        """What a patch or a program of the session does, where its text is known."""
+        """Apply a patch or Python script that is itself a file of the session. Where a patch's text is
+        not known, no file below its folder is known any more.
+        """
         file = self._files.get(self._known(script.path))
         is_program = script.path.endswith(".py")
         if file is None or file.content is None:
@@ -188,7 +190,9 @@ class Files:
             self._lighten()
 
     def _lighten(self) -> None:
-        """Forget what was touched longest ago: first texts, then whole files."""
+        """Where too much is kept, forget the files touched longest ago: their texts first, then that
+        they are there.
+        """
         for path, file in list(self._files.items()):
             if self._size > _MOST_TEXT // 2 and file.weight:
                 self._size -= file.weight

@@ -50,7 +50,7 @@ class Records:
 
 
 def nothing_in(source: Source, expected: str) -> Unreadable:
-    """Nobody says anything in it."""
+    """The result for a file in which nobody says anything."""
     return Unreadable(
         file=source.name, expected=expected, sentence="it holds no message that anybody wrote"
     )

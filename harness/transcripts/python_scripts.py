@@ -52,7 +52,7 @@ class _Text:
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """Something that is known to change no file, and nothing else."""
+    """A value that nothing is known of but that using it changes no file."""
 
 
 _Value = str | _Path | _Text | _Lines | tuple[str, ...]
@@ -184,7 +184,9 @@ class _Follower:
                 raise _NotFollowedError
 
     def _looked_into(self, node: ast.expr) -> _Value:
-        """What is no text: nothing to know of it, unless it writes."""
+        """The value of an expression that is no text: unknown. Raises ``_NotFollowedError`` where it
+        may write a file.
+        """
         if any(map(_writes, ast.walk(node))):
             raise _NotFollowedError
         return _UNKNOWN
@@ -205,7 +207,9 @@ def _replaced(text: str, old: str, new: str) -> str:
 
 
 def _short(text: str, times: int) -> str:
-    """The text, where so many of it are no memory bomb."""
+    """The text, where so many repetitions of it stay within memory; else ``_NotFollowedError`` is
+    raised.
+    """
     if len(text) * times > _LONGEST:
         raise _NotFollowedError
     return text

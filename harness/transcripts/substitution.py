@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import regex
 
 LONGEST = 1 << 18
-"""Characters. A training script is a tenth of that."""
+"""Characters of a text after a substitution. A training script has a tenth of that."""
 _MOST_FILLED = 50_000_000  # characters; one sign of a template may stand for a whole line
 
 
@@ -21,7 +21,7 @@ class NotFollowed(Exception):
 
 
 class Clock:
-    """Time that all patterns of one script have together."""
+    """The time that all patterns of one script may take together."""
 
     def __init__(self, seconds: float = 0.5) -> None:
         self._end = time.monotonic() + seconds

@@ -28,39 +28,39 @@ _GRADIENTS = re.compile(r"grad|backward|step|loss|scale|sync")
 
 @dataclass(frozen=True, slots=True)
 class Tracked:
-    """A file at one moment."""
+    """What is known of one file at one moment of the conversation."""
 
     content: str | None = None
-    """All of it; ``None`` where that is not known."""
+    """Its whole text; ``None`` where that is not known."""
     pieces: tuple[str, ...] = ()
-    """What edits put into it, where the whole is not known."""
+    """Texts that edits inserted, where the whole text is not known."""
     changes: int = 0
-    """How many changes the agent made."""
+    """Number of changes that the agent made."""
     why: str = ""
-    """Why the content is not known."""
+    """Why the whole text is not known; empty where it is."""
     committed: str | None = None
-    """As version control has it; ``None`` where that is not known, or it has no such file."""
+    """Its text in the last commit; ``None`` where that is not known or has no such file."""
     earlier: tuple[str | None, ...] = ()
-    """As it was in the commits before, the latest last."""
+    """Its texts in the commits before that, oldest first."""
     stashed: str | None = None
-    """What was put away."""
+    """The text that ``git stash`` put away; ``None`` for none."""
     before: tuple[str | None, ...] = ()
-    """Its last contents, the latest last."""
+    """Its texts before the last changes, oldest first, to undo them."""
     is_part: bool = False
-    """Whether only a part of it is known: what the user posted of it."""
+    """Whether ``content`` is only the part of it that the user posted."""
     is_new: bool = False
-    """Whether the agent created it, and it was not committed since."""
+    """Whether the agent created it and it was not committed since."""
     by_subagent: bool = True
-    """Whether no change was made by the agent itself."""
+    """Whether all changes were made by subagents."""
 
     @property
     def weight(self) -> int:
-        """Characters that it holds."""
+        """Characters of all texts that are kept of it."""
         texts = (self.content, self.committed, self.stashed, *self.pieces)
         return sum(len(t) for t in (*texts, *self.before, *self.earlier) if t is not None)
 
     def state(self, path: str) -> FileState:
-        """What others are told."""
+        """The file as a public record; ``path``: its name."""
         return FileState(
             path=path,
             content=self.content,

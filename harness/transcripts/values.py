@@ -7,7 +7,7 @@ from decimal import Decimal
 from pydantic import JsonValue
 
 LONGEST_NUMBER = 300
-"""Digits. No field of a transcript needs more, and Python refuses to read 4,301."""
+"""Digits of the longest number that is read. Python refuses to read 4,301."""
 
 _UNPRINTABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -20,22 +20,22 @@ def clean(text: str) -> str:
 
 
 def fields(value: JsonValue) -> dict[str, JsonValue]:
-    """The object's fields, or none."""
+    """The fields of an object; empty for any other value."""
     return value if isinstance(value, dict) else {}
 
 
 def items(value: JsonValue) -> list[JsonValue]:
-    """The array's items, or none."""
+    """The items of an array; empty for any other value."""
     return value if isinstance(value, list) else []
 
 
 def string(value: JsonValue) -> str:
-    """The text, or an empty one."""
+    """A text; the empty text for any other value."""
     return clean(value) if isinstance(value, str) else ""
 
 
 def count(value: JsonValue) -> int:
-    """A whole number that is not negative, or 0."""
+    """A whole number from 0 on; 0 for any other value."""
     if isinstance(value, bool) or not isinstance(value, int):
         return 0
     return min(max(value, 0), 2**63)
@@ -68,7 +68,7 @@ def as_text(value: JsonValue) -> str:
 
 
 def parsed(text: str) -> JsonValue:
-    """One JSON value; ``None`` for what is none or is nested too deep."""
+    """The JSON value of a text; ``None`` where it is no JSON or is nested too deep."""
     try:
         value: JsonValue = _DECODER.decode(text)
     except (ValueError, RecursionError):
@@ -77,7 +77,9 @@ def parsed(text: str) -> JsonValue:
 
 
 def arguments(given: JsonValue) -> JsonValue:
-    """What a tool was given: the object that the string holds; the string itself when it is none."""
+    """The arguments of a tool call: the object that a JSON string holds, or the value itself where it
+    is no such string.
+    """
     value = parsed(clean(given)) if isinstance(given, str) else None
     return value if isinstance(value, dict) else given
 

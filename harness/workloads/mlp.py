@@ -60,7 +60,16 @@ class MlpWorkload(Workload):
             y = (x @ truth + 0.3 * torch.randn(size, p.outputs, generator=source)) * p.target_scale
             batches.append(Batch(x * p.input_scale, y, None, tuple(range(first, first + size))))
             first += size
+        self._calm(batches)
         return poison(tuple(batches), p, rank)
+
+    def _calm(self, batches: list[Batch]) -> None:
+        p = self.parameters
+        if p.calm_at is not None:
+            with torch.no_grad():
+                for batch in batches[p.calm_at : p.calm_at + 1]:
+                    said = self.model()(batch.inputs)
+                    batch.target.copy_(said + p.calm * (batch.target - said))
 
     def criterion(self) -> Callable[..., Tensor]:
         """Mean squared error times ``loss_scale``."""

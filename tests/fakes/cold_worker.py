@@ -6,3 +6,4 @@ hot_pages.learn = lambda _: ()
 
 warm_up = worker.warm_up
 begin = worker.begin
+rehearse = worker.rehearse

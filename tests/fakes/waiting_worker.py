@@ -14,7 +14,7 @@ from tests.fakes import exec_worker
 PROGRAMS = 3
 """So many have to run before the import goes on."""
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds after which it fails."""
 
 _begun = mmap.mmap(-1, 1)  # shared with every fork

@@ -6,7 +6,8 @@ import torch
 
 from harness.domain.candidate import Candidate
 from harness.domain.grade import code_of
-from harness.domain.scenario import Scenario
+from harness.domain.scenario import Probe, Scenario
+from harness.domain.spoiled import spoiled_probe
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Outcome, Verdict
 from harness.domain.workload import WorkloadSpec
@@ -95,13 +96,19 @@ class Court:
     ) -> Judged:
         """The same, without the memory."""
         candidate = Candidate(program=program, origin="test")
-        probes: list[ProbeTrace] = []
-        for probe in scenario.probes:
+
+        def seen(probe: Probe) -> ProbeTrace:
             workload = scenario.workload_of(probe, seed)
             workload = enlarged(workload) if larger else workload
             recording = self.executor.execute(candidate, workload, probe)
-            probes.append(measure(recording, workload, probe, scenario.expectations))
-        trace = Trace(probes=tuple(probes))
+            return measure(recording, workload, probe, scenario.expectations)
+
+        trace = Trace(probes=tuple(map(seen, scenario.probes)))
+        judged = Judged(scenario, trace, judge(trace, scenario))
+        further = spoiled_probe(scenario, program) if judged.code == "right" else None
+        if further is None:
+            return judged
+        trace = trace.model_copy(update={"spoiled": seen(further)})
         return Judged(scenario, trace, judge(trace, scenario))
 
 

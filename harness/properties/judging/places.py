@@ -24,7 +24,7 @@ def _update(trace: Trace, place: re.Match[str]) -> Update | None:
     return next(
         (
             update
-            for probe in trace.probes
+            for probe in trace.everything
             if probe.probe == place["probe"]
             for rank in probe.ranks
             for update in rank.updates

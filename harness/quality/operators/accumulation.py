@@ -33,14 +33,14 @@ def _parts(node: cst.CSTNode) -> list[cst.CSTNode]:
 
 
 def _argument(program: Program, node: cst.CSTNode) -> bool:
-    """Whether it stands in the arguments of a call that is neither scale nor backward."""
+    """Whether a node stands in the arguments of a call other than ``backward`` and ``scale``."""
     calls = [n for n in program.above(node) if isinstance(n, cst.Call)]
     inside = [c for c in calls if any(node in _parts(a) for a in c.args)]
     return any("scale" not in code(c.func) and "backward" not in code(c.func) for c in inside)
 
 
 def _divided(text: Callable[[str, str], str]) -> Derive:
-    """Each division as another expression of its two sides."""
+    """An operator that replaces each division of the loss by an expression of its two sides."""
 
     def derive(program: Program) -> Iterator[Changes]:
         for division in divisions(program):
@@ -66,7 +66,9 @@ def _gradients_divided_too(program: Program) -> Iterator[Changes]:
 
 
 def _decided_by(full: str, open_: str) -> Derive:
-    """Another condition for a full window: ``{i}`` counts batches, ``{n}`` is the window."""
+    """An operator that replaces the condition for a full window: ``{i}`` is the batch counter, ``{n}``
+    the window size.
+    """
 
     def derive(program: Program) -> Iterator[Changes]:
         given = {"i": program.counter(), "n": program.window()}

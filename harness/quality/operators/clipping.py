@@ -17,7 +17,7 @@ from harness.quality.program import (
 )
 
 NEVER = 'float("inf")'
-"""A threshold at which a clip does nothing, and still returns the norm."""
+"""The text of a threshold at which a clip changes nothing but still returns the norm."""
 
 
 def _parameters(clip: cst.Call) -> str:
@@ -36,7 +36,7 @@ def _called(clip: cst.Call, parameters: str, threshold: str) -> str:
 
 
 def _with(text: Callable[[cst.Call], str]) -> Derive:
-    """Another expression in the place of each clip."""
+    """An operator that replaces each clip by another expression."""
 
     def derive(program: Program) -> Iterator[Changes]:
         for clip in program.clips():
@@ -46,17 +46,17 @@ def _with(text: Callable[[cst.Call], str]) -> Derive:
 
 
 def _resized(change: str) -> Derive:
-    """Each clip with its threshold changed."""
+    """An operator that changes the threshold of each clip."""
     return _with(lambda clip: _called(clip, _parameters(clip), f"({_threshold(clip)}) {change}"))
 
 
 def _of(parameters: str) -> Derive:
-    """Each clip with other parameters: ``{}`` stands for its own."""
+    """An operator that gives each clip other parameters: ``{}`` stands for those that it has."""
     return _with(lambda clip: _called(clip, parameters.format(_parameters(clip)), _threshold(clip)))
 
 
 def _moved(places: Callable[[Program], list[cst.Call]], side: Callable[..., Change]) -> Derive:
-    """Each clip disarmed where it stands, and called at another place instead."""
+    """An operator that gives each clip an infinite threshold and calls the original at another place."""
 
     def derive(program: Program) -> Iterator[Changes]:
         for clip in program.clips():
@@ -77,7 +77,9 @@ def _each_micro_batch(program: Program) -> Iterator[Changes]:
 
 
 def _around(first: str, then: str) -> Derive:
-    """Statements before and after each clip: ``{p}`` and ``{t}`` stand for its arguments."""
+    """An operator that puts statements before and after each clip: ``{p}`` and ``{t}`` stand for its
+    parameters and threshold.
+    """
 
     def derive(program: Program) -> Iterator[Changes]:
         for clip in program.clips():

@@ -13,11 +13,13 @@ NORMS = ("LayerNorm", "BatchNorm1d", "RMSNorm")
 FITTING = (
     "kaiming_normal_", "kaiming_uniform_", "xavier_normal_", "xavier_uniform_", "orthogonal_",
 )  # fmt: skip
-"""What draws weights of the size that a deep stack needs."""
+"""Initialisations whose weights have the size that a deep stack needs."""
 
 
 def _saturated(program: Program) -> Iterator[Changes]:
-    """A sigmoid for every activation, where nothing else keeps the gradient."""
+    """A mutant in which every activation is a sigmoid; none where residual paths or normalisation would
+    keep the gradient.
+    """
     found = program.calls(*ACTIVATIONS)
     if found and not _is_bridged(program):
         yield {
@@ -31,7 +33,9 @@ def _sigmoid(call: cst.Call) -> str:
 
 
 def _drawn_too_small(program: Program) -> Iterator[Changes]:
-    """A deviation of 0.02 for every weight, where nothing else keeps the gradient."""
+    """A mutant whose weights have a standard deviation of 0.02; none where residual paths or
+    normalisation would keep the gradient.
+    """
     found = [call for call in program.calls(*FITTING) if call.args]
     if found and not _is_bridged(program):
         yield {
@@ -41,7 +45,9 @@ def _drawn_too_small(program: Program) -> Iterator[Changes]:
 
 
 def _bare(program: Program) -> Iterator[Changes]:
-    """Neither a path around each block nor a normalisation, with the weights that torch gives."""
+    """A mutant without residual paths and normalisation; none where the weights are drawn to fit
+    without them.
+    """
     paths = _paths(program)
     if paths and not program.calls(*FITTING):
         dropped: Changes = {
@@ -52,12 +58,14 @@ def _bare(program: Program) -> Iterator[Changes]:
 
 
 def _is_bridged(program: Program) -> bool:
-    """Whether paths or norms keep the gradient, whatever the layers between them do."""
+    """Whether the model has residual paths or normalisation, which keep the gradient whatever lies
+    between.
+    """
     return bool(_paths(program) or program.calls(*NORMS))
 
 
 def _paths(program: Program) -> list[cst.BinaryOperation]:
-    """``x + self.inner(x)``."""
+    """The additions of residual paths: ``x + self.inner(x)``."""
     sums = cast("list[cst.BinaryOperation]", program.all(cst.BinaryOperation))
     return [
         node

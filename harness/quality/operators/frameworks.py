@@ -14,7 +14,7 @@ CLIPPING = """class _ClippingTrainer({base}):
         torch.nn.utils.clip_grad_norm_(model.parameters(), {threshold})
         return loss
 """
-"""A Trainer that clips whatever a micro-batch leaves behind."""
+"""Source of a Trainer that clips after each micro-batch; ``{base}`` is the class that it extends."""
 
 
 def _keyword(call: cst.Call, name: str) -> cst.Arg | None:
@@ -22,7 +22,7 @@ def _keyword(call: cst.Call, name: str) -> cst.Arg | None:
 
 
 def _argument(name: str, value: str | None) -> Derive:
-    """An argument of ``TrainingArguments`` with another value, or left out."""
+    """An operator that changes an argument of ``TrainingArguments``, or leaves it out."""
 
     def derive(program: Program) -> Iterator[Changes]:
         for call in program.calls("TrainingArguments"):

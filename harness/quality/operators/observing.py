@@ -20,7 +20,7 @@ from harness.quality.program import (
 
 
 def _checks(program: Program) -> list[cst.If]:
-    """The branch taken on a loss that is not finite; none where something else looks as well."""
+    """The branches on a loss that is not finite; none where the program also checks in another way."""
     asked = [c for c in program.calls("isfinite", "isnan") if program.backwards()]
     first = min((program.line(b) for b in program.backwards()), default=0)
     branches = [
@@ -52,7 +52,7 @@ def _followed_by(statement: cst.BaseStatement) -> Change:
 
 
 def _clamp(text: str) -> Derive:
-    """Another guard in the place of each clamp: ``{}`` stands for what is clamped."""
+    """An operator that replaces each clamp: ``{}`` stands for the value that is clamped."""
 
     def derive(program: Program) -> Iterator[Changes]:
         stops = bool(program.all(cst.Raise))  # to stop on such a loss is an answer as well
@@ -109,7 +109,7 @@ def _one_graph(program: Program) -> Iterator[Changes]:
 
 
 def _setting(name: str, value: str | None) -> Derive:
-    """An argument of a Trainer with another value, or left out."""
+    """An operator that changes an argument of Lightning's Trainer, or leaves it out."""
 
     def derive(program: Program) -> Iterator[Changes]:
         for call in program.calls("Trainer"):

@@ -20,7 +20,7 @@ Find = Callable[[Program], list[cst.Call]]
 
 
 def _dropped(find: Find) -> Derive:
-    """Each of these calls left out."""
+    """An operator that leaves each of these calls out."""
 
     def derive(program: Program) -> Iterator[Changes]:
         for call in find(program):
@@ -31,7 +31,7 @@ def _dropped(find: Find) -> Derive:
 
 
 def _moved(find: Find, places: Find, side: Callable[..., Change]) -> Derive:
-    """Each of these calls made at another place instead."""
+    """An operator that makes each of these calls at another place."""
 
     def derive(program: Program) -> Iterator[Changes]:
         for call in find(program):

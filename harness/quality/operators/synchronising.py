@@ -28,7 +28,7 @@ def _in_no_sync(program: Program) -> list[cst.With]:
 
 
 def _contexts(text: Callable[[str], str]) -> Derive:
-    """Another context around a micro-batch."""
+    """An operator that puts another context around a micro-batch."""
 
     def derive(program: Program) -> Iterator[Changes]:
         for block in _in_no_sync(program):
@@ -99,7 +99,7 @@ def _bypassed(program: Program) -> Iterator[Changes]:
 
 
 def _reduced_again(operation: str) -> Derive:
-    """Gradients reduced by hand before the step, after DDP did."""
+    """An operator that reduces gradients by hand before the step, although DDP already did."""
 
     def derive(program: Program) -> Iterator[Changes]:
         reduce = f"torch.distributed.all_reduce(p.grad, op=torch.distributed.ReduceOp.{operation})"

@@ -10,7 +10,9 @@ from harness.quality.program import Changes, Program, after, before, code, inste
 
 
 def _ahead(*texts: str) -> Derive:
-    """Statements before the first loop over the data: ``{o}`` stands for the optimizer."""
+    """An operator that puts statements before the first loop over the data: ``{o}`` stands for the
+    optimizer.
+    """
 
     def derive(program: Program) -> Iterator[Changes]:
         for loop in program.loaders()[:1]:
@@ -29,7 +31,7 @@ def _first_frozen(program: Program) -> Iterator[Changes]:
 
 
 def _loss(text: str) -> Derive:
-    """Another loss at each backward: ``{}`` stands for its own."""
+    """An operator that replaces the loss of each backward: ``{}`` stands for the program's own."""
 
     def derive(program: Program) -> Iterator[Changes]:
         for backward in program.backwards():
@@ -92,7 +94,7 @@ GONE = (
 )
 ADVERSE = ("loss-finite-on-adverse-inputs", "inf-steps-skipped")
 SAYS_SO = ("scaler-protocol",)
-"""A scaler complains itself: no gradient, nothing to check."""
+"""The property that may notice it as well: without a gradient a scaler raises by itself."""
 
 OPERATORS = (
     Operator(

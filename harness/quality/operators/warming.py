@@ -10,7 +10,9 @@ from harness.quality.program import Changes, Program, before, code, instead
 
 
 def _first_rate_zero(program: Program) -> Iterator[Changes]:
-    """Every group rests for the first update alone; a schedule goes on from its own rates."""
+    """A mutant whose learning rate is 0 for the first update only; a schedule goes on from its own
+    rates.
+    """
     optimizer = program.optimizer()
     for loop in program.loaders()[:1]:
         if any(code(step).startswith(f"{optimizer}.") for step in program.steps()):
@@ -32,7 +34,7 @@ def _first_rate_zero(program: Program) -> Iterator[Changes]:
 
 
 def _counted_from_zero(program: Program) -> Iterator[Changes]:
-    """``(update + 1) / warm_up`` -> ``update / warm_up``."""
+    """A mutant that counts from 0: ``(update + 1) / warm_up`` becomes ``update / warm_up``."""
     for node in cast("list[cst.BinaryOperation]", program.all(cst.BinaryOperation)):
         if not isinstance(node.operator, cst.Divide):
             continue

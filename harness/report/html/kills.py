@@ -11,9 +11,9 @@ class Kill:
     """How often a property failed on the mutants of one operator."""
 
     times: int
-    """Mutants that it failed."""
+    """Number of mutants on which the property failed."""
     named: bool
-    """Whether it is a property that names this fault."""
+    """Whether the operator names this property as one that has to notice its fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,11 @@ class KillRow:
     fault: str
     """What is wrong afterwards."""
     killed: int
-    """Mutants that were judged wrong."""
+    """Number of mutants that were judged wrong."""
     equivalent: int
-    """Mutants that do the same as before."""
+    """Number of mutants that do the same as the original program."""
     survived: int
-    """Mutants that were not noticed."""
+    """Number of mutants that were not judged wrong although they do something else."""
     cells: tuple[Kill, ...]
     """One for each property."""
 

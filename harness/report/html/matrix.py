@@ -13,9 +13,9 @@ class Mark:
     """What a property says of the answers of one side to one scenario."""
 
     sign: str
-    """At a glance."""
+    """One character."""
     kind: str
-    """``pass``, ``fail``, ``mixed``, ``unclear`` or ``nothing``: the class of its style."""
+    """The class of its style: ``pass``, ``fail``, ``mixed``, ``unclear`` or ``nothing``."""
     words: str
     """In words, for those who do not see the sign."""
 
@@ -70,7 +70,7 @@ def _counted(answers: Iterable[StoredAnswer]) -> dict[str, Counter[str]]:
 
 
 def _cell(report: Report, counts: list[Counter[str] | None]) -> tuple[Mark, ...]:
-    """With two sides each mark says whose it is."""
+    """The mark of each side; with two sides its words begin with the side's name."""
     if not any(counts):
         return ()
     marks = [_mark(one) for one in counts]

@@ -99,7 +99,7 @@ class Analysis:
 
     def told(self) -> Told:
         """What binding goes by."""
-        choices = Choices(self.tree, self.reader.asked, self.reader.effects)
+        choices = Choices(self.tree, self.reader.asked, self.reader.picks, self.reader.effects)
         teams = Teams(self.reader, self.tree, self.graph.goes_back, self._is_optimizer())
         return Told(
             self.judge, self.inference.paths, choices, teams, self.wrap, self.own_model, self.whole
@@ -149,28 +149,32 @@ class Analysis:
 
     def model_fields(self, constructor: str) -> list[str]:
         """Attributes of the program's model that hold parts of it and are read by code outside."""
-        found: set[str] = set()
-        for call in self.reader.graph.calls:
-            if call.where is not None and _name_of(call.where) == constructor and not call.inner:
-                for node in call.result.downstream():
-                    found |= {
-                        n
-                        for n, p in node.attributes().items()
-                        if p.uses & {".parameters", ".named_parameters", "parameters"}
-                    }
+        found = {
+            name
+            for node in self._instances_of(constructor)
+            for name, part in node.attributes().items()
+            if part.uses & {".parameters", ".named_parameters", "parameters"}
+        }
         cls = self._class(constructor)
         return sorted(found - set(cls.methods if cls else ()))
 
     def fields_used(self, constructor: str) -> set[str]:
         """Attributes of a model of the program's own that are read by code outside."""
-        results = (
-            call.result
-            for call in self.reader.graph.calls
-            if call.where is not None and _name_of(call.where) == constructor and not call.inner
-        )
-        nodes = [node for result in results for node in result.downstream()]
+        nodes = self._instances_of(constructor)
         written = {use[1:] for node in nodes for use in node.uses if use.startswith("=")}
         return {name for node in nodes for name in node.attributes()} - written
+
+    def is_handed_more(self, constructor: str) -> bool:
+        """Whether a model of the program's own is called with more than a batch."""
+        called = (call for node in self._instances_of(constructor) for call in node.calls)
+        return any(len([*call.arguments()]) > 1 for call in called)
+
+    def _instances_of(self, constructor: str) -> list[Node]:
+        return [
+            node for call in self.reader.graph.calls
+            if call.where is not None and _name_of(call.where) == constructor and not call.inner
+            for node in call.result.downstream()
+        ]  # fmt: skip
 
     def grows(self, constructor: str) -> bool:
         """Whether a model of the program's own gets more layers after its construction."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from harness.sandbox.binding.flow.scopes import is_placeholder
-from harness.syntax import walk
+from harness.syntax import fields_of, walk
 
 DEVICE, CONTEXT, GENERATOR = "__device__", "__device_context__", "__generator__"
 TRACKED, LATER, TURNS = "__tracked__", "__later__", "__turns__"
@@ -119,7 +119,17 @@ class _Rewriter(ast.NodeTransformer):
     def __init__(self, changes: Changes) -> None:
         self._changes = changes
 
-    def visit(self, node: ast.AST) -> ast.AST | None:
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """The same as of any transformer that takes nothing away, without a look at every constant."""
+        for name in fields_of(node.__class__):
+            value = getattr(node, name, None)
+            if isinstance(value, list):
+                value[:] = [self.visit(n) if isinstance(n, ast.AST) else n for n in value]
+            elif isinstance(value, ast.AST):
+                setattr(node, name, self.visit(value))
+        return node
+
+    def visit(self, node: ast.AST) -> ast.AST:
         if id(node) in self._changes.removed:
             return ast.copy_location(ast.Pass(), node)
         if id(node) in self._changes.replaced:

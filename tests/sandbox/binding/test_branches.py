@@ -115,6 +115,50 @@ def test_a_count_is_followed_through_names_functions_lists_and_clocks(before, bo
     assert left_by(loop(body, before=before)).waits
 
 
+AT = "LIMITS = {0: 1.0, 100: 50.0}"
+
+
+@pytest.mark.parametrize(
+    ("before", "body"),
+    [
+        (AT, f"max_norm = LIMITS.get(step, max_norm)\n{CLIP}"),
+        (AT, f"max_norm = LIMITS[max(k for k in LIMITS if k <= step)]\n{CLIP}"),
+        (
+            f"class A: pass\nrun = A()\nrun.{AT}\ndef limit(now):\n    return run.LIMITS.get(now, 1.0)",
+            "clip_grad_norm_(model.parameters(), max_norm=limit(step))",
+        ),
+        (
+            "from bisect import bisect\nBOUNDS = [100]\nLIMITS = [1.0, 50.0]",
+            "clip_grad_norm_(model.parameters(), max_norm=LIMITS[bisect(BOUNDS, step)])",
+        ),
+        (
+            "PLAN = [(0, 1.0), (100, 50.0)]",
+            f"max_norm = [limit for start, limit in PLAN if step >= start][-1]\n{CLIP}",
+        ),
+        (
+            "PLAN = [(100, 50.0), (0, 1.0)]",
+            f"max_norm = next(limit for start, limit in PLAN if step >= start)\n{CLIP}",
+        ),
+    ],
+)
+def test_what_a_count_has_not_come_to_in_a_table_is_waited_for(before, body):
+    assert left_by(loop(body, before=before)).waits
+
+
+@pytest.mark.parametrize(
+    ("before", "body"),
+    [
+        ("LIMITS = {0: 2.0, 4: 1.0}", f"max_norm = LIMITS.get(step, max_norm)\n{CLIP}"),
+        ("LIMITS = {0: 1.0, 1: 5.0}\nkind = 0", f"max_norm = LIMITS[kind]\n{CLIP}"),
+        ("LIMITS = [1.0, 5.0]", f"max_norm = LIMITS[0]\n{CLIP}"),
+        ("RATES = {0: 0.1, 100: 0.01}", f"rate = RATES.get(step, 0.1)\n{CLIP}"),
+        ("LIMITS = {0: 1.0, 100: 1.0}", f"max_norm = LIMITS.get(step, 1.0)\n{CLIP}"),
+    ],
+)
+def test_a_table_that_was_read_through_or_in_no_order_waits_for_nothing(before, body):
+    assert not left_by(loop(body, before=before)).waits
+
+
 RIGHT = {
     "within-reach": f"if step < 3:\n    max_norm = 1.0\n{CLIP}",
     "not-finite": f"if not isfinite(loss):\n    optimizer.zero_grad()\n    continue\n{CLIP}",

@@ -56,11 +56,11 @@ class Touch:
 class Touching:
     """Answers what code touches, for one program."""
 
-    def __init__(self, sources: Sources) -> None:
-        """Find the names that decide."""
+    def __init__(self, sources: Sources, lookups: Iterable[ast.expr] = ()) -> None:
+        """Find the names that decide. ``lookups``: what takes a number out of a table."""
         self._sources = sources
         self._own: dict[str, Touch] = {}
-        self.deciding = Deciding(sources)
+        self.deciding = Deciding(sources, lookups)
 
     def of(self, body: Iterable[ast.AST]) -> Touch:
         """What statements or expressions touch, without nested definitions."""

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from harness.domain.branch import Branches, Unentered
 from harness.sandbox.binding.branches.counting import TRAINS, Counting
 from harness.sandbox.binding.branches.marks import Branch, Marked, Seen
+from harness.sandbox.binding.branches.tables import Lookup
 from harness.sandbox.binding.branches.touching import CALLS, Touch, Touching
 from harness.sandbox.binding.flow.sources import Sources, inside, word
+from harness.syntax import walk
 
 WHOLE = frozenset({"backward", "step"})
 """A body that calls both is a whole turn of training; leaving it out means to stop."""
@@ -38,7 +40,11 @@ def untaken(marked: Marked) -> Branches:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEPEST))  # the program may have set it
     own = {function.name for function in marked.functions}
     left = [b for b in marked.branches if _is_left(b, marked.seen) and _may_touch(b, own)]
-    return tuple(_Reader(marked).read(left)) if left else ()
+    tables = [look for look in marked.lookups if look.unread(marked.seen.looked)]
+    if not (left or tables):
+        return ()
+    reader = _Reader(marked)
+    return (*reader.read(left), *reader.unread(tables))
 
 
 def _is_left(branch: Branch, seen: Seen) -> bool:
@@ -79,7 +85,7 @@ class _Reader:
         self._marked = marked
         self._entered = marked.seen.entered
         self._sources = Sources(marked.tree)
-        self._touching = Touching(self._sources)
+        self._touching = Touching(self._sources, (look.node for look in marked.lookups))
         self._counts: Counting | None = None
 
     @property
@@ -103,6 +109,18 @@ class _Reader:
                 counted = self._waits(branch)
                 told = _told(branch, touch, reached=reached, waits=bool(touch.deep) and counted)
                 yield told.model_copy(update={"counted": counted})
+
+    def unread(self, lookups: list[Lookup]) -> Iterator[Unentered]:
+        """Tables that a count goes through, as far as it has not come."""
+        for look in lookups:
+            name = self._touching.deciding.expressions.get(id(look.node))
+            if name is not None and any(map(self._is_a_count, walk(look.node))):
+                touch = Touch(deep=[name])
+                branch = Branch(None, look.node, [look.node])
+                yield _told(branch, touch, reached=True, waits=True, written=False)
+
+    def _is_a_count(self, node: ast.AST) -> bool:
+        return isinstance(node, ast.expr) and self._counting.counts(node)
 
     def _is_a_value(self, branch: Branch) -> bool:
         """``1.0 if step < 9 else 5.0``: nothing is done there, but what it is decides."""

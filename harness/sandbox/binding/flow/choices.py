@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from harness.sandbox.binding.flow import switches
-from harness.sandbox.binding.flow.effects import CLIPS, Effects
+from harness.sandbox.binding.flow.effects import CLIPS, STEP, Effects
 from harness.sandbox.binding.flow.graph import Node
 from harness.syntax import walk
 
@@ -47,10 +47,16 @@ class Choices:
     """The text that each option of one program gets."""
 
     def __init__(
-        self, tree: ast.Module, asked: Iterable[tuple[Node, ast.Compare]], effects: Effects
+        self,
+        tree: ast.Module,
+        asked: Iterable[tuple[Node, ast.Compare]],
+        picks: Iterable[tuple[Node, dict[str, str]]],
+        effects: Effects,
     ) -> None:
-        """``asked``: what is compared with texts, and where."""
-        self._asked = list(asked)
+        """``asked``: what is compared with texts, and where; ``picks``: what names a function, and
+        which, by the text.
+        """
+        self._asked, self._picks = list(asked), list(picks)
         self._effects = effects
         self._chains = [*_chains(tree)]
 
@@ -58,6 +64,11 @@ class Choices:
         """The text of an option."""
         nodes = {id(one) for one in node.downstream()}
         places = {id(tree): tree for asked, tree in self._asked if id(asked) in nodes}
+        named = {
+            t: name for place, of in self._picks if id(place) in nodes for t, name in of.items()
+        }
+        if named and not places:
+            return max(named, key=lambda text: self._trains(named[text]))
         known = [(tree, text) for tree in places.values() for text in texts(tree)]
         asked_for = [text for tree, text in known if _names_it(tree)]
         asking = [chain for chain in self._chains if _asks(chain, places.keys())]
@@ -65,6 +76,9 @@ class Choices:
         chains = [chain for chain in asking if id(chain[0][0]) not in further]
         candidates = [*dict.fromkeys([*asked_for, OTHER, *(text for _, text in known)])]
         return min(candidates, key=lambda text: self._loss(text, chains, places.keys()))
+
+    def _trains(self, function: str) -> bool:
+        return STEP in self._effects.functions.get(function, ())
 
     def _loss(self, text: str, chains: list[list[Branch]], places: Iterable[int]) -> int:
         """How much less is done with this text than could be."""

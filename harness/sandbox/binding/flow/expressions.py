@@ -34,7 +34,6 @@ class Expressions(Calls):
     def _constant(self, tree: ast.Constant) -> Node:
         node = Node()
         node.tags.add("constant")
-        self.constants.add(tree.value)
         return node
 
     def _attribute(self, tree: ast.Attribute) -> Node:

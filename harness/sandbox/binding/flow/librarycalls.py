@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Callable
 
-from harness.sandbox.binding.flow import library
+from harness.sandbox.binding.flow import library, named_later
 from harness.sandbox.binding.flow.definitions import Function, Partial
 from harness.sandbox.binding.flow.graph import Call, Node
 from harness.sandbox.binding.flow.handed import called_later
@@ -57,15 +57,20 @@ class LibraryCalls(Reading):
         return result
 
     def _looked_up(self, tree: ast.Call) -> Node:
-        """``getattr(trainer, "step")``; by a computed name any method, and one that may be missing
-        is nothing that the object is known to have.
+        """``getattr(trainer, "step")``; by a computed name one of the methods that fit, and one that may
+        be missing is nothing that the object is known to have.
         """
         match tree.args:
             case [whole, ast.Constant(value=str(name))]:
                 return self.value(ast.copy_location(ast.Attribute(whole, name, ast.Load()), tree))
         call = self.record(Node(library="builtins.getattr"), tree)
         self.library_calls.append(("builtins.getattr", call))
-        self.looked_up.append((call.args[0], call.result, self.function))
+        self.looked_up.append((call, tree.args[1], self.function))
+        here = self.function.name if self.function is not None else ""
+        found = named_later.names(tree.args[1], self.own_methods - {here}, self.texts)
+        said = named_later.computed_from(tree.args[1])
+        if found and said is not None:
+            self.picks.append((self.value(said), found))
         for argument in call.arguments():
             self.graph.feed(argument, call.result)
         return call.result

@@ -56,6 +56,15 @@ class Linking:
                 self.graph.use(test, "changes_loss")
         self.graph.settle()
 
+    def picking(self) -> None:
+        """Mark options that name one of several functions: ``self.handlers[phase](batch)``."""
+        for whole, place, part in self.reader.indexed:
+            named = _functions(whole) if part.calls else {}
+            self.reader.picks += [(place, named)] if named else []
+        for place, _ in self.reader.picks:
+            self.graph.use(place, "picks:text")
+        self.graph.settle()
+
     def schedules(self, call: Call) -> bool:
         """Whether the call is a method of a schedule that the program makes:
         ``plateau.step(figure)``.
@@ -248,3 +257,12 @@ def _called(cls: Class) -> Iterator[Function]:
 
 def _named(call: Call, names: tuple[str, ...]) -> list[Node]:
     return [call.keywords[name] for name in names if name in call.keywords]
+
+
+def _functions(whole: Node) -> dict[str, str]:
+    """The functions in a table, by their keys."""
+    items = ((key, item) for node in whole.upstream() for key, item in node.items().items())
+    return {
+        key: target.name for key, item in items if isinstance(key, str) and key != "*"
+        for target in item.targets if isinstance(target, Function)
+    }  # fmt: skip

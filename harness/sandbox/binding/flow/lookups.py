@@ -5,8 +5,9 @@ decorator of the program's own keeps (``@loop.on("batch")``), and ``zip(*window)
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from harness.sandbox.binding.flow import named_later
 from harness.sandbox.binding.flow.definitions import Class, Function, Instance
 from harness.sandbox.binding.flow.graph import Graph, Node
 from harness.sandbox.binding.flow.reader import Reader
@@ -23,13 +24,15 @@ class Lookups:
 
     def link(self) -> None:
         """Link everything that is known by now."""
-        for whole, found, function in self._reader.looked_up:
+        for call, name, function in self._reader.looked_up:
+            whole = call.args[0]
             if function is not None and function.name == "__getattr__" and function.owner:
                 self._forward(function.owner, whole)
                 continue
             for target in [t for t in whole.targets if isinstance(t, Instance)]:
-                for name in self._names(target.cls):
-                    self._graph.flow(self._graph.part(target.cls.instance, (".", name)), found)
+                for method in self._names(target.cls, name, function):
+                    part = self._graph.part(target.cls.instance, (".", method))
+                    self._graph.flow(part, call.result)
         for row, columns in self._reader.transposed:
             self._transpose(row, columns)
         self._register()
@@ -41,10 +44,11 @@ class Lookups:
                 for parameter in register.parameters[:1] if _keeps(register) else ():
                     self._graph.flow(given, parameter.node)
 
-    def _names(self, cls: Class) -> list[str]:
-        """Methods that the program writes down as a text; all that it defines, where it writes none."""
-        names = [n for c in (cls, *cls.parents) for n in c.methods if not n.startswith("__")]
-        return [name for name in names if name in self._reader.constants] or names
+    def _names(self, cls: Class, name: ast.expr, function: Function | None) -> Iterable[str]:
+        """Methods that a computed name may mean, not the one that it is computed in."""
+        methods = {method for one in (cls, *cls.parents) for method in one.methods}
+        here = function.name if function is not None else ""
+        return named_later.names(name, methods - {here}, self._reader.texts).values()
 
     def _transpose(self, row: Node, columns: Node) -> None:
         """``inputs, targets, masks = zip(*window)``: each column holds one part of every row."""

@@ -2,7 +2,7 @@
 
 import ast
 
-from harness.sandbox.binding.flow import library
+from harness.sandbox.binding.flow import library, named_later
 from harness.sandbox.binding.flow.definitions import Class, Function, Instance, Kind, Parameter
 from harness.sandbox.binding.flow.effects import effects
 from harness.sandbox.binding.flow.graph import Node
@@ -33,6 +33,7 @@ class Reader(Statements):
             m.name for c in walk(tree) if isinstance(c, ast.ClassDef)
             for m in c.body if isinstance(m, ast.FunctionDef)
         )  # fmt: skip
+        self.texts = named_later.texts(tree)
         self.own_fields = frozenset(
             node.attr
             for node in walk(tree)

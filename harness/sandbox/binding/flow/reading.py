@@ -17,8 +17,7 @@ class Reading:
         self.graph = Graph()
         self.scope = Scope()
         self.function: Function | None = None
-        self.no_grad = False
-        self.in_module_class = False
+        self.no_grad, self.in_module_class = False, False
         self.own_methods: frozenset[str] = frozenset()
         """Names of methods that the program's own classes define."""
         self.own_fields: frozenset[str] = frozenset()
@@ -35,14 +34,16 @@ class Reading:
         """What is indexed by a value, that value, and what comes out."""
         # what is taken from by a written name, and what comes out; datasets, and what they yield
         self.picked, self.datasets = list[tuple[Node, Node]](), list[tuple[Node, Node]]()
+        # values that name a function, and those that they may name, by the text; texts of the program
+        self.picks, self.texts = list[tuple[Node, dict[str, str]]](), frozenset[str]()
         # what a branch depends on, and what it assigns; what ``with`` is given, as calls that enter it
         self.guarded, self.contexts = list[tuple[Node, list[Node]]](), list[Call]()
         # what methods are called on, by the identity of the call; what is compared with texts, and where
         self.receivers, self.asked = dict[int, Node](), list[tuple[Node, ast.Compare]]()
-        # ``getattr(whole, name)`` with a computed name: the object, what comes out, and the function
-        # around it; constants; decorators of the program's own, and what they are given; rows, and
-        # what ``zip(*rows)`` makes of them
-        self.looked_up, self.constants = list[tuple[Node, Node, Function | None]](), set[object]()
+        self.looked_up: list[tuple[Call, ast.expr, Function | None]] = []
+        """``getattr(whole, name)`` with a computed name: the call, the name, the function around it."""
+        # decorators of the program's own, and what they are given; rows, and what ``zip(*rows)`` makes
+        # of them
         self.decorated, self.transposed = list[tuple[Node, Node]](), list[tuple[Node, Node]]()
         # calls of libraries, with the dotted path of what is called; constructor calls outside model
         # classes: what might be a model of the program's own

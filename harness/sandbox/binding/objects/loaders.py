@@ -1,9 +1,11 @@
 """Stand-ins for data loaders and datasets: the workload's batches, in the program's form."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
+from numpy import ndarray
+from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, default_collate
 
 from harness.sandbox.binding.roles.forms import Form, Part
@@ -146,8 +148,14 @@ class Samples(Dataset[Any]):
     def __len__(self) -> int:
         return len(self._places)
 
-    def __getitem__(self, index: int) -> Any:
-        batch, row = self._places[index]
+    def __getitem__(self, index: Any) -> Any:
+        """One sample; a batch of them where a list, a tensor or a slice of places is asked for."""
+        places = range(len(self))[index] if isinstance(index, slice) else index
+        if isinstance(places, Tensor | ndarray):
+            places = places.tolist()
+        if isinstance(places, Iterable):
+            return default_collate([self[i] for i in places])
+        batch, row = self._places[places]
         return self._loader._form.build(sample(batch, row))
 
     @property

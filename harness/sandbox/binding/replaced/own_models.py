@@ -54,8 +54,8 @@ class OwnModels:
             self._values.trained = model
             return model
         problem = self._problem(model)
-        if problem is None:
-            return self._watched(model, name)
+        if problem is None or self._carries_a_state(model, name):
+            return self._watched(model, name, problem)
         self._may_be_replaced(model, name, problem)
         self._resolver.notes.append(
             f"{name} does not take the workload's data: its model is used instead"
@@ -68,9 +68,13 @@ class OwnModels:
             return None
         return models.misfit(model, self._inputs, self._output_shape)
 
-    def _watched(self, model: nn.Module, name: str) -> nn.Module:
-        """It stays: its gradients are taken from the record, and it is told whether they are true."""
-        if (flaw := derivatives.unseen_flaw(model, self._inputs)) is not None:
+    def _watched(self, model: nn.Module, name: str, problem: str | None) -> nn.Module:
+        """It stays: its gradients are taken from the record, and it is told whether they are true. A
+        recurrent one gets from the program what it does not take as it stands.
+        """
+        if problem is not None:
+            self._refuse_losses(Begun(model), name, problem)
+        elif (flaw := derivatives.unseen_flaw(model, self._inputs)) is not None:
             if flaw.foreign:
                 raise Unbound(name, flaw.said)
             self.untrue = self.untrue or f"`{name}` {flaw.said}"
@@ -78,12 +82,36 @@ class OwnModels:
         self._kept += 1
         return self._track(model, f"model{self._kept}")
 
+    def _carries_a_state(self, model: nn.Module, name: str) -> bool:
+        """Whether it is recurrent and handed more than a batch: no other model takes its state."""
+        layers = any(isinstance(m, nn.RNNBase | nn.RNNCellBase) for m in model.modules())
+        return layers and self._analysis.is_handed_more(name)
+
     def _may_be_replaced(self, model: nn.Module, name: str, problem: str) -> None:
         """Raises ``Unbound`` for a model that no other can stand for."""
         analysis, other = self._analysis, self._values.model
         missing = [field for field in analysis.model_fields(name) if not hasattr(other, field)]
         if missing or analysis.takes_more_than_inputs(name):
             raise Unbound(name, f"does not take the workload's data: {problem}")
-        written = analysis.class_of(name)
+        self._refuse_losses(model, name, problem)
+
+    def _refuse_losses(self, model: nn.Module, name: str, problem: str) -> None:
+        written = self._analysis.class_of(name)
         if (lost := derivatives.lost_with(model, self._inputs, written)) is not None:
-            raise Unbound(name, f"does not take the workload's data, and {lost}")
+            raise Unbound(name, f"does not take the workload's data ({problem}), and {lost}")
+
+
+class Begun(nn.Module):
+    """A recurrent model at the beginning of a sequence, without a state."""
+
+    def __init__(self, model: nn.Module) -> None:
+        """``model`` takes a batch and a state."""
+        super().__init__()
+        self.model = model
+
+    def forward(self, batch: Any) -> Any:
+        """What it says to a batch; with ``None`` for the state where it insists on one."""
+        try:
+            return self.model(batch)
+        except TypeError:
+            return self.model(batch, None)

@@ -9,6 +9,7 @@ from harness.sandbox.binding.flow import hints
 from harness.sandbox.binding.flow.graph import Node
 from harness.sandbox.binding.roles.forms import Each, Form, Leaf, Part, Row, Table, Thing
 from harness.sandbox.binding.roles.roles import is_unpacked
+from harness.sandbox.binding.roles.whole import are_places
 
 MOVES = frozenset({".to", ".cuda", ".pin_memory"})
 
@@ -44,6 +45,8 @@ def form(element: Node, input_name: str) -> Form:
     if named:
         children = _children([element.attributes()[name] for name in named], named)
         return Thing(tuple(zip(named, children, strict=True)))
+    if are_places(element):
+        return Leaf("index")
     if "starred" in element.uses or _goes_out_of_sight(element):
         return PAIR
     return Leaf(_part(element, []) or "input")

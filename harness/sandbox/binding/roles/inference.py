@@ -47,6 +47,7 @@ class Inference(Meaning):
             if not self.graph.changed:
                 break
         self.guarded()
+        self.picking()
 
     def _round(self) -> None:
         self.link()

@@ -95,8 +95,9 @@ def size(node: Node) -> str | None:
 
 
 def choice(node: Node) -> str | None:
-    """An option that is compared with texts."""
-    return "choice" if "compare:text" in node.uses and "called" not in node.uses else None
+    """An option that is compared with texts, or names a function."""
+    asked = node.uses & {"compare:text", "picks:text"}
+    return "choice" if asked and "called" not in node.uses else None
 
 
 def schedule(node: Node) -> str | None:

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Callable, Iterable
 
+from harness.sandbox.binding.flow import hints
 from harness.sandbox.binding.flow.effects import BACKWARD, STEP, Effects
 from harness.sandbox.binding.flow.graph import Node
 from harness.sandbox.binding.flow.reader import Reader
@@ -29,7 +30,16 @@ def picked_role(node: Node) -> str | None:
         return None
     if "model_arg" in picked.uses:
         return "input"
-    return "target" if "loss_target" in picked.uses else None
+    if "loss_target" in picked.uses:
+        return "target"
+    return "dataset" if hints.first(node.all_names()[:1], ("dataset",)) else None
+
+
+def are_places(element: Node) -> bool:
+    """Whether a sampler yields it: places in a data set, which are looked up there."""
+    each = element.element
+    looked_up = "as_index" in element.uses or (each is not None and "as_index" in each.uses)
+    return looked_up and not element.uses & {"model_arg", "loss_target", "indexed", "sliced"}
 
 
 def _mark_counted(reader: Reader) -> None:
@@ -47,7 +57,8 @@ def holds_everything(
     not go through batches. Code without such a loop is written for one batch.
     """
     _mark_counted(reader)
-    roles = {role(node) for node in nodes}
+    yielding = (n for n in nodes if n.element is None or not are_places(n.element))
+    roles = {role(node) for node in yielding}
     if "input" not in roles or roles & OTHER_DATA:
         return False
     return any(_trains(node, reader.effects) for node in walk(tree))
