@@ -4,7 +4,7 @@ A program is module-level Python with free names. ``bind`` reads it, infers from
 name what it is, and puts the workload's object of that role into the program's namespace. ``run``
 executes it, and calls what it defines and never calls.
 
-flow         reads the program into a graph: reader = statements + expressions + calls, then linking
+flow         reads the program into a graph: reader = statements + expressions + calls; linking, lookups
 roles        what each value is: inference first, roles and plain decide; hints (in flow) ask its name
 objects      what is given for a role: values are the workload's own, makers what has to be made up
 resolver     from roles to objects, for the free names and parameters of one program
