@@ -63,7 +63,7 @@ def _rule(norms: Sequence[float]) -> str | None:
 
 
 def _is_one(moves: Sequence[float]) -> bool:
-    """Whether all relative moves are one and the same, and none."""
+    """Whether all relative moves are the same, and large enough to be one."""
     sizes = [abs(move) for move in moves]
     one_way = min(moves) > 0 or max(moves) < 0
     return one_way and min(sizes) > MOVES and spread(sizes) < EVEN

@@ -56,15 +56,14 @@ class Analysis:
         self.reader = Reader(tree, self.library_names)
         self.inference = Inference(self.reader, is_network)
         self._refuse()
-        optimizers = [
-            c
-            for p, c in self.reader.library_calls
-            if p.startswith("torch.optim.") and "lr_sched" not in p
-        ]
-        plain = Judge(has_optimizer=bool(optimizers), training_loader=False)
+        makes_one = any(
+            path.startswith("torch.optim.") and "lr_sched" not in path
+            for path, _ in self.reader.library_calls
+        )
+        plain = Judge(has_optimizer=makes_one, training_loader=False)
         roles = {name: plain.role(node) for name, node in self.nodes().items()}
         self.judge = Judge(
-            has_optimizer=bool(optimizers)
+            has_optimizer=makes_one
             or not {"optimizer", "optimizers"}.isdisjoint(
                 r
                 for n, r in roles.items()
