@@ -25,6 +25,12 @@ MADE = "from accelerate import Accelerator\naccelerator = Accelerator(gradient_a
 TRAINER = "from transformers import Trainer, TrainingArguments\n"
 ARGUMENTS = 'args = TrainingArguments("out", num_train_epochs=2, gradient_accumulation_steps=4{})\n'
 PLAIN = "Trainer(model=model, args=args, train_dataset=train_dataset).train()\n"
+OWN_LOSS = """
+class Own(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        outputs = model(**inputs)
+        loss = outputs["loss"] if isinstance(outputs, dict) else outputs[0]
+"""
 
 # Fourteen batches in windows of four are four updates a pass.
 UPDATES = {
@@ -58,6 +64,22 @@ UPDATES = {
         "        x, y = inputs\n        return criterion(model(x), y)\n"
         + ARGUMENTS.format("")
         + "Own(model=model, args=args).train()\n",
+    ),
+    "the model's loss, taken by its own method": (
+        8,
+        TRAINER
+        + OWN_LOSS
+        + "        return (loss, outputs) if return_outputs else loss\n"
+        + ARGUMENTS.format("")
+        + PLAIN.replace("Trainer(", "Own("),
+    ),
+    "the model's loss, returned alone": (
+        8,
+        TRAINER
+        + OWN_LOSS
+        + "        return loss\n"
+        + ARGUMENTS.format("")
+        + PLAIN.replace("Trainer(", "Own("),
     ),
     "the inherited loss, looked at": (
         8,

@@ -11,6 +11,7 @@ for x, y in train_loader:
 """
 NET = """
 import torch
+import torch.utils.checkpoint
 from torch import nn
 
 {before}
@@ -49,6 +50,9 @@ WRONG = {
     "a hook clamps": {"made": "[p.register_hook(lambda g: g.clamp(-0.01, 0.01)) for p in self.parameters()]"},
     "a backward of its own": {"given": "self.back(Tenth.apply(h)) + self.side(h)"},
     "a layer in a plain list": {"made": "self.more = [nn.Linear(7, 7)]", "given": "self.back(self.more[0](h)) + self.side(h)"},
+    "a trained factor in a plain list": {
+        "made": "self.gains = [torch.ones(1, requires_grad=True)]", "given": "self.gains[0] * (self.back(h) + self.side(h))",
+    },
     "the first layer in a plain list": {
         "made": "self.front = [self.__dict__['_modules'].pop('front')]", "entry": "self.front[0]",
     },
@@ -59,6 +63,10 @@ RIGHT = {
     "what is looked at is detached": {"made": "self.last = []", "given": f"{SUM} + 0 * len(self.last + [h.detach()])"},
     "dropout": {"given": "self.back(nn.functional.dropout(h, 0.5)) + self.side(h)"},
     "a backward of its own that is true": {"given": "self.back(Tenth.apply(h)) + self.side(h)", "factor": "1"},
+    "an input that only makes a checkpoint keep a graph": {
+        "made": "self.dummy = torch.ones(1, requires_grad=True)",
+        "given": "torch.utils.checkpoint.checkpoint(lambda t, _: self.back(t) + self.side(t), h, self.dummy, use_reentrant=True)",
+    },
     "rounding that has no slope": {"given": f"{SUM} + h.half().double().sum() * 0"},
 }  # fmt: skip
 SIZES = {"stays": (16, 3), "is another's size": (20, 5)}

@@ -36,6 +36,8 @@ HALVES = "_, h = self.rnn(parts[:, :2])\n        s, h = self.rnn(parts[:, 2:], {
 CUT = {
     "a GRU in two halves": (GRU, HALVES.format(cut="h.detach()"), "self.head(s[:, -1])"),
     "torch.detach": (GRU, HALVES.format(cut="torch.detach(h)"), "self.head(s[:, -1])"),
+    "data": (GRU, HALVES.format(cut="h.data"), "self.head(s[:, -1])"),
+    "in place": (GRU, HALVES.format(cut="h.detach_()"), "self.head(s[:, -1])"),
     "a cell, every other step": (CELL, OVER_CELLS.format(cut="h.detach() if t % 2 else h"), "self.head(h)"),
     "weights of its own": (
         "self.inner, self.enters = nn.Linear(7, 7, bias=False), nn.Linear(4, 7)",
@@ -43,6 +45,11 @@ CUT = {
         "            before = h.detach() if t == 2 else h\n"
         "            h = torch.tanh(self.enters(parts[:, t]) + self.inner(before))"),
         "self.head(h)",
+    ),
+    "states that are outputs as well": (
+        f"{CELL}; self.made = []",
+        OVER_CELLS.format(cut="h.detach() if t == 2 else h") + "; self.made.append(h)",
+        "self.head(sum(self.made[-4:]))",
     ),
     "both states of an LSTM": (
         "self.rnn = nn.LSTM(4, 7, batch_first=True)",
@@ -53,6 +60,11 @@ CUT = {
 }  # fmt: skip
 LOST = {
     "what a state adds to the output": (CELL, OVER_CELLS.format(cut="h"), "self.head(h) + self.head(h * 2).detach()"),
+    "a weight beside truncation": (
+        CELL,
+        OVER_CELLS.format(cut="h.detach() if t == 2 else h"),
+        "self.head(h) + self.head(h @ self.head.weight.detach().t() @ self.head.weight)",
+    ),
     "a branch beside truncation": (
         f"{CELL}; self.side = nn.Linear(7, 7)",
         OVER_CELLS.format(cut="h.detach() if t == 2 else h"),

@@ -16,6 +16,10 @@ from torch.overrides import TorchFunctionMode
 ASKED = 32
 """How many cuts are looked at, spread evenly over a sequence."""
 
+_data: Any = Tensor.data  # what reads ``h.data``
+CUTTING = frozenset({torch.detach, Tensor.detach, torch.detach_, Tensor.detach_, _data.__get__})
+"""Functions of torch whose result is cut off from what it was computed of."""
+
 Run = Callable[[], Tensor]
 
 
@@ -26,13 +30,12 @@ def held(run: Run) -> Run | None:
     watched = _Cuts()
     with watched, torch.enable_grad():
         output = run()
-    cut = [(before, leaf) for before, leaf in watched.cut if before.grad_fn is not None]
-    ends = [output.grad_fn, *(before.grad_fn for before, _ in cut)]
-    above = _above(ends)
+    cut = [(graph, leaf) for graph, leaf in watched.cut if graph is not None]
+    above = _above([output.grad_fn, *(graph for graph, _ in cut)])
     asked = cut[:: max(1, len(cut) // ASKED)]
-    if not cut or not all(_recurs(before, leaf, above) for before, leaf in asked):
+    if not cut or not all(_recurs(graph, leaf, above) for graph, leaf in asked):
         return None
-    values = [leaf.detach() for _, leaf in watched.cut]
+    values = [None if graph is None else leaf.detach().clone() for graph, leaf in watched.cut]
 
     def held_run() -> Tensor:
         with _Cuts(values):
@@ -42,26 +45,32 @@ def held(run: Run) -> Run | None:
 
 
 class _Cuts(TorchFunctionMode):
-    """What is detached, in order: noted with a leaf in its place, or replaced by held values."""
+    """What is detached, in order: noted with a leaf in its place, or replaced by held values.
 
-    def __init__(self, values: list[Tensor] | None = None) -> None:
+    A parameter that is detached is no state: it is left alone.
+    """
+
+    def __init__(self, values: list[Tensor | None] | None = None) -> None:
         super().__init__()
         self._values = None if values is None else iter(values)
-        self.cut: list[tuple[Tensor, Tensor]] = []
+        self.cut: list[tuple[Any, Tensor]] = []
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func not in (torch.detach, Tensor.detach):
+        if func not in CUTTING:
             return func(*args, **(kwargs or {}))
         if self._values is not None:
-            return next(self._values, args[0].detach())
-        leaf = args[0].detach().requires_grad_(args[0].is_floating_point())
-        self.cut.append((args[0], leaf))
-        return leaf
+            value, given = next(self._values, None), func(*args)
+            if value is None:
+                return given
+            return given.copy_(value) if given is args[0] else value.clone()
+        graph, given = args[0].grad_fn, func(*args)
+        self.cut.append((graph, given))
+        return given if graph is None else given.requires_grad_()
 
 
-def _recurs(before: Tensor, leaf: Tensor, above: dict[Any, list[Any]]) -> bool:
+def _recurs(graph: Any, leaf: Tensor, above: dict[Any, list[Any]]) -> bool:
     """Whether a parameter that helped to compute the value acts on it after the cut."""
-    upstream = {id(variable) for variable in leaves(before.grad_fn)}
+    upstream = {id(variable) for variable in leaves(graph)}
     return bool(upstream & {id(variable) for variable in _acting_on(leaf, above)})
 
 
