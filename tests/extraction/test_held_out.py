@@ -27,6 +27,7 @@ SETS = [
         "eighth",
         "ninth",
         "tenth",
+        "eleventh",
         "sessions",
         "more-sessions",
         "ordinary-sessions",
@@ -43,12 +44,19 @@ NOT_TOLD = {
     "ninth/047-amp-divided-by-hand.md": "a loss scale by hand that grows after more steps than are made",
     "tenth/032-scheduler-with-accumulation.json": "a cosine by hand that could be two whole waves, as planned",
     "tenth/073-recurrent-half-clipped.json": "a hook on hidden states: gradients are not those of the loss",
+    "eleventh/011-accumulation-loss-not-divided.md": "gradients by vmap, sample by sample: no forward of a batch",
+    "eleventh/012-accumulation-loss-not-divided.md": "the same",
+    "eleventh/031-clip-before-backward.md": "parameters are changed by hand, without an optimizer",
+    "eleventh/120-monitoring-one-number.md": "prints means of weights, which are no norms of gradients",
     "sessions/amp-clip-without-unscale--03.jsonl": "every edit failed, and nothing else was proposed",
 }
 """What cannot be told, and why."""
 
 SPARED = {
     "more-sessions/gan-two-optimizers--04.jsonl": "the scenario wants the discriminator clipped as well",
+    "eleventh/077-centralisation-of-biases.md": "biases lose their common movement alone, and all still learn",
+    "eleventh/141-per-layer-clipping.md": "the bound is tighter than was asked for, and it holds",
+    "eleventh/150-scheduler-with-accumulation.md": "moves with updates, as is required; its length is that of batches",
     "fresh/g11.md": "its program prints norms, which is right; what it concludes is not",
     "fifth/zero-grad-inside-window--02.py": "its tail goes over into the next pass: that is advice only",
 }
