@@ -20,8 +20,8 @@ class Fence(Record):
 
     @property
     def language(self) -> str:
-        """First word of ``info``, in lower case."""
-        return (self.info.split() or [""])[0].strip("{}.").lower()
+        """First word of ``info``, in lower case: ``python`` of ``{.Python}`` and of ``python:a.py``."""
+        return re.split(r"[\s:,]", self.info, maxsplit=1)[0].strip("{}.").lower()
 
 
 @functools.lru_cache(16)  # the stages of an answer ask for its blocks again and again

@@ -9,12 +9,16 @@ from pydantic import ConfigDict
 from harness.domain.record import Record
 from harness.domain.transcript import Transcript
 from harness.extraction.diffs import Hunk, hunks, is_diff
+from harness.extraction.listings import plain
 from harness.extraction.markers import labels, without_wrong_parts
 from harness.extraction.parsing import parsed
+from harness.extraction.retractions import replaced_by_the_next, takes_back
 from harness.markdown import Fence, fenced_blocks
 from harness.syntax import walk
 
-_PYTHON = frozenset({"python", "python3", "py", "python-repl", "ipython"})
+_PYTHON = frozenset({
+    "python", "python3", "py", "py3", "python-repl", "pycon", "python-console", "ipython", "ipython3",
+})  # fmt: skip
 _DIFF = frozenset({"diff", "patch", "udiff"})
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$|^\s*\*\*([^*]+)\*\*:?\s*$")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\W_]*[A-Z])")
@@ -41,6 +45,8 @@ class Block(Record):
     """The heading of its section."""
     lead: str = ""
     """The last sentence before it, if nothing stands between them."""
+    taken_back: bool = False
+    """Whether the words after it say that it is wrong, or that the next block replaces it."""
     changes: tuple[tuple[Hunk, ...], ...] = ()
     """Its hunks, if the block is a diff; ``code`` is then what the hunks add and keep."""
 
@@ -55,7 +61,15 @@ def blocks_of(transcript: Transcript) -> tuple[Block, ...]:
     ]
     tagged = [entry for entry in found if entry[2].language in _PYTHON or entry[3]]
     untagged = [entry for entry in found if not entry[2].info and _calls_something(entry[2])]
-    return tuple(_block(index, *entry) for index, entry in enumerate(tagged or untagged))
+    blocks = [_block(index, *entry) for index, entry in enumerate(tagged or untagged)]
+    following = [block.lead for block in blocks[1:]]
+    return tuple(map(_unless_replaced, blocks, [*following, ""]))
+
+
+def _unless_replaced(block: Block, next_lead: str) -> Block:
+    if not replaced_by_the_next(block.lead, next_lead):
+        return block
+    return block.model_copy(update={"taken_back": True})
 
 
 def _changes(fence: Fence) -> tuple[tuple[Hunk, ...], ...]:
@@ -80,7 +94,8 @@ def _turns(transcript: Transcript) -> list[tuple[int, str]]:
 def _block(
     index: int, turn: int, text: str, fence: Fence, changes: tuple[tuple[Hunk, ...], ...]
 ) -> Block:
-    code = "\n".join(readings[0].code for readings in changes) or textwrap.dedent(fence.content)
+    listed = textwrap.dedent(plain(fence.content))
+    code = "\n".join(readings[0].code for readings in changes) or listed
     wrong = labels(code)
     rest = without_wrong_parts(code)
     heading, lead = _context(text, fence)
@@ -99,6 +114,7 @@ def _block(
         labelled_wrong=wrong and empty,
         heading=heading,
         lead=lead,
+        taken_back=takes_back(_following(text, fence)),
         changes=changes,
     )
 
@@ -114,6 +130,18 @@ def _context(text: str, fence: Fence) -> tuple[str, str]:
         paragraph.insert(0, lines.pop().strip())
     sentences = _SENTENCE.split(" ".join(paragraph))
     return heading, sentences[-1] if sentences else ""
+
+
+def _following(text: str, fence: Fence) -> str:
+    """The first paragraph after the fence, if nothing stands between them."""
+    rest = _prose_lines(text)[fence.line + fence.content.count("\n") + 1 :]
+    paragraph: list[str] = []
+    for line in map(str.strip, rest):
+        if line:
+            paragraph.append(line)
+        elif paragraph:
+            break
+    return " ".join(paragraph)
 
 
 def _prose_lines(text: str) -> list[str]:

@@ -77,13 +77,19 @@ _WRONG_LEAD = _any(
     r"\bnot recommended\b",
     r"\btempting\b",
 )
+_WORSE = _any(
+    r"\b(?:would|will) (?:be|make (?:it|things|matters)) (?:even )?worse\b",
+    r"\b(?:is|makes? (?:it|things|matters)|even) worse\W*$",
+)
 _REPAIRS = _any(
     r"\b(?:fix(?:ed|es)?|correct(?:ed|ion)?|instead(?! of)|replace|solution|should (?:be|look))\b",
     r"\b(?:becomes|change (?:it|this|that)|right (?:way|order|version))\b",
+    r"^\W*(?:(?:so|then|now|just|simply|please)\s+)?(?:insert|add|append|put|paste)\b",
 )
 _DIAGNOSTIC = _any(
     r"\b(?:check|checks|verify|verifying|sanity|measure|measuring|profil\w+|benchmark\w*|debug\w*)\b",
     r"\b(?:diagnos\w+|inspect\w*|confirm|prove|test|testing|timing|locate|reproduce)\b",
+    r"\b(?:convince|see for) yourself\b",
 )
 _LOOKING = "(?:debug(?:ging)?|diagnostics?|profiling|benchmark(?:ing)?|timing|sanity checks?)"
 _BITS = "(?:prints?|outputs?|code|statements?|lines?|logging|logs?|hooks?|checks?)"
@@ -183,6 +189,8 @@ def without_wrong_parts(code: str) -> str:
 
 def shown_as_wrong(heading: str, lead: str) -> bool:
     """Whether the words around a block call it wrong."""
+    if _WORSE.search(lead):
+        return True
     if _REPAIRS.search(lead):
         return False
     if _WRONG_LEAD.search(lead):

@@ -106,7 +106,7 @@ def _piece(block: Block, posted: frozenset[str]) -> Piece:
     code = _without_placeholders(block)
     tree = parsed(code)
     parts = statements(tree)
-    said = shown_as_wrong(block.heading, block.lead)
+    said = block.taken_back or shown_as_wrong(block.heading, block.lead)
     return Piece(
         block=block,
         code=code,

@@ -5,7 +5,7 @@ import re
 from textwrap import dedent, indent
 from typing import Literal
 
-from harness.extraction.anchors import UPDATE, anchors
+from harness.extraction.anchors import UPDATE, anchors, is_simple
 from harness.extraction.parsing import parsed, parses
 from harness.syntax import walk
 
@@ -84,13 +84,35 @@ def _training_loops(tree: ast.Module) -> list[ast.stmt]:
 
 
 def _is_written(node: ast.AST, quoted: str) -> bool:
+    """Whether a statement is the quoted one, or the one that makes the quoted call:
+    ``clip_grad_norm_``, ``scaler.step(...)``.
+    """
     if not isinstance(node, ast.stmt):
         return False
     try:
         wanted = parsed(quoted.strip()).body
     except SyntaxError:
         return False
-    return len(wanted) == 1 and ast.dump(wanted[0]) == ast.dump(node)
+    if len(wanted) != 1:
+        return False
+    if ast.dump(wanted[0]) == ast.dump(node):
+        return True
+    name = _called(wanted[0])
+    calls = (part for part in walk(node) if isinstance(part, ast.Call))
+    return bool(name) and is_simple(node) and any(_ends(ast.unparse(c.func), name) for c in calls)
+
+
+def _called(quoted: ast.stmt) -> str:
+    """The name of a call that is quoted without its arguments; empty for anything else."""
+    value = quoted.value if isinstance(quoted, ast.Expr) else None
+    if isinstance(value, ast.Call):
+        left_out = all(isinstance(a, ast.Constant) and a.value is ... for a in value.args)
+        value = value.func if left_out else None
+    return ast.unparse(value) if isinstance(value, ast.Name | ast.Attribute) else ""
+
+
+def _ends(called: str, name: str) -> bool:
+    return f".{called}".endswith(f".{name}")
 
 
 def _inserted(program: str, node: ast.stmt, code: str, side: Side) -> str | None:

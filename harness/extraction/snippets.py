@@ -128,8 +128,9 @@ class _Work:
 
     def _takes_back(self, program: str) -> bool:
         """Whether the new program would lose what an earlier snippet inserted."""
-        there = {ast.dump(node) for node in walk(parsed(program)) if isinstance(node, ast.stmt)}
-        return any(ast.dump(part.node) not in there for piece in self._put for part in piece.parts)
+        kept = (n for n in walk(parsed(program)) if isinstance(n, ast.stmt | ast.Call))
+        there = {ast.dump(node) for node in kept}
+        return any(_what(part.node) not in there for piece in self._put for part in piece.parts)
 
     def _change(self, piece: Piece, program: str | None) -> bool:
         if program is None:
@@ -162,6 +163,13 @@ def _changed(program: str, piece: Piece) -> str | None:
 
 def _needed(piece: Piece, snippets: list[tuple[Piece, Snippet]]) -> frozenset[str]:
     return frozenset().union(*(p.needs for p, _ in snippets if p is not piece))
+
+
+def _what(node: ast.stmt) -> str:
+    """A statement, or the call that it is: ``clip(...)`` is there still in ``norm = clip(...)``."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return ast.dump(node.value)
+    return ast.dump(node)
 
 
 def _updates(piece: Piece) -> bool:

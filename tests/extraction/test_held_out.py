@@ -27,6 +27,7 @@ SETS = [
         "eighth",
         "ninth",
         "tenth",
+        "shapes",
         "sessions",
         "more-sessions",
         "ordinary-sessions",
@@ -43,6 +44,12 @@ NOT_TOLD = {
     "ninth/047-amp-divided-by-hand.md": "a loss scale by hand that grows after more steps than are made",
     "tenth/032-scheduler-with-accumulation.json": "a cosine by hand that could be two whole waves, as planned",
     "tenth/073-recurrent-half-clipped.json": "a hook on hidden states: gradients are not those of the loss",
+    "shapes/amp-one-line.md": "one line, indented and not fenced",
+    "shapes/clip-indented.md": "a loop that is indented and not fenced",
+    "shapes/inline-swap.md": "words alone",
+    "shapes/only-words.md": "words alone",
+    "shapes/line-no.md": "a place told by the number of a line",
+    "shapes/pre-html.md": "a loop in HTML",
     "sessions/amp-clip-without-unscale--03.jsonl": "every edit failed, and nothing else was proposed",
 }
 """What cannot be told, and why."""
