@@ -17,10 +17,16 @@ COMPARES = re.compile(
 NAME = "graded"
 """Name of the probe."""
 
-RUNGS = (25.0, 2.5, 10.0, 4.0, 40.0, 6.0, 16.0, 3.0)
+RUNGS = (25.0, 2.5, 10.0, 4.0, 40.0, 1.6, 6.0, 2.0, 16.0, 3.0)
 """Norms of the gradients of successive windows, in thresholds: in no order, so that neither time nor
 what went before explains which of them are clipped.
 """
+
+SPIKES = (250.0, 2500.0, 25000.0)
+"""The last ones, which a clip may be kept from by mistake."""
+
+SCALED_SPIKES = (250.0,) * 5
+"""The same under a loss scale, where each lowers the scale until one of them does not overflow."""
 
 
 def graded_probe(scenario: Scenario, program: str) -> Probe | None:
@@ -36,10 +42,12 @@ def graded_probe(scenario: Scenario, program: str) -> Probe | None:
     if not isinstance(usual, Mlp):
         return None
     rung = usual.accumulation_steps if scenario.expectations.accumulates else 1
+    scaled = any(rule.id == "scaler-protocol" for rule in scenario.properties)
+    rungs = (*RUNGS, *(SCALED_SPIKES if scaled else SPIKES))
     sizes = {
-        "ladder": tuple(threshold * rung for rung in RUNGS),
+        "ladder": tuple(threshold * size for size in rungs),
         "rung": rung,
-        "batches": rung * len(RUNGS),
+        "batches": rung * len(rungs),
         "epochs": 1,
         "calm_at": None,
         "poison": "none",

@@ -16,7 +16,7 @@ at 0 throughout and others not, a decay that ends at 0, an update that a scaler 
 that moves something.
 """
 
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
@@ -32,6 +32,9 @@ NOTHING = 1e-5
 movement below this part of the run's largest. A warm-up over ten thousand updates starts at 1e-4.
 """
 
+CLIMBS = 2
+"""How many times in a row a rate has to grow to be a warm-up and no restart of a decay."""
+
 RAMP = 0.02
 """How far the second rate of a ramp from 0 may be from twice the first."""
 
@@ -40,6 +43,13 @@ LITTLE = 5e-5
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
+    """The updates before the learning rate is above 0, and what it is in the first one."""
+    found = before_any_rate(trace, expectations)
+    ahead = at_full_rate(trace, expectations) if found.outcome == "pass" else None
+    return ahead or found
+
+
+def before_any_rate(trace: Trace, expectations: Expectations) -> Verdict:
     """The updates of every rank before the learning rate is above 0."""
     starts: list[float] = []
     for probe in ordinary(trace, expectations):
@@ -72,6 +82,28 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 def resting(updates: tuple[Window, ...], highest: float) -> tuple[Window, ...]:
     """The updates before the first one that has a learning rate above 0."""
     return tuple(takewhile(lambda w: rate(w) <= NOTHING * highest, updates))
+
+
+def at_full_rate(trace: Trace, expectations: Expectations) -> Verdict | None:
+    """Inconclusive when the first update has the highest rate, the next at most half of it, and those
+    behind climb: a warm-up that is set after the first step, or one that follows on purpose.
+    """
+    for probe in ordinary(trace, expectations):
+        for rank in probe.ranks:
+            first, *rates = [rate(w) for w in of_rank(probe, rank)][: 2 + CLIMBS] or [0.0]
+            climbs = len(rates) > CLIMBS and all(a < b for a, b in pairwise(rates))
+            if climbs and rates[0] <= first / 2 and max(rates) <= first * (1.0 + RAMP):
+                said = (
+                    f"the first update was made at {show(first)} and the next at {show(rates[0])}"
+                )
+                return inconclusive(
+                    ID,
+                    f"In {probe.probe} {said}, from where the rate climbs: the warm-up is set after "
+                    "the first step, or begins anew.",
+                    number("learning rate of the first update", first, probe.probe),
+                    number("learning rate of the second", rates[0], probe.probe),
+                )
+    return None
 
 
 def part_at_rest(updates: tuple[Window, ...]) -> Verdict | None:

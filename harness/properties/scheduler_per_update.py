@@ -31,6 +31,7 @@ from harness.domain.trace import ProbeTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.figures import count, middle, number, show
 from harness.properties.evidence.rates_by_hand import by_hand
+from harness.properties.evidence.scheduled_late import by_micro_batch
 from harness.properties.evidence.spent_schedules import at_zero_by_half
 from harness.properties.evidence.windows import Window, full, of_probe, ordinary
 from harness.properties.judging.property import Property
@@ -117,7 +118,8 @@ def too_often(probe: ProbeTrace, windows: list[Window]) -> Verdict | None:
     """A fail when the schedule usually moves several times an update."""
     if not windows:
         return None
-    usual = middle([w.update.scheduler_steps for w in windows])
+    late = next((w for w in windows if by_micro_batch(w, probe)), None)
+    usual = late.update.window_size if late else middle([w.update.scheduler_steps for w in windows])
     optimizers = max(len(w.update.optimizer.split(", ")) for w in windows)
     if usual <= max(1, optimizers):
         return None

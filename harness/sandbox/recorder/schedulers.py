@@ -70,10 +70,22 @@ def _rates(scheduler: Any) -> tuple[float, ...]:
 
 def _planned(scheduler: Any) -> int | None:
     """The length that cosine and one-cycle schedules are given, and one that decays to its end."""
+    parts = getattr(scheduler, "_schedulers", None)
+    if parts:
+        return _planned_of(scheduler, parts)
     said = getattr(scheduler, "T_max", None) or getattr(scheduler, "total_steps", None)
     if said is None and _falls(scheduler):
         said = scheduler.total_iters
     return said if isinstance(said, int) else None
+
+
+def _planned_of(scheduler: Any, parts: list[Any]) -> int | None:
+    """The length of schedules in turn, which is where the last one begins and its own, or at once."""
+    if isinstance(scheduler, lr_scheduler.SequentialLR):
+        last, starts = _planned(parts[-1]), scheduler._milestones
+        return last + int(starts[-1]) if last is not None and starts else None
+    known = [length for part in parts if (length := _planned(part)) is not None]
+    return known[0] if len(known) == 1 else None
 
 
 def _falls(scheduler: Any) -> bool:
