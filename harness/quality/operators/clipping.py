@@ -263,14 +263,6 @@ OPERATORS = (
         also=("clip-before-step",),
     ),
     Operator(
-        "clip-waits",
-        "The clip acts only on what exceeds its threshold tenfold.",
-        ("clip-global-norm",),
-        _with(_waiting),
-        also=("clip-before-step",),
-        where="named-threshold",
-    ),
-    Operator(
         "clip-added",
         "Something clips where nothing has to, at a threshold that is always exceeded.",
         ("clip-inactive-when-small",),
@@ -284,3 +276,15 @@ OPERATORS = (
     ),
 )
 """The operators on clips."""
+
+WAITING = (
+    Operator(
+        "clip-waits",
+        "The clip acts only on what exceeds its threshold tenfold.",
+        ("clip-global-norm",),
+        _with(_waiting),
+        also=("clip-before-step",),
+        where="named-threshold",
+    ),
+)
+"""One that is tried last: which alternative an operator is tried on goes by its place."""
