@@ -1,5 +1,7 @@
 """What training achieved, by the workload's own objective at recorded parameters."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from harness.domain.trace import Learning
@@ -85,15 +87,20 @@ def _comparable(run: RankRun, replay: Replay) -> bool:
 
 
 def _same_as_plain(run: RankRun, replay: Replay) -> bool:
-    """Whether the final parameters are, bit for bit, those of as many plain updates, batch by batch."""
+    """Whether the final parameters are, bit for bit, those of as many plain updates."""
+    plain = _plain(replay, len(run.updates) or len(replay.batches))
+    return all(np.array_equal(value, run.final[name]) for name, value in plain.items())
+
+
+@lru_cache(maxsize=64)
+def _plain(replay: Replay, updates: int) -> dict[str, Array]:
+    """The parameters after so many plain updates, batch by batch."""
     model = replay.workload.model()
     optimizer = replay.workload.optimizer(model.parameters())
     criterion = replay.workload.criterion()
-    for number in range(len(run.updates) or len(replay.batches)):
+    for number in range(updates):
         batch = replay.batches[number % len(replay.batches)]
         optimizer.zero_grad()
         criterion(model(batch.inputs), batch.target).backward()
         optimizer.step()
-    return all(
-        np.array_equal(p.detach().numpy(), run.final[name]) for name, p in model.named_parameters()
-    )
+    return {name: p.detach().numpy() for name, p in model.named_parameters()}

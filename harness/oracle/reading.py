@@ -3,6 +3,7 @@ precision.
 """
 
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 
@@ -47,7 +48,10 @@ MANY_READS = 500
 
 def array_of(blob: TensorBytes) -> Array:
     """What was recorded, read-only. Raises ``ValueError`` when the bytes do not fit the sizes."""
-    return np.frombuffer(blob.data, dtype=np.dtype(blob.dtype)).reshape(blob.shape)
+    return np.frombuffer(blob.data, _dtype(blob.dtype)).reshape(blob.shape)
+
+
+_dtype = cache(np.dtype)
 
 
 def read_rank(recorded: tuple[Recorded, ...]) -> RankRun:
