@@ -35,6 +35,17 @@ def fenced_blocks(text: str) -> tuple[Fence, ...]:
     )
 
 
+@functools.lru_cache(16)
+def indented_blocks(text: str) -> tuple[Fence, ...]:
+    """Code that is indented instead of fenced; ``line`` is its first one."""
+    tokens = _reader().parse(text)
+    return tuple(
+        Fence(info="", content=t.content, line=t.map[0] + 1)
+        for t in tokens
+        if t.type == "code_block" and t.map and t.level == 0
+    )
+
+
 @functools.cache
 def _reader() -> MarkdownIt:
     """Building one takes longer than reading an answer; what it reads leaves nothing in it."""

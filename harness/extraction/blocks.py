@@ -8,7 +8,8 @@ from pydantic import ConfigDict
 
 from harness.domain.record import Record
 from harness.domain.transcript import Transcript
-from harness.extraction.diffs import Hunk, hunks, is_diff
+from harness.extraction.canonical import canonical
+from harness.extraction.diffs import Hunk, hunks, is_diff, is_patch
 from harness.extraction.listings import plain
 from harness.extraction.markers import labels, without_wrong_parts
 from harness.extraction.parsing import parsed
@@ -45,6 +46,8 @@ class Block(Record):
     """The heading of its section."""
     lead: str = ""
     """The last sentence before it, if nothing stands between them."""
+    after: str = ""
+    """The first paragraph after it, if nothing stands between them."""
     taken_back: bool = False
     """Whether the words after it say that it is wrong, or that the next block replaces it."""
     changes: tuple[tuple[Hunk, ...], ...] = ()
@@ -74,7 +77,8 @@ def _unless_replaced(block: Block, next_lead: str) -> Block:
 
 def _changes(fence: Fence) -> tuple[tuple[Hunk, ...], ...]:
     marked = fence.language in _PYTHON and is_diff(fence.content)
-    return hunks(fence.content) if marked or fence.language in _DIFF else ()
+    patch = fence.language in _DIFF or ((not fence.info or marked) and is_patch(fence.content))
+    return hunks(fence.content) if marked or patch else ()
 
 
 def code_blocks(text: str) -> tuple[str, ...]:
@@ -87,7 +91,7 @@ def _turns(transcript: Transcript) -> list[tuple[int, str]]:
     for message in transcript.messages:
         turn += message.role == "user"
         if message.role == "assistant" and message.text:
-            said.append((turn, message.text))
+            said.append((turn, canonical(message.text)))
     return said
 
 
@@ -104,6 +108,7 @@ def _block(
         tree = parsed(rest)
     except SyntaxError as error:
         problem = f"line {error.lineno}: {error.msg}" if error.lineno else str(error.msg)
+    after = _following(text, fence)
     empty = tree is not None and not tree.body
     return Block(
         index=index,
@@ -114,7 +119,8 @@ def _block(
         labelled_wrong=wrong and empty,
         heading=heading,
         lead=lead,
-        taken_back=takes_back(_following(text, fence)),
+        after=after,
+        taken_back=takes_back(after),
         changes=changes,
     )
 

@@ -2,6 +2,8 @@
 
 import re
 
+from harness.extraction.tongues import taken_back_in
+
 _TAKEN_BACK = re.compile(
     r"^\W*(?:"
     r"(?:(?:but|oh|no|actually|hmm+|hm|ah)\W+)*"
@@ -21,11 +23,21 @@ _TAKEN_BACK = re.compile(
     r"(?:still |actually |also |of course )?"
     r"(?:wrong|incorrect|broken|backwards|not (?:quite )?(?:right|correct))\b"
     r"(?! (?:if|when|for|unless|only|under|with|in|on)\b)"
+    r"|(?:but |yet |though )?I (?:would(?: not|n't)|do(?: not|n't)|cannot|can't) "
+    r"(?:recommend|advise|suggest|(?:use|do|take|choose|go (?:for|with)) (?:it|this|that)\b)"
+    r"|(?:but )?I would(?: not|n't)\s*[:.,;\u2014\u2013-]"
+    r"|which (?:\w+ ){0,2}?(?:throws? away|throws? \w+ .{0,30}away|wipes?|discards?|loses?|destroys?"
+    r"|defeats?|breaks|is (?:still |also |of course |just as )?(?:wrong|worse|bad|too (?:early|late)))\b"
+    r"|(?:edit|update|erratum|ps)\W*\d*\W+.*?\b(?:pointed out|noticed|reali[sz]ed?|wrong|mistake|bug"
+    r"|incorrect|corrected|too (?:early|late))\b"
     r")",
     re.IGNORECASE,
 )
 _FINE_AFTER_ALL = re.compile(
-    r"\b(?:that(?:'s| is) (?:fine|right|correct)|it(?:'s| is) (?:fine|right|correct)|no change)\b",
+    r"\b(?:that(?:'s| is) (?:fine|right|correct)|it(?:'s| is) (?:fine|right|correct)|no change)\b"
+    r"|\b(?:is|does|reicht|stimmt|suffit|basta)\b[^.?]*?\b(?:that|this|it|das|so|ça|eso)\b"
+    r"[^.?]*?(?:\b(?:enough|right|correct|work\w*|sufficient|all|safe|okay|ok|do)\b|(?<=das)|(?<=so)|(?<=ça))[^.?]*"
+    r"\?\W*(?:yes|ja|oui|sí|it (?:is|does))\b",
     re.IGNORECASE,
 )
 
@@ -35,7 +47,8 @@ _LINES = (
 )
 _OLD = re.compile(
     rf"(?:^|[,:;\u2014\u2013-]|\b(?:so|then|now|just|simply|please|and|is|to))\s*"
-    rf"(?:replace|change|swap|turn|instead of|find|go from|rather than){_LINES}\W*$",
+    rf"(?:replace|change|swap|turn|instead of|find|go from|from|rather than){_LINES}\W*$"
+    r"|[,;]\s*so\W*$",
     re.IGNORECASE,
 )
 _NEW = re.compile(
@@ -48,7 +61,8 @@ _NEW = re.compile(
 
 def takes_back(after: str) -> bool:
     """Whether the words that follow a block say that it is wrong: "Wait, that clips too early"."""
-    return bool(_TAKEN_BACK.search(after)) and not _FINE_AFTER_ALL.search(after)
+    said = _TAKEN_BACK.search(after) or taken_back_in(after)
+    return bool(said) and not _FINE_AFTER_ALL.search(after)
 
 
 def replaced_by_the_next(lead: str, next_lead: str) -> bool:

@@ -1,6 +1,7 @@
 """Answers that show only the lines that change: the posted loop with those lines in it."""
 
 import ast
+import re
 from collections.abc import Iterator
 
 from harness.domain.candidate import NoCandidate
@@ -90,7 +91,7 @@ class _Work:
 
     def delete(self, piece: Piece) -> None:
         """Take quoted lines away where the sentence before them says so."""
-        if deletes(piece.block.lead):
+        if deletes(piece.block.lead) and not piece.block.taken_back:
             self._change(piece, patched(self.program, (Hunk(piece.code, ""),)))
 
     def take(self, piece: Piece, snippet: Snippet, needed: frozenset[str]) -> bool:
@@ -121,7 +122,8 @@ class _Work:
         heading, lead = piece.block.heading, piece.block.lead
         side = side_of_the_loop(heading, lead, piece.code)
         if side is None:
-            return next_to_a_quoted_line(self.program, piece.code, lead)
+            goes_on = lead if re.search(r"[.!?:]\W*$", lead) else f"{lead} {piece.block.after}"
+            return next_to_a_quoted_line(self.program, piece.code, goes_on)
         if side == "before" and not _updates(piece):
             return None  # it may set anew what is set there already
         return beside_the_loop(self.program, piece.code, side, f"{heading} {lead}")
