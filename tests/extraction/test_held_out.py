@@ -62,7 +62,6 @@ NOT_TOLD = {
 
 SPARED = {
     "more-sessions/gan-two-optimizers--04.jsonl": "the scenario wants the discriminator clipped as well",
-    "eleventh/077-centralisation-of-biases.md": "biases lose their common movement alone, and all still learn",
     "eleventh/141-per-layer-clipping.md": "the bound is tighter than was asked for, and it holds",
     "eleventh/150-scheduler-with-accumulation.md": "moves with updates, as is required; its length is that of batches",
     "fresh/g11.md": "its program prints norms, which is right; what it concludes is not",
