@@ -107,7 +107,13 @@ def test_one_window_that_is_stepped_past_the_scaler_fails_though_overflows_are_s
     looks for overflows by itself.
     """
     past = (*IN_ORDER, call("unscale_", 2), call("update", 3))
-    overflow = probe("overflow", update(0, scale=S), skipped(1), update(2, scale=S / 2))
+    ranks = [
+        rank(
+            [update(0, scale=S), skipped(1), update(2, scale=S / 2)],
+            backwards=tuple(backward(finite=k != 1, after=k) for k in range(3)),
+        )
+    ]
+    overflow = probe("overflow", ranks=ranks)
     made = [update(i, true=0.2 + 0.1 * i, scale=S) for i in range(3)]
     seen = [*amp(*past, updates=made).probes, overflow]
     assert on(ID, trace(*seen), overflow_probe="overflow").outcome == "fail"

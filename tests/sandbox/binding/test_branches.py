@@ -159,6 +159,17 @@ def test_a_table_that_was_read_through_or_in_no_order_waits_for_nothing(before, 
     assert not left_by(loop(body, before=before)).waits
 
 
+def test_the_middle_of_a_list_that_has_grown_waits_for_nothing():
+    """A count that was divided and is above 0 stays so, unless it is what is left."""
+    middle = (
+        "norms = []\nfor x, y in loader:\n    loss = criterion(model(x), y)\n    loss.backward()\n"
+        "    norms.append(3.0)\nmax_norm = sorted(norms)[len(norms) // 2]"
+    )
+    assert not left_by(loop(CLIP, before=middle)).waits
+    falls = "left -= 1\nclip_grad_norm_(model.parameters(), 1.0 + (left // 500) * 0.001)"
+    assert left_by(loop(falls, before="left = 1000")).waits
+
+
 RIGHT = {
     "within-reach": f"if step < 3:\n    max_norm = 1.0\n{CLIP}",
     "not-finite": f"if not isfinite(loss):\n    optimizer.zero_grad()\n    continue\n{CLIP}",

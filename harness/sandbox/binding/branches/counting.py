@@ -61,7 +61,7 @@ class Counting:
                 pairs = zip([left, *others], ops, others, strict=False)
                 return any(self._compared(a, op, b, wanted=wanted) for a, op, b in pairs)
             case _ if self.counts(part):
-                return not wanted if self.begins_anew(part) else self._is_turn(part)
+                return not wanted if self.begins_anew(part) else self._turns_to(part, wanted=wanted)
             case ast.Call(func=ast.Name(id="bool"), args=[said]):
                 return self.later(said, wanted=wanted, depth=depth)
         values = self._sources.values.get(word(part) or "", [])
@@ -230,6 +230,13 @@ class Counting:
         tree = unmarked(tree)
         whole = isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.FloorDiv)
         return (_is_name(tree) and word(tree) in self._turns) or (whole and self.counts(tree))
+
+    def _turns_to(self, tree: ast.expr, *, wanted: bool) -> bool:
+        """Whether a count, or its quotient, becomes something else with time. A quotient that is above
+        0 stays so, unless the count falls: ``norms[len(norms) // 2]`` waits for nothing.
+        """
+        stays = isinstance(tree, ast.BinOp) and not self._is_made_of(tree, self._falling)
+        return self._is_turn(tree) and (wanted or not stays)
 
     def _is_made_of(self, tree: ast.expr, names: set[str]) -> bool:
         return any(_is_name(node) and word(node) in names for node in walk(tree))
