@@ -20,8 +20,8 @@ class Fence(Record):
 
     @property
     def language(self) -> str:
-        """First word of ``info``, in lower case."""
-        return (self.info.split() or [""])[0].strip("{}.").lower()
+        """First word of ``info``, in lower case: ``python`` of ``{.Python}`` and of ``python:a.py``."""
+        return re.split(r"[\s:,]", self.info, maxsplit=1)[0].strip("{}.").lower()
 
 
 @functools.lru_cache(16)  # the stages of an answer ask for its blocks again and again
@@ -32,6 +32,17 @@ def fenced_blocks(text: str) -> tuple[Fence, ...]:
         Fence(info=t.info.strip(), content=t.content, line=t.map[0] + 1 if t.map else 1)
         for t in tokens
         if t.type == "fence"
+    )
+
+
+@functools.lru_cache(16)
+def indented_blocks(text: str) -> tuple[Fence, ...]:
+    """Code that is indented instead of fenced; ``line`` is its first one."""
+    tokens = _reader().parse(text)
+    return tuple(
+        Fence(info="", content=t.content, line=t.map[0] + 1)
+        for t in tokens
+        if t.type == "code_block" and t.map and t.level == 0
     )
 
 

@@ -9,25 +9,27 @@ from pathlib import Path
 import pytest
 
 from harness.domain.scenario import Bank
+from harness.report.tree_page import PACKAGE, render_modules, render_tree
 from harness.runner import Settings, run_bank
-from harness.scenarios import load_bank
+from harness.scenarios import default_bank, load_bank
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+MODULES = (ROOT / "docs" / "modules.md").read_text(encoding="utf-8")
 
 
-def block(name: str) -> str:
+def block(name: str, page: str = README) -> str:
     """What stands between a pair of markers."""
-    found = re.search(rf"<!-- {name} -->\n(.*?)<!-- /{name} -->", README, re.DOTALL)
-    assert found, f"README.md has no <!-- {name} --> block"
+    found = re.search(rf"<!-- {name} -->\n(.*?)<!-- /{name} -->", page, re.DOTALL)
+    assert found, f"no <!-- {name} --> block"
     return found[1]
 
 
-def paths_in_tree() -> set[str]:
-    """The paths that the tree lists, read off its indentation by two."""
+def paths_in(tree: str) -> set[str]:
+    """The paths that a tree lists, read off its indentation by two."""
     folders: list[str] = []
     found = set()
-    for line in block("tree").strip("`\n").split("\n"):
+    for line in tree.strip("`\n").split("\n"):
         depth = (len(line) - len(line.lstrip())) // 2
         name = line.split()[0]
         folders[depth:] = [name.rstrip("/")]
@@ -44,21 +46,42 @@ def modules() -> set[str]:
     return top | {"harness/__init__.py"}
 
 
-def test_the_tree_lists_every_module():
+def test_the_page_of_modules_is_what_make_docs_writes():
     """Whoever adds a module says in a phrase what it is for."""
-    assert modules() - paths_in_tree() == set()
+    assert block("tree", MODULES).strip("`\n") == render_modules(PACKAGE)
+
+
+def test_the_page_of_modules_leaves_none_out():
+    """Counted without the code that writes the page."""
+    assert modules() - paths_in(block("tree", MODULES)) == set()
+
+
+def test_the_tree_is_what_make_docs_writes():
+    """A package that was renamed is renamed in the README too."""
+    assert block("tree").strip("`\n") == render_tree(PACKAGE)
 
 
 def test_the_tree_lists_nothing_that_is_not_there():
-    """A module that was renamed is renamed in the README too."""
-    assert {path for path in paths_in_tree() if not (ROOT / path).exists()} == set()
+    """What lies beside the package is written by hand."""
+    assert {path for path in paths_in(block("tree")) if not (ROOT / path).exists()} == set()
 
 
-def test_every_entry_of_the_tree_has_a_phrase():
+@pytest.mark.parametrize("page", [README, MODULES], ids=["README", "modules"])
+def test_every_entry_of_a_tree_has_a_phrase(page: str):
     """A name alone says nothing to somebody who is new here."""
-    lines = block("tree").strip("`\n").split("\n")
+    lines = block("tree", page).strip("`\n").split("\n")
 
     assert [line for line in lines[1:] if len(line.split()) < 2] == []
+
+
+def test_the_table_of_a_run_says_what_the_bank_declares():
+    """Its rows are real ones, and its last line counts the bank."""
+    declared = {s.id: ", ".join(s.buggy_fails) for s in load_bank(default_bank()).scenarios}
+    rows = re.findall(r"^(\S+)  +(.+?)  as declared +right", block("run"), re.MULTILINE)
+
+    assert rows
+    assert all(declared[name] == failed for name, failed in rows)
+    assert f"{len(declared)} of {len(declared)} scenarios" in block("run")
 
 
 def write_example(root: Path) -> Bank:

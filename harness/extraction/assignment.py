@@ -11,11 +11,17 @@ from harness.domain.record import Record
 from harness.domain.scenario import Bank
 from harness.domain.transcript import Transcript
 from harness.extraction.likeness import most_like
+from harness.markdown import fenced_blocks
 from harness.scenarios.selection import find
 from harness.scenarios.yaml_tree import read_yaml
 
 SURE = 0.6
 """Least confidence for an assignment; below it the second scenario is nearly as close."""
+SURE_OF_CODE = 0.7
+"""The same for a program without a word about it. All training loops share most of their words: of 1,650
+programs of labelled answers 8 % were given to the wrong scenario at 0.6, 1.4 % at 0.7."""
+
+_A_SENTENCE = 8  # words; fewer are a heading
 
 
 class Choice(Record):
@@ -84,13 +90,14 @@ def _known(name: str, bank: Bank, how: str) -> Assigned | Unassigned:
 
 def _matched(transcript: Transcript, bank: Bank, wanted: str) -> Assigned | Unassigned:
     """By the question, where there is one and it is clear; otherwise by everything that is said."""
-    texts = {"the question": transcript.prompt, "its own words": transcript.answer}
+    own = "its own words" if _says_something(transcript.answer) else "its code"
+    texts = {"the question": transcript.prompt, own: transcript.answer}
     best = None
     for where, text in texts.items():
         found = most_like(text, bank) if text.strip() else None
         if found is None:
             continue
-        if found.confidence >= SURE:
+        if found.confidence >= (SURE_OF_CODE if where == "its code" else SURE):
             words = ", ".join(found.shared)
             how = f"matched by {where}, confidence {found.confidence:.2f} ({words})"
             return Assigned(scenario=found.scenario, how=how)
@@ -99,6 +106,13 @@ def _matched(transcript: Transcript, bank: Bank, wanted: str) -> Assigned | Unas
         return Unassigned(sentence=f"no scenario is like this answer; {wanted}")
     close = f"{best.scenario} and {best.runner_up} (confidence {best.confidence:.2f})"
     return Unassigned(sentence=f"it could belong to {close}; {wanted}")
+
+
+def _says_something(answer: str) -> bool:
+    """Whether more than a heading stands around its code."""
+    blocks = fenced_blocks(answer)
+    in_code = sum(len(block.content.split()) + 2 for block in blocks)  # and its two fences
+    return len(answer.split()) - in_code >= _A_SENTENCE
 
 
 def _csv_pairs(text: str) -> dict[str, str]:

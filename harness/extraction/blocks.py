@@ -8,13 +8,18 @@ from pydantic import ConfigDict
 
 from harness.domain.record import Record
 from harness.domain.transcript import Transcript
-from harness.extraction.diffs import Hunk, hunks, is_diff
+from harness.extraction.canonical import canonical
+from harness.extraction.diffs import Hunk, hunks, is_diff, is_patch
+from harness.extraction.listings import plain
 from harness.extraction.markers import labels, without_wrong_parts
 from harness.extraction.parsing import parsed
+from harness.extraction.retractions import replaced_by_the_next, takes_back
 from harness.markdown import Fence, fenced_blocks
 from harness.syntax import walk
 
-_PYTHON = frozenset({"python", "python3", "py", "python-repl", "ipython"})
+_PYTHON = frozenset({
+    "python", "python3", "py", "py3", "python-repl", "pycon", "python-console", "ipython", "ipython3",
+})  # fmt: skip
 _DIFF = frozenset({"diff", "patch", "udiff"})
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$|^\s*\*\*([^*]+)\*\*:?\s*$")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\W_]*[A-Z])")
@@ -41,6 +46,10 @@ class Block(Record):
     """The heading of its section."""
     lead: str = ""
     """The last sentence before it, if nothing stands between them."""
+    after: str = ""
+    """The first paragraph after it, if nothing stands between them."""
+    taken_back: bool = False
+    """Whether the words after it say that it is wrong, or that the next block replaces it."""
     changes: tuple[tuple[Hunk, ...], ...] = ()
     """Its hunks, if the block is a diff; ``code`` is then what the hunks add and keep."""
 
@@ -55,12 +64,21 @@ def blocks_of(transcript: Transcript) -> tuple[Block, ...]:
     ]
     tagged = [entry for entry in found if entry[2].language in _PYTHON or entry[3]]
     untagged = [entry for entry in found if not entry[2].info and _calls_something(entry[2])]
-    return tuple(_block(index, *entry) for index, entry in enumerate(tagged or untagged))
+    blocks = [_block(index, *entry) for index, entry in enumerate(tagged or untagged)]
+    following = [block.lead for block in blocks[1:]]
+    return tuple(map(_unless_replaced, blocks, [*following, ""]))
+
+
+def _unless_replaced(block: Block, next_lead: str) -> Block:
+    if not replaced_by_the_next(block.lead, next_lead):
+        return block
+    return block.model_copy(update={"taken_back": True})
 
 
 def _changes(fence: Fence) -> tuple[tuple[Hunk, ...], ...]:
     marked = fence.language in _PYTHON and is_diff(fence.content)
-    return hunks(fence.content) if marked or fence.language in _DIFF else ()
+    patch = fence.language in _DIFF or ((not fence.info or marked) and is_patch(fence.content))
+    return hunks(fence.content) if marked or patch else ()
 
 
 def code_blocks(text: str) -> tuple[str, ...]:
@@ -73,14 +91,15 @@ def _turns(transcript: Transcript) -> list[tuple[int, str]]:
     for message in transcript.messages:
         turn += message.role == "user"
         if message.role == "assistant" and message.text:
-            said.append((turn, message.text))
+            said.append((turn, canonical(message.text)))
     return said
 
 
 def _block(
     index: int, turn: int, text: str, fence: Fence, changes: tuple[tuple[Hunk, ...], ...]
 ) -> Block:
-    code = "\n".join(readings[0].code for readings in changes) or textwrap.dedent(fence.content)
+    listed = textwrap.dedent(plain(fence.content))
+    code = "\n".join(readings[0].code for readings in changes) or listed
     wrong = labels(code)
     rest = without_wrong_parts(code)
     heading, lead = _context(text, fence)
@@ -89,6 +108,7 @@ def _block(
         tree = parsed(rest)
     except SyntaxError as error:
         problem = f"line {error.lineno}: {error.msg}" if error.lineno else str(error.msg)
+    after = _following(text, fence)
     empty = tree is not None and not tree.body
     return Block(
         index=index,
@@ -99,6 +119,8 @@ def _block(
         labelled_wrong=wrong and empty,
         heading=heading,
         lead=lead,
+        after=after,
+        taken_back=takes_back(after),
         changes=changes,
     )
 
@@ -114,6 +136,18 @@ def _context(text: str, fence: Fence) -> tuple[str, str]:
         paragraph.insert(0, lines.pop().strip())
     sentences = _SENTENCE.split(" ".join(paragraph))
     return heading, sentences[-1] if sentences else ""
+
+
+def _following(text: str, fence: Fence) -> str:
+    """The first paragraph after the fence, if nothing stands between them."""
+    rest = _prose_lines(text)[fence.line + fence.content.count("\n") + 1 :]
+    paragraph: list[str] = []
+    for line in map(str.strip, rest):
+        if line:
+            paragraph.append(line)
+        elif paragraph:
+            break
+    return " ".join(paragraph)
 
 
 def _prose_lines(text: str) -> list[str]:

@@ -11,7 +11,8 @@ from harness.syntax import walk
 _FENCED = re.compile(r"^\s*```.*?^\s*```", re.DOTALL | re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n\s*\n")
 _DELETE = re.compile(
-    r"\b(?:delet(?:e|es|ing)|remov(?:e|es|ing)|drop|throw (?:out|away)|take out|get rid of)\b",
+    r"\b(?:delet(?:e|es|ing)|remov(?:e|es|ing)|drop|throw (?:\w+ ){0,3}?(?:out|away)"
+    r"|take out|get rid of)\b",
     re.IGNORECASE,
 )
 _KEEPS = re.compile(r"\b(?:don'?t|do not|never|no need|without|instead of)\b", re.IGNORECASE)

@@ -8,6 +8,13 @@ from dataclasses import dataclass
 from harness.extraction.parsing import parses
 
 _HEAD = re.compile(r"^(?:---|\+\+\+|diff |index |@@)")
+_SIGNATURE = re.compile(r"^-- ?$")
+"""What a mail ends its patch with."""
+CONFLICT = re.compile(
+    r"^[ \t]*<{5,9}[ \t]?[^\n]*\n(?P<before>.*?)^[ \t]*={5,9}[ \t]*\n(?P<after>.*?)^[ \t]*>{5,9}[^\n]*$",
+    re.DOTALL | re.MULTILINE,
+)
+"""Lines to search for and lines to put in their place, as tools for edits and git mark them."""
 _MARKED = re.compile(r"^(?:-(?!-)|\+(?!\+))")
 
 
@@ -38,10 +45,26 @@ def hunks(text: str) -> tuple[tuple[Hunk, ...], ...]:
 
     Empty if no line is marked, or the code is not Python.
     """
+    exchanged = tuple((_exchange(found),) for found in CONFLICT.finditer(text))
+    if exchanged:
+        return exchanged
     parts = [lines for lines in _parts(text) if any(_MARKED.match(line) for line in lines)]
     found = tuple(tuple(_readings(lines)) for lines in parts)
     python = any(h.after.strip() and parses(h.code) for readings in found for h in readings)
     return found if python else ()
+
+
+def is_patch(text: str) -> bool:
+    """Whether a block without a language is a patch, or marks what is to be exchanged."""
+    head = re.search(r"^(?:@@ |diff --git |\+\+\+ )", text, re.MULTILINE)
+    return (head is not None and is_diff(text)) or CONFLICT.search(text) is not None
+
+
+def _exchange(found: re.Match[str]) -> Hunk:
+    before, after = (
+        textwrap.dedent(found[side]).strip("\n") + "\n" for side in ("before", "after")
+    )
+    return Hunk(before, after)
 
 
 def patched(posted: str, readings: tuple[Hunk, ...]) -> str | None:
@@ -57,6 +80,8 @@ def _parts(text: str) -> Iterator[list[str]]:
     """Lines between headers."""
     part: list[str] = []
     for line in text.split("\n"):
+        if _SIGNATURE.match(line):
+            break
         if _HEAD.match(line):
             yield part
             part = []

@@ -10,7 +10,8 @@ from harness.extraction.assembly import Assembled, assemble, join
 from harness.extraction.blocks import Block, blocks_of, code_blocks
 from harness.extraction.choice import driven_by, heads_of
 from harness.extraction.edited import program_in_files, said_since_edits
-from harness.extraction.pieces import Piece, fingerprint, pieces_of
+from harness.extraction.pieces import Piece, pieces_of
+from harness.extraction.prose import told_in_words
 from harness.extraction.snippets import into_posted, only_snippets, whole_loop
 from harness.extraction.standing import with_what_stands
 
@@ -48,7 +49,7 @@ def proposals(transcript: Transcript, scenario: Scenario) -> tuple[Assembled, ..
     blocks = blocks_of(transcript)
     pieces = _pieces(blocks, transcript, scenario)
     if not pieces:
-        return NoCandidate(reason=_why_none(blocks))
+        return _in_words(transcript, scenario, blocks) or NoCandidate(reason=_why_none(blocks))
     question = f"{transcript.prompt}\n{scenario.prompt}"
     heads = heads_of(pieces, question)
     if scenario.expectations.measures:
@@ -60,6 +61,17 @@ def proposals(transcript: Transcript, scenario: Scenario) -> tuple[Assembled, ..
     return tuple(_completed(one, transcript, scenario, pieces) for one in found)
 
 
+def _in_words(
+    transcript: Transcript, scenario: Scenario, blocks: tuple[Block, ...]
+) -> tuple[Assembled] | None:
+    """The posted loop with the changes that an answer without any block tells."""
+    posted = whole_loop(_posted(transcript, scenario))
+    if blocks or posted is None or scenario.expectations.measures:
+        return None
+    program = told_in_words(posted, transcript.answer)
+    return (Assembled(program, ()),) if program is not None else None
+
+
 def _shows_a_loop(transcript: Transcript, scenario: Scenario) -> bool:
     pieces = _pieces(blocks_of(transcript), transcript, scenario)
     return any(piece.doing.whole and not piece.doubted for piece in pieces)
@@ -68,8 +80,7 @@ def _shows_a_loop(transcript: Transcript, scenario: Scenario) -> bool:
 def _pieces(
     blocks: tuple[Block, ...], transcript: Transcript, scenario: Scenario
 ) -> tuple[Piece, ...]:
-    posted = {fingerprint(code) for code in _posted(transcript, scenario)}
-    return pieces_of(blocks, frozenset(code for code in posted if code))
+    return pieces_of(blocks, _posted(transcript, scenario))
 
 
 def _completed(
@@ -89,7 +100,9 @@ def _spliced(
     driven = driven_by(pieces)
     if posted is None or any(head.index in driven for head in heads):
         return None
-    if not only_snippets(heads, pieces, posted):
+    proposed = tuple(head for head in heads if not head.doubted)
+    only_doubted = all(piece.doubted for piece in pieces)  # then that is what it proposes
+    if only_doubted or not only_snippets(proposed, pieces, posted):
         return None
     question = f"{transcript.prompt}\n{scenario.prompt}"
     found = into_posted(posted, pieces, transcript.answer, question)
@@ -129,6 +142,8 @@ def _why_none(blocks: tuple[Block, ...]) -> str:
 
 
 def _origin(one: Assembled) -> str:
+    if not one.blocks:
+        return "the posted loop, changed as the answer says"
     numbers = [str(index + 1) for index in one.blocks]
     noun = "Python block" if len(numbers) == 1 else "Python blocks"
     return f"answer, {noun} {' and '.join(numbers)}"

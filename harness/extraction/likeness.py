@@ -8,6 +8,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 
 from harness.domain.scenario import Bank, Scenario
 
@@ -33,8 +34,8 @@ class Likeness:
 
 def most_like(text: str, bank: Bank) -> Likeness | None:
     """The scenario that the text is most like; ``None`` when they share hardly a distinctive word."""
-    described = {s.id: _words(_description(s)) for s in bank.scenarios}
-    users = Counter(word for words in described.values() for word in words)
+    described = {s.id: _described(_description(s)) for s in bank.scenarios}
+    users = Counter(word for one in described.values() for word in one.emphases)
     said = _words(text)
     weights = {
         word: math.log(1 + len(described) / users[word]) * (1 + math.log(count))
@@ -42,9 +43,8 @@ def most_like(text: str, bank: Bank) -> Likeness | None:
         if 0 < users[word] < max(2, len(described))
     }
     scores = {
-        name: sum(w * _emphasis(words[word]) for word, w in weights.items() if word in words)
-        / math.sqrt(sum(_emphasis(n) ** 2 for n in words.values()))
-        for name, words in described.items()
+        name: sum(w * one.emphases.get(word, 0.0) for word, w in weights.items()) / one.length
+        for name, one in described.items()
     }
     ranked = sorted(scores, key=scores.__getitem__, reverse=True)
     if not ranked or not scores[ranked[0]]:
@@ -52,8 +52,9 @@ def most_like(text: str, bank: Bank) -> Likeness | None:
     best, next_one = ranked[0], ranked[1] if len(ranked) > 1 else None
     rival = scores[next_one] if next_one else 0.0
     confidence = scores[best] ** 2 / (scores[best] ** 2 + rival**2)
-    strongest = sorted(weights, key=lambda w: weights[w] * (w in described[best]), reverse=True)
-    shared = [word for word in strongest if word in described[best]]
+    its_own = described[best].emphases
+    strongest = sorted(weights, key=lambda w: weights[w] * (w in its_own), reverse=True)
+    shared = [word for word in strongest if word in its_own]
     if len(shared) < _ENOUGH:
         return None
     return Likeness(best, confidence, next_one, tuple(shared[:5]))
@@ -68,6 +69,20 @@ def _description(scenario: Scenario) -> str:
     return "\n".join([title, scenario.pressure, scenario.prompt, *programs, *rubric, *excuses])
 
 
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """What the bank says about a scenario, as a vector of words."""
+
+    emphases: dict[str, float]
+    length: float
+
+
+@lru_cache(512)  # a batch asks for the same scenarios with every answer
+def _described(description: str) -> _Described:
+    emphases = {word: 1 + math.log(count) for word, count in _words(description).items()}
+    return _Described(emphases, math.hypot(*emphases.values()))
+
+
 def _words(text: str) -> Counter[str]:
     """Words and parts of identifiers, in one form: ``clip_grad_norm_`` is clip, grad and norm."""
     parts = (part.lower() for word in _WORD.findall(text) for part in _PART.findall(word))
@@ -79,7 +94,3 @@ def _stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 4:
             return word[: -len(ending)]
     return word
-
-
-def _emphasis(count: int) -> float:
-    return 1 + math.log(count) if count else 0.0

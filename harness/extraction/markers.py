@@ -5,6 +5,8 @@ import io
 import re
 import tokenize
 
+from harness.extraction.tongues import called_right, called_wrong
+
 _CROSS = "[\u274c\u2717\u2718\u2716\U0001f6ab\u26d4\U0001f44e]"
 _TICK = "[\u2705\u2713\u2714\U0001f44d]"
 
@@ -49,6 +51,7 @@ _LEFT_ALONE = re.compile(
 _WRONG_HEADING = _any(
     _CROSS,
     r"\b(?:wrong|broken|buggy|incorrect|anti-?patterns?|mistakes?|pitfalls?|not to do|why not)\b",
+    r"\b(?:traps?|what some would do)\b",
     r"^\W*before\W*$",
     r"^\W*before\s*[:(]",
     r"^\W*(?:don'?t|do not|avoid|never)\b",
@@ -71,19 +74,31 @@ _WRONG_LEAD = _any(
     r"(?: way| version| order)?\W*$",
     r"\b(?:your|the) (?:current|original|existing|posted) (?:code|loop|version|snippet)\b[^.]*:\W*$",
     r"\b(?:what you have|you (?:currently|now) have|you wrote|you posted)\b",
-    r"\byou're (?:currently |now )?doing\b",
+    r"\byou(?:'re| are) (?:currently |now |actually |really |in (?:effect|essence) )?doing\b",
+    r"\b(?:what|this is what) (?:happens|your (?:code|loop) does|you do) (?:now|today|at the moment"
+    r"|at present|currently|right now)\b",
+    r"^\W*(?:unrolled|written out|spelt out),[^.]*\b(?:of|in) (?:yours|your (?:loop|code))\b",
+    r"\bsome (?:people|would|of us|repair|\"?fix)\b.*[\"\u201c'](?:fix|repair|solve)",
     r"\b(?:this|the following|here) (?:line|order|loop|code|version) (?:is|are|does) "
     r"(?:the (?:bug|problem)|not)\b",
     r"\bnot recommended\b",
     r"\btempting\b",
 )
+_WORSE = _any(
+    r"\b(?:would|will) (?:be|make (?:it|things|matters)) (?:even )?worse\b",
+    r"\b(?:is|makes? (?:it|things|matters)|even) worse\W*$",
+)
 _REPAIRS = _any(
     r"\b(?:fix(?:ed|es)?|correct(?:ed|ion)?|instead(?! of)|replace|solution|should (?:be|look))\b",
     r"\b(?:becomes|change (?:it|this|that)|right (?:way|order|version))\b",
+    r"^\W*(?:(?:so|then|now|just|simply|please)\s+)?(?:insert|add|append|put|paste)\b",
 )
 _DIAGNOSTIC = _any(
     r"\b(?:check|checks|verify|verifying|sanity|measure|measuring|profil\w+|benchmark\w*|debug\w*)\b",
     r"\b(?:diagnos\w+|inspect\w*|confirm|prove|test|testing|timing|locate|reproduce)\b",
+    r"\b(?:convince|see (?:\w+ ){0,2}?for) yourself\b",
+    r"\b(?:demo|toy (?:model|example|script|problem))\b",
+    r"\bto see the (?:difference|effect)\b",
 )
 _LOOKING = "(?:debug(?:ging)?|diagnostics?|profiling|benchmark(?:ing)?|timing|sanity checks?)"
 _BITS = "(?:prints?|outputs?|code|statements?|lines?|logging|logs?|hooks?|checks?)"
@@ -131,7 +146,7 @@ _OFFERED = _any(
 _ALTERNATIVE = _any(
     r"\b(?:option|alternative(?:ly)?|variant|solution|approach|method|version|or(?:,| else)?|either)\b",
     r"\banother way\b",
-    r"\bif you (?:need|want|prefer|can'?t|cannot|would rather|'d rather)\b",
+    r"\bif you(?:'d| would)? (?:need|want|prefer|like|can'?t|cannot|rather)\b",
 )
 _SAME_SETTING = (
     ("amp", "mixed precision", "fp16", "float16", "autocast"),
@@ -183,12 +198,15 @@ def without_wrong_parts(code: str) -> str:
 
 def shown_as_wrong(heading: str, lead: str) -> bool:
     """Whether the words around a block call it wrong."""
-    if _REPAIRS.search(lead):
+    if _WORSE.search(lead):
+        return True
+    if _REPAIRS.search(lead) or called_right(lead):
         return False
-    if _WRONG_LEAD.search(lead):
+    if _WRONG_LEAD.search(lead) or called_wrong(lead):
         return True
     heading = _REMEDY.sub(" ", heading)
-    return bool(_WRONG_HEADING.search(heading)) and not _REPAIRS.search(heading)
+    wrong = _WRONG_HEADING.search(heading) or called_wrong(heading)
+    return bool(wrong) and not _REPAIRS.search(heading)
 
 
 def is_diagnostic(heading: str, lead: str, *, whole: bool = False) -> bool:

@@ -5,6 +5,8 @@ import functools
 from dataclasses import dataclass, replace
 
 from harness.extraction.blocks import Block
+from harness.extraction.echoes import echoes
+from harness.extraction.gaps import filled
 from harness.extraction.loops import Doing, doing
 from harness.extraction.markers import (
     is_diagnostic,
@@ -59,8 +61,8 @@ class Piece:
         return named or is_diagnostic(heading, lead, whole=self.doing.whole)
 
 
-def pieces_of(blocks: tuple[Block, ...], posted: frozenset[str]) -> tuple[Piece, ...]:
-    """Everything that could be part of a proposal. ``posted``: what the user's own code comes to."""
+def pieces_of(blocks: tuple[Block, ...], posted: tuple[str, ...]) -> tuple[Piece, ...]:
+    """Everything that could be part of a proposal. ``posted``: the user's own code."""
     sound = (block for block in blocks if block.tree is not None and block.tree.body)
     found = [piece for block in sound if (piece := _piece_or_none(block, posted)) is not None]
     return tuple(_with_files(piece, found) for piece in found)
@@ -86,7 +88,7 @@ def _own(part: Statement) -> frozenset[str]:
     return frozenset() if imports else part.binds
 
 
-def _piece_or_none(block: Block, posted: frozenset[str]) -> Piece | None:
+def _piece_or_none(block: Block, posted: tuple[str, ...]) -> Piece | None:
     try:
         return _piece(block, posted)
     except RecursionError:  # nested a thousand levels deep: nobody means this as a loop
@@ -102,20 +104,28 @@ def fingerprint(code: str) -> str | None:
         return None
 
 
-def _piece(block: Block, posted: frozenset[str]) -> Piece:
+def _piece(block: Block, posted: tuple[str, ...]) -> Piece:
     code = _without_placeholders(block)
+    full = (filled(code, one) for one in posted if not block.changes)
+    code = next((one for one in full if one is not None), code)
     tree = parsed(code)
     parts = statements(tree)
-    said = shown_as_wrong(block.heading, block.lead)
+    said = block.taken_back or shown_as_wrong(block.heading, block.lead)
     return Piece(
         block=block,
         code=code,
         parts=parts,
         doing=doing(tree),
-        doubted=said or fingerprint(block.code) in posted,
+        doubted=said or _repeats(block.code, posted),
         needs=free_names(parts),
         brings=bound_names(parts),
     )
+
+
+def _repeats(code: str, posted: tuple[str, ...]) -> bool:
+    """Whether it is what the user posted."""
+    own = fingerprint(code)
+    return any(own == fingerprint(one) or echoes(one, code) for one in posted)
 
 
 def _without_placeholders(block: Block) -> str:

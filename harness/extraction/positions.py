@@ -5,7 +5,7 @@ import re
 from textwrap import dedent, indent
 from typing import Literal
 
-from harness.extraction.anchors import UPDATE, anchors
+from harness.extraction.anchors import UPDATE, anchors, is_simple
 from harness.extraction.parsing import parsed, parses
 from harness.syntax import walk
 
@@ -51,7 +51,7 @@ def beside_the_loop(program: str, code: str, side: Side, words: str) -> str | No
     if not around:
         return None
     inner = side == "after" or _INNER.search(words)
-    return _inserted(program, around[-1] if inner else around[0], code, side)
+    return inserted(program, around[-1] if inner else around[0], code, side)
 
 
 def next_to_a_quoted_line(program: str, code: str, lead: str) -> str | None:
@@ -65,13 +65,13 @@ def next_to_a_quoted_line(program: str, code: str, lead: str) -> str | None:
     tree, new = parsed(program), parsed(code).body
     brought = {a for node in new for a in anchors(node) if a in UPDATE}
     present = {a for node in tree.body for a in anchors(node)}
-    places = [node for node in walk(tree) if _is_written(node, found["code"])]
+    places = [node for node in walk(tree) if is_written(node, found["code"])]
     if len(places) != 1 or not isinstance(places[0], ast.stmt) or brought & present or not brought:
         return None
     side: Side = (
         "before" if found["side"].lower() in ("before", "above", "in front of") else "after"
     )
-    return _inserted(program, places[0], code, side)
+    return inserted(program, places[0], code, side)
 
 
 def _training_loops(tree: ast.Module) -> list[ast.stmt]:
@@ -83,17 +83,40 @@ def _training_loops(tree: ast.Module) -> list[ast.stmt]:
     ]
 
 
-def _is_written(node: ast.AST, quoted: str) -> bool:
+def is_written(node: ast.AST, quoted: str) -> bool:
+    """Whether a statement is the quoted one, or the one that makes the quoted call:
+    ``clip_grad_norm_``, ``scaler.step(...)``.
+    """
     if not isinstance(node, ast.stmt):
         return False
     try:
         wanted = parsed(quoted.strip()).body
     except SyntaxError:
         return False
-    return len(wanted) == 1 and ast.dump(wanted[0]) == ast.dump(node)
+    if len(wanted) != 1:
+        return False
+    if ast.dump(wanted[0]) == ast.dump(node):
+        return True
+    name = _called(wanted[0])
+    calls = (part for part in walk(node) if isinstance(part, ast.Call))
+    return bool(name) and is_simple(node) and any(_ends(ast.unparse(c.func), name) for c in calls)
 
 
-def _inserted(program: str, node: ast.stmt, code: str, side: Side) -> str | None:
+def _called(quoted: ast.stmt) -> str:
+    """The name of a call that is quoted without its arguments; empty for anything else."""
+    value = quoted.value if isinstance(quoted, ast.Expr) else None
+    if isinstance(value, ast.Call):
+        left_out = all(isinstance(a, ast.Constant) and a.value is ... for a in value.args)
+        value = value.func if left_out else None
+    return ast.unparse(value) if isinstance(value, ast.Name | ast.Attribute) else ""
+
+
+def _ends(called: str, name: str) -> bool:
+    return f".{called}".endswith(f".{name}")
+
+
+def inserted(program: str, node: ast.stmt, code: str, side: Side) -> str | None:
+    """The program with lines before or after a statement; ``None`` where it would not parse."""
     lines = program.split("\n")
     at = node.lineno - 1 if side == "before" else node.end_lineno or node.lineno
     text = indent(dedent(code).strip("\n"), " " * node.col_offset)

@@ -1,6 +1,7 @@
 """Answers that show only the lines that change: the posted loop with those lines in it."""
 
 import ast
+import re
 from collections.abc import Iterator
 
 from harness.domain.candidate import NoCandidate
@@ -90,7 +91,7 @@ class _Work:
 
     def delete(self, piece: Piece) -> None:
         """Take quoted lines away where the sentence before them says so."""
-        if deletes(piece.block.lead):
+        if deletes(piece.block.lead) and not piece.block.taken_back:
             self._change(piece, patched(self.program, (Hunk(piece.code, ""),)))
 
     def take(self, piece: Piece, snippet: Snippet, needed: frozenset[str]) -> bool:
@@ -121,15 +122,17 @@ class _Work:
         heading, lead = piece.block.heading, piece.block.lead
         side = side_of_the_loop(heading, lead, piece.code)
         if side is None:
-            return next_to_a_quoted_line(self.program, piece.code, lead)
+            goes_on = lead if re.search(r"[.!?:]\W*$", lead) else f"{lead} {piece.block.after}"
+            return next_to_a_quoted_line(self.program, piece.code, goes_on)
         if side == "before" and not _updates(piece):
             return None  # it may set anew what is set there already
         return beside_the_loop(self.program, piece.code, side, f"{heading} {lead}")
 
     def _takes_back(self, program: str) -> bool:
         """Whether the new program would lose what an earlier snippet inserted."""
-        there = {ast.dump(node) for node in walk(parsed(program)) if isinstance(node, ast.stmt)}
-        return any(ast.dump(part.node) not in there for piece in self._put for part in piece.parts)
+        kept = (n for n in walk(parsed(program)) if isinstance(n, ast.stmt | ast.Call))
+        there = {ast.dump(node) for node in kept}
+        return any(_what(part.node) not in there for piece in self._put for part in piece.parts)
 
     def _change(self, piece: Piece, program: str | None) -> bool:
         if program is None:
@@ -162,6 +165,13 @@ def _changed(program: str, piece: Piece) -> str | None:
 
 def _needed(piece: Piece, snippets: list[tuple[Piece, Snippet]]) -> frozenset[str]:
     return frozenset().union(*(p.needs for p, _ in snippets if p is not piece))
+
+
+def _what(node: ast.stmt) -> str:
+    """A statement, or the call that it is: ``clip(...)`` is there still in ``norm = clip(...)``."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return ast.dump(node.value)
+    return ast.dump(node)
 
 
 def _updates(piece: Piece) -> bool:

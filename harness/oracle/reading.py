@@ -143,8 +143,8 @@ class _Walk:
                 untouched = not self.window and not self.updates
                 self._ahead += untouched and max(event.before, default=0.0) > 0.0
                 if self.updates:
-                    self.updates[-1].scheduler_steps += 1
-                    self.updates[-1].scheduled_elsewhere += not event.reaches
+                    self.updates[-1].scheduler_steps += event.positions
+                    self.updates[-1].scheduled_elsewhere += 0 if event.reaches else event.positions
                     self.updates[-1].scheduled_for = event.planned
             case ClockRead():
                 self._timed = True

@@ -1,4 +1,4 @@
-"""The tree of the README, written from the first sentence of every module."""
+"""The README's tree and the page of all modules, written from the first sentence of each."""
 
 import ast
 import re
@@ -50,17 +50,26 @@ BESIDE = {
 
 
 def render_tree(package: Path) -> str:
+    """What a newcomer looks for: the parts of the package, and what lies beside it, a line each."""
+    rest = [_line(name, phrase) for name, phrase in BESIDE.items()]
+    return "\n".join([f"{package.name}/", *_lines(package, deepest=1), *rest])
+
+
+def render_modules(package: Path) -> str:
     """The package and all its modules, two levels deep, one line each."""
-    rest = [f"{name:<{_WIDTH}} {phrase}" for name, phrase in BESIDE.items()]
-    return "\n".join([f"{package.name}/", *_lines(package, 1), *rest])
+    return "\n".join([f"{package.name}/", *_lines(package, deepest=2)])
 
 
-def _lines(folder: Path, depth: int) -> Iterator[str]:
+def _lines(folder: Path, deepest: int, depth: int = 1) -> Iterator[str]:
     for path in sorted(_inside(folder), key=lambda path: (_rank(path), path.name)):
         name = f"{'  ' * depth}{path.name}{'/' if path.is_dir() else ''}"
-        yield f"{name:<{_WIDTH}} {_phrase(path)}"
-        if path.is_dir() and depth < 2:
-            yield from _lines(path, depth + 1)
+        yield _line(name, _phrase(path))
+        if path.is_dir() and depth < deepest:
+            yield from _lines(path, deepest, depth + 1)
+
+
+def _line(name: str, phrase: str) -> str:
+    return f"{name:<{_WIDTH}} {phrase}"
 
 
 def _inside(folder: Path) -> Iterator[Path]:
@@ -83,11 +92,16 @@ def _phrase(path: Path) -> str:
 
 
 def main() -> None:
-    """Put the tree into a page, between its markers: ``python -m harness.report.tree_page FILE``."""
-    page = Path(sys.argv[1])
+    """Put both trees into their pages: ``python -m harness.report.tree_page README.md MODULES.md``."""
+    readme, modules = map(Path, sys.argv[1:])
+    _put(readme, render_tree(PACKAGE))
+    _put(modules, render_modules(PACKAGE))
+
+
+def _put(page: Path, tree: str) -> None:
+    """Between the markers of a page."""
     before, _, rest = page.read_text(encoding="utf-8").partition(OPEN)
     _, _, after = rest.partition(CLOSE)
-    tree = render_tree(PACKAGE)
     page.write_text(f"{before}{OPEN}\n```\n{tree}\n```\n{CLOSE}{after}", encoding="utf-8")
 
 

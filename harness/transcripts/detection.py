@@ -226,11 +226,12 @@ def _is_python(source: Source) -> bool:
             isinstance(node, ast.Expr) and isinstance(node.value, ast.Call | ast.Await)
             for node in tree.body
         )
-    lines = [line.strip() for line in text.splitlines()[:2000] if line.strip()]
+    written = [line.rstrip() for line in text.splitlines()[:2000] if line.strip()]
+    lines = [line.strip() for line in written]
     if any(line.startswith(("```", "~~~", "---")) for line in lines):
         return False
     code = sum(bool(_CODE.match(line)) or line.startswith("#") for line in lines)
-    return bool(lines) and 2 * code >= len(lines) and any(_CODE.match(line) for line in lines)
+    return bool(lines) and 2 * code >= len(lines) and any(_CODE.match(line) for line in written)
 
 
 def _parsed(text: str) -> ast.Module | None:

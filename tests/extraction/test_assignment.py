@@ -5,6 +5,8 @@ import pytest
 from harness.domain.errors import UsageError
 from harness.domain.transcript import Message, Origin, Transcript
 from harness.extraction.assignment import Assigned, Choice, Unassigned, assign, read_map
+from harness.markdown import fence
+from harness.scenarios import default_bank, load_bank
 from tests.extraction.situation import BANK
 
 ONE, OTHER = BANK.scenarios[0].id, BANK.scenarios[1].id
@@ -46,6 +48,44 @@ def test_the_question_finds_its_scenario(scenario):
     assert isinstance(found, Assigned)
     assert found.scenario == scenario.id
     assert found.how.startswith("matched by the question, confidence ")
+
+
+LIKE_A_RECURRENT_NET = """
+import torch
+from torch import nn
+
+def train(model, loader, opt, epochs=2, accum=4):
+    crit = nn.CrossEntropyLoss()
+    for ep in range(epochs):
+        opt.zero_grad()
+        for i, (x, y) in enumerate(loader):
+            loss = crit(model(x), y) / accum
+            loss.backward()
+            if (i + 1) % accum == 0:
+                opt.step()
+                nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                opt.zero_grad()
+"""
+
+
+def test_a_bare_program_has_to_be_likelier_than_an_answer_in_words():
+    """A loop of somebody's own was held against a scenario on recurrent nets, for ``opt`` and ``zero``."""
+    bank = load_bank(default_bank())
+    bare = assign(transcript(answer=fence(LIKE_A_RECURRENT_NET, "python")), bank, Choice())
+    told = assign(
+        transcript(
+            answer="This recurrent net has an encoder and a decoder, and the posted loop clips only the "
+            "recurrent half of it. Hand all parameters to the clip:\n"
+            + fence(LIKE_A_RECURRENT_NET, "python")
+        ),
+        bank,
+        Choice(),
+    )
+
+    assert isinstance(bare, Unassigned)
+    assert bare.sentence.startswith("it could belong to ")
+    assert isinstance(told, Assigned)
+    assert told.scenario == "recurrent-half-clipped"
 
 
 @pytest.mark.parametrize("answer", ["Yes.", "How do I bake bread with rye flour?"])

@@ -57,6 +57,7 @@ WRONG = {
     "as not recommended": block(f"# Not recommended\n{OTHER}"),
     "in the heading": block(OTHER, "## What goes wrong"),
     "in a heading with a cross": block(OTHER, "### \N{CROSS MARK} Dividing twice"),
+    "as worse": block(OTHER, 'Some "fix" it like this, which would be worse:'),
     "in the sentence before": block(OTHER, "It looks harmless. Don't do this:"),
     "as a tempting version": block(OTHER, "The tempting version divides here:"),
     "as the user's own code": block(OTHER, "Your current loop does the following:"),

@@ -52,6 +52,7 @@ DIAGNOSTICS = {
     "not yet": "Before it is ready for production, verify the norms:",
     "whether": "Check whether the loop looks like yours:",
     "a final check": "The final check, in which every norm is printed:",
+    "to be convinced": "Before I say what to change, convince yourself that nothing is clipped:",
     "a test": "Test the corrected loop on one batch:",
 }
 """What stays left out: to run it is a step towards knowing something."""

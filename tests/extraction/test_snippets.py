@@ -95,6 +95,46 @@ def test_a_snippet_stands_where_its_calls_or_names_stood(answer, program):
     assert proposed(answer) == program
 
 
+SCALED = """\
+for x, y in loader:
+    scaler.scale(criterion(model(x), y)).backward()
+    clip_grad_norm_(model.parameters(), 1.0)
+    scaler.step(optimizer)
+"""
+UNSCALE = fenced("scaler.unscale_(optimizer)")
+
+
+@pytest.mark.parametrize(
+    ("lead", "before"),
+    [
+        ("Add this just before `clip_grad_norm_`:", "    clip"),
+        ("Add this line before the `clip_grad_norm_(...)` call:", "    clip"),
+        ("Insert after the `clip_grad_norm_` line, before `scaler.step`:", "    scaler.step"),
+        ("Insert below `torch.nn.utils.clip_grad_norm_`:", None),
+    ],
+)
+def test_a_line_goes_next_to_a_call_that_is_named_without_its_arguments(lead, before):
+    """Also where that is the wrong place."""
+    program = proposed(lead + UNSCALE, SCALED)
+
+    if before is None:
+        assert "not clear" in program
+    else:
+        assert program == SCALED.replace(before, f"    scaler.unscale_(optimizer)\n{before}")
+
+
+def test_a_second_snippet_may_take_what_the_first_one_puts_and_do_more_with_it():
+    """First the order, then the same call again with its norm logged: no place was clear for it."""
+    order = "clip_grad_norm_(model.parameters(), 1.0)\noptimizer.step()"
+    logged = "norm = clip_grad_norm_(model.parameters(), 1.0)\nprint(norm)"
+
+    program = proposed(fenced(order) + "And log the norm:" + fenced(logged))
+
+    assert program == SWAPPED.replace("        clip_grad", "        norm = clip_grad").replace(
+        "1.0)\n", "1.0)\n        print(norm)\n"
+    )
+
+
 def test_a_call_that_would_stand_twice_has_no_clear_place():
     """Whether the old one stays decides whether the loop is right, and the code does not say."""
     posted = LOOP.replace("    loss =", "    optimizer.zero_grad()\n    loss =")

@@ -261,13 +261,22 @@ class Entries:
             for name, role in moment.items()
         }
         everything = self._graph.everything
+        clears = "'zero_grad'" not in source and not _clears(source)
+        steps = STEP not in everything
         return Wanted(
             moment,
             forms,
-            clears="'zero_grad'" not in source and not _clears(source),
+            clears=clears,
             goes_back=BACKWARD not in everything,
-            steps=STEP not in everything,
+            steps=steps,
+            window=self._micro_batches() if clears and steps else None,
         )
+
+    def _micro_batches(self) -> str | None:
+        """The name that says how many micro-batches make an update: the code is for one of several."""
+        names = {**self._reader.scope.module.names, **self._reader.free}
+        judge = self._resolver.judge
+        return next((n for n, node in names.items() if judge.role(node) == "accumulation"), None)
 
 
 def _clears(dumped: str) -> bool:
@@ -282,7 +291,7 @@ def _call(function: Function, target: Callable[..., Any], values: dict[str, Any]
 
 def _chosen(roots: list[Function]) -> list[Function]:
     """Of several, those not named as the wrong way, unless that leaves none."""
-    words = (
+    words = [
         "wrong",
         "bad",
         "bug",
@@ -293,6 +302,6 @@ def _chosen(roots: list[Function]) -> list[Function]:
         "old",
         "dont",
         "unsafe",
-    )
+    ]
     good = [f for f in roots if not any(w in f.name.lower() for w in words)]
     return good or roots

@@ -30,6 +30,9 @@ class Wanted:
     """Whether the loop has to run forward and backward for each batch, because the code never does."""
     steps: bool
     """Whether the loop has to step the optimizer after each batch, because the code never does."""
+    window: str | None = None
+    """Name of the count of micro-batches in an update, where the code has one and the loop clears and
+    steps: it does so once for as many batches."""
 
 
 class Turns:
@@ -42,10 +45,11 @@ class Turns:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         resolver, wanted = self._resolver, self._wanted
+        every, last = self._every(), len(resolver.values.batches) - 1
         for index, batch in enumerate(resolver.values.batches):
             resolver.on_batch(0, index, "train")
             resolver.publish(batch, index)
-            if wanted.clears:
+            if wanted.clears and index % every == 0:
                 self._optimizer().zero_grad()
             moment = self._moment(index, leaves(batch))
             if wanted.goes_back:
@@ -53,8 +57,16 @@ class Turns:
             found = self._named(moment)
             vars(resolver.module).update(found)
             yield found
-            if wanted.steps:
+            if wanted.steps and (index % every == every - 1 or index == last):
                 self._optimizer().step()
+
+    def _every(self) -> int:
+        """Batches of one update."""
+        if self._wanted.window is None:
+            return 1
+        own = vars(self._resolver.module).get(self._wanted.window)
+        count = own if isinstance(own, int) else self._resolver.values.number("accumulation")
+        return max(1, int(count))
 
     def _moment(self, index: int, parts: Mapping[Part, Any]) -> dict[str, Any]:
         """Everything that belongs to one batch, as far as somebody wants it."""
@@ -98,5 +110,6 @@ def note(wanted: Wanted) -> str:
         ("step after", wanted.steps),
     )
     said = [what for what, is_wanted in supplied if is_wanted]
-    extra = f", with {' and '.join(said)} each batch" if said else ""
+    each = "batch" if wanted.window is None else f"window of {wanted.window} batches"
+    extra = f", with {' and '.join(said)} each {each}" if said else ""
     return f"written for one batch: run for every batch of the loader{extra}"

@@ -167,6 +167,15 @@ def test_code_for_one_batch_gets_the_rest(run):
     assert any("written for one batch" in note for note in ran.notes)
 
 
+@pytest.mark.parametrize("count", ["", "accumulation_steps = 4\n"])
+def test_code_for_one_micro_batch_of_several_gets_the_rest_once_for_all_of_them(run, count):
+    """``(loss / accumulation_steps).backward()`` alone was told that it updates after every batch."""
+    ran = run(f"{count}(loss / accumulation_steps).backward()\n")
+
+    assert ran.steps == 4
+    assert any("each window of accumulation_steps batches" in note for note in ran.notes)
+
+
 def test_a_clearing_before_code_for_one_batch_belongs_to_every_batch():
     """Left outside of the loop it made a right answer one that never clears."""
     batch = "out = model(x)\ncriterion(out, y).backward()\noptimizer.step()\n"
