@@ -75,9 +75,9 @@ class _Compared:
         shown = {i for i, node in enumerate(old) if i in places.values() or _shown(node, here)}
         for at, node in enumerate(new):
             if _is_gap(node):
-                first = max((places[i] for i in range(at) if i in places), default=-1)
-                after = (places[i] for i in range(at, len(new)) if i in places)
-                left = [i for i in range(first + 1, min(after, default=len(old))) if i not in shown]
+                first = next((places[i] for i in reversed(range(at)) if i in places), -1)
+                after = (places[i] for i in range(at, len(new)) if places.get(i, -1) > first)
+                left = [i for i in range(first + 1, next(after, len(old))) if i not in shown]
                 self.fills += [(node, [old[i] for i in left])] if left else []
             elif at in places and not is_simple(node):
                 for one, other in zip(_bodies(old[places[at]]), _bodies(node), strict=True):
@@ -99,13 +99,14 @@ def _places(old: list[ast.stmt], new: list[ast.stmt]) -> dict[int, int]:
     return found
 
 
-def _equal(old: ast.stmt, new: ast.stmt) -> bool:
+def _equal(old: ast.AST, new: ast.AST) -> bool:
     return ast.dump(old) == ast.dump(new)
 
 
 def _like(old: ast.stmt, new: ast.stmt) -> bool:
     alike = type(old) is type(new) or (is_simple(old) and is_simple(new))
-    return alike and bool(anchors(old).keys() & anchors(new).keys())
+    asks = isinstance(old, ast.If) and isinstance(new, ast.If) and _equal(old.test, new.test)
+    return asks or (alike and bool(anchors(old).keys() & anchors(new).keys()))
 
 
 def _shown(old: ast.stmt, here: list[ast.stmt]) -> bool:

@@ -95,6 +95,26 @@ def test_a_snippet_stands_where_its_calls_or_names_stood(answer, program):
     assert proposed(answer) == program
 
 
+def test_words_behind_a_line_say_where_it_goes_as_those_before_it_do():
+    """The sentence goes on below the block."""
+    line = fenced("scaler.unscale_(optimizer)")
+    for side, before in (("above", "    clip"), ("below", "    scaler.step")):
+        answer = f"Add\n{line}\nright {side} the `clip_grad_norm_` line."
+        wanted = SCALED.replace(before, f"    scaler.unscale_(optimizer)\n{before}")
+        assert proposed(answer, SCALED) == wanted
+
+
+def test_the_posted_loop_with_remarks_is_no_proposal_beside_a_line_that_changes():
+    """It had been judged, for it was the only block that trains."""
+    remarks = SCALED.replace("clip_grad", "# too early\n    clip_grad")
+    shown = f"What you run:\n{fenced(remarks)}\nYou need one line before the clip:\n"
+    line = fenced("scaler.unscale_(optimizer)\nclip_grad_norm_(model.parameters(), 1.0)")
+
+    assert proposed(shown + line, SCALED) == SCALED.replace(
+        "    clip", "    scaler.unscale_(optimizer)\n    clip"
+    )
+
+
 SCALED = """\
 for x, y in loader:
     scaler.scale(criterion(model(x), y)).backward()
