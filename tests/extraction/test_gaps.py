@@ -60,6 +60,32 @@ def test_a_gap_in_a_branch_is_filled_from_that_branch():
     assert filled(shown, posted) == shown.replace("...", "opt.step()\n        opt.zero_grad()")
 
 
+DIVIDED = """\
+for x in loader:
+    scaler.scale(f(x)).backward()
+    for p in model.parameters():
+        p.grad /= scaler.get_scale()
+    clip_grad_norm_(ps)
+    scaler.step(opt)
+"""
+
+
+def test_what_stands_deeper_in_the_loop_now_is_not_put_into_a_gap():
+    """The division had been put back where it had been the fault."""
+    divides = "for p in model.parameters():\n        {}p.grad /= scaler.get_scale()\n"
+    shown = f"for x in loader:\n    ...\n    if full():\n        {divides.format('    ')}        scaler.step(opt)\n"
+
+    assert (filled(shown, DIVIDED) or "").count("get_scale") == 1
+
+
+def test_a_gap_beside_a_new_line_is_not_filled_with_what_that_line_may_replace():
+    shown = (
+        "for x in loader:\n    ...\n    scaler.unscale_(opt)\n    clip_grad_norm_(ps)\n    ...\n"
+    )
+
+    assert filled(shown, DIVIDED) is None
+
+
 @pytest.mark.parametrize(
     "shown",
     [

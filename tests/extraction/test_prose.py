@@ -22,6 +22,10 @@ TOLD = {
     "`opt.step()`.": CLIPPED,
     "Change `/ steps` to `/ 4`.": POSTED.replace("/ steps", "/ 4"),
     "`f(model(x), y) / steps` \N{RIGHTWARDS ARROW} `f(model(x), y)`. That is all.": POSTED.replace(" / steps", ""),
+    "Change `steps` to `n`. Nothing else.": POSTED.replace("steps", "n"),
+    "Move `opt.zero_grad()` into the `for` loop, right above `loss.backward()`.": POSTED.replace(
+        "    opt.zero_grad()\n", ""
+    ).replace("    loss.back", "    opt.zero_grad()\n    loss.back"),
     "Use `scaler.step(opt)` instead of `opt.step()`.": POSTED.replace("opt.step()", "scaler.step(opt)"),
     "Take `/ steps` out of the loss.": POSTED.replace("/ steps", ""),
     "Delete `opt.zero_grad()`.": POSTED.replace("    opt.zero_grad()\n", ""),

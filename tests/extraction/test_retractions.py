@@ -54,6 +54,7 @@ KEPT = [
     "Wait, is that enough? Yes, it is.",
     "Moment, reicht das? Ja.",
     "which clips once per update.",
+    "which breaks nothing. I use the second.",
     "Update: this works on 2.3 as well.",
     "Update: there was a bug in torch 2.1, you may have met it.",
     "Das ist nicht schlimm.",
