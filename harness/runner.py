@@ -15,12 +15,12 @@ from harness.agents.turns import has_second_turn, natural_part
 from harness.domain.answer import Alternative, AnswerGrade, Batch, Tally, Turn, code_of_alternatives
 from harness.domain.candidate import Candidate, NoCandidate
 from harness.domain.errors import UserError
+from harness.domain.further import further_probes, with_further
 from harness.domain.grade import Code, Grade, write_grade
 from harness.domain.instruments import OpenInstruments
 from harness.domain.outcome import Fault, Outcome
 from harness.domain.run import Run, ScenarioResult
 from harness.domain.scenario import Bank, Probe
-from harness.domain.spoiled import spoiled_probe
 from harness.domain.stored import StoredAnswer, Told
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.transcript import Transcript
@@ -175,10 +175,10 @@ class _Pipeline:
         probes, seconds = zip(*self._bench.side_by_side(observe, scenario.probes), strict=True)
         trace = Trace(probes=probes)
         grade = grade_of(trace, sum(seconds))
-        if grade.code == "right" and (further := spoiled_probe(scenario, candidate.program)):
-            ((spoiled, more),) = self._bench.side_by_side(observe, [further])
-            trace = Trace(probes=probes, spoiled=spoiled)
-            grade = grade_of(trace, grade.seconds + more)
+        if grade.code == "right" and (further := further_probes(scenario, candidate.program)):
+            added, more = zip(*self._bench.side_by_side(observe, further), strict=True)
+            trace = with_further(probes, added)
+            grade = grade_of(trace, grade.seconds + sum(more))
         alternative = Alternative(
             origin=candidate.origin,
             program=candidate.program,

@@ -198,6 +198,10 @@ class SchedulerStep(Record):
     """The length of the schedule in steps, where it has one (``T_max``, ``total_steps``)."""
     reaches: bool = True
     """Whether it moved an optimizer that had stepped by then."""
+    positions: int = 1
+    """How many places along the schedule it went; more than one only where the call said which place
+    it is.
+    """
 
 
 class Collective(Record):

@@ -223,11 +223,16 @@ class Trace(Record):
     """The probe with one bad batch, where it was run (``harness.domain.spoiled``). It can show a
     fault and nothing else.
     """
+    graded: ProbeTrace | None = None
+    """The probe with gradients of all sizes, where it was run (``harness.domain.graded``). It can show
+    a fault and nothing else.
+    """
 
     @property
     def everything(self) -> tuple[ProbeTrace, ...]:
         """All probes that were run."""
-        return self.probes if self.spoiled is None else (*self.probes, self.spoiled)
+        further = (self.spoiled, self.graded)
+        return (*self.probes, *(probe for probe in further if probe is not None))
 
     def probe(self, name: str | None) -> ProbeTrace | None:
         """The probe of that name."""

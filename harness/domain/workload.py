@@ -78,6 +78,12 @@ class Mlp(WorkloadParameters):
     """
     calm: float = Field(default=0.1, gt=0.0)
     """How far its targets are from there, relative to where they would be."""
+    ladder: tuple[Annotated[float, Field(gt=0.0)], ...] = ()
+    """Norms that the gradients of batches have at the untrained network, repeated over the loader: their
+    targets are moved towards what it says. Empty: targets stay where they are.
+    """
+    rung: int = Field(default=1, ge=1)
+    """Batches in a row with the same norm."""
 
 
 class DeepResidual(WorkloadParameters):

@@ -72,8 +72,8 @@ def left_over(window: list[Replayed], before: Parameters) -> float | None:
 
 def _kept_in_part(rest: Gradient, old: Gradient, added: Gradient) -> Gradient:
     """``rest`` where it is ``old``; empty unless nothing is left in every other parameter."""
-    differs = zip(rest.names, rest.minus(old).norms(), rest.norms(), strict=True)
-    sizes = zip(old.norms(), added.norms(), strict=True)
+    differs = zip(rest.names, rest.minus(old).norms, rest.norms, strict=True)
+    sizes = zip(old.norms, added.norms, strict=True)
     kept: set[str] = set()
     for (name, off, there), (was, new) in zip(differs, sizes, strict=True):
         if was and off <= PARTLY * was:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import accumulate
 from typing import Self
 
@@ -12,7 +12,7 @@ import numpy as np
 from harness.oracle.facts import Array
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: a norm is kept once it was asked for
 class Gradient:
     """Gradients of several parameters, end to end, in double precision."""
 
@@ -29,10 +29,20 @@ class Gradient:
         sizes = tuple(value.size for value in parameters.values())
         return cls(tuple(parameters), sizes, end_to_end([*parameters.values()]))
 
-    @property
+    @cached_property
     def norm(self) -> float:
         """Global L2 norm."""
         return norm(self.flat)
+
+    @cached_property
+    def norms(self) -> tuple[float, ...]:
+        """Norm of each parameter's stretch."""
+        return tuple(math.sqrt(x) for x in self.dots(self))
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether no element is infinite or NaN."""
+        return bool(np.isfinite(self.flat).all())
 
     def only(self, names: Collection[str]) -> Self:
         """Restricted to some of the parameters."""
@@ -55,10 +65,6 @@ class Gradient:
     def scaled(self, factor: float) -> Self:
         """``factor`` times this."""
         return self.with_elements(self.flat * factor)
-
-    def norms(self) -> tuple[float, ...]:
-        """Norm of each parameter's stretch."""
-        return tuple(math.sqrt(x) for x in self.dots(self))
 
     def dots(self, other: "Gradient") -> tuple[float, ...]:
         """Inner product with ``other`` (same parameters), by parameter."""
@@ -99,7 +105,7 @@ def total(parts: Iterable[Gradient]) -> Gradient:
 def norm(values: Array) -> float:
     """L2 norm of all elements, in double precision."""
     flat = values.ravel().astype(np.float64, copy=False)
-    return math.sqrt(np.square(flat).sum())  # not by BLAS, which would share it among threads
+    return math.sqrt(flat.dot(flat))  # by BLAS, which has one thread in the oracle's process
 
 
 def end_to_end(values: Sequence[Array]) -> Array:

@@ -1,9 +1,11 @@
 """What training achieved, by the workload's own objective at recorded parameters."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from harness.domain.trace import Learning
-from harness.oracle.facts import Array, RankRun
+from harness.oracle.facts import Array, Parameters, RankRun
 from harness.oracle.gradient import norm
 from harness.oracle.parts import passed_on
 from harness.oracle.printable import moments_of, norms_at, statistics_at
@@ -31,7 +33,7 @@ def measure_learning(run: RankRun, replay: Replay, *, compare: bool) -> Learning
             _same_as_plain(run, replay) if compare and _comparable(run, replay) else None
         ),
         own_optimizer=_own_way(run, replay) or foreign_rate(run, replay),
-        moved={name: _moved(run.initial[name], run.final[name]) for name in _used(run, replay)},
+        moved={n: _moved(_at_first(run)[n], run.final[n]) for n in _used(run, replay)},
         printed_norms=norms_at(moments),
         printed_statistics=statistics_at(moments, run.final),
     )
@@ -50,6 +52,11 @@ def _used(run: RankRun, replay: Replay) -> list[str]:
     meant = {f.forward.model for flows in windows for f in flows if not passed_on(f, flows)}
     unused = tuple(f"{part}." for part in replay.parts if part not in meant)
     return [name for name in replay.names if not name.startswith(unused)]
+
+
+def _at_first(run: RankRun) -> Parameters:
+    """The parameters that training began with: a program may set some of them before."""
+    return {**run.initial, **(run.updates[0].before if run.updates else {})}
 
 
 def _moved(first: Array, last: Array) -> float:
@@ -80,15 +87,20 @@ def _comparable(run: RankRun, replay: Replay) -> bool:
 
 
 def _same_as_plain(run: RankRun, replay: Replay) -> bool:
-    """Whether the final parameters are, bit for bit, those of as many plain updates, batch by batch."""
+    """Whether the final parameters are, bit for bit, those of as many plain updates."""
+    plain = _plain(replay, len(run.updates) or len(replay.batches))
+    return all(np.array_equal(value, run.final[name]) for name, value in plain.items())
+
+
+@lru_cache(maxsize=64)
+def _plain(replay: Replay, updates: int) -> dict[str, Array]:
+    """The parameters after so many plain updates, batch by batch."""
     model = replay.workload.model()
     optimizer = replay.workload.optimizer(model.parameters())
     criterion = replay.workload.criterion()
-    for number in range(len(run.updates) or len(replay.batches)):
+    for number in range(updates):
         batch = replay.batches[number % len(replay.batches)]
         optimizer.zero_grad()
         criterion(model(batch.inputs), batch.target).backward()
         optimizer.step()
-    return all(
-        np.array_equal(p.detach().numpy(), run.final[name]) for name, p in model.named_parameters()
-    )
+    return {name: p.detach().numpy() for name, p in model.named_parameters()}

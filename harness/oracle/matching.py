@@ -55,13 +55,13 @@ def match(objective: Objective, true: Gradient, consumed: Gradient) -> Match:
     g = true.on(consumed.names)
     c = consumed.on(g.names)
     size, got = g.norm, c.norm
-    inner, norms = g.dots(c), g.norms()
-    both = {n: (a, b, d) for n, a, b, d in zip(g.names, norms, c.norms(), inner, strict=True)}
+    inner, norms = g.dots(c), g.norms
+    both = {n: (a, b, d) for n, a, b, d in zip(g.names, norms, c.norms, inner, strict=True)}
     parameters = [
         ParameterMatch(name=n, expected_norm=both[n][0], consumed_norm=both[n][1], dot=both[n][2])
         if n in both
         else ParameterMatch(name=n, expected_norm=expected, consumed_norm=None, dot=0.0)
-        for n, expected in zip(true.names, norms if g is true else true.norms(), strict=True)
+        for n, expected in zip(true.names, norms if g is true else true.norms, strict=True)
     ]
     error = c.minus(g).norm
     return Match(

@@ -89,7 +89,7 @@ def _note_layers(
 
 def _note(found: dict[str, dict[float, None]], gradient: Gradient) -> None:
     layers: dict[str, float] = {}
-    for name, size in zip(gradient.names, gradient.norms(), strict=True):
+    for name, size in zip(gradient.names, gradient.norms, strict=True):
         found.setdefault(name, {})[size] = None
         layer = name.rpartition(".")[0]
         layers[layer] = layers.get(layer, 0.0) + size**2

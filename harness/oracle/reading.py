@@ -3,6 +3,7 @@ precision.
 """
 
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 
@@ -47,7 +48,10 @@ MANY_READS = 500
 
 def array_of(blob: TensorBytes) -> Array:
     """What was recorded, read-only. Raises ``ValueError`` when the bytes do not fit the sizes."""
-    return np.frombuffer(blob.data, dtype=np.dtype(blob.dtype)).reshape(blob.shape)
+    return np.frombuffer(blob.data, _dtype(blob.dtype)).reshape(blob.shape)
+
+
+_dtype = cache(np.dtype)
 
 
 def read_rank(recorded: tuple[Recorded, ...]) -> RankRun:
@@ -139,8 +143,8 @@ class _Walk:
                 untouched = not self.window and not self.updates
                 self._ahead += untouched and max(event.before, default=0.0) > 0.0
                 if self.updates:
-                    self.updates[-1].scheduler_steps += 1
-                    self.updates[-1].scheduled_elsewhere += not event.reaches
+                    self.updates[-1].scheduler_steps += event.positions
+                    self.updates[-1].scheduled_elsewhere += 0 if event.reaches else event.positions
                     self.updates[-1].scheduled_for = event.planned
             case ClockRead():
                 self._timed = True

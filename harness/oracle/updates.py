@@ -4,8 +4,6 @@ import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import numpy as np
-
 from harness.domain.event import BatchYielded, Clip
 from harness.domain.trace import Match, MicroBatch, Update
 from harness.oracle.diagnostics import cleared_before, left_over
@@ -79,7 +77,7 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         moved=moved(update),
         output_differs=max((x.differs for x in own), default=0.0),
         output_spread=output_spread(own),
-        parameters_finite=all(bool(np.isfinite(p).all()) for p in update.after.values()),
+        parameters_finite=Gradient.of(update.after).is_finite,
         left_over=_left_over(index, view, own),
         rounds=_rounds(update, {n for x in known for n in x.gradient.names}),
         timed=update.timed,
@@ -125,13 +123,13 @@ class _Compared(NamedTuple):
 
 
 def _compare(index: int, view: RankView, names: set[str], together: list[Replayed]) -> _Compared:
-    gradients = view.run.updates[index].gradients
-    if not all(bool(np.isfinite(g).all()) for g in gradients.values()):
+    everything = Gradient.of(view.run.updates[index].gradients)
+    if not everything.is_finite:
         uncounted = tuple(_micro_batch(r, x, None, inside=i) for r, i, x in _listed(index, view))
         return _Compared(
             uncounted, (), consumed_finite=False, unexplained=None, unexplained_by_parameter=None
         )
-    consumed = Gradient.of({n: g for n, g in gradients.items() if n in names})
+    consumed = everything.only(names)
     micro_batches, unexplained = _micro_batches(index, view, consumed)
     computed = _mean(together, len(view.windows), names)
     return _Compared(

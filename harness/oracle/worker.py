@@ -51,6 +51,10 @@ class Failure:
     """Its traceback."""
 
 
+Answer = bytes | Failure
+"""A trace as JSON, which is written and read in less than the time of a pickle, or why there is none."""
+
+
 class Worker:
     """A process that answers one question at a time, and may be killed at any time."""
 
@@ -75,10 +79,10 @@ class Worker:
         try:
             with contextlib.suppress(BrokenPipeError):  # what it said before it died is there
                 self._mine.send(question)
-            answer: ProbeTrace | Failure = self._mine.recv()
+            answer: Answer = self._mine.recv()
         except (EOFError, ConnectionError) as error:
             raise WorkerLost(self._last_words()) from error
-        return answer
+        return ProbeTrace.model_validate_json(answer) if isinstance(answer, bytes) else answer
 
     def kill(self) -> None:
         """End it now; whoever waits for its answer learns that it is lost. From any thread."""
@@ -119,7 +123,7 @@ def _spawn(fd: int, log: int) -> "subprocess.Popen[bytes]":
 def serve(fd: int) -> NoReturn:
     """Answer questions until nobody asks any more. It never returns."""
     threading.Thread(target=_die_with_asker, args=(fd,), daemon=True).start()
-    asker: Connection[Failure | ProbeTrace, Question] = Connection(fd)
+    asker: Connection[Answer, Question] = Connection(fd)
     try:
         measure = _warm()
         while True:
@@ -146,9 +150,10 @@ def _warm() -> Measure:
     return measure
 
 
-def _answer(measure: Measure, asked: Question) -> ProbeTrace | Failure:
+def _answer(measure: Measure, asked: Question) -> Answer:
     try:
-        return measure(asked.recording, asked.workload, asked.probe, asked.expectations)
+        found = measure(asked.recording, asked.workload, asked.probe, asked.expectations)
+        return found.model_dump_json().encode()
     except Exception as error:  # noqa: BLE001 - the asker says whose fault that is
         return Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
 

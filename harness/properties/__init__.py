@@ -5,7 +5,7 @@ judged (``completion``), what does the property itself say, and which failure ac
 (``explanations``).
 """
 
-from harness.domain.scenario import Scenario
+from harness.domain.scenario import Expectations, Scenario
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict
 from harness.properties import (
@@ -43,6 +43,7 @@ from harness.properties import (
 from harness.properties.judging.apart import by_part
 from harness.properties.judging.bad_batches import convicted
 from harness.properties.judging.explanations import explain_away
+from harness.properties.judging.late_clips import convicted_of_waiting
 from harness.properties.judging.property import Property
 
 __all__ = ["PROPERTIES", "Property", "judge"]
@@ -88,7 +89,11 @@ PROPERTIES: dict[str, Property] = {
 def judge(trace: Trace, scenario: Scenario) -> tuple[Verdict, ...]:
     """One verdict for each property of the scenario, in the scenario's order."""
     found = [
-        convicted(by_part(PROPERTIES[rule.id], trace, scenario.expectations), trace)
-        for rule in scenario.properties
+        _judged(PROPERTIES[rule.id], trace, scenario.expectations) for rule in scenario.properties
     ]
     return explain_away(found, scenario.properties, PROPERTIES)
+
+
+def _judged(one: Property, trace: Trace, expectations: Expectations) -> Verdict:
+    verdict = convicted(by_part(one, trace, expectations), trace)
+    return convicted_of_waiting(verdict, trace, expectations)

@@ -11,7 +11,7 @@ Bug::
 Signature: on neither probe, or alike on both, the printed numbers hold norms of early and of late
 layers or their ratio, to the printed precision. One number for the whole model is the same in
 both cases. Or the program has words for gradients that vanish and for those that do not, and says
-the wrong ones.
+the wrong ones; or most norms stand beside the names of other parameters.
 
 Masked by: looking at one workload only; rounding to fixed decimals.
 """
@@ -22,6 +22,7 @@ from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.announced import false_alarm, false_all_clear, look_alike
 from harness.properties.evidence.figures import number, show
 from harness.properties.evidence.layers import Shown, shown
+from harness.properties.evidence.named_norms import misnamed
 from harness.properties.judging.property import Property
 
 ID = "diagnosis-is-right"
@@ -56,12 +57,15 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def in_words(healthy: ProbeTrace, unhealthy: ProbeTrace) -> Verdict | None:
-    """The fail where the program's own words are wrong, whatever numbers stand beside them."""
+    """The fail where the program's own words are wrong, or the names beside its numbers."""
     denied = false_all_clear(unhealthy.program)
     if denied is not None:
         return called_healthy(denied, unhealthy.probe)
     alarm = false_alarm(healthy.program)
-    return called_vanishing(alarm, healthy.probe) if alarm is not None else None
+    if alarm is not None:
+        return called_vanishing(alarm, healthy.probe)
+    line = misnamed(healthy) or misnamed(unhealthy)
+    return under_other_names(line) if line is not None else None
 
 
 def called_healthy(line: str, where: str) -> Verdict:
@@ -80,6 +84,15 @@ def called_vanishing(line: str, where: str) -> Verdict:
         f"In {where} all layers get alike and training is fine, and the program printed {line[:120]!r}: "
         "its alarm depends on the units of the loss. Compare layers with each other, not with a "
         "fixed number.",
+    )
+
+
+def under_other_names(line: str) -> Verdict:
+    """The fail for true norms beside the names of other parameters."""
+    return failed(
+        ID,
+        f"The program printed {line[:120]!r}: a true norm, and that of another parameter. Take name and "
+        "norm from one loop over named_parameters().",
     )
 
 

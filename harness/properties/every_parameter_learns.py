@@ -8,8 +8,9 @@ Bug::
     optimizer.step()                   # and the optimizer still holds the old one
 
 Signature: a parameter with a true gradient has none, or (as good as) 0, when the optimizer steps, in
-every window; or its value is the same, bit for bit, at the end; or backward runs over a whole pass
-and no update follows.
+every window; or its value is the same, bit for bit, at the end; or of a bias one direction, such as
+the mean of its entries, is taken away in every update; or backward runs over a whole pass and no
+update follows.
 
 Masked by: the parts that do learn, which bring the loss down.
 """
@@ -18,7 +19,7 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.consumption import weighty
-from harness.properties.evidence.figures import count, number
+from harness.properties.evidence.figures import close, count, number
 from harness.properties.evidence.windows import Window, full_of, of_probe, ordinary
 from harness.properties.judging.property import Property
 
@@ -26,6 +27,9 @@ ID = "every-parameter-learns"
 
 A_PASS = 8
 """Batches with a backward from which on they are training; fewer are a trial of a few batches."""
+
+CUT = 1e-3
+"""Part of a gradient's square from which on a missing direction is no rounding."""
 
 NOTHING = 1e-7
 """Share of a true gradient that counts as none: the rounding of float32. A clip relative to the
@@ -44,7 +48,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
             return idle
         if probe.probe == expectations.unhealthy_probe or not of_probe(probe):
             continue
-        wrong = never_fed(probe) or never_moved(probe)
+        wrong = never_fed(probe) or never_moved(probe) or in_part(probe)
         if wrong is not None:
             return wrong
         checked |= fed(full_of(probe))[1]
@@ -184,6 +188,34 @@ def never_moved(probe: ProbeTrace) -> Verdict | None:
         "(detached, or checkpointed from an input that asks for no gradient).",
         number("parameters that did not move", len(stuck), probe.probe),
         number("parameters", len(learning.moved), probe.probe),
+    )
+
+
+def in_part(probe: ProbeTrace) -> Verdict | None:
+    """A fail when from the gradient of a bias the same part, such as its mean, is taken in every
+    update. What is left of a projection is as long as its own part of the whole; what a clip leaves
+    is not.
+    """
+    windows = full_of(probe)
+    left: dict[str, list[float]] = {}
+    for window in windows:
+        for match in window.update.matches[:1]:
+            for p in weighty(match, window):
+                if p.name.rpartition(".")[2] == "bias" and p.consumed_norm:
+                    kept = (p.consumed_norm / p.expected_norm) ** 2
+                    along = p.dot / p.expected_norm**2
+                    projected = close(kept, along, window.tolerance) and kept < 1.0 - CUT
+                    left.setdefault(p.name, []).append(kept**0.5 if projected else 1.0)
+    cut = {n: found for n, found in left.items() if len(found) > 1 and max(found) < 1.0}
+    if not cut:
+        return None
+    name, found = min(cut.items(), key=lambda pair: max(pair[1]))
+    return failed(
+        ID,
+        f"In {probe.probe} a part of the gradient of {', '.join(sorted(cut)[:4])} never arrives: of the "
+        f"true one a direction is taken away in every update, and at most {max(found):.2f} is left. "
+        "Centralise matrices only: the mean of a bias's gradient is what all its entries learn.",
+        number(f"largest part of the gradient of {name} that arrived", max(found), probe.probe),
     )
 
 

@@ -8,19 +8,20 @@ Bug::
     scheduler.step()       # only now is the rate above 0
 
 Signature: updates before the first one with a learning rate consumed a gradient, at a rate of 0 or
-as good as 0, and the parameters stayed where they were.
+as good as 0, and the parameters stayed where they were; or one group's warm-up does so; or a warm-up
+that begins anew later.
 
 Masked by: one update among thousands; a rate that is 0 throughout a short run. Lawful: some groups
-at 0 and others not, a decay that ends at 0, an update that a scaler skipped, and any start that
-moves something.
+at 0 throughout and others not, a decay that ends at 0, an update that a scaler skipped, and any start
+that moves something.
 """
 
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.evidence.figures import count, number, show
+from harness.properties.evidence.figures import close, count, number, show
 from harness.properties.evidence.windows import Window, of_rank, ordinary
 from harness.properties.judging.property import Property
 
@@ -31,11 +32,24 @@ NOTHING = 1e-5
 movement below this part of the run's largest. A warm-up over ten thousand updates starts at 1e-4.
 """
 
+CLIMBS = 2
+"""How many times in a row a rate has to grow to be a warm-up and no restart of a decay."""
+
+RAMP = 0.02
+"""How far the second rate of a ramp from 0 may be from twice the first."""
+
 LITTLE = 5e-5
 """From this part of the highest rate on, an update clearly does something; in between, inconclusive."""
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
+    """The updates before the learning rate is above 0, and what it is in the first one."""
+    found = before_any_rate(trace, expectations)
+    ahead = at_full_rate(trace, expectations) if found.outcome == "pass" else None
+    return ahead or found
+
+
+def before_any_rate(trace: Trace, expectations: Expectations) -> Verdict:
     """The updates of every rank before the learning rate is above 0."""
     starts: list[float] = []
     for probe in ordinary(trace, expectations):
@@ -47,6 +61,8 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
             lost = resting(updates, highest)
             if lost and (still(lost) or all(stayed(w, updates) for w in lost)):
                 return thrown_away(lost, len(updates), highest)
+            if (found := part_at_rest(updates) or lost_later(updates, highest)) is not None:
+                return found
             starts.append(0.0 if lost else rate(updates[0]) / highest)
     if not starts:
         return inconclusive(ID, "No two updates with a gradient and a learning rate were seen.")
@@ -66,6 +82,77 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 def resting(updates: tuple[Window, ...], highest: float) -> tuple[Window, ...]:
     """The updates before the first one that has a learning rate above 0."""
     return tuple(takewhile(lambda w: rate(w) <= NOTHING * highest, updates))
+
+
+def at_full_rate(trace: Trace, expectations: Expectations) -> Verdict | None:
+    """Inconclusive when the first update has the highest rate, the next at most half of it, and those
+    behind climb: a warm-up that is set after the first step, or one that follows on purpose.
+    """
+    for probe in ordinary(trace, expectations):
+        for rank in probe.ranks:
+            first, *rates = [rate(w) for w in of_rank(probe, rank)][: 2 + CLIMBS] or [0.0]
+            climbs = len(rates) > CLIMBS and all(a < b for a, b in pairwise(rates))
+            if climbs and rates[0] <= first / 2 and max(rates) <= first * (1.0 + RAMP):
+                said = (
+                    f"the first update was made at {show(first)} and the next at {show(rates[0])}"
+                )
+                return inconclusive(
+                    ID,
+                    f"In {probe.probe} {said}, from where the rate climbs: the warm-up is set after "
+                    "the first step, or begins anew.",
+                    number("learning rate of the first update", first, probe.probe),
+                    number("learning rate of the second", rates[0], probe.probe),
+                )
+    return None
+
+
+def part_at_rest(updates: tuple[Window, ...]) -> Verdict | None:
+    """What to say when one group's rate is 0 at first and above it later, while others have one. A
+    ramp that goes on as it began is a warm-up from 0; anything else may be a part that is thawed.
+    """
+    rows = [w.update.learning_rates for w in updates]
+    if len({len(row) for row in rows}) != 1 or not max(rows[0], default=0.0):
+        return None
+    for group, rates in enumerate(zip(*rows, strict=True)):
+        first = next((k for k, value in enumerate(rates) if value > NOTHING * max(rates)), 0)
+        if not first:
+            continue
+        where, number_of = updates[0].where, number("group", group, updates[0].where)
+        said = f"In {where}, group {group} of the parameters has a learning rate of 0"
+        after = rates[first : first + 2]
+        if len(after) == 2 and close(after[1], 2 * after[0], RAMP):
+            return failed(
+                ID,
+                f"{said}, and ramps up from there: its part of the first window is computed and "
+                "thrown away. Count every group's warm-up from 1: (step + 1) / warm_up.",
+                number_of,
+                number("updates thrown away", first, updates[0].probe.probe),
+            )
+        return inconclusive(
+            ID, f"{said}, and one above it later: a warm-up, or a part that is thawed.", number_of
+        )
+    return None
+
+
+def lost_later(updates: tuple[Window, ...], highest: float) -> Verdict | None:
+    """What to say when the rate is 0 in between, and above it before and after. Where it had not
+    fallen towards it, a warm-up begins anew; else a decay has ended.
+    """
+    rates = [rate(w) for w in updates]
+    above = [k for k, value in enumerate(rates) if value > NOTHING * highest]
+    inner = [k for k in range(above[0], above[-1]) if k not in above] if above else []
+    if not inner:
+        return None
+    window, before = updates[inner[0]], rates[above[0] : inner[0]]
+    said = (
+        f"In {window.where}, a gradient of norm {show(window.update.consumed_norm)} moved nothing: the "
+        f"learning rate was 0, after {show(before[-1])} and before {show(rates[inner[-1] + 1])}"
+    )
+    figure = number("learning rate", rate(window), window.where)
+    if len(before) > 1 and before[-1] > before[-2]:
+        advice = "A warm-up that begins anew begins above 0: (step + 1) / warm_up."
+        return failed(ID, f"{said}. {advice}", figure)
+    return inconclusive(ID, f"{said}: the end of a decay, or an update that is lost.", figure)
 
 
 def still(updates: tuple[Window, ...]) -> bool:

@@ -89,19 +89,19 @@ def refused_in_vain(call: ScalerSeen, probe: ProbeTrace) -> bool:
 def out_of_order(probe: ProbeTrace, *, skips: bool) -> Verdict | None:
     """A fail on the first call that breaks the order.
 
-    ``skips``: the program looks for overflows itself and skips them, so it may step without the
-    scaler.
+    ``skips``: the program skips what overflows, so it may step without the scaler, if it always does.
     """
     ended = probe.program.outcome in ("returned", "exited")
     for rank in probe.ranks:
         steps = unscales = made = 0
         calls = [c for c in rank.scaler if c.enabled and not refused_in_vain(c, probe)]
+        methods = {c.method for c in calls}
         for call in calls:
             steps += call.method == "step"
             unscales += call.method == "unscale_"
             if call.method != "update":
                 continue
-            by_hand = skips and call.after_update > made
+            by_hand = skips and call.after_update > made and "step" not in methods
             made = call.after_update
             if not steps and not by_hand and not overflowed(rank, call):
                 return broken(
@@ -117,7 +117,6 @@ def out_of_order(probe: ProbeTrace, *, skips: bool) -> Verdict | None:
                     f"unscale_() was called {unscales} times for {count(steps, 'step')}",
                 )
             steps = unscales = 0
-        methods = {c.method for c in calls}
         if ended and "step" in methods and "update" not in methods:
             return broken(probe, calls[-1], "step() was called and update() never")
     return None

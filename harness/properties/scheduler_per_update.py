@@ -13,9 +13,10 @@ Signature: more than one scheduler step an update, throughout; a schedule as lon
 that steps once a pass and so hardly begins, or that steps once a pass besides; one as long as there are
 micro-batches that steps once an update; or the scheduler steps before the first update, or between
 the last backward and the optimizer's step, which takes from each update the rate that was meant for it;
-the scheduler moves the rates of an optimizer that never steps; or a schedule that moves with every
-update has the rate at 0 by the middle of training, as one does whose length counts passes; or, without a
-scheduler, rates that are spent by then, or a cosine of micro-batches over the number of updates.
+the scheduler moves the rates of an optimizer that does not step, or not any more; or a schedule that
+moves with every update has the rate at 0 by the middle of training, as one does whose length counts
+passes; or, without a scheduler, rates that are spent by then, or a cosine of micro-batches over the
+number of updates.
 
 Masked by: windows of one micro-batch. Lawful: one an epoch, none, one a rank (a schedule counted
 in single-process steps), one for each of several optimizers, a step ahead that leaves a rate of 0,
@@ -23,12 +24,14 @@ several ahead that make up for an earlier run.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.figures import count, middle, number, show
 from harness.properties.evidence.rates_by_hand import by_hand
+from harness.properties.evidence.scheduled_late import by_micro_batch
 from harness.properties.evidence.spent_schedules import at_zero_by_half
 from harness.properties.evidence.windows import Window, full, of_probe, ordinary
 from harness.properties.judging.property import Property
@@ -87,25 +90,25 @@ def nothing_stepped(windows: Sequence[Window], probes: Sequence[ProbeTrace]) -> 
 
 
 def elsewhere(probe: ProbeTrace) -> Verdict | None:
-    """A fail when the schedule moves an optimizer that never steps, and nothing moves the one that
-    does.
+    """A fail when the schedule moves an optimizer that never steps, or does not step any more, and
+    nothing moves the one that does.
     """
-    moved = [u for rank in probe.ranks for u in rank.updates if u.scheduler_steps]
-    steps = sum(u.scheduler_steps for u in moved)
-    stepped = [w.update for w in of_probe(probe)]
+    moved = [u for u in probe.updates if u.scheduler_steps]
+    late = list(takewhile(lambda u: u.scheduled_elsewhere >= u.scheduler_steps, reversed(moved)))
+    steps = sum(u.scheduler_steps for u in late)
+    always = len(late) == len(moved)
+    since = 0 if always else min((u.index for u in late), default=0)
+    stepped = [u for u in probe.updates if u.index >= since and not u.skipped]
     rates = {u.learning_rates for u in stepped}
-    if (
-        steps < 2
-        or len(rates) != 1
-        or any(u.scheduled_elsewhere < u.scheduler_steps for u in moved)
-    ):
+    if steps < 2 or len(rates) != 1:
         return None
     rate = max(stepped[0].learning_rates, default=0.0)
     return failed(
         ID,
         f"In {probe.probe} the schedule moved {count(steps, 'time')}, and the optimizer that steps "
         f"stayed at {show(rate)} in {count(len(stepped), 'update')}: the scheduler holds another one, "
-        "which never steps. Build the scheduler last, on the optimizer that the loop steps.",
+        f"which {'never steps' if always else 'does not step any more'}. Build the scheduler last, on "
+        "the optimizer that the loop steps.",
         number("scheduler steps", steps, probe.probe),
         number("learning rate", rate, probe.probe),
     )
@@ -115,7 +118,8 @@ def too_often(probe: ProbeTrace, windows: list[Window]) -> Verdict | None:
     """A fail when the schedule usually moves several times an update."""
     if not windows:
         return None
-    usual = middle([w.update.scheduler_steps for w in windows])
+    late = next((w for w in windows if by_micro_batch(w, probe)), None)
+    usual = late.update.window_size if late else middle([w.update.scheduler_steps for w in windows])
     optimizers = max(len(w.update.optimizer.split(", ")) for w in windows)
     if usual <= max(1, optimizers):
         return None

@@ -136,8 +136,9 @@ class _Desk:
         Mutants are derived while the instruments warm up and run the other programs.
         """
         with ExitStack() as stack:  # threads end once the instruments are closed
-            # more than jobs: while some wait for the oracle, the jail is not idle
-            pool = stack.enter_context(ThreadPoolExecutor(self.plan.jobs + 2, "quality"))
+            # while some wait for the oracle, a package or a turn, the jail must not be idle
+            threads = 2 * self.plan.jobs + 2
+            pool = stack.enter_context(ThreadPoolExecutor(threads, "quality"))
             try:
                 with open_instruments(self.plan.jobs) as self.tools:
                     self.comparison = Comparison(self.tools)

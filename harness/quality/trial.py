@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from harness.domain.candidate import Candidate
 from harness.domain.errors import HarnessFault
+from harness.domain.further import further_probes, with_further
 from harness.domain.grade import Grade, write_grade
 from harness.domain.instruments import Instruments
 from harness.domain.scenario import Probe, Scenario
-from harness.domain.spoiled import spoiled_probe
 from harness.domain.trace import ProbeTrace, Trace
 from harness.properties import judge
 
@@ -60,9 +60,9 @@ def try_program(
         judged = _judged(scenario, Trace(probes=tuple(seen)))
         if enough(judged):
             return judged
-    if judged.grade.code == "right" and (further := spoiled_probe(scenario, text)):
-        spoiled = _seen(scenario, candidate, further, tools)
-        judged = _judged(scenario, Trace(probes=tuple(seen), spoiled=spoiled))
+    if judged.grade.code == "right" and (further := further_probes(scenario, text)):
+        added = [_seen(scenario, candidate, probe, tools) for probe in further]
+        judged = _judged(scenario, with_further(seen, added))
     return judged
 
 

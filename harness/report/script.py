@@ -9,8 +9,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from harness.domain.answer import Alternative, reasons
 from harness.domain.errors import UsageError
+from harness.domain.further import further_probes
 from harness.domain.scenario import Probe, Scenario
-from harness.domain.spoiled import spoiled_probe
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.workload import WORKLOADS, WorkloadSpec
 
@@ -74,8 +74,7 @@ def render_script(
         UsageError: the program takes something for granted that a plain script cannot supply.
     """
     probe = _telling(trace, alternative)
-    further = spoiled_probe(scenario, alternative.program)
-    known = [*scenario.probes, *([further] if further is not None else [])]
+    known = [*scenario.probes, *further_probes(scenario, alternative.program)]
     declared = next(p for p in known if p.name == probe.probe)
     spec = scenario.workload_of(declared, seed)
     names = list(_names(probe))

@@ -14,7 +14,7 @@ import math
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, NoReturn, TypeAlias, TypeGuard
+from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeGuard
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 """What JSON can say."""
@@ -204,20 +204,25 @@ def _refuse_constant(name: str) -> NoReturn:
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
-def _spec(tensor: object, due: int) -> TensorSpec:
-    match tensor:
-        case {"name": str(name), "dtype": str(dtype), "shape": list(shape), "nbytes": int(nbytes)}:
-            item = _ITEM_BYTES.get(dtype)
-        case _:
-            raise ChannelCorrupt(f"A tensor of frame {due} is not described.")
-    if item is None or len(shape) > 64 or not _are_sizes(shape):
+def _spec(tensor: Any, due: int) -> TensorSpec:
+    try:  # no pattern: it takes six times as long, and a run sends hundreds
+        name, dtype = tensor["name"], tensor["dtype"]
+        shape, nbytes = tensor["shape"], tensor["nbytes"]
+    except (KeyError, TypeError):
+        raise ChannelCorrupt(f"A tensor of frame {due} is not described.") from None
+    if type(name) is not str or type(dtype) is not str:
+        raise ChannelCorrupt(f"A tensor of frame {due} is not described.")
+    item = _ITEM_BYTES.get(dtype)
+    if item is None or not _are_sizes(shape):
         raise ChannelCorrupt(f"A tensor of frame {due} has an impossible dtype or shape.")
-    if isinstance(nbytes, bool) or nbytes != math.prod(shape) * item:
+    if type(nbytes) is not int or nbytes != math.prod(shape) * item:
         raise ChannelCorrupt(f"A tensor of frame {due} is not as long as its shape says.")
     return TensorSpec(name, dtype, tuple(shape), nbytes)
 
 
-def _are_sizes(shape: list[object]) -> TypeGuard[list[int]]:
+def _are_sizes(shape: object) -> TypeGuard[list[int]]:
+    if type(shape) is not list or len(shape) > 64:
+        return False
     for size in shape:  # noqa: SIM110 - a generator takes twice as long
         if type(size) is not int or not 0 <= size < 1 << 48:
             return False

@@ -13,7 +13,7 @@ import mmap
 import os
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TypeAlias
 
 Pages: TypeAlias = "array[int]"
@@ -35,15 +35,20 @@ def learn(rehearse: Callable[[], None]) -> Pages:
     """The pages that a fork has written to once it has done ``rehearse``; none where nobody can tell."""
     gc.collect()
     gc.freeze()  # or the fork's first collection writes to every object there is
+    return _shared(after(rehearse, lambda: chain.from_iterable(_written())))
+
+
+def after(rehearse: Callable[[], None], tell: Callable[[], Iterable[int]]) -> "array[int]":
+    """What ``tell`` says in a fork that has done ``rehearse``; nothing where it fails."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _rehearse(rehearse, reading, writing)
+        _rehearse(rehearse, tell, reading, writing)
     os.close(writing)
     with open(reading, "rb") as pipe:
         found = array("Q", pipe.read())
     os.waitpid(pid, 0)
-    return _shared(found)
+    return found
 
 
 def own(pages: Pages) -> None:
@@ -86,13 +91,15 @@ def _shared(found: Pages) -> Pages:
     return kept
 
 
-def _rehearse(rehearse: Callable[[], None], reading: int, writing: int) -> None:
+def _rehearse(
+    rehearse: Callable[[], None], tell: Callable[[], Iterable[int]], reading: int, writing: int
+) -> None:
     """In the fork. It never returns."""
     try:
         os.close(reading)
         rehearse()
         with contextlib.suppress(OSError), open(writing, "wb") as pipe:
-            pipe.write(array("Q", (n for stretch in _written() for n in stretch)))
+            pipe.write(array("Q", tell()))
     finally:
         os._exit(0)
 

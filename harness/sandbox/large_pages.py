@@ -14,7 +14,8 @@ from harness.sandbox.hot_pages import ENTRY, PRESENT, writable
 SIZE = 2 << 20
 """Bytes of a large page, on the machines that this runs on."""
 
-_COLLAPSE = 25  # MADV_COLLAPSE, Linux 6.1
+COLLAPSE = 25
+"""``MADV_COLLAPSE``, Linux 6.1."""
 
 
 def collapse() -> int:
@@ -32,5 +33,5 @@ def collapse() -> int:
                 map_.seek(start // mmap.PAGESIZE * ENTRY)
                 entries = array("Q", map_.read(SIZE // mmap.PAGESIZE * ENTRY))
                 if 2 * sum(bool(entry & PRESENT) for entry in entries) >= len(entries):
-                    done += libc.madvise(start, SIZE, _COLLAPSE) == 0
+                    done += libc.madvise(start, SIZE, COLLAPSE) == 0
     return done

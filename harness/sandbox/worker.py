@@ -8,7 +8,7 @@ from types import FrameType, TracebackType
 
 from harness.domain.event import Finished
 from harness.domain.workload import WorkloadSpec
-from harness.sandbox import binding, hot_pages
+from harness.sandbox import binding, hot_pages, large_pages, large_text
 from harness.sandbox.channel import Channel
 from harness.sandbox.job import Job
 from harness.sandbox.leader import Work
@@ -53,6 +53,12 @@ def rehearse() -> None:
     nobody looks at shows what the next ones will write to.
     """
     _Learned.pages = hot_pages.learn(_rehearse)
+
+
+def enlarge() -> None:
+    """Called in the zygote when many jobs are to be expected: what is worth a third of a second then."""
+    large_pages.collapse()
+    large_text.move(_rehearse)
 
 
 def _rehearse() -> None:

@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from harness.importing import uncollected
-from harness.sandbox import large_pages, warm_up
+from harness.sandbox import warm_up
 from harness.sandbox.annex import Annex
 from harness.sandbox.control import (
     DATAGRAM,
@@ -93,6 +93,7 @@ class Zygote:
         self._parent_pid = os.getppid()
         self._begin: Begin = worker.begin
         self._rehearse: Callable[[], None] = getattr(worker, "rehearse", lambda: None)
+        self._enlarge: Callable[[], None] = getattr(worker, "enlarge", lambda: None)
         self._spare: Spare | None = None
         self._annex: Annex | None = None
         self._imported: set[str] | None = None
@@ -173,7 +174,7 @@ class Zygote:
         self._started += 1
         if self._started == MANY:
             self._discard_spare()
-            large_pages.collapse()
+            self._enlarge()
         run = (self._spared if start.world_size == 1 else self._forked)(start, given)
         self._runs[start.job] = run
         self._selector.register(run.pidfd, selectors.EVENT_READ, run)

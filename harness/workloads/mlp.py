@@ -61,6 +61,8 @@ class MlpWorkload(Workload):
             batches.append(Batch(x * p.input_scale, y, None, tuple(range(first, first + size))))
             first += size
         self._calm(batches)
+        for number, batch in enumerate(batches if p.ladder else ()):
+            self._bring_to(p.ladder[number // p.rung % len(p.ladder)], batch)
         return poison(tuple(batches), p, rank)
 
     def _calm(self, batches: list[Batch]) -> None:
@@ -70,6 +72,16 @@ class MlpWorkload(Workload):
                 for batch in batches[p.calm_at : p.calm_at + 1]:
                     said = self.model()(batch.inputs)
                     batch.target.copy_(said + p.calm * (batch.target - said))
+
+    def _bring_to(self, norm: float, batch: Batch) -> None:
+        """Move the targets so far that the untrained network's gradient has this norm."""
+        model = self.model()
+        with torch.enable_grad():
+            said = model(batch.inputs)
+            loss = self.sample_losses(said, batch).mean()
+            parts = torch.autograd.grad(loss, list(model.parameters()))
+        whole = torch.cat([part.flatten() for part in parts]).norm()
+        batch.target.copy_(said.detach() + (norm / whole) * (batch.target - said.detach()))
 
     def criterion(self) -> Callable[..., Tensor]:
         """Mean squared error times ``loss_scale``."""

@@ -9,6 +9,7 @@ import functools
 import json
 import threading
 
+from harness.sandbox import large_pages, large_text
 from harness.sandbox.channel import Channel
 from harness.sandbox.job import Job
 from harness.sandbox.leader import Work
@@ -19,6 +20,12 @@ _rehearsals: list[None] = []
 def rehearse() -> None:
     """Count it."""
     _rehearsals.append(None)
+
+
+def enlarge() -> None:
+    """As the worker does it."""
+    large_pages.collapse()
+    large_text.move(lambda: None)
 
 
 def begin(channel: Channel) -> Work:

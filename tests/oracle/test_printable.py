@@ -41,7 +41,7 @@ def test_a_moment_is_each_backward_and_each_window_as_far_as_it_had_come():
     """Also of a window that no update has closed; gradients of different windows are no sum."""
     found = moments([1.0, 2.0], [5.0], still_open=[7.0, 11.0])
 
-    assert [gradient.norms()[1] / 12.0 for _, gradient in found] == [1, 2, 3, 5, 7, 11, 18]
+    assert [gradient.norms[1] / 12.0 for _, gradient in found] == [1, 2, 3, 5, 7, 11, 18]
 
 
 def test_weights_are_those_of_their_own_forward_and_of_the_next():

@@ -250,3 +250,15 @@ def test_a_temperature_that_is_learned_is_no_wrong_weight():
     assert judged(exact, beside=True).outcome == "inconclusive"
     assert judged(exact, beside=False).outcome == "fail"
     assert judged(off(0), beside=True).outcome == "fail"
+
+
+def test_a_short_last_window_that_was_divided_twice_fails_though_a_clip_was_called():
+    """Far below the threshold that the message names the clip did nothing."""
+    full = [update(0, true=0.1), update(1, true=0.13)]
+    calls = ("clip_grad_norm_(6 gradients) returned 0.03",)
+    twice = update(
+        2, true=0.1, consumed=0.03, coefficients=(1.0, 1.0, 1.0), short=True, clip_calls=calls
+    )
+
+    assert on(ID, trace(probe("quiet", *full, twice))).outcome == "fail"
+    assert on(ID, trace(probe("quiet", *full, twice)), max_norm=None).outcome == "pass"

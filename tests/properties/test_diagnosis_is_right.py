@@ -317,3 +317,30 @@ def test_norms_over_those_of_the_weights_pass():
     assert told(norms, printed, **fields).outcome == "pass"
     assert told(norms, wrong, **fields).outcome == "inconclusive"
     assert told(norms, printed).outcome == "inconclusive"
+
+
+def test_norms_beside_the_names_of_other_parameters_fail():
+    """Names in one order, norms in the other."""
+    names = [f"net.{2 * k}.weight" for k in range(4)]
+    sizes = {"healthy": (2.913e-7, 3.124e-7, 4.017e-7, 5.551e-7)}
+    sizes["vanishing"] = (3.217e-9, 4.412e-5, 3.018e-3, 0.4182)
+    truths = {n: dict(zip(names, ((v,) for v in of), strict=True)) for n, of in sizes.items()}
+    other = {n: dict(zip(names, reversed(of.values()), strict=True)) for n, of in truths.items()}
+
+    def printed(shown):
+        return trace(
+            *(
+                probe(
+                    name,
+                    update(0),
+                    program=program(texts=tuple(f"{n}: {v[0]:.3e}" for n, v in of.items())),
+                    learning=learning(printed_norms=truths[name]),
+                )
+                for name, of in shown.items()
+            )
+        )
+
+    verdict = on(ID, printed(other), **WHERE)
+    assert verdict.outcome == "fail"
+    assert "another parameter" in verdict.sentence
+    assert on(ID, printed(truths), **WHERE).outcome == "pass"

@@ -99,3 +99,21 @@ def test_a_given_model_that_the_program_does_not_train_may_rest():
     still = learning(moved={"given.weight": 0.0})
     seen = trace(probe("plain", update(0, recomputed=False), learning=still))
     assert on(ID, seen).outcome == "pass"
+
+
+def without_its_mean(name, kept, dot=None):
+    """What is left of a gradient of norm 2; of a projection the product with the whole is its square."""
+    whole = parameter("net.0.weight", 4.0, 4.0)
+    part = parameter(name, 2.0, kept).model_copy(update={"dot": kept**2 if dot is None else dot})
+    made = [update(i, matches=[match(parameters=[whole, part])]) for i in range(2)]
+    return on(ID, trace(probe("plain", *made)))
+
+
+def test_a_bias_whose_gradient_loses_a_direction_in_every_update_fails():
+    """Matrices may be centralised, and a clip shortens without turning."""
+    verdict = without_its_mean("net.0.bias", 1.5)
+    assert verdict.outcome == "fail"
+    assert "net.0.bias" in verdict.sentence
+    assert without_its_mean("net.2.weight", 1.5).outcome == "pass"
+    assert without_its_mean("net.0.bias", 1.5, dot=3.0).outcome == "pass"
+    assert without_its_mean("net.0.bias", 2.0).outcome == "pass"

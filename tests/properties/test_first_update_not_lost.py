@@ -87,3 +87,37 @@ def test_each_rank_is_looked_at():
     verdict = on(ID, trace(probe("plain", ranks=ranks)))
     assert verdict.outcome == "fail"
     assert "rank 1" in verdict.sentence
+
+
+def two_groups(*pairs):
+    made = [update(i, learning_rates=pair, moved=0.01) for i, pair in enumerate(pairs)]
+    return on(ID, trace(probe("plain", *made)))
+
+
+def test_a_group_whose_warm_up_begins_at_zero_fails_though_others_move():
+    """Its part of the first window is thrown away."""
+    verdict = two_groups((0.1, 0.0), (0.2, 0.1), (0.3, 0.2))
+    assert verdict.outcome == "fail"
+    assert "group 1" in verdict.sentence
+
+
+def test_a_group_that_is_thawed_later_is_not_told():
+    """It may rest on purpose; one that rests throughout does."""
+    assert two_groups((0.1, 0.0), (0.1, 0.1), (0.1, 0.1)).outcome == "inconclusive"
+    assert two_groups((0.1, 0.0), (0.1, 0.0), (0.1, 0.0)).outcome == "pass"
+
+
+def test_a_warm_up_that_begins_anew_begins_above_zero():
+    """Where the rate had been falling, a decay may have ended."""
+    again = on(ID, trace(probe("plain", *at(0.1, 0.2, 0.0, 0.1))))
+    assert again.outcome == "fail"
+    assert "begins anew" in again.sentence
+    ended = on(ID, trace(probe("plain", *at(0.2, 0.1, 0.0, 0.2))))
+    assert ended.outcome == "inconclusive"
+
+
+def test_a_first_update_at_the_full_rate_before_the_warm_up_is_not_told():
+    """A decay that restarts is no warm-up, and neither is a ramp from its first update on."""
+    assert on(ID, trace(probe("plain", *at(0.3, 0.1, 0.2, 0.3)))).outcome == "inconclusive"
+    assert on(ID, trace(probe("plain", *at(0.2, 0.1, 0.2, 0.1)))).outcome == "pass"
+    assert on(ID, trace(probe("plain", *at(0.1, 0.2, 0.3, 0.4)))).outcome == "pass"

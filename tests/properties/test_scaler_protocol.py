@@ -100,3 +100,14 @@ def test_who_looks_for_infinities_himself_may_step_without_the_scaler():
 
     assert on(ID, trace(quiet, overflow), overflow_probe="overflow").outcome == "pass"
     assert "without a step" in on(ID, trace(quiet)).sentence
+
+
+def test_one_window_that_is_stepped_past_the_scaler_fails_though_overflows_are_skipped():
+    """The others went through it, so what skips is the scaler. A program that always steps by itself
+    looks for overflows by itself.
+    """
+    past = (*IN_ORDER, call("unscale_", 2), call("update", 3))
+    overflow = probe("overflow", update(0, scale=S), skipped(1), update(2, scale=S / 2))
+    made = [update(i, true=0.2 + 0.1 * i, scale=S) for i in range(3)]
+    seen = [*amp(*past, updates=made).probes, overflow]
+    assert on(ID, trace(*seen), overflow_probe="overflow").outcome == "fail"

@@ -1,4 +1,4 @@
-from tests.fakes.traces import probe, program, rank, skipped, trace, update
+from tests.fakes.traces import micro_batch, probe, program, rank, skipped, trace, update
 from tests.properties.verdicts import on
 
 ID = "scheduler-per-update"
@@ -198,3 +198,40 @@ def test_a_length_that_the_program_left_open_is_not_held_against_it():
     """What its free name was given counts the updates of another loop."""
     given = program(bound=("model: model", "total_steps: total steps"))
     assert at_rates(0.2, 0.1, 0.0, 0.0, program=given) == "pass"
+
+
+def test_a_schedule_that_is_left_with_an_old_optimizer_fails():
+    """The new one stays at its rate; while the old one stepped, all was well."""
+
+    def rebuilt(*rates, elsewhere=(0, 0, 1, 1)):
+        made = [
+            update(i, scheduler_steps=1, scheduled_elsewhere=e, learning_rates=(rate,))
+            for i, (rate, e) in enumerate(zip(rates, elsewhere, strict=True))
+        ]
+        return on(ID, trace(probe("plain", *made)))
+
+    assert rebuilt(0.2, 0.1, 0.2, 0.2).outcome == "fail"
+    assert "does not step any more" in rebuilt(0.2, 0.1, 0.2, 0.2).sentence
+    assert rebuilt(0.2, 0.1, 0.2, 0.1).outcome == "pass"
+    assert rebuilt(0.2, 0.1, 0.2, 0.2, elsewhere=(0, 0, 0, 1)).outcome == "pass"
+
+
+def test_a_schedule_that_moves_with_each_micro_batch_after_a_warm_up_fails():
+    """In one pass over the data; at the end of a pass it may make up for it."""
+
+    def late(*steps, passes):
+        made = [
+            update(i, scheduler_steps=s).model_copy(
+                update={
+                    "micro_batches": tuple(
+                        micro_batch(4 * i + k, after_batch=(n, 4 * i + k)) for k in range(4)
+                    )
+                }
+            )
+            for i, (s, n) in enumerate(zip(steps, passes, strict=True))
+        ]
+        return on(ID, trace(probe("plain", *made))).outcome
+
+    assert late(0, 4, 0, passes=(0, 0, 0)) == "fail"
+    assert late(0, 4, 0, passes=(0, 0, 1)) == "pass"
+    assert late(0, 1, 0, passes=(0, 0, 0)) == "pass"

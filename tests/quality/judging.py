@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 import torch
 
 from harness.domain.candidate import Candidate
+from harness.domain.further import further_probes, with_further
 from harness.domain.grade import code_of
 from harness.domain.scenario import Probe, Scenario
-from harness.domain.spoiled import spoiled_probe
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Outcome, Verdict
 from harness.domain.workload import WorkloadSpec
@@ -105,10 +105,10 @@ class Court:
 
         trace = Trace(probes=tuple(map(seen, scenario.probes)))
         judged = Judged(scenario, trace, judge(trace, scenario))
-        further = spoiled_probe(scenario, program) if judged.code == "right" else None
-        if further is None:
+        further = further_probes(scenario, program) if judged.code == "right" else ()
+        if not further:
             return judged
-        trace = trace.model_copy(update={"spoiled": seen(further)})
+        trace = with_further(trace.probes, [seen(probe) for probe in further])
         return Judged(scenario, trace, judge(trace, scenario))
 
 

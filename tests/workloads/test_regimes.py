@@ -209,3 +209,19 @@ def step(optimizer: torch.optim.Optimizer, loss: torch.Tensor, norms: list[float
     held = optimizer.param_groups[0]["params"]
     norms.append(torch.nn.utils.clip_grad_norm_(held, 5.0).item())
     optimizer.step()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_ladder_gives_each_batch_the_gradient_that_it_asks_for(seed):
+    """At the untrained network, whatever the loss is scaled by."""
+    rungs = (0.5, 40.0, 2.0)
+    spec = of("clip-after-step", "loud", seed, ladder=rungs, rung=2, batches=6, poison="none")
+    workload = build(spec)
+    model, criterion = workload.model(), workload.criterion()
+    found = []
+    for batch in workload.batches(0):
+        model.zero_grad()
+        criterion(model(batch.inputs), batch.target).backward()
+        found.append(float(torch.nn.utils.get_total_norm([p.grad for p in model.parameters()])))
+
+    assert found == pytest.approx([0.5, 0.5, 40.0, 40.0, 2.0, 2.0], rel=1e-3)

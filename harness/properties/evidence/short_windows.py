@@ -33,7 +33,8 @@ def amiss(trace: Trace, seen: Account, bounds: Bounds | None) -> tuple[Window, M
             continue
         least = window.update.window_size / usual_size(window.probe)
         small = found.ratio < least / AMISS and found.consumed_norm < whole
-        if found.ratio > TOO_LARGE or (small and not window.update.clip_calls):
+        called = bounds is None and bool(window.update.clip_calls)
+        if found.ratio > TOO_LARGE or (small and not called):
             return window, found
     return None
 

@@ -26,5 +26,6 @@ OPERATORS = (
     *depth.OPERATORS,
     *frameworks.OPERATORS,
     *adversarial.OPERATORS,
+    *clipping.WAITING,
 )
 """In the order of the matrix."""

@@ -99,6 +99,14 @@ def _both(first: Change, then: Change) -> Change:
     return change
 
 
+def _waiting(clip: cst.Call) -> str:
+    norm = (
+        f"sum(float(p.grad.norm()) ** 2 for p in {_parameters(clip)} if p.grad is not None) ** 0.5"
+    )
+    limit = f"({_threshold(clip)}) if {norm} > 10 * ({_threshold(clip)}) else {NEVER}"
+    return _called(clip, _parameters(clip), limit)
+
+
 def _exhausted(program: Program) -> Iterator[Changes]:
     for clip in program.clips():
         line = program.statement(clip)
@@ -268,3 +276,15 @@ OPERATORS = (
     ),
 )
 """The operators on clips."""
+
+WAITING = (
+    Operator(
+        "clip-waits",
+        "The clip acts only on what exceeds its threshold tenfold.",
+        ("clip-global-norm",),
+        _with(_waiting),
+        also=("clip-before-step",),
+        where="named-threshold",
+    ),
+)
+"""One that is tried last: which alternative an operator is tried on goes by its place."""

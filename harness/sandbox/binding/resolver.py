@@ -106,8 +106,9 @@ class Resolver(Models):
         if self.whole and role in whole.PARTS:
             return self.values.whole(PER_BATCH[role])
         self.published[name] = PER_BATCH[role]
-        self._following.start()
-        return leaves(self.values.batches[0])[PER_BATCH[role]]
+        first = leaves(self.values.batches[0])[PER_BATCH[role]]
+        self._following.start(first, PER_BATCH[role])
+        return first
 
     def _is_data(self, node: Node) -> bool:
         return bool(node.uses & {"iter", "loss_target"})

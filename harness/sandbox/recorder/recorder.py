@@ -48,7 +48,7 @@ class Recorder:
             losses.take,
         ).install()
         Clips(self.tape).install()
-        Schedulers(self.tape, self.steps.has_stepped).install()
+        Schedulers(self.tape, self.steps.trains).install()
         self.forwards.find_own()
 
     def track(self, model: nn.Module, name: str = "model", *, part: bool = False) -> nn.Module:

@@ -12,10 +12,12 @@ from harness.sandbox.recorder.tape import Tape
 class Schedulers:
     """Wraps ``step`` of every scheduler class that defines one of its own."""
 
-    def __init__(self, tape: Tape, has_stepped: Callable[[Optimizer], bool]) -> None:
-        """Write to ``tape``. ``has_stepped``: whether the optimizer, or what it wraps, has stepped."""
+    def __init__(self, tape: Tape, trains: Callable[[Optimizer], bool]) -> None:
+        """Write to ``tape``. ``trains``: whether the optimizer, or what it wraps, is the one that
+        last stepped its parameters.
+        """
         self._tape = tape
-        self._has_stepped = has_stepped
+        self._trains = trains
         self._depth = 0
 
     def install(self) -> None:
@@ -40,6 +42,7 @@ class Schedulers:
         def step(scheduler: Any, *args: Any, **kwargs: Any) -> Any:
             self._depth += 1
             before = () if args or kwargs else _rates(scheduler)
+            place = getattr(scheduler, "last_epoch", None)
             try:
                 result = original(scheduler, *args, **kwargs)
             finally:
@@ -50,7 +53,8 @@ class Schedulers:
                     learning_rates=_rates(scheduler),
                     before=before,
                     planned=_planned(scheduler),
-                    reaches=optimizer is None or self._has_stepped(optimizer),
+                    reaches=optimizer is None or self._trains(optimizer),
+                    positions=_positions(place, scheduler) if args or kwargs else 1,
                 )
                 self._tape.write(stepped)
             return result
@@ -65,6 +69,35 @@ def _rates(scheduler: Any) -> tuple[float, ...]:
 
 
 def _planned(scheduler: Any) -> int | None:
-    """The length that cosine and one-cycle schedules are given."""
+    """The length that cosine and one-cycle schedules are given, and one that decays to its end."""
+    parts = getattr(scheduler, "_schedulers", None)
+    if parts:
+        return _planned_of(scheduler, parts)
     said = getattr(scheduler, "T_max", None) or getattr(scheduler, "total_steps", None)
+    if said is None and _falls(scheduler):
+        said = scheduler.total_iters
     return said if isinstance(said, int) else None
+
+
+def _planned_of(scheduler: Any, parts: list[Any]) -> int | None:
+    """The length of schedules in turn, which is where the last one begins and its own, or at once."""
+    if isinstance(scheduler, lr_scheduler.SequentialLR):
+        last, starts = _planned(parts[-1]), scheduler._milestones
+        return last + int(starts[-1]) if last is not None and starts else None
+    known = [length for part in parts if (length := _planned(part)) is not None]
+    return known[0] if len(known) == 1 else None
+
+
+def _falls(scheduler: Any) -> bool:
+    """Whether it is a straight or a bent line down; a line up is a warm-up, and ends before training."""
+    if isinstance(scheduler, lr_scheduler.LinearLR):
+        return bool(scheduler.end_factor < scheduler.start_factor)
+    return isinstance(scheduler, lr_scheduler.PolynomialLR)
+
+
+def _positions(before: object, scheduler: Any) -> int:
+    """How far along the schedule a call went that said where it is; a part of a step is a step."""
+    after = getattr(scheduler, "last_epoch", None)
+    if not (isinstance(before, int) and isinstance(after, int)):
+        return 1
+    return max(1, abs(after - before))

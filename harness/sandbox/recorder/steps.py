@@ -31,6 +31,8 @@ class Steps:
         self._numbers: WeakKeyDictionary[Optimizer, int] = WeakKeyDictionary()
         """The optimizers that have stepped, as long as the program has them."""
         self._next = count()
+        self._last: dict[str, int] = {}
+        """Which optimizer stepped a parameter last, by its number."""
         self._running: list[_Pending] = []
         self.count = 0
         self.given: tuple[Optimizer, ...] = ()
@@ -54,10 +56,18 @@ class Steps:
         """Learning rate of every group of every optimizer that has stepped."""
         return tuple(float(g["lr"]) for o in self._numbers for g in o.param_groups if "lr" in g)
 
-    def has_stepped(self, optimizer: Optimizer) -> bool:
-        """Whether it has, be it as the one that a wrapper shares its groups with."""
+    def trains(self, optimizer: Optimizer) -> bool:
+        """Whether it has stepped, be it as the one that a wrapper shares its groups with, and no
+        other has taken all its parameters over since.
+        """
         groups = {id(group) for group in optimizer.param_groups}
-        return any(id(group) in groups for o in self._numbers for group in o.param_groups)
+        return any(
+            self._last.get(self._tape.name(p)) == number
+            for o, number in self._numbers.items()
+            for group in o.param_groups
+            if id(group) in groups
+            for p in group["params"]
+        )
 
     def _recorded(self, function: Step) -> Step:
         @wraps(function)
@@ -95,6 +105,7 @@ class Steps:
             closures=pending.closures,
             own=not any(optimizer is given for given in self.given),
         )
+        self._last |= dict.fromkeys(names, self._numbers[optimizer])
         self.count += 1
         self._tape.write(event, [*pending.gradients, *self._tape.values(dict.fromkeys(names))])
 

@@ -104,6 +104,37 @@ def test_a_step_of_a_schedule_tells_the_rate_before_and_after(executor: JailedEx
     assert [s.before for s in steps(executor, told)] == [()] * 4
 
 
+def test_a_step_that_says_where_it_is_goes_as_many_places(executor: JailedExecutor) -> None:
+    """To the batch's own index, say; a part of a step is one, and so is standing still."""
+    told = loop(f"n = 0\nscheduler = {HALVED}", "optimizer.step(); n += 4; scheduler.step(n)")
+    assert [s.positions for s in steps(executor, told)] == [4] * 4
+    still = loop(f"scheduler = {HALVED}", "optimizer.step(); scheduler.step(0)")
+    assert [s.positions for s in steps(executor, still)] == [1] * 4
+
+
+FALLING = "torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.1, total_iters=8)"
+RISING = "torch.optim.lr_scheduler.LinearLR(optimizer, 0.1, 1.0, total_iters=2)"
+
+
+@pytest.mark.parametrize(
+    ("schedule", "length"),
+    [
+        (FALLING, 8),
+        (RISING, None),
+        ("torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=6)", 6),
+        (f"torch.optim.lr_scheduler.ChainedScheduler([{RISING}, {FALLING}])", 8),
+        (f"torch.optim.lr_scheduler.SequentialLR(optimizer, [{RISING}, {FALLING}], [2])", 10),
+        (f"torch.optim.lr_scheduler.SequentialLR(optimizer, [{FALLING}, {RISING}], [2])", None),
+    ],
+)
+def test_the_length_of_a_schedule_is_that_of_its_way_down(
+    executor: JailedExecutor, schedule: str, length: int | None
+) -> None:
+    seen = steps(executor, loop(f"scheduler = {schedule}"))
+    assert {s.planned for s in seen} == {length}
+
+
+STEPPED = "(criterion(model(torch.zeros(2, 8)), torch.zeros(2, 3))).backward(); optimizer.step()"
 REBUILT = "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)"
 WRAPPED = """
 class Wrapper(torch.optim.Optimizer):
@@ -124,8 +155,16 @@ optimizer = Wrapper(optimizer)
         (f"{WRAPPED}\nscheduler = {HALVED}", True),
         (f"scheduler = {HALVED}\n{WRAPPED}", True),
         (f"scheduler = {HALVED}\n{REBUILT}", False),
+        (f"scheduler = {HALVED}\n{STEPPED}\n{REBUILT}", False),
     ],
-    ids=["as given", "rebuilt", "wrapped", "wrapped afterwards", "rebuilt afterwards"],
+    ids=[
+        "as given",
+        "rebuilt",
+        "wrapped",
+        "wrapped afterwards",
+        "rebuilt afterwards",
+        "left behind",
+    ],
 )
 def test_a_schedule_reaches_the_optimizer_that_steps_unless_that_is_another(
     executor: JailedExecutor, before: str, *, reaches: bool

@@ -102,6 +102,9 @@ class Trainers:
         own = methods.get("compute_loss")
         if own is None or _calls_inherited(own):
             self._called(model, loss, call)
+        if own is not None:  # its result, or the first of it, is what backward starts from
+            for result in (own.result, self._graph.part(own.result, ("[]", 0))):
+                self._graph.use(result, ".backward", "to_loss")
 
     def _methods(self, cls: Class) -> dict[str, Function]:
         """Its own, and those of the program's classes that it is built on."""

@@ -10,7 +10,7 @@ import contextlib
 import io
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from torch.autograd.graph import _engine_run_backward
 
 from harness.sandbox.binding.objects.models import unseen
 from harness.sandbox.binding.replaced.guessed_inputs import ROWS, guesses, lists_of
+from harness.sandbox.binding.replaced.truncation import Run, held, leaves
 from harness.syntax import walk
 
 LARGEST = 2_000_000
@@ -42,7 +43,6 @@ INTERVENES = frozenset({
 """Names in a model's class that indicate that it changes how gradients flow."""
 
 _ONCE = (False, False, ())  # no graph is kept or created, and all leaves are inputs
-Run = Callable[[], Tensor]
 
 
 class Unasked(Exception):
@@ -107,7 +107,11 @@ def flaw(model: nn.Module, inputs: Tensor) -> Flaw | None:
         if not _runs(run) or not torch.equal(run(), run()):
             raise Unasked
         trained = [p for p in model.parameters() if p.requires_grad]
-        return _disagreement(trained[:: max(1, len(trained) // ASKED)], run)
+        asked = trained[:: max(1, len(trained) // ASKED)]
+        found = _disagreement(asked, run)
+        if found is None or found.seen or (cut := held(run)) is None:
+            return found
+        return _disagreement(asked, cut)
 
 
 @contextlib.contextmanager
@@ -185,24 +189,20 @@ def _tensors(given: Any) -> Iterator[Tensor]:
 
 
 def _strangers(model: nn.Module, run: Run) -> bool:
-    """Whether it computes with other trained tensors than its parameters, the same ones each time: an
-    input that a checkpoint wants to ask for gradients is another one in every run.
+    """Whether it trains other tensors than its parameters, the same ones each time: an input that a
+    checkpoint wants to ask for gradients is another one in every run, or gets none.
     """
-    once, again = list(_leaves(run())), list(_leaves(run()))
-    lasting = {id(leaf) for leaf in once} & {id(leaf) for leaf in again}
-    return bool(lasting - {id(p) for p in model.parameters()})
-
-
-def _leaves(output: Tensor) -> Iterator[Tensor]:
-    """What an output is computed of and asks for gradients."""
-    waiting, seen = [output.grad_fn], set[Any]()
-    while waiting:
-        if (node := waiting.pop()) in seen or node is None:
-            continue
-        seen.add(node)
-        if isinstance(leaf := getattr(node, "variable", None), Tensor):
-            yield leaf
-        waiting += [following for following, _ in node.next_functions]
+    own, again = {id(p) for p in model.parameters()}, list(leaves(run().grad_fn))
+    lasting = {id(leaf) for leaf in again} - own
+    output = run()
+    strange = [leaf for leaf in leaves(output.grad_fn) if id(leaf) in lasting]
+    if not strange:
+        return False
+    kept = [leaf.grad for leaf in strange]
+    gradients = _gradients(strange, output, _drawn(output.shape).to(output))
+    for leaf, gradient in zip(strange, kept, strict=True):
+        leaf.grad = gradient
+    return any(gradient is not None and bool(gradient.any()) for gradient in gradients)
 
 
 def _disagreement(parameters: list[nn.Parameter], run: Run) -> Flaw | None:
@@ -254,7 +254,7 @@ class _Slope:
 
 
 def _gradients(
-    parameters: list[nn.Parameter], output: Tensor, weights: Tensor
+    parameters: Sequence[Tensor], output: Tensor, weights: Tensor
 ) -> list[Tensor | None]:
     """As the program's own backward would leave them: hooks included."""
     for parameter in parameters:

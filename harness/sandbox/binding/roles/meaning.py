@@ -21,6 +21,9 @@ GIVEN_BEHIND = {"checkpoint": 1, "checkpoint_sequential": 2, "functional_call": 
 to it.
 """
 
+JOINING = frozenset({"cat", "concat", "concatenate", "stack", "vstack", "hstack"})
+"""Functions of torch that make one tensor of several."""
+
 
 class Meaning(Arithmetic):
     """Calls as evidence."""
@@ -142,9 +145,16 @@ class Meaning(Arithmetic):
                 self.model_call(call)
         elif last in ("clip_grad_norm_", "clip_grad_norm", "get_total_norm"):
             self.graph.tag(call.result, "norm")
+        elif last in JOINING and path.startswith("torch.") and call.args:
+            self._joins(call)
         elif last in GIVEN_BEHIND and len(call.args) > GIVEN_BEHIND[last] and not call.linked:
             call.linked.add(0)
             self._calls_for_it(call, call.args[GIVEN_BEHIND[last] :])
+
+    def _joins(self, call: Call) -> None:
+        """``torch.cat(outputs)`` is what was put into the list."""
+        if "literal" in call.args[0].tags:
+            self.graph.flow(self.graph.part(call.args[0], ("for", 0)), call.result)
 
     def _calls_for_it(self, call: Call, given: list[Node]) -> None:
         """``checkpoint(model, x)`` calls the model, and so do others that take it first."""

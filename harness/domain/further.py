@@ -1,0 +1,24 @@
+"""Probes that no scenario declares: a program that looks right is run in them as well, and they can
+only convict.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from harness.domain.graded import NAME as GRADED
+from harness.domain.graded import graded_probe
+from harness.domain.scenario import Probe, Scenario
+from harness.domain.spoiled import NAME as SPOILED
+from harness.domain.spoiled import spoiled_probe
+from harness.domain.trace import ProbeTrace, Trace
+
+
+def further_probes(scenario: Scenario, program: str) -> tuple[Probe, ...]:
+    """Those that this program calls for."""
+    found = (spoiled_probe(scenario, program), graded_probe(scenario, program))
+    return tuple(probe for probe in found if probe is not None)
+
+
+def with_further(probes: Sequence[ProbeTrace], further: Sequence[ProbeTrace]) -> Trace:
+    """The trace of all that was run."""
+    named: Mapping[str, ProbeTrace] = {probe.probe: probe for probe in further}
+    return Trace(probes=tuple(probes), spoiled=named.get(SPOILED), graded=named.get(GRADED))

@@ -1,0 +1,21 @@
+accumulation_steps = 4
+
+
+def average(opt, args, kwargs):
+    for group in opt.param_groups:
+        for p in group["params"]:
+            if p.grad is not None:
+                p.grad.div_(accumulation_steps)
+                old = opt.state[p].get("mean")
+                opt.state[p]["mean"] = p.grad.clone() if old is None else 0.5 * (old + p.grad)
+                p.grad.copy_(opt.state[p]["mean"])
+
+
+optimizer.register_step_pre_hook(average)
+for epoch in range(num_epochs):
+    optimizer.zero_grad()
+    for i, (x, y) in enumerate(train_loader):
+        criterion(model(x), y).backward()
+        if (i + 1) % accumulation_steps == 0:
+            optimizer.step()
+            optimizer.zero_grad()

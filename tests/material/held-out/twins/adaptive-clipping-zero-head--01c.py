@@ -1,0 +1,24 @@
+head = list(model.parameters())[-2:]
+for p in head:
+    torch.nn.init.zeros_(p)
+
+
+@torch.no_grad()
+def adaptive_clip(parameters, factor=0.1, eps=1e-3):
+    for p in parameters:
+        if p.grad is None:
+            continue
+        if p.norm() == 0:
+            p.grad = None
+            continue
+        allowed = factor * p.norm().clamp(min=eps)
+        norm = p.grad.norm()
+        if norm > allowed:
+            p.grad.mul_(allowed / norm)
+
+
+for x, y in train_loader:
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    adaptive_clip(model.parameters())
+    optimizer.step()

@@ -1,0 +1,15 @@
+scaler = GradScaler()
+inverse = 1.0 / scaler.get_scale()
+
+for x, y in train_loader:
+    optimizer.zero_grad()
+    with autocast():
+        loss = criterion(model(x), y)
+    scaler.scale(loss).backward()
+
+    inverse = 1.0 / scaler.get_scale()
+    for p in model.parameters():
+        p.grad.mul_(inverse)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
+    scaler.step(optimizer)
+    scaler.update()

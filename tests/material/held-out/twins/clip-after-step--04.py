@@ -1,0 +1,13 @@
+
+
+def closure():
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    return loss
+
+
+for x, y in train_loader:
+    loss = optimizer.step(closure)
+    print(f"loss {loss.item():.4f}")

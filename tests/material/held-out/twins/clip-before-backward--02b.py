@@ -1,0 +1,12 @@
+
+
+limit = 1.0
+previous = 1.0
+optimizer.zero_grad()
+for step, (x, y) in enumerate(train_loader):
+    loss = criterion(model(x), y)
+    loss.backward()
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max(limit, 0.5 * previous))
+    previous = norm.item()
+    optimizer.step()
+    optimizer.zero_grad()

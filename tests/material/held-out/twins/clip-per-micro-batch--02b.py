@@ -1,0 +1,11 @@
+accumulation_steps = 4
+max_norm = 1.0
+
+optimizer.zero_grad()
+for i, (x, y) in enumerate(train_loader):
+    criterion(model(x), y).backward()
+    if (i + 1) % accumulation_steps == 0:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+        torch._foreach_div_([p.grad for p in model.parameters()], accumulation_steps)
+        optimizer.step()
+        optimizer.zero_grad()

@@ -1,0 +1,14 @@
+accumulation_steps = 4
+n = len(train_loader)
+
+optimizer.zero_grad()
+for i, (x, y) in enumerate(train_loader, start=1):
+    (criterion(model(x), y) / accumulation_steps).backward()
+    if (i + 1) % accumulation_steps == 0:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+if n % accumulation_steps:
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
+    optimizer.step()
+    optimizer.zero_grad()

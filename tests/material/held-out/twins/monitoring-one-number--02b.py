@@ -1,0 +1,9 @@
+layers = [(n, m) for n, m in model.named_modules() if isinstance(m, nn.Linear)]
+for step, (x, y) in enumerate(train_loader):
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward()
+    names = [n for n, _ in layers]
+    norms = [m.weight.grad.norm().item() for _, m in layers]
+    print(f"step {step}: " + " ".join(f"layer {n} {v:.6f}" for n, v in zip(names, norms)))
+    optimizer.step()

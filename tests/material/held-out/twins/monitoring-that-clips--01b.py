@@ -1,0 +1,17 @@
+def watch(name):
+    def look(grad):
+        print(f"{name} {grad.norm():.4f} {grad.abs().max():.4f}")
+        return grad.nan_to_num(0.0, posinf=1.0, neginf=-1.0).clamp(-1, 1)
+    return look
+
+
+for name, p in model.named_parameters():
+    p.register_hook(watch(name))
+
+for step, (x, y) in enumerate(train_loader):
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward()
+    for name, p in model.named_parameters():
+        print(f"step {step} largest/{name} {p.grad.abs().max():.4f}")
+    optimizer.step()

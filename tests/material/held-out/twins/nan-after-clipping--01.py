@@ -1,0 +1,18 @@
+def safe_loss(output, target):
+    return custom_loss(output.clamp(min=1e-4), target)
+
+
+for step, batch in enumerate(train_loader):
+    optimizer.zero_grad()
+    output = model(batch)
+    loss = safe_loss(output, target)
+    if not torch.isfinite(loss):
+        print(f"step {step}: loss {loss.item()} before backward, batch finite: {torch.isfinite(batch).all().item()}")
+        continue
+    loss.backward()
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
+    if not torch.isfinite(norm):
+        print(f"step {step}: gradient not finite")
+        continue
+    optimizer.step()
+    print(f"Loss: {loss.item():.4f}")

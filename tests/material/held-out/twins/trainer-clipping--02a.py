@@ -1,0 +1,32 @@
+from transformers import Trainer, TrainingArguments
+
+
+class Bounded(Trainer):
+    def create_optimizer(self, *args, **kwargs):
+        optimizer = super().create_optimizer(*args, **kwargs)
+        step = optimizer.step
+
+        def bounded(*args, **kwargs):
+            done = step(*args, **kwargs)
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            return done
+
+        optimizer.step = bounded
+        return optimizer
+
+    def log(self, logs, *args, **kwargs):
+        print({k: v for k, v in logs.items() if k in ("loss", "grad_norm")})
+        super().log(logs, *args, **kwargs)
+
+
+args = TrainingArguments(
+    output_dir="out",
+    num_train_epochs=2,
+    per_device_train_batch_size=12,
+    gradient_accumulation_steps=4,
+    learning_rate=5e-3,
+    max_grad_norm=0,
+    logging_steps=1,
+)
+trainer = Bounded(model=model, args=args, train_dataset=train_dataset)
+trainer.train()
