@@ -72,6 +72,20 @@ def of_one(one: ast.stmt, other: ast.stmt, apart: frozenset[str]) -> bool:
     return not both or any(here[anchor] & there[anchor] for anchor in both)
 
 
+def writes_gradients(node: ast.stmt) -> bool:
+    """Whether it does something to gradients that is no call of an update: a division by hand."""
+    return ".grad" in ast.unparse(node) and not anchors(node).keys() & UPDATE
+
+
+def unscales_beside(body: list[ast.stmt], replaced: list[ast.stmt], new: list[ast.stmt]) -> bool:
+    """Whether new lines unscale right below something that is done to gradients by hand, and may be
+    meant in its place.
+    """
+    before = body[: body.index(replaced[0])][-1:]
+    brought = any(anchors(node)["unscale_"] for node in new)
+    return brought and any(writes_gradients(node) for node in before)
+
+
 def is_simple(node: ast.stmt) -> bool:
     """Whether a statement contains no other statements."""
     return not isinstance(

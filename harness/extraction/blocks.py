@@ -76,9 +76,10 @@ def _unless_replaced(block: Block, next_lead: str) -> Block:
 
 
 def _changes(fence: Fence) -> tuple[tuple[Hunk, ...], ...]:
-    marked = fence.language in _PYTHON and is_diff(fence.content)
-    patch = fence.language in _DIFF or ((not fence.info or marked) and is_patch(fence.content))
-    return hunks(fence.content) if marked or patch else ()
+    python = fence.language in _PYTHON
+    marked = python and is_diff(fence.content)
+    patch = (python or not fence.info) and is_patch(fence.content)
+    return hunks(fence.content) if marked or patch or fence.language in _DIFF else ()
 
 
 def code_blocks(text: str) -> tuple[str, ...]:

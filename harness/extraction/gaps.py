@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from textwrap import dedent, indent
 
-from harness.extraction.anchors import UPDATE, anchors, is_simple
+from harness.extraction.anchors import UPDATE, anchors, is_simple, writes_gradients
 from harness.extraction.parsing import parsed, parses, source_of
 from harness.syntax import walk
 
@@ -34,7 +34,7 @@ def filled(code: str, posted: str) -> str | None:
     for loop, known in pairs:
         compared = _Compared()
         compared.look(known.body, loop.body)
-        if compared.fills and _sound(compared, loop, known):
+        if compared.fills and not compared.unclear and _sound(compared, loop, known):
             return _written(shown, posted, compared.fills)
     return None
 
@@ -68,6 +68,9 @@ class _Compared:
     fills: list[tuple[ast.stmt, list[ast.stmt]]] = field(default_factory=list)
     """Each gap, and what stands there."""
 
+    unclear: bool = False
+    """Whether what stands there may be what a new line beside the gap replaces."""
+
     def look(self, old: list[ast.stmt], new: list[ast.stmt]) -> None:
         """Find what is left out of one body, and of those inside of it."""
         places = _places(old, new)
@@ -75,9 +78,11 @@ class _Compared:
         shown = {i for i, node in enumerate(old) if i in places.values() or _shown(node, here)}
         for at, node in enumerate(new):
             if _is_gap(node):
-                first = max((places[i] for i in range(at) if i in places), default=-1)
-                after = (places[i] for i in range(at, len(new)) if i in places)
-                left = [i for i in range(first + 1, min(after, default=len(old))) if i not in shown]
+                first = next((places[i] for i in reversed(range(at)) if i in places), -1)
+                after = (places[i] for i in range(at, len(new)) if places.get(i, -1) > first)
+                left = [i for i in range(first + 1, next(after, len(old))) if i not in shown]
+                beside = [i for i in (at - 1, at + 1) if 0 <= i < len(new) and i not in places]
+                self.unclear |= bool(beside) and any(writes_gradients(old[i]) for i in left)
                 self.fills += [(node, [old[i] for i in left])] if left else []
             elif at in places and not is_simple(node):
                 for one, other in zip(_bodies(old[places[at]]), _bodies(node), strict=True):
@@ -99,13 +104,14 @@ def _places(old: list[ast.stmt], new: list[ast.stmt]) -> dict[int, int]:
     return found
 
 
-def _equal(old: ast.stmt, new: ast.stmt) -> bool:
+def _equal(old: ast.AST, new: ast.AST) -> bool:
     return ast.dump(old) == ast.dump(new)
 
 
 def _like(old: ast.stmt, new: ast.stmt) -> bool:
     alike = type(old) is type(new) or (is_simple(old) and is_simple(new))
-    return alike and bool(anchors(old).keys() & anchors(new).keys())
+    asks = isinstance(old, ast.If) and isinstance(new, ast.If) and _equal(old.test, new.test)
+    return asks or (alike and bool(anchors(old).keys() & anchors(new).keys()))
 
 
 def _shown(old: ast.stmt, here: list[ast.stmt]) -> bool:
@@ -113,7 +119,7 @@ def _shown(old: ast.stmt, here: list[ast.stmt]) -> bool:
     does = anchors(old).keys() & UPDATE
     simple = [node for node in here if is_simple(node)]
     there = {a for node in simple for a in anchors(node)}
-    return (bool(does) and does <= there) or any(_equal(old, node) for node in simple)
+    return (bool(does) and does <= there) or any(_equal(old, node) for node in here)
 
 
 def _sound(compared: _Compared, loop: ast.For, known: ast.For) -> bool:

@@ -63,7 +63,7 @@ _WRONG_HEADING = _any(
 _REMEDY = _any(
     r"\b(?:avoiding|how to avoid|preventing|how to prevent|getting rid of|undoing|resolving|solving"
     r"|without|instead of)\s+(?:the|this|that|your|it|both|these)\b(?:\s+\w+){0,2}?\s+"
-    r"(?:mistakes?|pitfalls?|anti-?patterns?|bugs?|problems?|issues?)\b",
+    r"(?:mistakes?|pitfalls?|traps?|anti-?patterns?|bugs?|problems?|issues?)\b",
 )
 _WRONG_LEAD = _any(
     _CROSS,
@@ -97,7 +97,8 @@ _DIAGNOSTIC = _any(
     r"\b(?:check|checks|verify|verifying|sanity|measure|measuring|profil\w+|benchmark\w*|debug\w*)\b",
     r"\b(?:diagnos\w+|inspect\w*|confirm|prove|test|testing|timing|locate|reproduce)\b",
     r"\b(?:convince|see (?:\w+ ){0,2}?for) yourself\b",
-    r"\b(?:demo|toy (?:model|example|script|problem))\b",
+    r"\b(?:little|small|tiny|short|quick|minimal|self-contained) (?:\w+ )?demo(?:nstration)?\b",
+    r"\btoy (?:model|example|script|problem)\b",
     r"\bto see the (?:difference|effect)\b",
 )
 _LOOKING = "(?:debug(?:ging)?|diagnostics?|profiling|benchmark(?:ing)?|timing|sanity checks?)"

@@ -8,11 +8,11 @@ _FENCED = re.compile(r"^\s*```.*?^\s*```", re.DOTALL | re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n\s*\n|\n\s*[-*]\s")
 _MOVES = re.compile(
     r"\b(?:mov(?:e|es|ed|ing)|remov(?:e|es|ed|ing)|delet(?:e|es|ed|ing)|drop|drops|take out|takes? the"
-    r"|get rid of|instead of|rather than|belongs?|goes|swap|swapp?ed|reorder)\b",
+    r"|get rid of|instead of|rather than|belongs?|goes|swap|swapp?ed|reorder|indent)\b",
     re.IGNORECASE,
 )
 _POINTS = re.compile(
-    r"\b(?:mov|remov|delet|drop|swap|reorder|take)\w*\s+(?:out\s+)?"
+    r"\b(?:mov|remov|delet|drop|swap|reorder|take|indent)\w*\s+(?:out\s+)?"
     r"(?:it|them|this|that|these|those|the)\b(?:\s+(?:\w+\s+)?(?:lines?|calls?|two|statements?|block))?",
     re.IGNORECASE,
 )

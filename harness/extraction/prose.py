@@ -67,6 +67,12 @@ _AND_THEN = re.compile(rf"\b(?:and|then|but|,)\s+(?:then\s+|also\s+)?(?:{_EDITS}
 _UNSURE = re.compile(
     r"\b(?:or|alternatively|either|don'?t|do not|never|not|if|could|might|else)\b", re.IGNORECASE
 )
+_INTO_A_BLOCK = re.compile(
+    r"\b(?:into|inside(?: of)?|in|within)\s+(?:the|your)\s+`(?:if|for|with|while)\b[^`\n]*`"
+    r"(?:\s+(?:block|branch|body|statement|loop))?,?\s+(?=(?:right|directly|just|below|above|before|after|behind)\b)",
+    re.IGNORECASE,
+)
+"""Where a line that is quoted next stands is known without it."""
 _CODE_QUOTED = re.compile(r"`[^`\n]+`")
 
 
@@ -90,13 +96,15 @@ def told_in_words(posted: str, answer: str) -> str | None:
 
 def _parts(answer: str) -> Iterator[str]:
     """Its sentences, and the items of its lists."""
-    for sentence in sentences(answer):
+    for told in sentences(answer):
+        sentence = _INTO_A_BLOCK.sub(" ", told)
         yield from re.split(r"\n\s*(?:[-*]|\d+[.)])\s+", sentence)
 
 
 def _instructs(sentence: str) -> bool:
     found = (p.search(sentence) for p in (*_EXCHANGE, _BETWEEN, _INSERT, _EDGE, _DELETE))
-    return bool(_TELLS.search(sentence)) or any(found)
+    announces = sentence.rstrip().endswith(":")
+    return any(found) or (bool(_TELLS.search(sentence)) and not announces)
 
 
 def _after(program: str, sentence: str) -> str | None:
@@ -142,7 +150,7 @@ def _stands_alone(program: str, old: str) -> bool:
     """Whether the quoted code is a statement or an expression there, or begins with an operator."""
     if re.match(r"[-+*/%]", old):
         return True
-    nodes = (n for n in walk(parsed(program)) if isinstance(n, ast.stmt | ast.expr))
+    nodes = (n for n in walk(parsed(program)) if isinstance(n, ast.stmt | ast.expr | ast.keyword))
     written = (ast.get_source_segment(program, node) or "" for node in nodes)
     return any(f".{text}".endswith(f".{old}") for text in written)
 

@@ -28,8 +28,11 @@ _TAKEN_BACK = re.compile(
     r"|(?:but )?I would(?: not|n't)\s*[:.,;\u2014\u2013-]"
     r"|which (?:\w+ ){0,2}?(?:throws? away|throws? \w+ .{0,30}away|wipes?|discards?|loses?|destroys?"
     r"|defeats?|breaks|is (?:still |also |of course |just as )?(?:wrong|worse|bad|too (?:early|late)))\b"
-    r"|(?:edit|update|erratum|ps)\W*\d*\W+.*?\b(?:pointed out|noticed|reali[sz]ed?|wrong|mistake|bug"
-    r"|incorrect|corrected|too (?:early|late))\b"
+    r"(?!\s+(?:nothing|no|none)\b)"
+    r"|(?:edit|update|erratum|ps)\W*\d*\W+.*?\b(?:pointed out|noticed|reali[sz]ed?|sorry|oops)\b.*?"
+    r"\b(?:this|that|it|the above|I|the first)\b"
+    r"|(?:edit|update|erratum|ps)\W*\d*\W+(?:this|that|it|the above|the first \w+) (?:is|was)\s+"
+    r"(?:wrong|a mistake|incorrect|too (?:early|late))\b"
     r")",
     re.IGNORECASE,
 )

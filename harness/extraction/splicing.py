@@ -18,6 +18,7 @@ from harness.extraction.anchors import (
     of_one,
     subjects_of,
     told_apart,
+    unscales_beside,
 )
 from harness.extraction.names import free_names, statements
 from harness.extraction.parsing import first_line, parsed, parses, source_of
@@ -80,6 +81,8 @@ def _at(
 ) -> str | None:
     new = parsed(snippet.code).body
     if not new or _starts_over(tree, place, new):
+        return None
+    if unscales_beside(place.body, place.replaced, new):
         return None
     kept = place.needed_by(new)
     if _lost(place, [*kept, *new]):

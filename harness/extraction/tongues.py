@@ -2,6 +2,7 @@
 
 import re
 
+_ENDS = r"(?:\W+(?:ist|w\u00e4re|sind|also|daher|est|serait|es|ser\u00eda|donc))*\W*$"
 _WRONG = re.compile(
     r"\b(?:falsch|fehlerhaft|nicht so|so nicht|lieber nicht|(?<!wie )vorher|(?<!wie )bisher"
     r"|(?:dein|ihr|euer) (?:code|loop)|deine schleife"
@@ -9,13 +10,15 @@ _WRONG = re.compile(
     r"|(?<!comme )avant|votre (?:code|boucle)|ton code|ta boucle"
     r"|incorrect[oa]s?|está mal|no hagas|no hagan|no uses|(?<!como )antes"
     r"|(?:tu|su) (?:código|bucle)"
-    r"|errad[oa]s?|não faça|seu código|sbagliat[oa]|da non fare|il tuo codice)\W*$"
+    r"|errad[oa]s?|não faça|seu código|sbagliat[oa]|da non fare|il tuo codice)"
+    rf"{_ENDS}"
     r"|(?:错误|不对|不要这样|有问题|修改前|改之前|之前|原来的代码|你的代码)[^。]{0,6}$",
     re.IGNORECASE,
 )
 _RIGHT = re.compile(
     r"\b(?:richtig|korrekt|korrigiert\w*|besser|nachher|stattdessen|correcte?|corrigée?s?|après"
-    r"|correct[oa]s?|corregid[oa]s?|después|corrigid[oa]s?|depois|corrett[oa]|dopo)\W*$"
+    r"|correct[oa]s?|corregid[oa]s?|después|corrigid[oa]s?|depois|corrett[oa]|dopo)"
+    rf"{_ENDS}"
     r"|(?:正确|修改后|改为|改成|改完|应该|修正)[^。]{0,8}$",
     re.IGNORECASE,
 )

@@ -29,6 +29,7 @@ SETS = [
         "tenth",
         "eleventh",
         "shapes",
+        "more-shapes",
         "twins",
         "sessions",
         "more-sessions",
@@ -55,7 +56,11 @@ NOT_TOLD = {
     "shapes/inline-swap.md": "words alone",
     "shapes/only-words.md": "words alone",
     "shapes/line-no.md": "a place told by the number of a line",
-    "shapes/pre-html.md": "a loop in HTML",
+    "more-shapes/before-after-wrong.md": "lines of two depths, which are no program by themselves",
+    "more-shapes/function-to-paste.md": "a function, and words alone about where it is called",
+    "more-shapes/hf-diff-wrong.md": "no window of several micro-batches was comparable",
+    "more-shapes/this-would-work-too-wrong.md": "two ways to write the same lines",
+    "more-shapes/threshold-median.md": "a threshold by an index that the probes do not exhaust",
     "sessions/amp-clip-without-unscale--03.jsonl": "every edit failed, and nothing else was proposed",
 }
 """What cannot be told, and why."""

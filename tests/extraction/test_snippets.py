@@ -95,6 +95,43 @@ def test_a_snippet_stands_where_its_calls_or_names_stood(answer, program):
     assert proposed(answer) == program
 
 
+def test_what_unscales_below_a_division_by_hand_may_be_meant_in_its_place():
+    """Both together take the scale out twice, and nobody had said that both stay."""
+    divided = SCALED.replace("    clip", "    for p in ps:\n        p.grad /= 2\n    clip")
+    lines = fenced("scaler.unscale_(optimizer)\nclip_grad_norm_(model.parameters(), 1.0)")
+
+    assert "not clear" in proposed(f"Like this:\n{lines}", divided)
+
+
+def test_a_loop_is_deleted_that_is_named_by_what_it_goes_over():
+    posted = "for group in optimizer.param_groups:\n    group['lr'] *= 0.1\n" + SCALED
+    lines = fenced("clip_grad_norm_(model.parameters(), 0.5)\nscaler.step(optimizer)")
+
+    program = proposed(f"Remove the loop over `optimizer.param_groups`, and clip:\n{lines}", posted)
+
+    assert "'lr'" not in program
+
+
+def test_words_behind_a_line_say_where_it_goes_as_those_before_it_do():
+    """The sentence goes on below the block."""
+    line = fenced("scaler.unscale_(optimizer)")
+    for side, before in (("above", "    clip"), ("below", "    scaler.step")):
+        answer = f"Add\n{line}\nright {side} the `clip_grad_norm_` line."
+        wanted = SCALED.replace(before, f"    scaler.unscale_(optimizer)\n{before}")
+        assert proposed(answer, SCALED) == wanted
+
+
+def test_the_posted_loop_with_remarks_is_no_proposal_beside_a_line_that_changes():
+    """It had been judged, for it was the only block that trains."""
+    remarks = SCALED.replace("clip_grad", "# too early\n    clip_grad")
+    shown = f"What you run:\n{fenced(remarks)}\nYou need one line before the clip:\n"
+    line = fenced("scaler.unscale_(optimizer)\nclip_grad_norm_(model.parameters(), 1.0)")
+
+    assert proposed(shown + line, SCALED) == SCALED.replace(
+        "    clip", "    scaler.unscale_(optimizer)\n    clip"
+    )
+
+
 SCALED = """\
 for x, y in loader:
     scaler.scale(criterion(model(x), y)).backward()

@@ -1,0 +1,64 @@
+"""Code that stands in no fence of its own is found all the same."""
+
+import pytest
+
+from harness.extraction.canonical import canonical
+from tests.extraction.test_extract import LOOP, OTHER, POSTED, block, chosen, program
+
+INDENTED = "".join(f"    {line}\n" for line in LOOP.splitlines())
+WRITTEN = {
+    "indented by four": f"Like so:\n\n{INDENTED}\nDone.\n",
+    "in HTML": f"Like so:\n\n<pre><code>{LOOP.replace('.', '&#46;')}</code></pre>\nDone.\n",
+    "in Markdown inside of a fence": f"~~~~markdown\nThe wiki:\n\n```python\n{LOOP}```\n~~~~\n",
+    "in a fence that nobody closed": f"```python\n{LOOP}\nThat is everything. Good luck!\n",
+}
+
+
+@pytest.mark.parametrize("text", WRITTEN.values(), ids=WRITTEN)
+def test_a_loop_is_found_however_it_is_set_apart(text):
+    assert program(text).strip("\n") == LOOP.strip("\n")
+
+
+def test_an_answer_with_fences_keeps_its_text():
+    """What is indented beside them is output or a list."""
+    text = f"{block(LOOP)}\nIt printed:\n\n    loss(3)\n"
+    assert canonical(text) == text
+
+
+def test_what_is_indented_and_called_wrong_is_left_out():
+    wrong = "".join(f"    {line}\n" for line in OTHER.splitlines())
+    assert chosen(f"Like so:\n\n{INDENTED}\nand don't do this:\n\n{wrong}\n") == [[0]]
+
+
+CHANGED = POSTED.replace("    opt.step()", "    clip_grad_norm_(p, 1.0)\n    opt.step()")
+MAIL = """\
+From 3f1c2ab Mon Sep 17 00:00:00 2001
+Subject: [PATCH] clip
+
+diff --git a/train.py b/train.py
+--- a/train.py
++++ b/train.py
+@@ -1,3 +1,4 @@
+ for b in loader:
+     model(b).backward()
++    clip_grad_norm_(p, 1.0)
+     opt.step()
+-- \n2.43.0
+"""
+MARKED = """\
+<<<<<<< SEARCH
+    opt.step()
+=======
+    clip_grad_norm_(p, 1.0)
+    opt.step()
+>>>>>>> REPLACE
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"```\n{MAIL}```\n", f"train.py\n{MARKED}\nDone.", f"```\n{MARKED}```\n", f"```python\n{MARKED}```\n"],
+    ids=["a mailed patch", "marks without a fence", "marks in a fence", "marks in a block of Python"],
+)  # fmt: skip
+def test_a_change_is_applied_however_it_is_marked(text):
+    assert program(text) == CHANGED
