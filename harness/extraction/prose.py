@@ -127,6 +127,8 @@ def _after(program: str, sentence: str) -> str | None:
 def _tells_more(sentence: str, found: re.Match[str]) -> bool:
     """Whether the same sentence has another instruction."""
     rest = (sentence[: found.start()], sentence[found.end() :])
+    if re.match(r"\s*(?:,|and|as well as)\s+(?:and\s+)?(?:the\s+)?`", rest[1]):
+        return True
     return any(
         (_CODE_QUOTED.search(part) and _EDITS_MORE.search(_CODE_QUOTED.sub("", part)))
         or _AND_THEN.search(part)
@@ -177,7 +179,7 @@ def _at_edge(program: str, new: str, *, first: bool) -> str | None:
 
 def _taken_out(program: str, quoted: str) -> tuple[str, str | None]:
     """The program without a statement that stands there once, and its code; else what is quoted."""
-    places = _written(program, quoted)
+    places = _meant(program, quoted)
     if len(places) > 1:
         return program, None
     if places:
@@ -192,11 +194,23 @@ def _written(program: str, quoted: str) -> list[ast.stmt]:
     return [node for node in nodes if is_simple(node) and is_written(node, quoted)]
 
 
+def _meant(program: str, quoted: str) -> list[ast.stmt]:
+    """The same, where the statement is the quoted call and does not only have it inside."""
+    return [node for node in _written(program, quoted) if "(" in quoted or _is_call(node, quoted)]
+
+
+def _is_call(node: ast.stmt, name: str) -> bool:
+    value = node.value if isinstance(node, ast.Expr | ast.Assign) else None
+    called = ast.unparse(value.func) if isinstance(value, ast.Call) else ""
+    return f".{called}".endswith(f".{name.strip()}")
+
+
 def _without(program: str, quoted: str) -> str | None:
-    places = _written(program, quoted)
+    places = _meant(program, quoted)
     if len(places) == 1:
         return _cut(program, places[0])
-    return _exchanged(program, quoted, "") if not places else None
+    operand = re.match(r"\s*[-+*/%]", quoted)
+    return _exchanged(program, quoted, "") if operand and not places else None
 
 
 def _cut(program: str, node: ast.stmt) -> str | None:

@@ -48,6 +48,8 @@ UNCLEAR = {
     "a second change without code": "Change `/ steps` to `/ 4`. Then move the clip up by a line.",
     "a second change in the sentence": "Delete `opt.zero_grad()` and put it behind the step.",
     "something else with code": "Change `/ steps` to `/ 4`. Pass `foreach=True` to the clip.",
+    "a name that goes": "Remove `model` from it.",
+    "two things that go": "Delete `opt.zero_grad()` and `loss.backward()`.",
     "out of a block": "Take `opt.step()` out of the `if`.",
     "nothing": "The step comes before the clip, and `p.grad` is read by `opt.step()` alone.",
 }
