@@ -4,6 +4,7 @@ import functools
 import re
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from harness.domain.record import Record
 
@@ -27,10 +28,9 @@ class Fence(Record):
 @functools.lru_cache(16)  # the stages of an answer ask for its blocks again and again
 def fenced_blocks(text: str) -> tuple[Fence, ...]:
     """All fenced blocks in order; an unclosed one ends with the text, as CommonMark says."""
-    tokens = _reader().parse(text)
     return tuple(
         Fence(info=t.info.strip(), content=t.content, line=t.map[0] + 1 if t.map else 1)
-        for t in tokens
+        for t in _blocks(text)
         if t.type == "fence"
     )
 
@@ -38,12 +38,17 @@ def fenced_blocks(text: str) -> tuple[Fence, ...]:
 @functools.lru_cache(16)
 def indented_blocks(text: str) -> tuple[Fence, ...]:
     """Code that is indented instead of fenced; ``line`` is its first one."""
-    tokens = _reader().parse(text)
     return tuple(
         Fence(info="", content=t.content, line=t.map[0] + 1)
-        for t in tokens
+        for t in _blocks(text)
         if t.type == "code_block" and t.map and t.level == 0
     )
+
+
+@functools.lru_cache(4)  # the text of 16 answers may be large, and each token larger
+def _blocks(text: str) -> tuple[Token, ...]:
+    """The blocks of code, fenced or indented."""
+    return tuple(t for t in _reader().parse(text) if t.type in ("fence", "code_block"))
 
 
 @functools.cache

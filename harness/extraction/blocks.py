@@ -1,6 +1,7 @@
 """The Python blocks of an answer, each with the words that stand around it."""
 
 import ast
+import functools
 import re
 import textwrap
 
@@ -22,6 +23,8 @@ _PYTHON = frozenset({
 })  # fmt: skip
 _DIFF = frozenset({"diff", "patch", "udiff"})
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$|^\s*\*\*([^*]+)\*\*:?\s*$")
+_NEAR = 20  # lines behind a block in which its next sentence begins
+_LONGEST = 200  # lines of a paragraph: a hostile answer is one of ten thousand blocks
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\W_]*[A-Z])")
 
 
@@ -128,20 +131,32 @@ def _block(
 
 def _context(text: str, fence: Fence) -> tuple[str, str]:
     """The heading of the section and the last sentence before the fence."""
-    lines = _prose_lines(text)[: fence.line - 1]
-    heading = next((m[1] or m[2] for line in reversed(lines) if (m := _HEADING.match(line))), "")
+    above = fence.line - 1
+    heading = _headings(text)[above]
+    lines = list(_prose_lines(text)[max(0, above - _LONGEST) : above])
     while lines and not lines[-1].strip():
         lines.pop()
     paragraph: list[str] = []
     while lines and lines[-1].strip() and not _HEADING.match(lines[-1]):
-        paragraph.insert(0, lines.pop().strip())
-    sentences = _SENTENCE.split(" ".join(paragraph))
+        paragraph.append(lines.pop().strip())
+    sentences = _SENTENCE.split(" ".join(reversed(paragraph)))
     return heading, sentences[-1] if sentences else ""
+
+
+@functools.lru_cache(4)
+def _headings(text: str) -> tuple[str, ...]:
+    """For each line, and for the end, the heading that it stands under."""
+    found = [""]
+    for line in _prose_lines(text):
+        heading = _HEADING.match(line)
+        found.append((heading[1] or heading[2]) if heading else found[-1])
+    return tuple(found)
 
 
 def _following(text: str, fence: Fence) -> str:
     """The first paragraph after the fence, if nothing stands between them."""
-    rest = _prose_lines(text)[fence.line + fence.content.count("\n") + 1 :]
+    start = fence.line + fence.content.count("\n") + 1
+    rest = _prose_lines(text)[start : start + _NEAR]
     paragraph: list[str] = []
     for line in map(str.strip, rest):
         if line:
@@ -151,14 +166,15 @@ def _following(text: str, fence: Fence) -> str:
     return " ".join(paragraph)
 
 
-def _prose_lines(text: str) -> list[str]:
+@functools.lru_cache(4)  # asked twice for each block
+def _prose_lines(text: str) -> tuple[str, ...]:
     """All lines, those inside of fences marked by a character that no prose has."""
     lines = text.split("\n")
     for fence in fenced_blocks(text):
         end = fence.line + fence.content.count("\n") + 1
         for number in range(fence.line - 1, min(end, len(lines))):
             lines[number] = "\x00"
-    return lines
+    return tuple(lines)
 
 
 def _calls_something(fence: Fence) -> bool:

@@ -11,6 +11,8 @@ from harness.markdown import Fence, fence, fenced_blocks, indented_blocks
 _PRE = re.compile(
     r"<pre[^>]*>\s*(?:<code[^>]*>)?(.*?)(?:</code>\s*)?</pre>", re.DOTALL | re.IGNORECASE
 )
+_MOST_PRE = 100  # a hostile page opens thousands that it never closes
+_MOST_ENDS = 20
 _MARKDOWN = frozenset({"markdown", "md"})
 
 
@@ -19,8 +21,9 @@ def canonical(text: str) -> str:
     text = _conflicts_fenced(_closed(text))
     if any(map(_is_code, fenced_blocks(text))):
         return text
-    for rewritten in (_unwrapped(text), _from_html(text), _from_margin(text)):
-        if any(map(_is_code, fenced_blocks(rewritten))):
+    for rewrite in (_unwrapped, _from_html, _from_margin):
+        rewritten = rewrite(text)
+        if rewritten != text and any(map(_is_code, fenced_blocks(rewritten))):
             return rewritten
     return text
 
@@ -39,7 +42,7 @@ def _closed(text: str) -> str:
     if last.line + last.content.count("\n") < len(text.rstrip("\n").split("\n")):
         return text
     blank = [n for n in range(last.line, len(lines)) if not lines[n].strip()]
-    for end in reversed(blank):
+    for end in blank[: -_MOST_ENDS - 1 : -1]:
         code = "\n".join(lines[last.line : end])
         if code.strip() and parses(textwrap.dedent(code)):
             marks = re.match(r"\s*([`~]{3,})", lines[last.line - 1])
@@ -49,6 +52,8 @@ def _closed(text: str) -> str:
 
 def _conflicts_fenced(text: str) -> str:
     """Old and new lines between marks of a conflict, where they stand in no fence."""
+    if not CONFLICT.search(text):
+        return text
     inside = "\n".join(block.content for block in fenced_blocks(text))
 
     def fenced(found: re.Match[str]) -> str:
@@ -68,6 +73,8 @@ def _unwrapped(text: str) -> str:
 
 
 def _from_html(text: str) -> str:
+    if text.lower().count("<pre") > _MOST_PRE:
+        return text
     return _PRE.sub(lambda m: f"\n{fence(html.unescape(m[1]).strip(chr(10)), '')}\n", text)
 
 

@@ -10,9 +10,11 @@ from harness.extraction.parsing import parses
 _HEAD = re.compile(r"^(?:---|\+\+\+|diff |index |@@)")
 _SIGNATURE = re.compile(r"^-- ?$")
 """What a mail ends its patch with."""
+_NO_MARK = r"(?:(?![ \t]*(?:<{5}|={5}|>{5}))[^\n]*\n)*"
 CONFLICT = re.compile(
-    r"^[ \t]*<{5,9}[ \t]?[^\n]*\n(?P<before>.*?)^[ \t]*={5,9}[ \t]*\n(?P<after>.*?)^[ \t]*>{5,9}[^\n]*$",
-    re.DOTALL | re.MULTILINE,
+    rf"^[ \t]*<{{5,9}}[ \t]?[^\n]*\n(?P<before>{_NO_MARK})"
+    rf"[ \t]*={{5,9}}[ \t]*\n(?P<after>{_NO_MARK})[ \t]*>{{5,9}}[^\n]*$",
+    re.MULTILINE,
 )
 """Lines to search for and lines to put in their place, as tools for edits and git mark them."""
 _MARKED = re.compile(r"^(?:-(?!-)|\+(?!\+))")

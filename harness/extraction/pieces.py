@@ -70,10 +70,13 @@ def pieces_of(blocks: tuple[Block, ...], posted: tuple[str, ...]) -> tuple[Piece
 
 def _with_files(piece: Piece, pieces: list[Piece]) -> Piece:
     """What a block imports from files that other blocks show it needs from those blocks."""
+    imports = [part.node for part in piece.parts if isinstance(part.node, ast.ImportFrom)]
+    if not imports:
+        return piece
     others = (p for p in pieces if p.index != piece.index)
     shown = {n for p in others for part in p.parts if part.defines for n in _own(part)}
     lines, wanted = piece.code.split("\n"), set[str]()
-    for node in (part.node for part in piece.parts if isinstance(part.node, ast.ImportFrom)):
+    for node in imports:
         if any(alias.asname or alias.name not in shown for alias in node.names):
             continue
         wanted |= {alias.name for alias in node.names}

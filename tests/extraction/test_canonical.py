@@ -62,3 +62,17 @@ MARKED = """\
 )  # fmt: skip
 def test_a_change_is_applied_however_it_is_marked(text):
     assert program(text) == CHANGED
+
+
+HOSTILE = {
+    "pages that are opened and never closed": "</pre>" + "<pre><code>" * 200_000,
+    "conflicts that never end": "<<<<<<< a\n" * 20_000 + "=======\n" * 20_000,
+    "an open fence and ten thousand empty lines": "```python\n" + "x = (\n\n" * 40_000,
+    "five hundred blocks in one": "````markdown\n" + "```python\nx\n```\n" * 500 + "````\n",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_an_answer_that_is_made_to_be_slow_is_read_in_seconds(text):
+    """Each took minutes or hours while its reading went back to every beginning."""
+    assert isinstance(canonical(text), str)
