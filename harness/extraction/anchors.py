@@ -95,6 +95,12 @@ def is_simple(node: ast.stmt) -> bool:
     )  # fmt: skip
 
 
+def does_nothing(node: ast.stmt) -> bool:
+    """``...``, ``pass`` or a bare text: something may be left out here."""
+    bare = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return bare or isinstance(node, ast.Pass)
+
+
 def _called(call: ast.Call) -> str:
     """The anchor of a call: its last name, and whether it is a scheduler that steps."""
     function = call.func

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from harness.extraction.anchors import UPDATE, anchors, is_simple
+from harness.extraction.anchors import UPDATE, anchors, does_nothing, is_simple
 from harness.extraction.loops import doing
 from harness.extraction.parsing import parsed
 
@@ -45,7 +45,7 @@ class _Compared:
         """Whether every statement of the block stands in the posted program, in this order."""
         at = 0
         for node in new:
-            if _is_gap(node) or (top and isinstance(node, ast.Import | ast.ImportFrom)):
+            if does_nothing(node) or (top and isinstance(node, ast.Import | ast.ImportFrom)):
                 continue
             found = next((i for i in range(at, len(old)) if self._same(old[i], node)), None)
             if found is None:
@@ -104,8 +104,3 @@ def _bodies(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 _BODIES = ("body", "orelse", "finalbody", "handlers")
-
-
-def _is_gap(node: ast.stmt) -> bool:
-    bare = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return bare or isinstance(node, ast.Pass)

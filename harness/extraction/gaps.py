@@ -32,10 +32,10 @@ def filled(code: str, posted: str) -> str | None:
         return None
     pairs = [(one, other) for one in _loops(new) for other in _loops(old) if _same_data(one, other)]
     for loop, known in pairs:
-        compared = _Compared()
-        compared.look(known.body, loop.body)
-        if compared.fills and not compared.unclear and _sound(compared, loop, known):
-            return _written(shown, posted, compared.fills)
+        gaps = _Gaps()
+        gaps.look(known.body, loop.body)
+        if gaps.fills and not gaps.unclear and _sound(gaps, loop, known):
+            return _written(shown, posted, gaps.fills)
     return None
 
 
@@ -53,7 +53,7 @@ def _with_dots(code: str) -> str:
 def _loops(tree: ast.Module) -> list[ast.For]:
     """Those that go back, innermost first."""
     found = [n for n in walk(tree) if isinstance(n, ast.For) and anchors(n)["backward"]]
-    dots = [n for n in walk(tree) if isinstance(n, ast.For) and any(map(_is_gap, n.body))]
+    dots = [n for n in walk(tree) if isinstance(n, ast.For) and any(map(_is_dots, n.body))]
     return [*reversed(found), *dots]
 
 
@@ -62,7 +62,7 @@ def _same_data(one: ast.For, other: ast.For) -> bool:
 
 
 @dataclass(slots=True)
-class _Compared:
+class _Gaps:
     """A loop with gaps beside the posted one."""
 
     fills: list[tuple[ast.stmt, list[ast.stmt]]] = field(default_factory=list)
@@ -77,7 +77,7 @@ class _Compared:
         here = [part for node in new for part in walk(node) if isinstance(part, ast.stmt)]
         shown = {i for i, node in enumerate(old) if i in places.values() or _shown(node, here)}
         for at, node in enumerate(new):
-            if _is_gap(node):
+            if _is_dots(node):
                 first = next((places[i] for i in reversed(range(at)) if i in places), -1)
                 after = (places[i] for i in range(at, len(new)) if places.get(i, -1) > first)
                 left = [i for i in range(first + 1, next(after, len(old))) if i not in shown]
@@ -94,7 +94,7 @@ def _places(old: list[ast.stmt], new: list[ast.stmt]) -> dict[int, int]:
     found: dict[int, int] = {}
     for same in (_equal, _like):
         for at, node in enumerate(new):
-            if at in found or _is_gap(node):
+            if at in found or _is_dots(node):
                 continue
             match = next(
                 (i for i, o in enumerate(old) if i not in found.values() and same(o, node)), None
@@ -122,9 +122,9 @@ def _shown(old: ast.stmt, here: list[ast.stmt]) -> bool:
     return (bool(does) and does <= there) or any(_equal(old, node) for node in here)
 
 
-def _sound(compared: _Compared, loop: ast.For, known: ast.For) -> bool:
+def _sound(gaps: _Gaps, loop: ast.For, known: ast.For) -> bool:
     """Whether the loop steps once it is filled, and does nothing twice that it was left to do."""
-    brought = sum((anchors(n) for _, nodes in compared.fills for n in nodes), Counter[str]())
+    brought = sum((anchors(n) for _, nodes in gaps.fills for n in nodes), Counter[str]())
     total = anchors(loop) + brought
     calls = [a for a in brought if a in UPDATE]
     return bool(total["step"] and total["backward"]) and all(
@@ -141,7 +141,7 @@ def _written(code: str, posted: str, fills: list[tuple[ast.stmt, list[ast.stmt]]
     return program if parses(program) else None
 
 
-def _is_gap(node: ast.stmt) -> bool:
+def _is_dots(node: ast.stmt) -> bool:
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)

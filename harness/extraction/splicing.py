@@ -14,6 +14,7 @@ from textwrap import dedent, indent
 from harness.extraction.anchors import (
     UPDATE,
     anchors,
+    does_nothing,
     is_simple,
     of_one,
     subjects_of,
@@ -190,14 +191,8 @@ def _deeper(place: _Place, new: list[ast.stmt]) -> str | None:
     compound = [node for node in new if isinstance(node, ast.For | ast.While | ast.With)]
     if len(new) != 1 or len(compound) != 1 or is_simple(place.replaced[0]):
         return None
-    body = [node for node in compound[0].body if not _is_gap(node)]
+    body = [node for node in compound[0].body if not does_nothing(node)]
     return "\n".join(ast.unparse(node) for node in body) or None
-
-
-def _is_gap(node: ast.stmt) -> bool:
-    """``...`` or ``pass``: something is left out."""
-    bare = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return bare or isinstance(node, ast.Pass)
 
 
 # ---------------------------------------------------------------------------- what must not happen
