@@ -94,7 +94,7 @@ def _completed(
 
 def _spliced(
     transcript: Transcript, scenario: Scenario, heads: tuple[Piece, ...], pieces: tuple[Piece, ...]
-) -> tuple[Assembled] | NoCandidate | None:
+) -> tuple[Assembled, ...] | NoCandidate | None:
     """The posted loop with the lines that change; ``None`` where the answer shows more than lines."""
     posted = whole_loop(_posted(transcript, scenario))
     driven = driven_by(pieces)
@@ -105,8 +105,7 @@ def _spliced(
     if only_doubted or not only_snippets(proposed, pieces, posted):
         return None
     question = f"{transcript.prompt}\n{scenario.prompt}"
-    found = into_posted(posted, pieces, transcript.answer, question)
-    return (found,) if isinstance(found, Assembled) else found
+    return into_posted(posted, pieces, transcript.answer, question)
 
 
 def _measurement(heads: tuple[Piece, ...], pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:

@@ -53,27 +53,51 @@ def _is_snippet(piece: Piece, posted: str) -> bool:
 
 def into_posted(
     posted: str, pieces: tuple[Piece, ...], answer: str, question: str
-) -> Assembled | NoCandidate | None:
-    """The posted loop with all snippets in their places.
+) -> tuple[Assembled, ...] | NoCandidate | None:
+    """The posted loop with all snippets in their places, and with each alternative to a snippet.
 
     ``None`` where no snippet has a place; a reason where one has, and another changes the update
     at a place that is not clear.
     """
-    work = _Work(without_deleted(posted, answer), moves=moved(answer))
+    work = _work(posted, pieces, answer)
     snippets = list(_snippets(posted, pieces, question))
-    for piece in pieces:
-        work.delete(piece)
+    others: list[tuple[Piece, Snippet]] = []
     for piece, snippet in snippets:
         if work.placed and is_alternative(piece.block.heading, piece.block.lead):
-            continue
-        if not work.take(piece, snippet, needed=_needed(piece, snippets)):
+            others.append((piece, snippet))
+        elif not work.take(piece, snippet, needed=_needed(piece, snippets)):
             where = f"Python block {piece.index + 1}"
             return NoCandidate(reason=f"it is not clear where {where} goes in the posted loop")
     if work.placed:
-        return Assembled("\n\n".join([*work.before, work.program]), tuple(sorted(work.used)))
+        instead = (o for o in others if _may_replace(o[0], [p for p, _ in snippets], work))
+        tried = [_alone(_work(posted, pieces, answer), *other) for other in instead]
+        return (work.assembled(), *(one for one in tried if one is not None))
     if not snippets:
         return NoCandidate(reason="the answer shows nothing but lines of the posted loop")
     return None
+
+
+def _may_replace(piece: Piece, shown: list[Piece], work: "_Work") -> bool:
+    """Whether an alternative does all that the one snippet does that was placed, so that the loop is
+    whole with it. Lines that only add something, such as another optimizer, do not.
+    """
+    placed = [p for p in shown if p.index in work.used]
+    if len(placed) != 1 or not _updates(placed[0]):
+        return False
+    return _anchored(placed[0]) <= _anchored(piece)
+
+
+def _alone(work: "_Work", piece: Piece, snippet: Snippet) -> Assembled | None:
+    clear = work.take(piece, snippet, needed=frozenset())
+    return work.assembled() if clear and work.placed else None
+
+
+def _work(posted: str, pieces: tuple[Piece, ...], answer: str) -> "_Work":
+    """The posted program without what the answer deletes."""
+    work = _Work(without_deleted(posted, answer), moves=moved(answer))
+    for piece in pieces:
+        work.delete(piece)
+    return work
 
 
 class _Work:
@@ -88,6 +112,10 @@ class _Work:
         """Definitions that stand in front of it."""
         self._moves = moves
         self._put: list[Piece] = []
+
+    def assembled(self) -> Assembled:
+        """What has become of it."""
+        return Assembled("\n\n".join([*self.before, self.program]), tuple(sorted(self.used)))
 
     def delete(self, piece: Piece) -> None:
         """Take quoted lines away where the sentence before them says so."""
@@ -172,6 +200,10 @@ def _what(node: ast.stmt) -> str:
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         return ast.dump(node.value)
     return ast.dump(node)
+
+
+def _anchored(piece: Piece) -> frozenset[str]:
+    return frozenset().union(*(anchors(part.node).keys() for part in piece.parts))
 
 
 def _updates(piece: Piece) -> bool:

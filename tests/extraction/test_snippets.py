@@ -172,6 +172,40 @@ def test_a_second_snippet_may_take_what_the_first_one_puts_and_do_more_with_it()
     )
 
 
+def alternatives(answer: str) -> list[str]:
+    asked = Message(role="user", text=f"```python\n{LOOP}```")
+    transcript = Transcript(messages=(asked, Message(role="assistant", text=answer)), agent="a")
+    found = extract(transcript, scenario())
+    assert not isinstance(found, NoCandidate), found.reason
+    return [one.program for one in found]
+
+
+ORDER = fenced("clip_grad_norm_(model.parameters(), 1.0)\noptimizer.step()")
+
+
+def test_lines_that_are_offered_instead_of_others_are_a_program_of_their_own():
+    """A wrong second option of a few lines had been left out of the verdict."""
+    late = fenced("optimizer.step()\nclip_grad_norm_(model.parameters(), 0.5)")
+
+    assert alternatives(f"Swap them:{ORDER}Alternatively, a tighter clip:{late}") == [
+        SWAPPED,
+        LOOP.replace("1.0)", "0.5)"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "optimizer = SGD(model.parameters(), 1e-4)",
+        "optimizer.step()",
+        "clip_grad_norm_(model.parameters(), 0.5)",
+    ],
+)
+def test_lines_that_only_add_to_others_are_none(lines):
+    """Without the others the loop would be as wrong as it was posted."""
+    assert alternatives(f"Swap them:{ORDER}Alternatively:{fenced(lines)}") == [SWAPPED]
+
+
 def test_a_call_that_would_stand_twice_has_no_clear_place():
     """Whether the old one stays decides whether the loop is right, and the code does not say."""
     posted = LOOP.replace("    loss =", "    optimizer.zero_grad()\n    loss =")
