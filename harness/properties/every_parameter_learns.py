@@ -29,7 +29,12 @@ A_PASS = 8
 """Batches with a backward from which on they are training; fewer are a trial of a few batches."""
 
 CUT = 1e-3
-"""Part of a gradient's square from which on a missing direction is no rounding."""
+"""Part of a gradient's square from which on a missing direction is no rounding, beside
+``ROUNDINGS`` tolerances: in half precision a bias of right loops lost 2e-3 in every update.
+"""
+
+ROUNDINGS = 4.0
+"""A norm may be off by one tolerance, its square by two; and as much again to be sure."""
 
 NOTHING = 1e-7
 """Share of a true gradient that counts as none: the rounding of float32. A clip relative to the
@@ -204,7 +209,8 @@ def in_part(probe: ProbeTrace) -> Verdict | None:
                 if p.name.rpartition(".")[2] == "bias" and p.consumed_norm:
                     kept = (p.consumed_norm / p.expected_norm) ** 2
                     along = p.dot / p.expected_norm**2
-                    projected = close(kept, along, window.tolerance) and kept < 1.0 - CUT
+                    least = CUT + ROUNDINGS * window.tolerance
+                    projected = close(kept, along, window.tolerance) and kept < 1.0 - least
                     left.setdefault(p.name, []).append(kept**0.5 if projected else 1.0)
     cut = {n: found for n, found in left.items() if len(found) > 1 and max(found) < 1.0}
     if not cut:

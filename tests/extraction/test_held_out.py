@@ -56,7 +56,6 @@ NOT_TOLD = {
     "more-shapes/function-to-paste.md": "a function, and words alone about where it is called",
     "more-shapes/hf-diff-wrong.md": "no window of several micro-batches was comparable",
     "more-shapes/this-would-work-too-wrong.md": "two ways to write the same lines",
-    "more-shapes/threshold-median.md": "a threshold by an index that the probes do not exhaust",
     "sessions/amp-clip-without-unscale--03.jsonl": "every edit failed, and nothing else was proposed",
 }
 """What cannot be told, and why."""

@@ -101,12 +101,18 @@ def test_a_given_model_that_the_program_does_not_train_may_rest():
     assert on(ID, seen).outcome == "pass"
 
 
-def without_its_mean(name, kept, dot=None):
+def without_its_mean(name, kept, dot=None, **window):
     """What is left of a gradient of norm 2; of a projection the product with the whole is its square."""
     whole = parameter("net.0.weight", 4.0, 4.0)
     part = parameter(name, 2.0, kept).model_copy(update={"dot": kept**2 if dot is None else dot})
-    made = [update(i, matches=[match(parameters=[whole, part])]) for i in range(2)]
+    made = [update(i, matches=[match(parameters=[whole, part])], **window) for i in range(2)]
     return on(ID, trace(probe("plain", *made)))
+
+
+def test_what_half_precision_rounds_off_a_bias_is_no_direction():
+    """A right loop in bfloat16 was told that a part of its gradient never arrives."""
+    assert without_its_mean("net.0.bias", 1.996, tolerance=0.01).outcome == "pass"
+    assert without_its_mean("net.0.bias", 1.9, tolerance=0.01).outcome == "fail"
 
 
 def test_a_bias_whose_gradient_loses_a_direction_in_every_update_fails():
