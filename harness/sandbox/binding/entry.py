@@ -289,19 +289,12 @@ def _call(function: Function, target: Callable[..., Any], values: dict[str, Any]
     return target(*args, **{n: v for n, v in values.items() if n not in places})
 
 
+_SHOWN_AS_WRONG = (
+    "wrong", "bad", "bug", "broken", "naive", "incorrect", "before", "old", "dont", "unsafe",
+)  # fmt: skip
+
+
 def _chosen(roots: list[Function]) -> list[Function]:
     """Of several, those not named as the wrong way, unless that leaves none."""
-    words = [
-        "wrong",
-        "bad",
-        "bug",
-        "broken",
-        "naive",
-        "incorrect",
-        "before",
-        "old",
-        "dont",
-        "unsafe",
-    ]
-    good = [f for f in roots if not any(w in f.name.lower() for w in words)]
+    good = [f for f in roots if not any(word in f.name.lower() for word in _SHOWN_AS_WRONG)]
     return good or roots
