@@ -1,8 +1,12 @@
 """Code that stands in no fence of its own is found all the same."""
 
+import subprocess
+import sys
+
 import pytest
 
 from harness.extraction.canonical import canonical
+from tests.extraction.situation import ROOT
 from tests.extraction.test_extract import LOOP, OTHER, POSTED, block, chosen, program
 
 INDENTED = "".join(f"    {line}\n" for line in LOOP.splitlines())
@@ -68,11 +72,21 @@ HOSTILE = {
     "pages that are opened and never closed": "</pre>" + "<pre><code>" * 200_000,
     "conflicts that never end": "<<<<<<< a\n" * 20_000 + "=======\n" * 20_000,
     "an open fence and ten thousand empty lines": "```python\n" + "x = (\n\n" * 40_000,
-    "five hundred blocks in one": "````markdown\n" + "```python\nx\n```\n" * 500 + "````\n",
+    "ten thousand blocks in one": "````markdown\n" + "```python\nx\n```\n" * 10_000 + "````\n",
 }
+READ = """
+import sys
+from harness.domain.transcript import Message, Transcript
+from harness.extraction.blocks import blocks_of
+blocks_of(Transcript(messages=(Message(role="assistant", text=sys.stdin.read()),), agent="a"))
+"""
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_an_answer_that_is_made_to_be_slow_is_read_in_seconds(text):
-    """Each took minutes or hours while its reading went back to every beginning."""
-    assert isinstance(canonical(text), str)
+def test_an_answer_that_is_made_to_be_slow_comes_to_an_end(text):
+    """Two minutes for what takes two seconds: reading had gone back to every beginning."""
+    done = subprocess.run(
+        [sys.executable, "-c", READ], input=text, text=True, timeout=120, cwd=ROOT, check=False
+    )
+
+    assert done.returncode == 0
