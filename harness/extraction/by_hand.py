@@ -17,15 +17,17 @@ def changes_by_hand(tree: ast.AST) -> bool:
 
 
 def updates_by_hand(tree: ast.AST) -> Iterator[ast.AST]:
-    """Loops over parameters that write into them, next to a gradient, and calls that do so for all."""
+    """Loops over parameters that write into them, next to a gradient, what writes in there, and calls
+    that do so for all.
+    """
     computed = any(isinstance(n, ast.Call) and last_name(n.func) == "grad" for n in walk(tree))
     for node in walk(tree):
         if isinstance(node, ast.Call) and last_name(node.func) in _JOINED:
             yield node
         if isinstance(node, ast.For) and (computed or _LOOKS & set(_names(node))):
             looped = {n.id for n in walk(node.target) if isinstance(n, ast.Name)}
-            if any(_writes(part, looped) for body in node.body for part in walk(body)):
-                yield node
+            writes = [n for body in node.body for n in walk(body) if _writes(n, looped)]
+            yield from [node, *writes] if writes else ()
 
 
 def _writes(node: ast.AST, looped: set[str]) -> bool:

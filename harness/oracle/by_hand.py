@@ -7,12 +7,14 @@ none of them is read.
 """
 
 import re
+from collections.abc import Iterator
 
 import numpy as np
 
-from harness.domain.event import ByHand, OptimizerStep, ParameterGroup
+from harness.domain.event import ByHand, Finished, Forward, OptimizerStep, ParameterGroup
 from harness.domain.recording import Recorded, TensorBytes
 from harness.oracle.facts import Array
+from harness.oracle.hand_adam import adam_rates
 from harness.oracle.hand_changes import CLOSE, Change, Factor, changes_of
 
 _WORD = r"(?:lr|lrate|learning_?rate)"
@@ -24,20 +26,39 @@ RATES = (
 
 
 def read_by_hand(recorded: tuple[Recorded, ...]) -> tuple[Recorded, ...]:
-    """The same events, with steps in place of changes by hand if all of these are updates."""
+    """The same events, with steps in place of changes by hand if all of these are updates. Else a
+    change is told by the forward that found it, as where nobody had looked before.
+    """
     if not any(isinstance(item.event, ByHand) for item in recorded):
         return recorded
     if any(isinstance(item.event, OptimizerStep) for item in recorded):
-        return recorded
+        return tuple(_told_later(recorded))
     changes = changes_of(recorded)
-    read = _read(changes)
+    read = _read(changes) or _read_as_adam(changes)
     if read is None:
-        return recorded
+        return tuple(_told_later(recorded))
+    alone = all(c.after.keys() & changes[0].after.keys() for c in changes)
     steps = {
-        c.position: _step(recorded[c.position], c, *how)
+        c.position: _step(recorded[c.position], c, (*c.after, *(c.still if alone else ())), *how)
         for c, how in zip(changes, read, strict=True)
     }
     return tuple(steps.get(at, item) for at, item in enumerate(recorded))
+
+
+def _told_later(recorded: tuple[Recorded, ...]) -> Iterator[Recorded]:
+    waiting: dict[str, TensorBytes] = {}
+    for item in recorded:
+        own = {blob.name: blob for blob in item.tensors if blob.name.startswith("param:")}
+        match item.event:
+            case ByHand():
+                waiting |= own
+            case Forward() | Finished():
+                late = (blob for name, blob in waiting.items() if name not in own)
+                yield Recorded(item.event, (*item.tensors, *late))
+                waiting = {}
+            case _:
+                waiting = {name: blob for name, blob in waiting.items() if name not in own}
+                yield item
 
 
 def _read(changes: list[Change]) -> list[tuple[Factor | None, float]] | None:
@@ -61,6 +82,11 @@ def _read(changes: list[Change]) -> list[tuple[Factor | None, float]] | None:
     return [(factor, known[0][1] if rate is None else rate) for factor, rate in found]
 
 
+def _read_as_adam(changes: list[Change]) -> list[tuple[Factor | None, float]] | None:
+    rates = adam_rates(changes) if changes else None
+    return None if rates is None else [(None, rate) for rate in rates]
+
+
 def _rate(factor: Factor, change: Change) -> float | None:
     """The rate that a factor contains: itself, or the only one that the program names where what is
     left is a division or a clip. A schedule could leave anything.
@@ -73,7 +99,7 @@ def _rate(factor: Factor, change: Change) -> float | None:
             return min(here, key=lambda n: abs(n - factor.value))
         if any(map(factor.near, at_hand)):
             return None
-    if len(rates) != 1 or factor.remembers:
+    if len(rates) != 1 or factor.remembers or np.isfinite(factor.limit):
         return None
     (rate,) = rates
     return rate if _is_scaled(factor, rate, change, at_hand) else None
@@ -112,23 +138,27 @@ def _divided(known: list[tuple[Change, float]]) -> bool:
     return any(k > 1 and k in numbers for k in set.intersection(*parts))
 
 
-def _step(item: Recorded, change: Change, factor: Factor | None, rate: float) -> Recorded:
-    group = ParameterGroup(parameters=change.names, numbers={"lr": rate}, flags={})
+def _step(
+    item: Recorded, change: Change, names: tuple[str, ...], factor: Factor | None, rate: float
+) -> Recorded:
+    group = ParameterGroup(parameters=names, numbers={"lr": rate}, flags={})
     event = OptimizerStep(optimizer=0, type="by_hand.Update", groups=(group,), own=True)
     consumed = (
-        _blob(f"grad:{n}", change.gradients[n] * _share(n, factor, rate))
-        for n in change.names
+        _blob(f"grad:{n}", _consumed(change.gradients[n], n, factor, rate))
+        for n in names
         if n in change.gradients
     )
     kept = (blob for blob in item.tensors if blob.name.startswith("param:"))
     return Recorded(event, (*consumed, *kept))
 
 
-def _share(name: str, factor: Factor | None, rate: float) -> float:
-    """How much of a gradient was applied."""
-    if factor is None or (not factor.by_name and factor.near(rate)):
-        return 1.0
-    return factor.by_name.get(name, factor.value) / rate
+def _consumed(gradient: Array, name: str, factor: Factor | None, rate: float) -> Array:
+    """What was applied of a gradient."""
+    if factor is None:
+        return gradient
+    near = not factor.by_name and factor.near(rate)
+    share = 1.0 if near else factor.by_name.get(name, factor.value) / rate
+    return np.asarray(np.clip(gradient * share, -factor.limit, factor.limit))
 
 
 def _blob(name: str, array: Array) -> TensorBytes:

@@ -34,6 +34,8 @@ class Factor:
     """How far rounding may have moved it."""
     by_name: dict[str, float]
     """Of each parameter where they differ, as after a clip; empty where one holds for all."""
+    limit: float = np.inf
+    """What elements of the gradient were clipped at on the way."""
     remembers: bool = False
     """Whether a decay or a part of the change before was taken out first."""
 
@@ -65,10 +67,9 @@ class Change:
     """What the program had at hand."""
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """What it moved, and what a gradient of zero left in place."""
-        still = (n for n, g in self.gradients.items() if n not in self.after and not g.any())
-        return (*self.after, *still)
+    def still(self) -> tuple[str, ...]:
+        """What a gradient of zero left in place."""
+        return tuple(n for n, g in self.gradients.items() if n not in self.after and not g.any())
 
     @property
     def is_finite(self) -> bool:
@@ -83,11 +84,11 @@ class Change:
 
     def size(self, names: Iterable[str]) -> float:
         """Norm of some gradients together."""
-        return norm(_joined(self.gradients, names))
+        return norm(joined(self.gradients, names))
 
     def factor(self) -> Factor | None:
         """By which multiple of the gradient it moved; ``None`` where it did something else."""
-        return self.plain() or self._remembering()
+        return self.plain() or self._cut() or self._remembering()
 
     def plain(self) -> Factor | None:
         """One multiple for each parameter, or for all."""
@@ -98,28 +99,44 @@ class Change:
         sizes = {n: norm(self.gradients[n]) for n in self.after}
         whole = self._projected(self.after)
         for name, size in sizes.items():
-            factor, noise = self._projected([name]), self._noise([name])
+            factor, noise = self._projected([name]), self.noise([name])
             rest = norm(self.moved[name] - factor * self.gradients[name])
             if rest > CLOSE * abs(factor) * size + noise:
                 return None
             found[name] = factor
             alike = alike and abs(factor - whole) <= CLOSE * abs(whole) + noise / size
-        noise = self._noise(self.after) / norm(_joined(self.gradients, self.after))
+        noise = self.noise(self.after) / norm(joined(self.gradients, self.after))
         return Factor(whole, noise, {} if alike else found)
+
+    def _cut(self) -> Factor | None:
+        """One multiple for all, and elements that were clipped at one value, which is at hand."""
+        if any(n not in self.gradients for n in self.after):
+            return None
+        gradient, moved = joined(self.gradients, self.after), joined(self.moved, self.after)
+        limit = float(np.abs(moved).max(initial=0.0))
+        free = np.abs(moved) < limit * (1.0 - CLOSE)
+        square = float(gradient[free] @ gradient[free])
+        factor = float(moved[free] @ gradient[free]) / (square or 1.0)
+        wanted = np.clip(factor * gradient, -limit, limit)
+        noise = self.noise(self.after)
+        at_hand = any(abs(limit - n * factor) <= CLOSE * limit for _, n in self.numbers)
+        if factor <= 0.0 or not at_hand or norm(moved - wanted) > CLOSE * norm(moved) + noise:
+            return None
+        return Factor(factor, noise / square**0.5, {}, limit=limit / factor)
 
     def _remembering(self) -> Factor | None:
         """One multiple for all beside a decay and a part of the change before."""
         names = [*self.after]
         if any(n not in self.gradients for n in names):
             return None
-        columns = [_joined(self.gradients, names), _joined(self.before, names)]
+        columns = [joined(self.gradients, names), joined(self.before, names)]
         if all(n in self.earlier for n in names):
-            columns.append(_joined(self.earlier, names))
-        moved = _joined(self.moved, names)
+            columns.append(joined(self.earlier, names))
+        moved = joined(self.moved, names)
         sizes = [norm(column) or 1.0 for column in columns]
         scaled = np.stack([c / size for c, size in zip(columns, sizes, strict=True)], axis=1)
         solved, *_ = np.linalg.lstsq(scaled, moved, rcond=1e-9)
-        noise = self._noise(names)
+        noise = self.noise(names)
         if norm(moved - scaled @ solved) > CLOSE * norm(moved) + noise:
             return None
         parts = [float(x) / size for x, size in zip(solved, sizes, strict=True)]
@@ -128,11 +145,12 @@ class Change:
         return Factor(parts[0], noise / sizes[0], {}, remembers=True)
 
     def _projected(self, names: Iterable[str]) -> float:
-        gradients = _joined(self.gradients, names)
-        return float(_joined(self.moved, names) @ gradients / (gradients @ gradients))
+        gradients = joined(self.gradients, names)
+        return float(joined(self.moved, names) @ gradients / (gradients @ gradients))
 
-    def _noise(self, names: Iterable[str]) -> float:
-        both = (norm(_joined(values, names)) for values in (self.before, self.after))
+    def noise(self, names: Iterable[str]) -> float:
+        """What rounding may have done to some parameters."""
+        both = (norm(joined(values, names)) for values in (self.before, self.after))
         return ROUNDING * max(both)
 
 
@@ -218,5 +236,6 @@ class _Walk:
         return next(fits, found[0] if found else change)
 
 
-def _joined(values: Parameters, names: Iterable[str]) -> Array:
+def joined(values: Parameters, names: Iterable[str]) -> Array:
+    """Values by name, end to end."""
     return np.concatenate([values[n].astype(np.float64).reshape(-1) for n in names])

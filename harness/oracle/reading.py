@@ -7,7 +7,6 @@ import numpy as np
 from harness.domain.event import (
     Backward,
     BatchYielded,
-    ByHand,
     Clip,
     ClockRead,
     Collective,
@@ -113,7 +112,7 @@ class _Walk:
                 self._step(position, event, item)
             case ScalerCall() as event:
                 self._scaler(position, event)
-            case Start() | Finished() | ByHand():
+            case Start() | Finished():
                 self._edge(item)
             case event:
                 self._side_event(event)
