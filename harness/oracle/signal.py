@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from harness.oracle.facts import Array
-from harness.oracle.replay import Replayed
+from harness.oracle.replayed import Replayed
 
 
 def output_spread(window: Sequence[Replayed]) -> float | None:

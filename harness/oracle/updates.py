@@ -19,7 +19,7 @@ from harness.oracle.matching import (
     tolerance,
     unexplained_by_parameter,
 )
-from harness.oracle.replay import Replayed
+from harness.oracle.replayed import Replayed
 from harness.oracle.signal import output_spread
 from harness.oracle.story import story_of
 from harness.oracle.windows import Windows
