@@ -57,7 +57,10 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     worst = max(measured, key=lambda pair: pair[1], default=None)
     if worst is not None and worst[1] > floor(worst[0]):
         return not_cleared(*worst)
-    kept = next((w for w in odd if (w.update.left_over or 0.0) > w.negligible), None)
+    # of a window that can be taken apart it is known that nothing older was consumed: what stood in
+    # .grad before its first backward was cleared later, with some of its own micro-batches
+    unknown = [w for w in odd if stale(w) is None]
+    kept = next((w for w in unknown if (w.update.left_over or 0.0) > w.negligible), None)
     if kept is not None:
         return not_cleared(kept, kept.update.left_over or 0.0)
     clean = len(right & {w.where for w in later}) + len(measured)

@@ -47,6 +47,13 @@ def test_what_stood_there_before_the_first_backward_fails_where_nothing_can_be_s
     assert on(ID, fresh).outcome != "fail"
 
 
+def test_what_was_cleared_within_the_window_was_not_consumed():
+    """Cleared before the last micro-batch: nothing older is left, and three new ones are gone too."""
+    late = {"coefficients": (0.0, 0.0, 0.0, 1.0), "stale": (0.0,) * 4, "left_over": 0.8}
+    verdict = on(ID, trace(probe("plain", update(0), update(1, turned=0.8, **late))))
+    assert verdict.outcome != "fail"
+
+
 def test_the_same_norm_again_without_a_micro_batch_fails_where_nothing_can_be_separated():
     """Noise or centralisation leave no coefficients, but a second step has the first one's norm."""
     again = update(1, consumed=3.0, coefficients=(), matches=(), unexplained=None)
