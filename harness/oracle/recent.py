@@ -51,6 +51,6 @@ def digest(of: bytes, arrays: Iterable[Array]) -> bytes:
     """A digest of arrays, their types and shapes, and of something else."""
     hashed = blake2b(of, digest_size=16)
     for array in arrays:
-        hashed.update(f"{array.dtype} {array.shape}".encode())
+        hashed.update(f"{array.dtype.str} {array.shape}".encode())
         hashed.update(array.tobytes())
     return hashed.digest()

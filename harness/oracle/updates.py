@@ -218,7 +218,7 @@ def _micro_batch(rank: int, x: Replayed, coefficient: float | None, *, inside: b
         after_batch=x.flow.forward.batch,
         backwards=x.flow.calls // max(1, len(x.flow.gradients)),
         on_padding=x.on_padding,
-        both_ways=any(float(g.min()) < 0.0 < float(g.max()) for g in x.flow.gradients.values()),
+        both_ways=x.flow.both_ways,
     )
 
 
