@@ -32,7 +32,7 @@ from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.figures import count, middle, number, show
 from harness.properties.evidence.rates_by_hand import by_hand
 from harness.properties.evidence.scheduled_late import by_micro_batch
-from harness.properties.evidence.spent_schedules import at_zero_by_half
+from harness.properties.evidence.spent_schedules import at_zero_by_half, comes_back
 from harness.properties.evidence.windows import Window, full, of_probe, ordinary
 from harness.properties.judging.property import Property
 
@@ -54,6 +54,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
             elsewhere(probe)
             or too_often(probe, [w for w in windows if w.probe is probe])
             or at_zero_by_half(probe)
+            or comes_back(probe)
         )
         if wrong is not None:
             return wrong

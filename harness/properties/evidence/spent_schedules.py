@@ -1,4 +1,4 @@
-"""Schedules that reach their end long before training does."""
+"""Schedules that reach their end before training does."""
 
 from harness.domain.trace import ProbeTrace, Update
 from harness.domain.verdict import Verdict, failed
@@ -12,6 +12,11 @@ NOTHING = 1e-6
 
 FEW = 4
 """With fewer updates than this, half of training is too short to judge."""
+
+NOTICED = 0.1
+"""Part of the highest learning rate by which it has to rise again: a few updates may be more than
+were counted.
+"""
 
 LENGTHS = (
     ": total steps",
@@ -33,8 +38,8 @@ def at_zero_by_half(probe: ProbeTrace) -> Verdict | None:
     ended = probe.program.outcome in ("returned", "exited") and not probe.parts
     if end is None or not ended or len(updates) < FEW or 2 * end > len(updates):
         return None
-    if any(is_guessed(note) for note in probe.program.bound):
-        return None  # the program left its length open, and what we gave need not be it
+    if guessed(probe):
+        return None
     before, rest = updates[:end], updates[end:]
     if any(u.scheduler_steps != 1 for u in before):
         return None
@@ -52,6 +57,36 @@ def at_zero_by_half(probe: ProbeTrace) -> Verdict | None:
         number("updates until the rate was 0", end, probe.probe),
         number("updates", len(updates), probe.probe),
     )
+
+
+def comes_back(probe: ProbeTrace) -> Verdict | None:
+    """A fail when a schedule that falls to its end, stepped with each update, is over before training
+    is, and the learning rate rises again.
+    """
+    updates = [w.update for w in of_rank(probe, probe.ranks[0])] if probe.ranks else []
+    lengths = {u.scheduled_for for u in updates if u.scheduler_steps}
+    ended = probe.program.outcome in ("returned", "exited") and not probe.parts
+    length = lengths.pop() if ended and len(lengths) == 1 else None
+    if length is None or not FEW <= length < len(updates) - 1 or guessed(probe):
+        return None
+    least, last = rate_of(updates[length]), rate_of(updates[-1])
+    before = [rate_of(u) for u in updates[:length]]
+    falls = least <= min(before) and last - least >= NOTICED * max(before)
+    if not falls or any(u.scheduler_steps != 1 for u in updates[:length]):
+        return None
+    return failed(
+        ID,
+        f"In {probe.probe} the schedule is made for {length} steps, one an update, and {len(updates)} "
+        f"updates were made: the learning rate fell to {show(least)} and then rose again, to "
+        f"{show(last)}. Count the short last window of each pass in its length too.",
+        number("length of the schedule", length, probe.probe),
+        number("updates", len(updates), probe.probe),
+    )
+
+
+def guessed(probe: ProbeTrace) -> bool:
+    """Whether the program left some length open, so that what the harness gave it need not be it."""
+    return any(is_guessed(note) for note in probe.program.bound)
 
 
 def is_guessed(note: str) -> bool:
