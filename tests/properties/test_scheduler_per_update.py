@@ -250,3 +250,19 @@ def test_a_schedule_that_is_over_before_training_and_rises_again_fails():
     assert at_rates(*short[:-1], planned=4) == "pass"
     assert at_rates(*short[:-1], 0.05, planned=4) == "pass"
     assert at_rates(*reversed(short), planned=4) == "pass"
+
+
+def test_a_schedule_of_all_updates_that_leaves_out_the_short_ones_fails():
+    """Where its length leaves them out as well both agree, and one that moves with them is right."""
+
+    def judged(steps, length):
+        made = [
+            update(i, scheduler_steps=s, scheduled_for=length, short=i in (2, 5))
+            for i, s in enumerate(steps)
+        ]
+        return on(ID, trace(probe("plain", *made))).outcome
+
+    assert judged((1, 1, 0, 1, 1, 0), 6) == "fail"
+    assert judged((1, 1, 0, 1, 1, 0), 4) == "pass"
+    assert judged((1, 1, 0, 1, 1, 0), 100) == "pass"
+    assert judged((1, 1, 1, 1, 1, 1), 6) == "pass"
