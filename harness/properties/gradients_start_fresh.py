@@ -170,8 +170,8 @@ def not_cleared(window: Window, share: float) -> Verdict:
         between = f"right before the backward of the {window.update.trains}'s own loss"
     return failed(
         ID,
-        f"In {window.where} the optimizer consumed gradients of {what}, at "
-        f"{show(min(share, 1e9))} of the weight of the new ones. Clear the gradients "
+        f"In {window.where} the optimizer consumed gradients of {what}, with "
+        f"{show(min(share, 1e9))} times the weight of the new ones. Clear the gradients "
         f"(optimizer.zero_grad()) {between}.",
         number("share of an earlier window", share, window.where),
     )

@@ -23,7 +23,7 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import MicroBatch, ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.coefficients import consumed_again
-from harness.properties.evidence.figures import close, count, number
+from harness.properties.evidence.figures import close, count, number, show_all
 from harness.properties.evidence.windows import (
     Window,
     crosses_passes,
@@ -175,7 +175,8 @@ def too_small(probe: ProbeTrace) -> Verdict | None:
     return failed(
         ID,
         f"In {probe.probe} each of {count(steps, 'update')} consumed a single micro-batch, where "
-        "several were meant to be gathered. Step only when the window is full.",
+        "several were meant to be gathered. Run backward for each micro-batch of a window, and step "
+        "when it is full.",
         number("micro-batches in a window", 1, probe.probe),
         number("updates", steps, probe.probe),
     )
@@ -244,13 +245,19 @@ def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
             continue
         return failed(
             ID,
-            f"In {window.where} the optimizer stepped after {count(size, 'micro-batch')}, while "
-            f"windows have {usual}. Count micro-batches from 1 ((i + 1) % N == 0), and compare "
-            "with the same N all the way.",
+            f"In {window.where} the optimizer stepped after {count(size, 'micro-batch')}; the windows "
+            f"hold, in order: {in_order(window)}. Step after the same number each time, but for "
+            "the rest of a pass: count from 1 ((i + 1) % N == 0), begin anew with each pass, and let no "
+            "other loss go backward.",
             number("micro-batches in the window", size, window.where),
             number("usual", usual, probe.probe),
         )
     return None
+
+
+def in_order(window: Window) -> str:
+    """The sizes of this rank's windows in this probe."""
+    return show_all([w.update.window_size for w in of_rank(window.probe, window.rank_trace)])
 
 
 def on_unknown_data(window: Window, usual: int) -> bool:

@@ -15,7 +15,7 @@ def test_an_earlier_window_in_the_gradient_fails():
     verdict = on(ID, trace(probe("plain", update(0), again)))
     assert verdict.outcome == "fail"
     assert "update 1" in verdict.sentence
-    assert "at 1 of the weight" in verdict.sentence
+    assert "with 1 times the weight" in verdict.sentence
 
 
 def test_growing_sizes_with_old_coefficients_fail():

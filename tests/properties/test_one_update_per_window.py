@@ -20,7 +20,7 @@ def test_an_update_after_the_first_micro_batch_fails():
     """i % 4 == 0 is true at 0."""
     verdict = on(ID, trace(probe("plain", sized(0, 1), sized(1, 4), sized(2, 4))))
     assert verdict.outcome == "fail"
-    assert "after 1 micro-batch, while windows have 4" in verdict.sentence
+    assert "after 1 micro-batch; the windows hold, in order: 1, 4" in verdict.sentence
 
 
 def test_single_micro_batches_fail_where_gathering_was_meant():
