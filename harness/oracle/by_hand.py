@@ -97,8 +97,6 @@ def _rate(factor: Factor, change: Change) -> float | None:
         here = [n for n in rates or at_hand if factor.near(n)]
         if here:
             return min(here, key=lambda n: abs(n - factor.value))
-        if any(map(factor.near, at_hand)):
-            return None
     if len(rates) != 1 or factor.remembers or np.isfinite(factor.limit):
         return None
     (rate,) = rates
@@ -109,7 +107,9 @@ def _is_scaled(factor: Factor, rate: float, change: Change, at_hand: set[float])
     """Whether a gradient was divided by a number at hand, or clipped at one, on its way."""
     if not factor.by_name:
         share, size = factor.value / rate, change.size(change.gradients)
-        return _is_any(1.0 / share, at_hand) or _is_any(share * size, at_hand)
+        if _is_any(share * size, at_hand):
+            return True
+        return not any(map(factor.near, at_hand)) and _is_any(1.0 / share, at_hand)
     shares = ((n, each / rate) for n, each in factor.by_name.items())
     return all(_is_any(s, {1.0}) or _is_any(s * change.size([n]), at_hand) for n, s in shares)
 

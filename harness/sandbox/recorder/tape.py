@@ -46,6 +46,7 @@ class Tape:
         self._versions: dict[str, int] = {}
         self.large = False
         self.before_write: Callable[[], None] | None = None
+        """Called before an event is written, or parameters are asked for changes."""
 
     def register(self, prefix: str, named: Iterable[tuple[str, nn.Parameter]]) -> None:
         """Remember parameters under ``prefix + name``; one that is known keeps its first name."""
@@ -122,8 +123,7 @@ class Tape:
 
     def write(self, event: Event, tensors: Iterable[Blob] = ()) -> None:
         """Write one event."""
-        if self.before_write is not None:
-            self.before_write()
+        self._settle()
         data = event.model_dump(mode="json", exclude={"kind"})
         self._sink.send(event.kind, data, tuple(tensors))
 
@@ -155,6 +155,7 @@ class Tape:
 
     def changed_unseen(self) -> list[str]:
         """Parameters that differ from what was last written, or never were."""
+        self._settle()
         return [name for name, p in self._alive() if self._differs(name, p)]
 
     def has_changed(self) -> bool:
@@ -168,6 +169,10 @@ class Tape:
             for _, p in self._alive()
             if p.grad is not None
         )
+
+    def _settle(self) -> None:
+        if self.before_write is not None:
+            self.before_write()
 
     def _remember(self, name: str, parameter: nn.Parameter) -> None:
         self._versions[name] = parameter._version
