@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from harness.domain.event import Backward
-from harness.sandbox.recorder.tape import Tape, tensors_in
+from harness.sandbox.recorder.tape import Blob, Tape, tensors_in
 from harness.sandbox.recorder.transforms import outside, unwrapped
 
 P = ParamSpec("P")
@@ -54,6 +54,7 @@ class Backwards:
                 before = self._tape.gradient_values() if self._has_own() else None
             self._inside = True
             raised: str | None = "interrupted"
+            result: R | None = None
             try:
                 result = function(*args, **kwargs)
                 raised = None
@@ -65,7 +66,9 @@ class Backwards:
                 name = "grad" if function.__name__ == "grad" else "backward"
                 again, seed = _again(name, args, kwargs), _seed(name, plain, args, kwargs)
                 with outside():
-                    self._write(name, values, raised, before, create_graph=again, seed=seed)
+                    given = _given(args, kwargs, result) if name == "grad" and not again else []
+                    added = () if before is None else self._tape.increments(before, given)
+                    self._write(name, values, raised, added, create_graph=again, seed=seed)
             return result
 
         return wrapper
@@ -75,7 +78,7 @@ class Backwards:
         function: str,
         roots: Iterable[float | None],
         raised: str | None,
-        before: dict[str, Tensor] | None,
+        added: Iterable[Blob],
         *,
         create_graph: bool,
         seed: float | None,
@@ -90,8 +93,17 @@ class Backwards:
             seed=seed,
             returned=self._returned(),
         )
-        added = self._tape.increments(before) if before is not None else ()
         self._tape.write(event, [*self._tape.gradients(), *added])
+
+
+def _given(
+    args: tuple[object, ...], kwargs: dict[str, object], result: object
+) -> list[tuple[Tensor, Tensor]]:
+    """What ``torch.autograd.grad`` returned, each beside what it is the gradient of."""
+    inputs = list(tensors_in(args[1] if len(args) > 1 else kwargs.get("inputs")))
+    found = result if isinstance(result, tuple) else ()
+    pairs = zip(inputs, found, strict=False)  # nothing was returned where it raised
+    return [(i, g) for i, g in pairs if isinstance(g, Tensor) and g.shape == i.shape]
 
 
 def _again(name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> bool:
