@@ -1,7 +1,7 @@
 """Calls of backward, with the gradients that they leave behind."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor
@@ -12,6 +12,8 @@ from harness.sandbox.recorder.transforms import outside, unwrapped
 
 P = ParamSpec("P")
 R = TypeVar("R")
+After = Callable[[tuple[Any, ...], dict[str, Any], object], Iterable[Blob]]
+"""Told of the arguments and the result of a call that is over."""
 
 
 class Backwards:
@@ -23,6 +25,7 @@ class Backwards:
         loss_scale: Callable[[], float | None],
         has_own: Callable[[], bool],
         returned: Callable[[], tuple[float, ...]] = tuple,
+        after: After = lambda *_: (),
     ) -> None:
         """``loss_scale``: the scale in force, ``None`` when no enabled scaler has been used.
 
@@ -31,11 +34,14 @@ class Backwards:
         adds is written too.
 
         ``returned``: what torch's loss functions returned since it was asked before.
+
+        ``after``: told of each call that is over; returns tensors that belong to its event.
         """
         self._tape = tape
         self._has_own = has_own
         self._loss_scale = loss_scale
         self._returned = returned
+        self._after = after
         self._inside = False
 
     def install(self) -> None:
@@ -70,34 +76,36 @@ class Backwards:
                 name = "grad" if function.__name__ == "grad" else "backward"
                 again, seed = _again(name, args, kwargs), _seed(name, plain, args, kwargs)
                 with outside():
-                    given = _given(args, kwargs, result) if name == "grad" and not again else []
-                    added = () if before is None else self._tape.increments(before, given)
-                    self._write(name, values, raised, added, create_graph=again, seed=seed)
+                    event = self._event(name, values, raised)
+                    event = event.model_copy(update={"create_graph": again, "seed": seed})
+                    self._write(event, before, args, kwargs, result)
             return result
 
         return wrapper
 
-    def _write(
-        self,
-        function: str,
-        roots: Iterable[float | None],
-        raised: str | None,
-        added: Iterable[Blob],
-        *,
-        create_graph: bool,
-        seed: float | None,
-    ) -> None:
-        event = Backward(
+    def _event(self, function: str, roots: Iterable[float | None], raised: str | None) -> Backward:
+        return Backward(
             function="grad" if function == "grad" else "backward",
             roots=tuple(roots),
             loss_scale=self._loss_scale(),
             gradients_finite=self._tape.finite_gradients(),
             raised=raised,
-            create_graph=create_graph,
-            seed=seed,
             returned=self._returned(),
         )
-        self._tape.write(event, [*self._tape.gradients(), *added])
+
+    def _write(
+        self,
+        event: Backward,
+        before: dict[str, Tensor] | None,
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+        result: object,
+    ) -> None:
+        alone = event.function == "grad" and not event.create_graph
+        given = _given(args, kwargs, result) if alone else []
+        added = self._tape.increments(before, given) if before is not None else ()
+        found = self._after(args, kwargs, result)
+        self._tape.write(event, [*self._tape.gradients(), *added, *found])
 
 
 def _kept(grad: Callable[..., R]) -> Callable[..., R]:
@@ -119,9 +127,7 @@ def _given(
     found = result if isinstance(result, tuple) else ()
     return [
         (leaf, gradient)
-        for leaf, gradient in zip(
-            leaves, found, strict=False
-        )  # it returned nothing where it raised
+        for leaf, gradient in zip(leaves, found, strict=False)  # nothing was found where it raised
         if isinstance(leaf, Tensor)
         and isinstance(gradient, Tensor)
         and gradient.shape == leaf.shape
