@@ -90,8 +90,8 @@ class Backward(Record):
     """A call of backward, once it has returned or raised.
 
     Tensors: ``grad:<name>``, the gradient of every parameter that has one afterwards;
-    ``inc:<name>``, what this call added to it, where the program trains a model of its own;
-    ``ret:<name>``, what ``grad`` returned for it, as long as no optimizer has stepped.
+    ``inc:<name>``, what this call added to it, or returned for it, where the program trains a model of
+    its own; ``ret:<name>``, what ``grad`` returned for it, as long as no optimizer has stepped.
     """
 
     kind: Literal["backward"] = "backward"

@@ -1,6 +1,6 @@
 """Calls of backward, with the gradients that they leave behind."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ParamSpec, TypeVar
 
 import torch
@@ -46,8 +46,12 @@ class Backwards:
 
     def install(self) -> None:
         """Patch torch; called once in a process that then runs one candidate."""
-        for name in ("backward", "grad"):
-            setattr(torch.autograd, name, self._recorded(getattr(torch.autograd, name)))
+        kept = _kept(self._recorded(torch.autograd.grad))
+        for name, function in (
+            ("backward", self._recorded(torch.autograd.backward)),
+            ("grad", kept),
+        ):
+            setattr(torch.autograd, name, function)
 
     def _recorded(self, function: Callable[P, R]) -> Callable[P, R]:
         def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -74,7 +78,7 @@ class Backwards:
                 with outside():
                     event = self._event(name, values, raised)
                     event = event.model_copy(update={"create_graph": again, "seed": seed})
-                    self._write(event, before, self._after(args, kwargs, result))
+                    self._write(event, before, args, kwargs, result)
             return result
 
         return wrapper
@@ -90,10 +94,44 @@ class Backwards:
         )
 
     def _write(
-        self, event: Backward, before: dict[str, Tensor] | None, found: Iterable[Blob]
+        self,
+        event: Backward,
+        before: dict[str, Tensor] | None,
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+        result: object,
     ) -> None:
-        added = self._tape.increments(before) if before is not None else ()
+        alone = event.function == "grad" and not event.create_graph
+        given = _given(args, kwargs, result) if alone else []
+        added = self._tape.increments(before, given) if before is not None else ()
+        found = self._after(args, kwargs, result)
         self._tape.write(event, [*self._tape.gradients(), *added, *found])
+
+
+def _kept(grad: Callable[..., R]) -> Callable[..., R]:
+    """``torch.autograd.grad`` with inputs that can be looked at afterwards: a generator is gone then."""
+
+    def wrapper(outputs: object, inputs: object, *args: object, **kwargs: object) -> R:
+        known = tuple(inputs) if isinstance(inputs, Iterator) else inputs
+        return grad(outputs, known, *args, **kwargs)
+
+    return wrapper
+
+
+def _given(
+    args: tuple[object, ...], kwargs: dict[str, object], result: object
+) -> list[tuple[Tensor, Tensor]]:
+    """What ``torch.autograd.grad`` returned, each beside what it is the gradient of."""
+    inputs = args[1] if len(args) > 1 else kwargs.get("inputs")
+    leaves = inputs if isinstance(inputs, (list, tuple)) else (inputs,)
+    found = result if isinstance(result, tuple) else ()
+    return [
+        (leaf, gradient)
+        for leaf, gradient in zip(leaves, found, strict=False)  # nothing was found where it raised
+        if isinstance(leaf, Tensor)
+        and isinstance(gradient, Tensor)
+        and gradient.shape == leaf.shape
+    ]
 
 
 def _again(name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> bool:

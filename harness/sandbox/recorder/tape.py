@@ -108,10 +108,17 @@ class Tape:
         name = self.name(parameter)
         return {} if self._differs(name, parameter) else {name: parameter.grad.detach().clone()}
 
-    def increments(self, before: dict[str, Tensor]) -> Iterator[Blob]:
-        """``inc:<name>``: what was added to every gradient since ``before`` was taken."""
+    def increments(
+        self, before: dict[str, Tensor], given: Iterable[tuple[Tensor, Tensor]] = ()
+    ) -> Iterator[Blob]:
+        """``inc:<name>``: what was added to every gradient since ``before`` was taken, or was ``given``
+        back for the parameter instead.
+        """
+        returned = {id(leaf): gradient for leaf, gradient in given}
         for name, parameter in self._alive():
-            if parameter.grad is not None:
+            if id(parameter) in returned:
+                yield self.blob(f"inc:{name}", returned[id(parameter)])
+            elif parameter.grad is not None:
                 now = sampled(parameter.grad.detach()) if self.large else parameter.grad
                 yield as_blob(f"inc:{name}", now - before[name] if name in before else now)
 
