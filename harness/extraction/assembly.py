@@ -1,7 +1,6 @@
 """Puts a program together: the block that trains, and what it needs from the other blocks."""
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.extraction.markers import elsewhere, is_repair
@@ -20,28 +19,64 @@ class Assembled:
     """0-based indices of the blocks that it contains something of."""
 
 
-def assemble(head: Piece, pieces: tuple[Piece, ...], question: str = "") -> Assembled:
+class Shelf:
+    """The blocks of an answer, as helpers of whichever of them trains, found by what they bring."""
+
+    def __init__(self, pieces: tuple[Piece, ...], question: str) -> None:
+        """``question``: what was asked, which says which of them are about something else."""
+        self._bringing: dict[str, list[Piece]] = {}
+        self._offered: list[Piece] = []
+        for piece in pieces:
+            if piece.doubted:
+                continue
+            for name in piece.brings:
+                self._bringing.setdefault(name, []).append(piece)
+            if _may_come_along(piece, question):
+                self._offered.append(piece)
+
+    def provider(self, name: str, head: Piece) -> Piece | None:
+        """The block that brings a name: the last one above, else the first below that defines it."""
+        pieces = self._bringing.get(name, [])
+        above = (p for p in reversed(pieces) if p.index < head.index and _brings(p, name, head))
+        below = (p for p in pieces if p.index > head.index and _defines(p, name))
+        return next(above, None) or next(below, None)
+
+    def coming_along(self, head: Piece) -> list[Piece]:
+        """Definitions that the answer makes part of the fix, and the module that a trainer trains."""
+        return [p for p in self._offered if p.index != head.index and _comes_along(p, head)]
+
+    def revisers(self, head: Piece) -> list[Piece]:
+        """Blocks of later turns that define again what the head defines, in order."""
+        own = {n for part in head.parts if isinstance(part.node, _DEFINITIONS) for n in part.binds}
+        found = {
+            piece.index: piece
+            for name in own
+            for piece in self._bringing.get(name, [])
+            if piece.block.turn > head.block.turn and own & _definitions(piece).keys()
+        }
+        return [found[index] for index in sorted(found)]
+
+
+def assemble(head: Piece, shelf: Shelf) -> Assembled:
     """The head with the helpers that it needs, in the order of the answer. A definition that stands
     below the head is put before it.
     """
-    usable = [p for p in pieces if p.index != head.index and not p.doubted]
     taken: dict[int, str] = {}
     missing = set(head.needs)
     tried: set[str] = set()
-    while todo := sorted(missing - tried):
-        name = todo[0]
+    while todo := missing - tried:
+        name = min(todo)
         tried.add(name)
-        provider = _provider(name, head, usable)
+        provider = shelf.provider(name, head)
         if provider is not None and provider.index not in taken:
             taken[provider.index] = code = _portion(provider, missing)
             missing |= _needs(code, provider)
-    for piece in usable:
-        if piece.index not in taken and _comes_along(piece, head, question):
-            taken[piece.index] = piece.code
-    code = _revised(head, usable)
-    order = sorted(taken)
-    before = [taken[i] for i in order]
-    blocks = tuple(sorted({*taken, head.index, *_revisers(head, usable)}))
+    for piece in shelf.coming_along(head):
+        taken.setdefault(piece.index, piece.code)
+    revisers = shelf.revisers(head)
+    before = [taken[i] for i in sorted(taken)]
+    blocks = tuple(sorted({*taken, head.index, *(piece.index for piece in revisers)}))
+    code = _revised(head, revisers)
     return Assembled("\n\n".join(part.rstrip("\n") for part in (*before, code)) + "\n", blocks)
 
 
@@ -49,15 +84,6 @@ def join(pieces: tuple[Piece, ...]) -> Assembled:
     """The code of all pieces, one after the other."""
     program = "\n\n".join(piece.code.rstrip("\n") for piece in pieces) + "\n"
     return Assembled(program, tuple(piece.index for piece in pieces))
-
-
-def _provider(name: str, head: Piece, usable: list[Piece]) -> Piece | None:
-    """The block that brings a name: the last one above, else the first below that defines it."""
-    above = [p for p in usable if p.index < head.index and _brings(p, name, head)]
-    if above:
-        return above[-1]
-    below = [p for p in usable if p.index > head.index and _defines(p, name)]
-    return below[0] if below else None
 
 
 def _brings(piece: Piece, name: str, head: Piece) -> bool:
@@ -102,14 +128,22 @@ def _needs(code: str, provider: Piece) -> set[str]:
     }
 
 
-def _comes_along(piece: Piece, head: Piece, question: str) -> bool:
-    """Definitions that the answer makes part of the fix, and the module that a trainer trains."""
+def _may_come_along(piece: Piece, question: str) -> bool:
+    """Whether it would beside some head."""
     if elsewhere(piece.block.heading, piece.block.lead, question) or piece.doing.part:
         return False
-    if piece.inert and not piece.diagnostic and is_repair(piece.block.heading):
+    return _is_repair(piece) or any(map(_is_module_with_step, piece.parts))
+
+
+def _comes_along(piece: Piece, head: Piece) -> bool:
+    if _is_repair(piece):
         return not _definitions(piece).keys() & _definitions(head).keys()
-    steps = any(_is_module_with_step(part) for part in piece.parts)
-    return head.doing.fits and steps and not any(_is_module_with_step(p) for p in head.parts)
+    steps = any(map(_is_module_with_step, piece.parts))
+    return head.doing.fits and steps and not any(map(_is_module_with_step, head.parts))
+
+
+def _is_repair(piece: Piece) -> bool:
+    return piece.inert and not piece.diagnostic and is_repair(piece.block.heading)
 
 
 def _is_module_with_step(part: Statement) -> bool:
@@ -118,20 +152,12 @@ def _is_module_with_step(part: Statement) -> bool:
     )
 
 
-def _revisers(head: Piece, usable: list[Piece]) -> Iterator[int]:
-    """Blocks of later turns that define again what the head defines."""
-    own = {n for part in head.parts if isinstance(part.node, _DEFINITIONS) for n in part.binds}
-    for piece in usable:
-        if piece.block.turn > head.block.turn and own & _definitions(piece).keys():
-            yield piece.index
-
-
-def _revised(head: Piece, usable: list[Piece]) -> str:
+def _revised(head: Piece, revisers: list[Piece]) -> str:
     """The head with definitions that a later turn corrects put in their place."""
     lines: list[str | None] = list(head.code.split("\n"))
     later: dict[str, str] = {}
-    for index in _revisers(head, usable):
-        later |= next(_definitions(p) for p in usable if p.index == index)
+    for piece in revisers:
+        later |= _definitions(piece)
     for part in head.parts:
         name = getattr(part.node, "name", None)
         if isinstance(part.node, _DEFINITIONS) and name in later:

@@ -47,9 +47,9 @@ def _proposed(
     group = _here(group, question) or group[:1]
     if not any(p.doing.whole or p.index in driven for p in group):
         return (group[-1],)  # of fragments the last: answers build up to what they mean
-    whole = [p for p in group if is_final(p.block.heading, p.block.lead)]
-    if whole:
-        group = [p for p in group if p in whole or _offered_beside(p, whole[0])]
+    final = [p.index for p in group if is_final(p.block.heading, p.block.lead)]
+    if final:
+        group = [p for p in group if p.index in final or _offered_beside(p, final[0])]
     return _distinct(group)
 
 
@@ -58,8 +58,9 @@ def _here(group: list[Piece], question: str) -> list[Piece]:
     piece.
     """
     asked = [p for p in group if not is_other_setting(p.block.heading, p.block.lead, question)]
-    plain = [p for p in asked if not is_extra(p.block.heading, p.block.lead)]
-    return [p for p in asked if p in plain or _over_again(p, plain)]
+    extra = {p.index for p in asked if is_extra(p.block.heading, p.block.lead)}
+    plain = [p for p in asked if p.index not in extra]
+    return [p for p in asked if p.index not in extra or _over_again(p, plain)]
 
 
 def _over_again(extra: Piece, plain: list[Piece]) -> bool:
@@ -87,8 +88,8 @@ def _updating(nodes: dict[str, ast.stmt]) -> set[str]:
     return {text for text, node in nodes.items() if anchors(node).keys() & UPDATE}
 
 
-def _offered_beside(piece: Piece, whole: Piece) -> bool:
-    return is_alternative(piece.block.heading, piece.block.lead) and piece.index > whole.index
+def _offered_beside(piece: Piece, final: int) -> bool:
+    return is_alternative(piece.block.heading, piece.block.lead) and piece.index > final
 
 
 def _whole(piece: Piece, driven: dict[int, frozenset[int]]) -> bool:
@@ -97,14 +98,15 @@ def _whole(piece: Piece, driven: dict[int, frozenset[int]]) -> bool:
 
 def driven_by(pieces: tuple[Piece, ...]) -> dict[int, frozenset[int]]:
     """For each block that calls training functions of other blocks, those blocks."""
+    training: dict[str, set[int]] = {}
+    for piece in pieces:
+        for name in piece.doing.around:
+            training.setdefault(name, set()).add(piece.index)
     found: dict[int, frozenset[int]] = {}
     for piece in pieces:
         now = frozenset().union(*(part.needs for part in piece.parts if not part.defines))
-        others = frozenset(
-            other.index
-            for other in pieces
-            if other.index != piece.index and other.doing.around & piece.needs & now
-        )
+        called = [training[name] for name in piece.needs & now if name in training]
+        others = frozenset().union(*called) - {piece.index}
         if others and not piece.doing.whole:
             found[piece.index] = others
     return found

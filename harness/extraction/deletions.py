@@ -1,6 +1,7 @@
 """Statements that an answer says are to be deleted: "delete the `for group in ...` loop"."""
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 
@@ -40,9 +41,10 @@ def deletes(sentence: str) -> bool:
     return bool(_DELETE.search(sentence)) and not _KEEPS.search(sentence)
 
 
-def sentences(answer: str) -> list[str]:
+@functools.lru_cache(4)  # asked for each program of an answer
+def sentences(answer: str) -> tuple[str, ...]:
     """The sentences of its prose."""
-    return _SENTENCE.split(_FENCED.sub("", answer))
+    return tuple(_SENTENCE.split(_FENCED.sub("", answer)))
 
 
 def _beginnings(answer: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ from harness.domain.candidate import Candidate, NoCandidate
 from harness.domain.file_edit import changes_a_file
 from harness.domain.scenario import Scenario
 from harness.domain.transcript import Transcript
-from harness.extraction.assembly import Assembled, assemble, join
+from harness.extraction.assembly import Assembled, Shelf, assemble, join
 from harness.extraction.blocks import Block, blocks_of, code_blocks
 from harness.extraction.choice import driven_by, heads_of
 from harness.extraction.edited import program_in_files, said_since_edits
@@ -14,6 +14,9 @@ from harness.extraction.pieces import Piece, pieces_of
 from harness.extraction.prose import told_in_words
 from harness.extraction.snippets import into_posted, only_snippets, whole_loop
 from harness.extraction.standing import with_what_stands
+
+MOST_BLOCKS = 1000
+"""Python blocks of an answer that are read: each may be a program of its own, with help from others."""
 
 
 def extract(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...] | NoCandidate:
@@ -47,6 +50,11 @@ def _said(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...] |
 def proposals(transcript: Transcript, scenario: Scenario) -> tuple[Assembled, ...] | NoCandidate:
     """The same for what was said, with the blocks that each program was assembled from."""
     blocks = blocks_of(transcript)
+    if len(blocks) > MOST_BLOCKS:
+        many = (
+            f"the answer holds {len(blocks)} Python blocks, and no more than {MOST_BLOCKS} are read"
+        )
+        return NoCandidate(reason=many)
     pieces = _pieces(blocks, transcript, scenario)
     if not pieces:
         return _in_words(transcript, scenario, blocks) or NoCandidate(reason=_why_none(blocks))
@@ -57,7 +65,8 @@ def proposals(transcript: Transcript, scenario: Scenario) -> tuple[Assembled, ..
     snippets = _spliced(transcript, scenario, heads, pieces)
     if snippets is not None:
         return snippets
-    found = [assemble(head, pieces, question) for head in heads] or [join(_unmarked(pieces))]
+    shelf = Shelf(pieces, question)
+    found = [assemble(head, shelf) for head in heads] or [join(_unmarked(pieces))]
     return tuple(_completed(one, transcript, scenario, pieces) for one in found)
 
 
@@ -73,7 +82,8 @@ def _in_words(
 
 
 def _shows_a_loop(transcript: Transcript, scenario: Scenario) -> bool:
-    pieces = _pieces(blocks_of(transcript), transcript, scenario)
+    blocks = blocks_of(transcript)
+    pieces = _pieces(blocks, transcript, scenario) if len(blocks) <= MOST_BLOCKS else ()
     return any(piece.doing.whole and not piece.doubted for piece in pieces)
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from harness.extraction.blocks import Block
@@ -65,19 +66,24 @@ def pieces_of(blocks: tuple[Block, ...], posted: tuple[str, ...]) -> tuple[Piece
     """Everything that could be part of a proposal. ``posted``: the user's own code."""
     sound = (block for block in blocks if block.tree is not None and block.tree.body)
     found = [piece for block in sound if (piece := _piece_or_none(block, posted)) is not None]
-    return tuple(_with_files(piece, found) for piece in found)
+    shown: dict[str, set[int]] = {}
+    for piece in found:
+        for name in _defined(piece):
+            shown.setdefault(name, set()).add(piece.index)
+    return tuple(_with_files(piece, shown) for piece in found)
 
 
-def _with_files(piece: Piece, pieces: list[Piece]) -> Piece:
-    """What a block imports from files that other blocks show it needs from those blocks."""
+def _with_files(piece: Piece, shown: Mapping[str, set[int]]) -> Piece:
+    """What a block imports from files that other blocks show it needs from those blocks.
+
+    ``shown``: for each name the blocks that define it.
+    """
     imports = [part.node for part in piece.parts if isinstance(part.node, ast.ImportFrom)]
-    if not imports:
-        return piece
-    others = (p for p in pieces if p.index != piece.index)
-    shown = {n for p in others for part in p.parts if part.defines for n in _own(part)}
     lines, wanted = piece.code.split("\n"), set[str]()
     for node in imports:
-        if any(alias.asname or alias.name not in shown for alias in node.names):
+        if any(
+            alias.asname or not shown.get(alias.name, set()) - {piece.index} for alias in node.names
+        ):
             continue
         wanted |= {alias.name for alias in node.names}
         comment_out(lines, node)
@@ -86,9 +92,11 @@ def _with_files(piece: Piece, pieces: list[Piece]) -> Piece:
     return replace(piece, code="\n".join(lines), needs=piece.needs | wanted)
 
 
-def _own(part: Statement) -> frozenset[str]:
-    imports = isinstance(part.node, ast.Import | ast.ImportFrom)
-    return frozenset() if imports else part.binds
+def _defined(piece: Piece) -> Iterator[str]:
+    """What it defines itself: an import is somebody else's."""
+    for part in piece.parts:
+        if part.defines and not isinstance(part.node, ast.Import | ast.ImportFrom):
+            yield from part.binds
 
 
 def _piece_or_none(block: Block, posted: tuple[str, ...]) -> Piece | None:

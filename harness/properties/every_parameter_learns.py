@@ -85,15 +85,16 @@ def never_stepped(probe: ProbeTrace) -> Verdict | None:
     """A fail when backward ran for a pass over the data and no update followed."""
     seen = probe.program.outcome in ("returned", "exited") and probe.learning is not None
     for rank in probe.ranks if seen else ():
-        tried = min(len(rank.backwards), rank.batches_yielded)
+        backwards = sum(not b.returned for b in rank.backwards)
+        tried = min(backwards, rank.batches_yielded)
         if rank.updates or rank.implicit_updates or tried < A_PASS:
             continue
         return failed(
             ID,
-            f"In {probe.probe} backward ran {len(rank.backwards)} times over "
+            f"In {probe.probe} backward ran {backwards} times over "
             f"{count(rank.batches_yielded, 'batch')} and nothing was ever updated: the step is missing, "
             "or what it waits for never came. Call optimizer.step() once a window.",
-            number("backward calls", len(rank.backwards), probe.probe),
+            number("backward calls", backwards, probe.probe),
             number("updates", 0, probe.probe),
         )
     return None

@@ -11,7 +11,8 @@ Bug::
 Signature: a window that the end of the data did not cut differs in size from the usual one, and is
 not the mean of its own micro-batches, or much smaller or larger; all
 windows hold one micro-batch where several were meant; an update has no new micro-batch and the
-old gradient; or batches of the window before are in the next one again, in the same pass.
+old gradient; batches of the window before are in the next one again, in the same pass; or a batch
+is in one window twice.
 
 Masked by: one update; a loss curve, which falls all the same.
 """
@@ -47,7 +48,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     whole = 0
     sizes: set[int] = set()
     for probe in ordinary(trace, expectations):
-        wrong = repeated(probe) or trained_again(probe)
+        wrong = repeated(probe) or trained_again(probe) or counted_twice(probe)
         if wrong is None and expectations.accumulates:
             wrong = too_small(probe) or odd(probe, expectations)
         if wrong is not None:
@@ -129,6 +130,35 @@ def again(before: Window, now: Window) -> tuple[MicroBatch, ...]:
         return ()
     moved_on = before.own[-1].after_batch != now.own[-1].after_batch
     return found if moved_on or len(found) == len(now.own) else ()
+
+
+def counted_twice(probe: ProbeTrace) -> Verdict | None:
+    """A fail when one update gathered some batch more than once. Where nothing but one batch was
+    handed out, training on it over and over is lawful.
+    """
+    for window in () if probe.parts else of_probe(probe):
+        computed = window.update.match("as-computed")
+        twice = more_than_once(window)
+        if not twice or computed is None or computed.direction_error > window.tolerance:
+            continue
+        return failed(
+            ID,
+            f"In {window.where} {twice} of {count(len(window.own), 'micro-batch')} had "
+            "been gathered in the same window already, and count twice. Take the next batch from one "
+            "iterator, and close a short window as it is.",
+            number("micro-batches gathered again", twice, window.where),
+            number("micro-batches in the window", len(window.own), window.where),
+        )
+    return None
+
+
+def more_than_once(window: Window) -> int:
+    """How many micro-batches of a window hold the samples of an earlier one, of those that the loader
+    handed out.
+    """
+    own = [m for m in window.own if m.samples and m.after_batch is not None]
+    alone = len({m.after_batch for m in own}) == 1 and len({m.samples for m in own}) == 1
+    return 0 if alone or window.update.timed else len(own) - len({m.samples for m in own})
 
 
 def stepped(window: Window) -> set[str]:

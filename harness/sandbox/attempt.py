@@ -1,14 +1,17 @@
 """One run of one job: hand over the descriptors, drain the channels, end it in time."""
 
 import contextlib
+import functools
 import os
 import selectors
 import signal
 import socket
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from harness.sandbox.control import Exited
+from harness.sandbox.deadline import Deadline, Use
 from harness.sandbox.frames import ChannelLimits, Frame, FrameReader
 from harness.sandbox.jail.report import JailPolicy, JailReport
 from harness.sandbox.job import Job, Limits
@@ -18,7 +21,7 @@ from harness.sandbox.warm_up import frameworks_of
 
 _CHUNK = 1 << 18
 _LEDGER_BYTES = 1 << 20
-_GRACE = 10.0  # for the zygote to reap what was killed
+_GRACE = 60.0  # for the zygote to reap what was killed: it may be importing, on a busy machine
 
 
 @dataclass(slots=True)
@@ -50,19 +53,20 @@ def run_once(zygote: ZygoteHandle, job: Job, limits: Limits, policy: JailPolicy)
     """
     with contextlib.ExitStack() as stack:
         streams, run = _hand_over(stack, zygote, job, limits, policy)
-        run.await_start()
-        began = time.monotonic()
-        in_time = _drain(streams, began + limits.wall_seconds)
+        leader = run.await_start()
+        deadline = Deadline(limits.wall_seconds, functools.partial(Use.of, leader))
+        in_time = _drain(streams, deadline.left)
         endings = [stream.reader.finish() for stream in streams]
         exited, late = None, not in_time
         # Books that are closed leave nothing to wait for: taking apart a process takes longer.
         if not all(ending.complete for ending in endings[-job.world_size :]):
-            exited, late = _await_end(zygote, run, streams, began + limits.wall_seconds, late=late)
-    wall = time.monotonic() - began
+            exited, late = _await_end(zygote, run, streams, deadline, late=late)
+    wall = deadline.elapsed
     ranks = _ranks(streams, exited)
     return RawRecording(
         ranks=ranks,
         wall_seconds=wall,
+        queued_seconds=deadline.queued,
         cpu_seconds=exited.cpu_seconds if exited is not None else None,
         wall_limit_seconds=limits.wall_seconds,
         cpu_limit_seconds=limits.cpu_seconds,
@@ -92,14 +96,14 @@ def _hand_over(
         return streams, zygote.start(limits, policy.disabled, fds, needed)
 
 
-def _drain(streams: list[_Stream], deadline: float) -> bool:
-    """Read until every channel is closed or one is corrupt; ``False`` when time ran out first."""
+def _drain(streams: list[_Stream], left: Callable[[], float]) -> bool:
+    """Read until every channel is closed or one is corrupt; ``False`` when no time is left first."""
     with selectors.DefaultSelector() as selector:
         for stream in streams:
             selector.register(stream.socket, selectors.EVENT_READ, stream)
         while selector.get_map():
-            ready = selector.select(deadline - time.monotonic())
-            if not ready and time.monotonic() >= deadline:
+            ready = selector.select(left())
+            if not ready and left() <= 0:
                 return False
             for key, _ in ready:
                 if not key.data.drain():
@@ -110,11 +114,13 @@ def _drain(streams: list[_Stream], deadline: float) -> bool:
 
 
 def _await_end(
-    zygote: ZygoteHandle, run: RunHandle, streams: list[_Stream], deadline: float, *, late: bool
+    zygote: ZygoteHandle, run: RunHandle, streams: list[_Stream], deadline: Deadline, *, late: bool
 ) -> tuple[Exited, bool]:
     """How the leader ended, and whether the clock ended it."""
     corrupt = any(stream.reader.corrupt for stream in streams)
-    exited = None if corrupt else run.wait(deadline - time.monotonic())
+    exited = None if corrupt else run.wait(deadline.left())
+    while exited is None and not corrupt and (left := deadline.left()) > 0:
+        exited = run.wait(left)
     late = late or (exited is None and not corrupt)
     return exited or _end(zygote, run, streams), late
 
@@ -125,7 +131,9 @@ def _end(zygote: ZygoteHandle, run: RunHandle, streams: list[_Stream]) -> Exited
     if exited is None:
         zygote.kill()
         raise ZygoteGone
-    _drain([stream for stream in streams if not stream.reader.corrupt], time.monotonic() + _GRACE)
+    grace = time.monotonic() + _GRACE
+    whole = [stream for stream in streams if not stream.reader.corrupt]
+    _drain(whole, lambda: grace - time.monotonic())
     return exited
 
 

@@ -32,7 +32,9 @@ class Limits:
     """How much one run may use. Each rank has the memory, time and files for itself."""
 
     wall_seconds: float = 10.0
-    """From the fork to the exit; then the whole group is killed."""
+    """From the fork to the exit, without what it waited for a processor (``deadline.py``); then the
+    whole group is killed.
+    """
     cpu_seconds: int = 20
     """Processor time of one process (RLIMIT_CPU)."""
     memory_bytes: int = 2 << 30

@@ -56,14 +56,15 @@ class RunHandle:
             self._exits.put(message)
         self._begun.set()
 
-    def await_start(self) -> None:
-        """Wait until there is a process: the zygote may first import what the program needs.
+    def await_start(self) -> int:
+        """Wait until there is a leader: the zygote may first import what the program needs.
 
         Raises:
             ZygoteGone: there will be none.
         """
         if not self._begun.wait(_WARM_UP_SECONDS) or self.pid is None:
             raise ZygoteGone
+        return self.pid
 
     def kill(self) -> None:
         """Have every process of the run killed."""

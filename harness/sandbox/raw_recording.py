@@ -39,12 +39,14 @@ class RawRecording:
     """In order."""
     wall_seconds: float
     """From the fork to the exit of the last process."""
+    queued_seconds: float = 0.0
+    """Of these, what a run that went past its limit had waited for a processor."""
     cpu_seconds: float | None
     """Processor time of all processes together; ``None`` where the books were closed before
     anybody saw them end.
     """
     wall_limit_seconds: float
-    """After which it would have been killed."""
+    """After which it would have been killed, if it had not had to wait for a processor."""
     cpu_limit_seconds: float
     """Processor time at which a process is ended."""
     timed_out: bool
@@ -82,4 +84,5 @@ class RawRecording:
         threads or ranks wait for each other.
         """
         alone = self.inconclusive_timeout and self.attempts > 1
-        return alone and (self.cpu_seconds or 0.0) < _IDLE * self.wall_seconds
+        own = self.wall_seconds - self.queued_seconds
+        return alone and (self.cpu_seconds or 0.0) < _IDLE * own

@@ -1,5 +1,6 @@
 """The program that an answer proposes is found among its blocks."""
 
+import cProfile
 from textwrap import indent
 
 import pytest
@@ -198,6 +199,7 @@ NONE = {
     ): "Python block 1 of the answer does not parse (line 1: invalid syntax)",
     block(f"# WRONG\n{LOOP}"): "every Python block of the answer is labelled as wrong",
     block("# nothing\n"): "the Python blocks of the answer hold nothing but comments",
+    block("f()\n") * 1001: "the answer holds 1001 Python blocks, and no more than 1000 are read",
 }
 
 
@@ -205,6 +207,23 @@ NONE = {
 def test_without_a_candidate_there_is_a_reason(text, reason):
     """The user's own block in the question is not the answer's."""
     assert extract(conversation(text), scenario()) == NoCandidate(reason=reason)
+
+
+def calls_for(blocks: int) -> int:
+    """How many functions are called to read an answer whose loops stand each in a function."""
+    loop = LOOP.replace("\n", "\n    ")
+    pairs = (
+        block(f"def train{n}():\n    {loop}\n") + block(f"train{n}()\n") for n in range(blocks)
+    )
+    told = conversation("".join(pairs))
+    profile = cProfile.Profile()
+    profile.runcall(extract, told, scenario())
+    return sum(entry.callcount for entry in profile.getstats())
+
+
+def test_twice_the_blocks_are_about_twice_the_work():
+    """Ten thousand blocks had each been held against each other."""
+    assert calls_for(100) < 2.5 * calls_for(50)
 
 
 def call(*edits) -> ToolCall:

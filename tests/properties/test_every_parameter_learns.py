@@ -101,6 +101,12 @@ def test_a_pass_with_backward_and_without_a_step_fails():
     assert "nothing was ever updated" in verdict.sentence
 
 
+def test_gradients_that_the_program_got_handed_over_may_have_gone_where_nobody_looks():
+    got = tuple(backward().model_copy(update={"returned": True}) for _ in range(10))
+    seen = trace(probe("plain", ranks=[rank((), backwards=got, batches_yielded=10)]))
+    assert on(ID, seen).outcome != "fail"
+
+
 def test_a_trial_of_a_few_backwards_and_an_update_by_hand_are_no_fault():
     """Somebody compares gradients, or writes p -= lr * p.grad."""
     assert on(ID, idle(4)).outcome == "inconclusive"

@@ -64,17 +64,26 @@ def test_a_wait_without_end_is_an_inconclusive_timeout(sandbox):
 
 
 @pytest.mark.parametrize(
-    ("cpu", "attempts", "waits"),
-    [(0.5, 2, True), (0.5, 1, False), (3.0, 2, False), (9.9, 2, False)],
+    ("cpu", "queued", "attempts", "waits"),
+    [
+        (0.5, 0.0, 2, True),
+        (0.5, 0.0, 1, False),
+        (3.0, 0.0, 2, False),
+        (9.9, 0.0, 2, False),
+        (5.0, 90.0, 2, False),
+        (0.5, 90.0, 2, True),
+    ],
 )
-def test_a_program_that_waits_is_told_from_a_machine_that_is_busy(cpu, attempts, waits):
+def test_a_program_that_waits_is_told_from_a_machine_that_is_busy(cpu, queued, attempts, waits):
     """Ranks that wait for each other were called a fault of the harness.
 
-    Only with the machine for itself can it be told, and where next to nothing was computed.
+    Only with the machine for itself can it be told, and where next to nothing was computed. Of what
+    it waited for a processor a program can compute nothing.
     """
     run = RawRecording(
         ranks=(),
-        wall_seconds=10.0,
+        wall_seconds=10.0 + queued,
+        queued_seconds=queued,
         cpu_seconds=cpu,
         wall_limit_seconds=10.0,
         cpu_limit_seconds=20.0,

@@ -1,17 +1,19 @@
 """Calls of backward, with the gradients that they leave behind."""
 
 from collections.abc import Callable, Iterable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor
 
 from harness.domain.event import Backward
-from harness.sandbox.recorder.tape import Tape, tensors_in
+from harness.sandbox.recorder.tape import Blob, Tape, tensors_in
 from harness.sandbox.recorder.transforms import outside, unwrapped
 
 P = ParamSpec("P")
 R = TypeVar("R")
+After = Callable[[tuple[Any, ...], dict[str, Any], object], Iterable[Blob]]
+"""Told of the arguments and the result of a call that is over."""
 
 
 class Backwards:
@@ -23,6 +25,7 @@ class Backwards:
         loss_scale: Callable[[], float | None],
         has_own: Callable[[], bool],
         returned: Callable[[], tuple[float, ...]] = tuple,
+        after: After = lambda *_: (),
     ) -> None:
         """``loss_scale``: the scale in force, ``None`` when no enabled scaler has been used.
 
@@ -31,11 +34,14 @@ class Backwards:
         adds is written too.
 
         ``returned``: what torch's loss functions returned since it was asked before.
+
+        ``after``: told of each call that is over; returns tensors that belong to its event.
         """
         self._tape = tape
         self._has_own = has_own
         self._loss_scale = loss_scale
         self._returned = returned
+        self._after = after
         self._inside = False
 
     def install(self) -> None:
@@ -54,6 +60,7 @@ class Backwards:
                 before = self._tape.gradient_values() if self._has_own() else None
             self._inside = True
             raised: str | None = "interrupted"
+            result: R | None = None
             try:
                 result = function(*args, **kwargs)
                 raised = None
@@ -65,33 +72,28 @@ class Backwards:
                 name = "grad" if function.__name__ == "grad" else "backward"
                 again, seed = _again(name, args, kwargs), _seed(name, plain, args, kwargs)
                 with outside():
-                    self._write(name, values, raised, before, create_graph=again, seed=seed)
+                    event = self._event(name, values, raised)
+                    event = event.model_copy(update={"create_graph": again, "seed": seed})
+                    self._write(event, before, self._after(args, kwargs, result))
             return result
 
         return wrapper
 
-    def _write(
-        self,
-        function: str,
-        roots: Iterable[float | None],
-        raised: str | None,
-        before: dict[str, Tensor] | None,
-        *,
-        create_graph: bool,
-        seed: float | None,
-    ) -> None:
-        event = Backward(
+    def _event(self, function: str, roots: Iterable[float | None], raised: str | None) -> Backward:
+        return Backward(
             function="grad" if function == "grad" else "backward",
             roots=tuple(roots),
             loss_scale=self._loss_scale(),
             gradients_finite=self._tape.finite_gradients(),
             raised=raised,
-            create_graph=create_graph,
-            seed=seed,
             returned=self._returned(),
         )
+
+    def _write(
+        self, event: Backward, before: dict[str, Tensor] | None, found: Iterable[Blob]
+    ) -> None:
         added = self._tape.increments(before) if before is not None else ()
-        self._tape.write(event, [*self._tape.gradients(), *added])
+        self._tape.write(event, [*self._tape.gradients(), *added, *found])
 
 
 def _again(name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> bool:
