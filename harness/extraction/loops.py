@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from harness.extraction.names import DEFINITIONS
 from harness.extraction.reach import calls, comes_to, last_name
 from harness.syntax import walk
 
@@ -59,8 +60,8 @@ class Doing:
 def doing(tree: ast.Module) -> Doing:
     """Look at all calls of a block."""
     called = calls(tree)
-    around = [node for node in tree.body if isinstance(node, _DEFINITIONS) and _trains(node)]
-    outside = ast.Module([n for n in tree.body if not isinstance(n, _DEFINITIONS)], [])
+    around = [node for node in tree.body if isinstance(node, DEFINITIONS) and _trains(node)]
+    outside = ast.Module([n for n in tree.body if not isinstance(n, DEFINITIONS)], [])
     return Doing(
         backward=bool(_BACKWARD & called),
         steps="step" in called,
@@ -71,9 +72,6 @@ def doing(tree: ast.Module) -> Doing:
         around=frozenset(node.name for node in around),
         module_level=_trains(outside),
     )
-
-
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def _trains(node: ast.AST) -> bool:
