@@ -90,7 +90,8 @@ class Backward(Record):
     """A call of backward, once it has returned or raised.
 
     Tensors: ``grad:<name>``, the gradient of every parameter that has one afterwards;
-    ``inc:<name>``, what this call added to it, where the program trains a model of its own.
+    ``inc:<name>``, what this call added to it, or returned for it, where the program trains a model of
+    its own; ``ret:<name>``, what ``grad`` returned for it, as long as no optimizer has stepped.
     """
 
     kind: Literal["backward"] = "backward"
@@ -185,6 +186,17 @@ class OptimizerStep(Record):
     """Whether the program built this optimizer itself instead of being given it."""
 
 
+class ByHand(Record):
+    """Parameters were changed without an optimizer after a backward. Tensors: ``param:<name>``, those
+    that changed, as they are now, and ``grad:<name>``, all gradients as they were before.
+    """
+
+    kind: Literal["by_hand"] = "by_hand"
+    """Discriminator."""
+    numbers: tuple[tuple[str, float], ...] = ()
+    """What the program had at hand there, by name; the name of a literal is empty."""
+
+
 class SchedulerStep(Record):
     """A learning-rate scheduler stepped; the step in its constructor does not count."""
 
@@ -272,7 +284,7 @@ DATA_REPLACED = "data drawn at random: the workload's is used instead"
 
 Event = Annotated[
     Start | BatchYielded | Forward | OutputGradient | Backward | Clip | ScalerCall | OptimizerStep
-    | SchedulerStep | Collective | Printed | ClockRead | Finished,
+    | ByHand | SchedulerStep | Collective | Printed | ClockRead | Finished,
     Field(discriminator="kind"),
 ]  # fmt: skip
 """Every kind of event."""

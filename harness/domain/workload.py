@@ -13,7 +13,7 @@ from harness.domain.record import Record
 
 Activation = Literal["tanh", "relu", "sigmoid"]
 OptimizerName = Literal["sgd", "momentum", "adam", "adamw"]
-Poison = Literal["none", "nan-input", "inf-loss", "half-overflow"]
+Poison = Literal["none", "nan-input", "inf-loss", "half-overflow", "overflows"]
 
 
 class WorkloadParameters(Record):
@@ -43,7 +43,9 @@ class WorkloadParameters(Record):
     """Value of free names such as ``num_epochs``."""
     poison: Poison = "none"
     """What is wrong with one batch: a NaN among its inputs; targets so large that the scaled
-    gradient overflows; or inputs so large that the loss is NaN in float16, and only there.
+    gradient overflows; inputs so large that the loss is NaN in float16, and only there; or
+    ``overflows``: such targets, and in a later batch some with which a scaled gradient has infinities
+    and no NaN.
     """
     poison_at: int = Field(default=5, ge=0)
     """Index of that batch."""

@@ -1,18 +1,41 @@
-"""What a listing shows beside code: prompts of a shell, numbers of lines, spaces that are none."""
+"""What a listing shows beside code: prompts of a shell, numbers of lines, magics of a notebook, spaces
+that are none.
+"""
 
 import re
+import textwrap
 from itertools import pairwise
+
+from harness.extraction.parsing import parses
 
 _PROMPT = re.compile(r"\s*(?:>>> ?|In ?\[\d*\]: ?)(?P<code>.*)$")
 _GOES_ON = re.compile(r"\s*\.\.\.+:?(?: (?P<code>.*))?$")
 _NUMBER = re.compile(r"\s*(?P<number>\d+)(?:[:|.)]|\s|$) ?(?P<code>.*)$")
+_CELL_MAGIC = re.compile(r"%%(?:time|timeit|capture|prun|writefile|python3?)\b")
+_TIMED = re.compile(r"(\s*)%time (.*)$")
+_MAGIC = re.compile(r"(\s*)((?:[!?]|%(?!%)).*)$")
 _NO_SPACE = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2007": " ", "\u200b": "", "\ufeff": ""})
 
 
 def plain(listing: str) -> str:
     """The code of a listing: without prompts and what a shell printed, without numbers of lines."""
     lines = listing.translate(_NO_SPACE).split("\n")
-    return "\n".join(_of_a_shell(lines) or _numbered(lines) or lines)
+    shown = "\n".join(_of_a_shell(lines) or _numbered(lines) or lines)
+    return shown if parses(textwrap.dedent(shown)) else _without_magics(shown)
+
+
+def _without_magics(cell: str) -> str:
+    """The cell of a notebook as the program that it is; as it stands where that is none."""
+    if not re.search(r"^\s*[%!?]", cell, re.MULTILINE):
+        return cell
+    lines = [
+        f"# {line}"
+        if _CELL_MAGIC.match(line)
+        else _MAGIC.sub(r"\1pass  # \2", _TIMED.sub(r"\1\2", line))
+        for line in textwrap.dedent(cell).split("\n")
+    ]
+    code = "\n".join(lines)
+    return code if parses(code) else cell
 
 
 def _of_a_shell(lines: list[str]) -> list[str] | None:

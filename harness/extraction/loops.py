@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from harness.extraction.by_hand import changes_by_hand
 from harness.extraction.names import DEFINITIONS
 from harness.extraction.reach import calls, comes_to, last_name
 from harness.syntax import walk
@@ -64,7 +65,7 @@ def doing(tree: ast.Module) -> Doing:
     outside = ast.Module([n for n in tree.body if not isinstance(n, DEFINITIONS)], [])
     return Doing(
         backward=bool(_BACKWARD & called),
-        steps="step" in called,
+        steps="step" in called or bool(_BACKWARD & called and changes_by_hand(tree)),
         loops=_loops(tree),
         fits=bool(_FITS & called),
         times=bool(_TIMERS & called),
@@ -76,7 +77,8 @@ def doing(tree: ast.Module) -> Doing:
 
 def _trains(node: ast.AST) -> bool:
     called = calls(node)
-    return bool(_FITS & called) or (bool(_BACKWARD & called) and "step" in called)
+    updates = "step" in called or changes_by_hand(node)
+    return bool(_FITS & called) or (bool(_BACKWARD & called) and updates)
 
 
 def _loops(tree: ast.Module) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from harness.oracle.facts import Parameters, RankRun
 from harness.oracle.gradient import Gradient, total
-from harness.oracle.replay import Replayed
+from harness.oracle.replayed import Replayed
 
 SAME = 1e-3
 """Relative difference up to which what is in ``.grad`` after a backward is that backward's

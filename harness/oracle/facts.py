@@ -5,6 +5,7 @@ time that they take in torch, which is only asked where a model is replayed.
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from numpy.typing import NDArray
@@ -49,7 +50,7 @@ class Passed:
         return self.batch[0] if self.batch else None
 
 
-@dataclass(slots=True)
+@dataclass  # no slots: what is asked of it several times is kept
 class Flow:
     """The gradient that flowed back into one forward within one window."""
 
@@ -73,6 +74,11 @@ class Flow:
     """Whether the output gradients do not determine all that it added, because a gradient was
     differentiated again.
     """
+
+    @cached_property
+    def both_ways(self) -> bool:
+        """Whether dL/dout has both signs; asked once its window is whole."""
+        return any(float(g.min()) < 0.0 < float(g.max()) for g in self.gradients.values())
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 
 from harness.oracle.facts import Array
+from harness.oracle.recent import digest
 
 
 @dataclass(frozen=True)  # no slots: a norm is kept once it was asked for
@@ -38,6 +39,11 @@ class Gradient:
     def norms(self) -> tuple[float, ...]:
         """Norm of each parameter's stretch."""
         return tuple(math.sqrt(x) for x in self.dots(self))
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Of names, sizes and elements."""
+        return digest(repr((self.names, self.sizes)).encode(), [self.flat])
 
     @property
     def is_finite(self) -> bool:

@@ -10,7 +10,8 @@ from harness.domain.scenario import Objective
 from harness.domain.trace import Match, ParameterMatch
 from harness.oracle.facts import Array
 from harness.oracle.gradient import Gradient, norm
-from harness.oracle.replay import Replayed
+from harness.oracle.recent import Recent
+from harness.oracle.replayed import Replayed
 
 EPSILONS = {None: 2.0**-23, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 """Unit of rounding by element type of the forward; ``None``: no autocast."""
@@ -48,6 +49,10 @@ class Coefficients:
     """Relative part of the consumed gradient that is no linear combination of the flows."""
 
 
+RECENT = Recent[Coefficients](4 << 20)
+"""Coefficients that were computed."""
+
+
 def match(objective: Objective, true: Gradient, consumed: Gradient) -> Match:
     """Consumed beside true, over the parameters that had a gradient; others are listed, but not
     compared.
@@ -81,25 +86,9 @@ def coefficients(flows: Sequence[Gradient], consumed: Gradient) -> Coefficients:
     The residual, which no combination explains, is taken for noise. Spread by the inverse, it gives
     the error of each coefficient.
     """
-    size = consumed.norm
-    columns = [flow.on(consumed.names).flat for flow in flows]
-    sizes = [norm(c) if len(c) == len(consumed.flat) else 0.0 for c in columns]
-    kept = [j for j, s in enumerate(sizes) if s > 0 and math.isfinite(s)]
-    if not kept or size == 0.0 or not math.isfinite(size):
-        return Coefficients((None,) * len(flows), 0.0 if size == 0.0 else 1.0)
-    matrix = np.stack([columns[j] / sizes[j] for j in kept], axis=1)
-    solution, spread, residual = _least_squares(matrix, consumed.flat)
-    unexplained = norm(residual) / size
-    noise = max(unexplained, FLOOR) * size
-    found = {j: float(solution[place]) / sizes[j] for place, j in enumerate(kept)}
-    allowed = SEPARABLE * max(abs(a) for a in found.values())
-    values: list[float | None] = [None] * len(flows)
-    for place, j in enumerate(kept):
-        error = noise * float(spread[place]) / sizes[j]
-        if error < allowed:
-            nothing = abs(found[j]) < min(WITHIN * error, allowed)
-            values[j] = 0.0 if nothing else found[j]
-    return Coefficients(tuple(values), unexplained)
+    key = b"".join(gradient.digest for gradient in (consumed, *flows))
+    found = RECENT.get(key)
+    return RECENT.keep(key, _solved(flows, consumed), 500) if found is None else found
 
 
 def unexplained_by_parameter(window: Gradient, consumed: Gradient) -> float:
@@ -146,6 +135,28 @@ def tolerance(window: Sequence[Replayed], whole: Gradient) -> float:
     unit = max(max(_unit(r), r.breakdown) for r in window)
     steps = 2.0 * math.sqrt(len(whole.names)) + math.sqrt(len(window))
     return unit * steps * max(1.0, cancellation) + CLIP_OFFSET
+
+
+def _solved(flows: Sequence[Gradient], consumed: Gradient) -> Coefficients:
+    size = consumed.norm
+    columns = [flow.on(consumed.names).flat for flow in flows]
+    sizes = [norm(c) if len(c) == len(consumed.flat) else 0.0 for c in columns]
+    kept = [j for j, s in enumerate(sizes) if s > 0 and math.isfinite(s)]
+    if not kept or size == 0.0 or not math.isfinite(size):
+        return Coefficients((None,) * len(flows), 0.0 if size == 0.0 else 1.0)
+    matrix = np.stack([columns[j] / sizes[j] for j in kept], axis=1)
+    solution, spread, residual = _least_squares(matrix, consumed.flat)
+    unexplained = norm(residual) / size
+    noise = max(unexplained, FLOOR) * size
+    found = {j: float(solution[place]) / sizes[j] for place, j in enumerate(kept)}
+    allowed = SEPARABLE * max(abs(a) for a in found.values())
+    values: list[float | None] = [None] * len(flows)
+    for place, j in enumerate(kept):
+        error = noise * float(spread[place]) / sizes[j]
+        if error < allowed:
+            nothing = abs(found[j]) < min(WITHIN * error, allowed)
+            values[j] = 0.0 if nothing else found[j]
+    return Coefficients(tuple(values), unexplained)
 
 
 def _unit(replayed: Replayed) -> float:

@@ -48,7 +48,9 @@ def with_repeats(updates: tuple[Update, ...], view: RankView) -> tuple[Update, .
 
 
 def rest(index: int, view: RankView) -> dict[str, Rest]:
-    """What is left of each parameter's gradient without the computed one and weight decay."""
+    """What is left of each parameter's gradient without the computed one and weight decay. Nothing is
+    told of parameters whose computed gradient overflowed, which a program may have covered up.
+    """
     update = view.run.updates[index]
     flows = [x.gradient for of_rank in view.windows if index < len(of_rank) for x in of_rank[index]]
     computed = dict(total(flows).parts())
@@ -58,6 +60,8 @@ def rest(index: int, view: RankView) -> dict[str, Rest]:
         named = (computed.get(name), update.before.get(name))
         known = tuple(k.ravel().astype(np.float64) for k in named if k is not None)
         if consumed.size < ENOUGH or any(k.size != consumed.size for k in known):
+            continue
+        if not all(np.isfinite(values).all() for values in (consumed, *known)):
             continue
         left = without(consumed, known)
         if norm(left) > PLAIN * norm(consumed):

@@ -6,7 +6,8 @@ import numpy as np
 
 from harness.oracle.facts import Array, Flow, Parameters, RankRun
 from harness.oracle.gradient import Gradient, norm, total
-from harness.oracle.replay import Replay, Replayed
+from harness.oracle.replay import Replay
+from harness.oracle.replayed import Replayed
 
 Moment = tuple[Flow, Gradient]
 """A backward, and the gradient that was there after it."""

@@ -120,6 +120,7 @@ def _backwards(run: RankRun) -> tuple[BackwardSeen, ...]:
                     gradients_finite=event.gradients_finite,
                     after_update=bisect_left(position, at),
                     factor=_factor(event, loss),
+                    returned=event.function == "grad",
                 )
             )
     return tuple(seen)

@@ -2,9 +2,6 @@
 precision.
 """
 
-from collections.abc import Iterator
-from functools import cache
-
 import numpy as np
 
 from harness.domain.event import (
@@ -22,9 +19,11 @@ from harness.domain.event import (
     SchedulerStep,
     Start,
 )
-from harness.domain.recording import Recorded, TensorBytes
-from harness.oracle.facts import Array, Consumed, Flow, Parameters, Passed, RankRun
+from harness.domain.recording import Recorded
+from harness.oracle.by_hand import read_by_hand
+from harness.oracle.facts import Consumed, Flow, Parameters, Passed, RankRun
 from harness.oracle.gradient import norm
+from harness.oracle.tensors import array_of, named, same_bits
 
 REDUCTIONS = frozenset(
     {
@@ -46,16 +45,9 @@ MANY_READS = 500
 """From this many clock reads on, the recorder may have left some out."""
 
 
-def array_of(blob: TensorBytes) -> Array:
-    """What was recorded, read-only. Raises ``ValueError`` when the bytes do not fit the sizes."""
-    return np.frombuffer(blob.data, _dtype(blob.dtype)).reshape(blob.shape)
-
-
-_dtype = cache(np.dtype)
-
-
 def read_rank(recorded: tuple[Recorded, ...]) -> RankRun:
     """Walk through one rank's events."""
+    recorded = read_by_hand(recorded)
     walk = _Walk()
     for position, item in enumerate(recorded):
         walk.take(position, item)
@@ -128,9 +120,9 @@ class _Walk:
     def _edge(self, item: Recorded) -> None:
         if isinstance(item.event, Start):
             self.sampled = item.event.sampled
-            self.initial = self.parameters = dict(_named(item, "param:"))
+            self.initial = self.parameters = dict(named(item, "param:"))
         else:
-            self._note_change(dict(_named(item, "param:")))
+            self._note_change(dict(named(item, "param:")))
 
     def _side_event(self, event: Event) -> None:
         match event:
@@ -155,7 +147,7 @@ class _Walk:
 
     def _forward(self, position: int, event: Forward, item: Recorded) -> None:
         self._rate = max(event.learning_rates, default=0.0)
-        self._note_change(dict(_named(item, "param:")))
+        self._note_change(dict(named(item, "param:")))
         if event.differentiable:
             self._ended = self._ended or position - 1  # of what came of the last backward
             self.forwards[event.id] = Passed(
@@ -175,10 +167,10 @@ class _Walk:
         really = {
             name: value
             for name, value in changed.items()
-            if name not in self.parameters or not _same_bits(value, self.parameters[name])
+            if name not in self.parameters or not same_bits(value, self.parameters[name])
         }
         if really:
-            trained = bool(self._last_gradients)  # before a backward it is initialisation
+            trained = self._last_backward[0] > 0  # before a backward it is initialisation
             self.implicit += trained and any(name in self.parameters for name in really)
             self.parameters = {**self.parameters, **really}
 
@@ -220,7 +212,7 @@ class _Walk:
     def _step(self, position: int, event: OptimizerStep, item: Recorded) -> None:
         divisor = event.fused_scale or 1.0
         gradients = {n: np.asarray(g / divisor) for n, g in self._gradients(item, "grad:").items()}
-        after = dict(_named(item, "param:"))
+        after = dict(named(item, "param:"))
         before = self.parameters
         self.parameters = {**before, **after}
         last = self.updates[-1] if self.updates else None
@@ -269,7 +261,7 @@ class _Walk:
         whole tensor.
         """
         found: Parameters = {}
-        for name, array in _named(item, prefix):
+        for name, array in named(item, prefix):
             value = array.astype(np.float64)
             if self.sampled:
                 size, value = float(value[0]), value[1:]
@@ -285,16 +277,6 @@ class _Walk:
         self._clips.append(event)
 
 
-def _named(item: Recorded, prefix: str) -> Iterator[tuple[str, Array]]:
-    for blob in item.tensors:
-        if blob.name.startswith(prefix):
-            yield blob.name.removeprefix(prefix), array_of(blob)
-
-
 def _overlap(update: Consumed, event: OptimizerStep) -> bool:
     stepped = {n for step in update.steps for g in step.groups for n in g.parameters}
     return any(name in stepped for group in event.groups for name in group.parameters)
-
-
-def _same_bits(a: Array, b: Array) -> bool:
-    return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -13,6 +13,8 @@ from harness.domain.workload import WorkloadSpec
 from harness.oracle.facts import Array, Flow, Parameters, Passed
 from harness.oracle.gradient import Gradient, norm
 from harness.oracle.objective import UNIFORM, fitted_weights, part_on_padding, uniform_factor
+from harness.oracle.recent import Recent, digest
+from harness.oracle.replayed import Replayed
 from harness.oracle.samples import SampleIndex
 from harness.workloads import Batch, Workload, build
 from harness.workloads.workload import poisoned
@@ -21,36 +23,11 @@ BESIDE = ("loose.", "own")
 """Beginning of the names of parameters that do not belong to the workload's model."""
 
 
-@dataclass(slots=True)
-class Replayed:
-    """One flow of gradient, recomputed."""
+RECENT = Recent[Replayed](128 << 20)
+"""Flows that were recomputed, of all workloads."""
 
-    flow: Flow
-    """The flow, as recorded."""
-    samples: tuple[int, ...] | None
-    """Samples that entered."""
-    real_samples: int
-    """How many of these carry weight; the number of rows when the samples are unknown."""
-    gradient: Gradient
-    """What its backward added to every parameter, loss scale taken out."""
-    own: Gradient | None
-    """Gradient of the workload's own loss, summed over the real samples; ``None`` if unknown."""
-    weight: float | None
-    """Total weight that the program's loss gave the samples; ``None`` if its loss is another."""
-    objective_error: float | None
-    """Relative distance of dL/dout from the nearest weighting of the samples' own losses."""
-    breakdown: float = 0.0
-    """Relative distance of the recorded output from the recomputed one under reduced precision."""
-    recomputed: bool = True
-    """Whether the oracle recomputed ``gradient``; ``False`` where the program has a model of its
-    own and only the record is known.
-    """
-    differs: float = 0.0
-    """Relative distance of the recorded output from the recomputed one, at any precision."""
-    target: Array | None = None
-    """What the samples are compared with; ``None`` if they are unknown. (n, ...)"""
-    on_padding: float = 0.0
-    """Part of dL/dout, relative to it, that lies on samples which carry no weight."""
+FORGOTTEN = Flow(Passed(-1, "", (), (), {}, None, -1, None), {})
+"""Stands for the flow in what is kept: what was computed is remembered, not what from."""
 
 
 class Replay:
@@ -58,6 +35,7 @@ class Replay:
 
     def __init__(self, spec: WorkloadSpec, rank: int) -> None:
         """Build the pristine workload."""
+        self._spec = f"{spec.model_dump_json()} {rank}".encode()
         self.workload: Workload = build(spec)
         self.model: nn.Module = self.workload.model().double()
         self.names = [name for name, _ in self.model.named_parameters()]
@@ -142,6 +120,21 @@ class Replay:
         return [replayed for _, group in together for replayed in self._at_once([*group])]
 
     def _at_once(self, flows: Sequence[Flow]) -> list[Replayed]:
+        keys = self._keys(flows)
+        known = [RECENT.get(key) for key in keys]
+        asked = [flow for flow, before in zip(flows, known, strict=True) if before is None]
+        computed = iter(self._computed(asked))
+        return [
+            _kept(key, next(computed)) if before is None else replace(before, flow=flow)
+            for key, flow, before in zip(keys, flows, known, strict=True)
+        ]
+
+    def _keys(self, flows: Sequence[Flow]) -> list[bytes]:
+        parameters = flows[0].forward.parameters  # of all: that is why they are together
+        together = digest(self._spec, [parameters[name] for name in self.names])
+        return [_key(together, flow) for flow in flows]
+
+    def _computed(self, flows: Sequence[Flow]) -> list[Replayed]:
         whole = [flow for flow in flows if flow.forward.model not in self.parts]
         outputs = [self.output(flow.forward) for flow in whole]
         losses = self._losses(outputs, [self.index.recognise(f.forward.inputs) for f in whole])
@@ -265,6 +258,20 @@ class _Loss:
     """1.0 for every sample that counts. (n,)"""
     target: Array
     """What they are compared with. (n, ...)"""
+
+
+def _key(together: bytes, flow: Flow) -> bytes:
+    passed = flow.forward
+    more = repr((passed.model, passed.autocast, flow.loss_scale)).encode()
+    return digest(together + more, (*passed.inputs, flow.gradients[0], *passed.outputs))
+
+
+def _kept(key: bytes, found: Replayed) -> Replayed:
+    own = 0 if found.own is None else found.own.flat.nbytes
+    target = 0 if found.target is None else found.target.nbytes
+    size = 1024 + found.gradient.flat.nbytes + own + target
+    RECENT.keep(key, replace(found, flow=FORGOTTEN), size)
+    return found
 
 
 def _entering(inputs: Array) -> Tensor:

@@ -1,11 +1,13 @@
 """Whether what comes out of a model depends on what goes in."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from harness.oracle.facts import Array
-from harness.oracle.replay import Replayed
+from harness.oracle.gradient import norm
+from harness.oracle.replayed import Replayed
 
 
 def output_spread(window: Sequence[Replayed]) -> float | None:
@@ -29,4 +31,5 @@ def _spread(replayed: Replayed) -> float | None:
 def _deviation(rows: Array) -> float:
     """Root mean square over samples of the distance from the mean sample. (n, ...) -> ()"""
     values = rows.astype(np.float64).reshape(len(rows), -1)
-    return float(np.sqrt(np.square(values - values.mean(axis=0)).mean()))
+    away = values - np.add.reduce(values) / max(1, len(values))
+    return norm(away) / math.sqrt(away.size) if away.size else 0.0

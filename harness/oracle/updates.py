@@ -19,7 +19,7 @@ from harness.oracle.matching import (
     tolerance,
     unexplained_by_parameter,
 )
-from harness.oracle.replay import Replayed
+from harness.oracle.replayed import Replayed
 from harness.oracle.signal import output_spread
 from harness.oracle.story import story_of
 from harness.oracle.windows import Windows
@@ -218,7 +218,7 @@ def _micro_batch(rank: int, x: Replayed, coefficient: float | None, *, inside: b
         after_batch=x.flow.forward.batch,
         backwards=x.flow.calls // max(1, len(x.flow.gradients)),
         on_padding=x.on_padding,
-        both_ways=any(float(g.min()) < 0.0 < float(g.max()) for g in x.flow.gradients.values()),
+        both_ways=x.flow.both_ways,
     )
 
 

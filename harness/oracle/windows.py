@@ -12,7 +12,8 @@ from harness.oracle.diagnostics import (
 from harness.oracle.facts import Consumed, Flow, RankRun
 from harness.oracle.gradient import Gradient
 from harness.oracle.matching import BROKEN_DOWN, coefficients
-from harness.oracle.replay import Replay, Replayed
+from harness.oracle.replay import Replay
+from harness.oracle.replayed import Replayed
 
 Windows = list[list[Replayed]]
 """The flows of each update of one rank."""

@@ -13,8 +13,8 @@ divided, 1/N: divided twice, the number of ranks: summed over ranks), or the dir
 although everything that backward computed arrived: the loss weighs the micro-batches otherwise
 than any accepted objective, what was gathered was scaled again after each backward, or a division
 reached some parameters only. Padding that has a part in the loss, a divisor that changes from window
-to window, and a short last window that is larger than its own mean or smaller than its share of a
-full one count too.
+to window, and a short last window that is larger than its own mean, smaller than its share of a
+full one, or divided by a count that changes within it, count too.
 
 Masked by: active clipping and Adam, which hide every factor; micro-batches of equal size, which
 hide weights.
@@ -26,9 +26,9 @@ from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.coefficients import even, shares, wiped
 from harness.properties.evidence.consumption import Account, Reading, account, factor_of, learned
 from harness.properties.evidence.figures import close, count, number, show, show_all, spread
-from harness.properties.evidence.short_windows import amiss, sizes
+from harness.properties.evidence.short_windows import arrived, sizes
 from harness.properties.evidence.thresholds import bounds_of
-from harness.properties.evidence.windows import Window, usual_size
+from harness.properties.evidence.wrong_rests import why, wrong_rest
 from harness.properties.judging.property import Property
 
 ID = "accumulation-equals-large-batch"
@@ -133,25 +133,6 @@ def off_by_a_factor(reading: Reading, gathered: list[Reading]) -> bool:
     return reading.state in ("shrunk", "grown") and not scaled and not learned(reading, gathered)
 
 
-def why(factor: float, window: Window) -> str:
-    """The usual cause of such a factor, as advice."""
-    size, world, slack = (
-        window.update.window_size,
-        window.probe.world_size,
-        max(0.02, window.tolerance),
-    )
-    part = size / max(1, usual_size(window.probe))
-    if close(factor, size, slack):
-        return f"divide each loss by the {size} micro-batches of the window"
-    if close(factor, 1.0 / size, slack):
-        return f"the loss was divided by {size} twice; divide once"
-    if world > 1 and (close(factor, world, slack) or close(factor, world * part, slack)):
-        return f"gradients were summed over {world} ranks; average them"
-    if world > 1 and close(factor, 1.0 / world, slack):
-        return f"gradients were divided by {world} ranks once too often"
-    return f"the divisor is not the {size} micro-batches of the window"
-
-
 def wrong_weights(gathered: list[Reading]) -> Verdict | None:
     """A fail when everything that backward computed arrived, and is no accepted gradient all the
     same.
@@ -221,29 +202,11 @@ def scaled_on_the_way(gathered: list[Reading], expectations: Expectations) -> Ve
     return None
 
 
-def wrong_rest(trace: Trace, seen: Account, expectations: Expectations) -> Verdict | None:
-    """A fail when a short last window's divisor is neither its own count nor that of a full window."""
-    rest = amiss(trace, seen, bounds_of(expectations))
-    if rest is None:
-        return None
-    window, found = rest
-    size = window.update.window_size
-    return failed(
-        ID,
-        f"In {window.where}, the short last window, the optimizer consumed {show(found.ratio)} times "
-        f"the gradient of its {count(size, 'micro-batch')} ({show(found.consumed_norm)} instead of "
-        f"{show(found.expected_norm)}): {why(found.ratio, window)}.",
-        number("consumed over true", found.ratio, window.where),
-        number("micro-batches in the window", size, window.where),
-    )
-
-
 def arrived_whole(reading: Reading) -> bool:
     """Whether the optimizer consumed, up to a factor, what backward computed."""
     computed = reading.update.match("as-computed")
-    if computed is not None and computed.consumed_norm > 0:
-        return computed.direction_error <= reading.window.tolerance
-    return even(reading.window)
+    whole = computed is not None and computed.consumed_norm > 0
+    return arrived(reading.window) if whole else even(reading.window)
 
 
 def in_order(trace: Trace, seen: Account, gathered: list[Reading]) -> Verdict:

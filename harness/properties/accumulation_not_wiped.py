@@ -72,11 +72,12 @@ def calm(wrong: list[Window], expectations: Expectations) -> list[Window]:
 
 def lost(window: Window, gone: int) -> Verdict:
     """The fail, with the share of each micro-batch that arrived."""
-    size = window.update.window_size
+    size, arrived = window.update.window_size, show_all(shares(window))
+    found = f"shares, in order: {arrived}" if arrived else "it consumed a gradient of 0"
     return failed(
         ID,
         f"In {window.where} {gone} of {size} micro-batches did not reach the optimizer at all "
-        f"(shares, in order: {show_all(shares(window)) or 'none'}). Clear the gradients once a "
+        f"({found}). Clear the gradients once a "
         "window, after the step, not between the micro-batches and not between backward and step.",
         number("micro-batches wiped", gone, window.where),
         number("micro-batches in the window", size, window.where),

@@ -29,6 +29,9 @@ from harness.properties.judging.property import Property
 
 ID = "clip-before-step"
 
+SEEN = 0.005
+"""From this relative change on, a clip after the step had something to clip."""
+
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """Look at what was consumed in loud windows, where clipping has to act."""
@@ -106,10 +109,14 @@ def never_clipped(raw: Sequence[Reading], seen: Regimes) -> Verdict:
     )
     if late:
         change = late[0].update.changed_after_step or 0.0
+        moment = (
+            f"and the clip came after the step (it changed by {change:.0%} what had been consumed)"
+            if change > SEEN
+            else "and the clip came between a step and the next backward, with nothing there to clip"
+        )
         return failed(
             ID,
-            f"{what}and the clip came outside of backward and step (afterwards it changed what "
-            f"was left by {change:.0%}). Clip after the last backward and before optimizer.step().",
+            f"{what}{moment}. Clip after the last backward and before optimizer.step().",
             *figures,
             number("change after the step", change, late[0].where),
         )

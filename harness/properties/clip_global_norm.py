@@ -21,7 +21,8 @@ from collections.abc import Sequence
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.clip_once_per_update import clipped_twice
+from harness.properties.clip_once_per_update import TWICE, clipped_twice
+from harness.properties.evidence.clip_reasons import NO_GRADIENT, why_other, why_whole
 from harness.properties.evidence.clipped_together import together
 from harness.properties.evidence.clips import after_the_step, by_value, on_nothing
 from harness.properties.evidence.coefficients import by_rank
@@ -77,8 +78,7 @@ def on_no_gradient(seen: Regimes) -> Verdict | None:
     return failed(
         ID,
         f"In {empty.where} clipping was called with 0 gradients ({empty.update.clip_calls[0]}) "
-        f"and the optimizer consumed norm {show(empty.consumed)}. The iterator of parameters was "
-        "used up: pass model.parameters() anew, or a list.",
+        f"and the optimizer consumed norm {show(empty.consumed)}: {NO_GRADIENT}.",
         number("norm of the consumed gradient", empty.consumed, empty.where),
     )
 
@@ -106,15 +106,15 @@ def now_and_then(seen: Regimes) -> Verdict | None:
     raw = [r for r in seen.loud if r.raw]
     if not raw or len(raw) == len(seen.loud):
         return None
-    of = count(len(seen.loud), "loud window")
+    of, why = count(len(seen.loud), "loud window"), why_whole(raw[0])
+    cause = "Clip before every step" if why is None else f"The clip did nothing there, as {why}"
     said = (
         f"In {len(raw)} of {of} no element reached the limit of clip_grad_value_, and in "
         f"{raw[0].where} the optimizer consumed norm {show(raw[0].consumed)}. It bounds elements, "
         "not the norm: clip by norm (clip_grad_norm_)."
         if by_value(raw[0].update)
-        else f"Only {len(seen.loud) - len(raw)} of {of} were "
-        f"clipped; in {raw[0].where} the optimizer consumed norm {show(raw[0].consumed)}. The one "
-        "update that is not clipped is the one that does the damage: clip each."
+        else f"Clipping acted in {len(seen.loud) - len(raw)} of {of}; in {raw[0].where} the "
+        f"optimizer consumed norm {show(raw[0].consumed)}, threshold {seen.bounds}. {cause}."
     )
     return failed(
         ID,
@@ -222,11 +222,13 @@ def other_norm(seen: Regimes) -> Verdict | None:
         return None
     first = shrunk[0]
     side = "above" if first.consumed > seen.accepted.high else "below"
+    why = why_other(first) or (
+        "multiply once by threshold over norm, with the norm of the whole gradient, computed just before"
+    )
     return failed(
         ID,
         f"In {first.where} clipping left norm {show(first.consumed)} of {show(first.true)}, {side} "
-        f"the threshold {seen.accepted}. Multiply once by threshold over norm, with the norm of the "
-        "whole gradient, computed just before.",
+        f"the threshold {seen.accepted}: {why}.",
         number("norm of the consumed gradient", first.consumed, first.where),
         number("norm of the true gradient", first.true, first.where),
     )
@@ -237,7 +239,7 @@ def shrunk_twice(reading: Reading) -> Verdict:
     return failed(
         ID,
         f"In {reading.where} clipping left norm {show(reading.consumed)} of {show(reading.true)}, and "
-        "the louder the gradient the less: the factor threshold over norm was applied twice.",
+        f"the louder the gradient the less: {TWICE}.",
         number("norm of the consumed gradient", reading.consumed, reading.where),
         number("norm of the true gradient", reading.true, reading.where),
     )

@@ -31,6 +31,9 @@ ID = "clip-once-per-update"
 ABOUT = 0.01
 """How far the shares of one rank's micro-batches may differ and still count as one factor."""
 
+TWICE = "the factor threshold over norm was applied twice, or with the square of the norm"
+"""What leaves threshold squared over norm."""
+
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """In loud windows: how evenly the micro-batches arrived, then what norm was left."""
@@ -121,8 +124,8 @@ def shrunk_again(reading: Reading) -> Verdict:
     return failed(
         ID,
         f"In {reading.where} a true norm of {show(reading.true)} became {show(reading.consumed)}: "
-        "the factor was applied twice. clip_grad_norm_ already scales the gradients; what it "
-        "returns is the norm before clipping, for your log.",
+        f"{TWICE}. clip_grad_norm_ already scales the gradients; what it returns is the norm before "
+        "clipping, for your log.",
         number("norm of the true gradient", reading.true, reading.where),
         number("norm of the consumed gradient", reading.consumed, reading.where),
     )

@@ -41,6 +41,21 @@ NOTHING = 1e-7
 parameter's own norm leaves that little where the norm is 0 and its floor 1e-8 instead of 1e-3.
 """
 
+LOST = "the whole gradient is lost on the way from the loss to the step"
+TAKEN = (
+    "something after backward takes it away, as a clip does whose limit is a share of the parameter's "
+    "own norm where that is 0 (give the limit a floor), or a mean taken off over a single entry"
+)
+FROZEN = "requires_grad is False in every forward (set it, and hand them to the optimizer)"
+UNREACHED = (
+    "either the optimizer does not hold what the model uses (build it after the model is complete and "
+    "in place), or backward does not reach them (detached, under no_grad, or checkpointed from an input "
+    "that asks for no gradient), or their .grad is removed"
+)
+"""Why parameters do not learn, as far as it can be told from numbers; what may be one of several is
+said as that.
+"""
+
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """Parameter by parameter, in probes whose data are sound and whose gradients do not vanish by
@@ -70,15 +85,16 @@ def never_stepped(probe: ProbeTrace) -> Verdict | None:
     """A fail when backward ran for a pass over the data and no update followed."""
     seen = probe.program.outcome in ("returned", "exited") and probe.learning is not None
     for rank in probe.ranks if seen else ():
-        tried = min(len(rank.backwards), rank.batches_yielded)
+        backwards = sum(not b.returned for b in rank.backwards)
+        tried = min(backwards, rank.batches_yielded)
         if rank.updates or rank.implicit_updates or tried < A_PASS:
             continue
         return failed(
             ID,
-            f"In {probe.probe} backward ran {len(rank.backwards)} times over "
-            f"{count(rank.batches_yielded, 'batch')} and nothing was ever updated: call "
-            "optimizer.step() once a window.",
-            number("backward calls", len(rank.backwards), probe.probe),
+            f"In {probe.probe} backward ran {backwards} times over "
+            f"{count(rank.batches_yielded, 'batch')} and nothing was ever updated: the step is missing, "
+            "or what it waits for never came. Call optimizer.step() once a window.",
+            number("backward calls", backwards, probe.probe),
             number("updates", 0, probe.probe),
         )
     return None
@@ -105,13 +121,13 @@ def never_fed(probe: ProbeTrace) -> Verdict | None:
     missing = sorted(due - got)
     zeroed = sorted(set(missing) & zero_throughout(windows))
     if zeroed:
-        return made_zero(probe, zeroed, len(windows))
+        held = {p.name for w in windows for match in w.update.matches for p in match.parameters}
+        return made_zero(probe, zeroed, every=held == {*zeroed})
     if missing:
         return thawed_later(probe, missing) or failed(
             ID,
-            f"In {probe.probe} the optimizer never had a gradient for {', '.join(missing[:4])}, "
-            f"which have a true one in {count(len(windows), 'window')}. Build the optimizer after "
-            "the model is complete, and hand it all parameters.",
+            f"In {probe.probe} the optimizer never had a gradient for {some(missing)}, in "
+            f"{count(len(windows), 'window')} with a true one: {out_of_reach(probe, missing)}.",
             number("parameters without a gradient", len(missing), probe.probe),
             number("parameters with a true gradient", len(due), probe.probe),
         )
@@ -154,17 +170,29 @@ def zero_throughout(windows: tuple[Window, ...]) -> set[str]:
     return {p.name for p in found} - absent
 
 
-def made_zero(probe: ProbeTrace, names: list[str], windows: int) -> Verdict:
-    """The fail when something after backward sets the gradient of some parameters to 0."""
+def made_zero(probe: ProbeTrace, names: list[str], *, every: bool) -> Verdict:
+    """The fail when something after backward sets the gradient of some parameters, or of all, to 0."""
+    windows = len(full_of(probe))
+    whose, why = ("every parameter", LOST) if every else (some(names), TAKEN)
     return failed(
         ID,
-        f"In {probe.probe} the gradient of {', '.join(names[:4])} was 0 or as good as 0 at each of "
-        f"{count(windows, 'step')}, and the true one is not: something after backward takes it away, "
-        "as a clip does whose limit is a share of the parameter's own norm where that is 0 (give the "
-        "limit a floor).",
+        f"In {probe.probe} the gradient of {whose} was 0 or as good as 0 at each of "
+        f"{count(windows, 'step')}, and the true one is not: {why}.",
         number("parameters with a gradient of 0", len(names), probe.probe),
         number("updates", windows, probe.probe),
     )
+
+
+def out_of_reach(probe: ProbeTrace, names: list[str]) -> str:
+    """Why parameters may have no gradient at a step, as far as the windows tell."""
+    frozen = all({*names} <= {*window.update.frozen} for window in full_of(probe))
+    return FROZEN if frozen else UNREACHED
+
+
+def some(names: list[str]) -> str:
+    """Up to four names, and how many more."""
+    rest = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return f"{', '.join(names[:4])}{rest}"
 
 
 def never_moved(probe: ProbeTrace) -> Verdict | None:
@@ -181,19 +209,24 @@ def never_moved(probe: ProbeTrace) -> Verdict | None:
         return None  # the program trains a model of its own, and leaves the given one alone
     still = sorted(n for n, moved in learning.moved.items() if moved == 0.0)
     held = {p.name for w in full_of(probe) for m in w.update.matches for p in m.parameters}
-    due, _ = fed(full_of(probe))
+    due, got = fed(full_of(probe))
     stuck = [n for n in still if n in due or n not in held]
     if not stuck or not held:
         return None
     return thawed_later(probe, stuck) or failed(
         ID,
-        f"In {probe.probe} {', '.join(stuck[:4])} did not move in "
-        f"{count(len(of_probe(probe)), 'update')}: either the optimizer does not hold what the model "
-        "uses (build it after the model is complete and in place), or backward does not reach them "
-        "(detached, or checkpointed from an input that asks for no gradient).",
+        f"In {probe.probe} {some(stuck)} did not move in {count(len(of_probe(probe)), 'update')}: "
+        f"{put_back(rates) if {*stuck} <= got else out_of_reach(probe, stuck)}.",
         number("parameters that did not move", len(stuck), probe.probe),
         number("parameters", len(learning.moved), probe.probe),
     )
+
+
+def put_back(rates: list[float]) -> str:
+    """Why parameters may stay although the optimizer had their gradient."""
+    if 0.0 in rates:
+        return "the optimizer had their gradient, and a group of it has a learning rate of 0"
+    return "the optimizer had their gradient, and something puts them back after the step"
 
 
 def in_part(probe: ProbeTrace) -> Verdict | None:
@@ -216,11 +249,12 @@ def in_part(probe: ProbeTrace) -> Verdict | None:
     if not cut:
         return None
     name, found = min(cut.items(), key=lambda pair: max(pair[1]))
+    lost = (1.0 - max(found) ** 2) ** 0.5
     return failed(
         ID,
-        f"In {probe.probe} a part of the gradient of {', '.join(sorted(cut)[:4])} never arrives: of the "
-        f"true one a direction is taken away in every update, and at most {max(found):.2f} is left. "
-        "Centralise matrices only: the mean of a bias's gradient is what all its entries learn.",
+        f"In {probe.probe} a part of the gradient of {some(sorted(cut))} never arrives: a direction, "
+        f"such as the mean, is taken away in every update, at least {lost:.1%} of the norm. Centralise "
+        "matrices only: the mean of a bias's gradient is what all its entries learn.",
         number(f"largest part of the gradient of {name} that arrived", max(found), probe.probe),
     )
 

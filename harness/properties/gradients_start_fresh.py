@@ -57,7 +57,10 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     worst = max(measured, key=lambda pair: pair[1], default=None)
     if worst is not None and worst[1] > floor(worst[0]):
         return not_cleared(*worst)
-    kept = next((w for w in odd if (w.update.left_over or 0.0) > w.negligible), None)
+    # of a window that can be taken apart it is known that nothing older was consumed: what stood in
+    # .grad before its first backward was cleared later, with some of its own micro-batches
+    unknown = [w for w in odd if stale(w) is None]
+    kept = next((w for w in unknown if (w.update.left_over or 0.0) > w.negligible), None)
     if kept is not None:
         return not_cleared(kept, kept.update.left_over or 0.0)
     clean = len(right & {w.where for w in later}) + len(measured)
@@ -167,8 +170,8 @@ def not_cleared(window: Window, share: float) -> Verdict:
         between = f"right before the backward of the {window.update.trains}'s own loss"
     return failed(
         ID,
-        f"In {window.where} the optimizer consumed gradients of {what}, at "
-        f"{show(min(share, 1e9))} of the weight of the new ones. Clear the gradients "
+        f"In {window.where} the optimizer consumed gradients of {what}, with "
+        f"{show(min(share, 1e9))} times the weight of the new ones. Clear the gradients "
         f"(optimizer.zero_grad()) {between}.",
         number("share of an earlier window", share, window.where),
     )

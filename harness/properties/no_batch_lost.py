@@ -16,7 +16,7 @@ Masked by: a number of batches that the window divides; a single pass over the d
 """
 
 from harness.domain.scenario import Expectations
-from harness.domain.trace import ProbeTrace, Trace
+from harness.domain.trace import ProbeTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.figures import count, number
 from harness.properties.evidence.windows import of_probe, ordinary, usual_size
@@ -49,6 +49,12 @@ def lost(probe: ProbeTrace) -> Verdict | None:
     for rank in probe.ranks:
         if not rank.batches_lost or not rank.updates:
             continue
+        if all(of_unknown_batches(u) for u in rank.updates):
+            return inconclusive(
+                ID,
+                f"In {probe.probe} gradients were not made by a backward through the model, so it is "
+                "not known which batches they hold.",
+            )
         tail = rank.lost_at_end == rank.batches_lost
         where = (
             "at the end of a pass, in a window that never filled up" if tail else "within the pass"
@@ -72,6 +78,11 @@ def lost(probe: ProbeTrace) -> Verdict | None:
     return None
 
 
+def of_unknown_batches(update: Update) -> bool:
+    """Whether the optimizer consumed a gradient, and no micro-batch is known that it came from."""
+    return not update.skipped and not update.window_size and update.consumed_norm > 0.0
+
+
 def carried(probe: ProbeTrace) -> Verdict | None:
     """A fail when the tail of one pass was stepped together with batches of the next."""
     usual = usual_size(probe)
@@ -82,8 +93,8 @@ def carried(probe: ProbeTrace) -> Verdict | None:
     return failed(
         ID,
         f"In {window.where} {count(extra, 'micro-batch')} of the pass before came on top of "
-        f"{usual} new ones: the tail leaked into the next pass and is divided by the wrong count. "
-        "Step for the rest at the end of the pass.",
+        f"{count(usual, 'new one')}: the tail leaked into the next pass and is divided by the wrong "
+        "count. Step for the rest at the end of the pass.",
         number("micro-batches in the window", window.update.window_size, window.where),
         number("usual", usual, probe.probe),
     )

@@ -11,7 +11,8 @@ Bug::
 Signature: a window that the end of the data did not cut differs in size from the usual one, and is
 not the mean of its own micro-batches, or much smaller or larger; all
 windows hold one micro-batch where several were meant; an update has no new micro-batch and the
-old gradient; or batches of the window before are in the next one again, in the same pass.
+old gradient; batches of the window before are in the next one again, in the same pass; or a batch
+is in one window twice.
 
 Masked by: one update; a loss curve, which falls all the same.
 """
@@ -22,7 +23,7 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import MicroBatch, ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.coefficients import consumed_again
-from harness.properties.evidence.figures import close, count, number
+from harness.properties.evidence.figures import close, count, number, show_all
 from harness.properties.evidence.windows import (
     Window,
     crosses_passes,
@@ -47,7 +48,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     whole = 0
     sizes: set[int] = set()
     for probe in ordinary(trace, expectations):
-        wrong = repeated(probe) or trained_again(probe)
+        wrong = repeated(probe) or trained_again(probe) or counted_twice(probe)
         if wrong is None and expectations.accumulates:
             wrong = too_small(probe) or odd(probe, expectations)
         if wrong is not None:
@@ -131,6 +132,35 @@ def again(before: Window, now: Window) -> tuple[MicroBatch, ...]:
     return found if moved_on or len(found) == len(now.own) else ()
 
 
+def counted_twice(probe: ProbeTrace) -> Verdict | None:
+    """A fail when one update gathered some batch more than once. Where nothing but one batch was
+    handed out, training on it over and over is lawful.
+    """
+    for window in () if probe.parts else of_probe(probe):
+        computed = window.update.match("as-computed")
+        twice = more_than_once(window)
+        if not twice or computed is None or computed.direction_error > window.tolerance:
+            continue
+        return failed(
+            ID,
+            f"In {window.where} {twice} of {count(len(window.own), 'micro-batch')} had "
+            "been gathered in the same window already, and count twice. Take the next batch from one "
+            "iterator, and close a short window as it is.",
+            number("micro-batches gathered again", twice, window.where),
+            number("micro-batches in the window", len(window.own), window.where),
+        )
+    return None
+
+
+def more_than_once(window: Window) -> int:
+    """How many micro-batches of a window hold the samples of an earlier one, of those that the loader
+    handed out.
+    """
+    own = [m for m in window.own if m.samples and m.after_batch is not None]
+    alone = len({m.after_batch for m in own}) == 1 and len({m.samples for m in own}) == 1
+    return 0 if alone or window.update.timed else len(own) - len({m.samples for m in own})
+
+
 def stepped(window: Window) -> set[str]:
     """Names of the parameters that the optimizer had a gradient for."""
     parameters = window.update.matches[0].parameters if window.update.matches else ()
@@ -145,7 +175,8 @@ def too_small(probe: ProbeTrace) -> Verdict | None:
     return failed(
         ID,
         f"In {probe.probe} each of {count(steps, 'update')} consumed a single micro-batch, where "
-        "several were meant to be gathered. Step only when the window is full.",
+        "several were meant to be gathered. Run backward for each micro-batch of a window, and step "
+        "when it is full.",
         number("micro-batches in a window", 1, probe.probe),
         number("updates", steps, probe.probe),
     )
@@ -214,13 +245,19 @@ def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
             continue
         return failed(
             ID,
-            f"In {window.where} the optimizer stepped after {count(size, 'micro-batch')}, while "
-            f"windows have {usual}. Count micro-batches from 1 ((i + 1) % N == 0), and compare "
-            "with the same N all the way.",
+            f"In {window.where} the optimizer stepped after {count(size, 'micro-batch')}; the windows "
+            f"hold, in order: {in_order(window)}. Step after the same number each time, but for "
+            "the rest of a pass: count from 1 ((i + 1) % N == 0), begin anew with each pass, and let no "
+            "other loss go backward.",
             number("micro-batches in the window", size, window.where),
             number("usual", usual, probe.probe),
         )
     return None
+
+
+def in_order(window: Window) -> str:
+    """The sizes of this rank's windows in this probe."""
+    return show_all([w.update.window_size for w in of_rank(window.probe, window.rank_trace)])
 
 
 def on_unknown_data(window: Window, usual: int) -> bool:

@@ -19,7 +19,8 @@ import math
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.evidence.figures import count, number, show
+from harness.properties.evidence.figures import count, number, show, show_all
+from harness.properties.evidence.parting import parting
 from harness.properties.evidence.windows import SAFETY
 from harness.properties.judging.property import Property
 
@@ -71,18 +72,20 @@ def apart(probe: ProbeTrace) -> Verdict | None:
     found = probe.ranks_disagree
     if found is None or (math.isfinite(found) and found <= allowed):
         return None
+    far = number("largest difference between ranks", found, probe.probe)
+    part = parting(probe)
+    if part is not None:
+        return failed(ID, part.sentence, *part.numbers, far)
     rounds = [u.rounds for u in probe.updates if not u.skipped]
-    few = (
-        f"; between {show(min(rounds))} and {show(max(rounds))} rounds of synchronisation an update"
-        if rounds
-        else ""
+    often = (
+        f" ({show_all(sorted({round(r, 2) for r in rounds}))} rounds an update)" if rounds else ""
     )
     return failed(
         ID,
-        f"In {probe.probe} the ranks differ by {show(found)} in a consumed gradient or a "
-        f"parameter{few}. Let the last micro-batch of every window, the short one included, run "
-        "forward and backward with synchronisation on, through the DDP model.",
-        number("largest difference between ranks", found, probe.probe),
+        f"In {probe.probe} the ranks differ by {show(found)} of the norm of a consumed gradient, or of "
+        f"the parameters after an update{often}. Start from the same parameters, synchronise the "
+        "gradients of every window, the short one included, and do the same with them on every rank.",
+        far,
         *(number("rounds", r, f"{probe.probe}, fewest") for r in sorted(rounds)[:1]),
     )
 

@@ -8,7 +8,8 @@ Bug::
         optimizer.step()               # not scaler.step(optimizer): gradients still times the scale
 
 Signature: the scaler raises; update without a step; more unscale_ than steps; micro-batches of
-one window under different scales; consumed over true is about the loss scale.
+one window under different scales, or some of them added after it was unscaled; consumed over true is
+about the loss scale.
 
 Masked by: a scaler that is disabled because there is no GPU (everything passes in silence); Adam.
 Lawful, unless the question is about the scaler's own calls: bfloat16, which needs none, and a loss scale
@@ -16,31 +17,15 @@ of the program's own that is taken out again and skips what overflows.
 """
 
 from harness.domain.scenario import Expectations
-from harness.domain.trace import ProbeTrace, RankTrace, ScalerSeen, Trace
+from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence.coefficients import wiped
 from harness.properties.evidence.consumption import Reading, transported
 from harness.properties.evidence.figures import count, number, show, show_all
 from harness.properties.evidence.own_scale import all_finite, own_way, skipped_overflow
+from harness.properties.evidence.scaler_calls import ID, complained, out_of_order
 from harness.properties.evidence.windows import full
 from harness.properties.judging.property import Property
-
-ID = "scaler-protocol"
-
-ALREADY = "unscale_() has already been called"
-"""torch's message for a second ``unscale_`` in one window."""
-
-COMPLAINTS = (
-    ALREADY,
-    "unscale_() is being called after step()",
-    "step() has already been called since the last update()",
-    "No inf checks were recorded",
-    "_scale is None",
-    "Attempting to unscale FP16 gradients",
-)
-"""torch's messages for calls on a GradScaler in the wrong order."""
-
-NO_ORDER = "must be a Tensor"
-"""torch's message for a loss that is no tensor; it says nothing about the order of calls."""
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
@@ -52,91 +37,11 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         wrong = complained(probe) or out_of_order(probe, skips=skips)
         if wrong is not None:
             return wrong
-    return mixed_scales(trace) or still_scaled(trace, expectations) or kept(trace, expectations)
-
-
-def complained(probe: ProbeTrace) -> Verdict | None:
-    """A fail when the scaler itself raised."""
-    calls = [
-        c for r in probe.ranks for c in r.scaler if c.enabled and not refused_in_vain(c, probe)
-    ]
-    said = [c.raised for c in calls if c.raised is not None]
-    program = probe.program
-    text = program.message or ""
-    if program.outcome == "raised" and (
-        any(c in text for c in COMPLAINTS) or "GradScaler" in (program.during or "")
-    ):
-        said.append(text)
-    said = [text for text in said if NO_ORDER not in text]
-    if not said:
-        return None
-    return failed(
-        ID,
-        f"In {probe.probe} the GradScaler refused: {said[0].strip().rstrip('.')}. Once a window: "
-        "unscale_ (if you clip), step, update, in this order.",
-        number("complaints", len(said), probe.probe),
-    )
-
-
-def refused_in_vain(call: ScalerSeen, probe: ProbeTrace) -> bool:
-    """Whether a second ``unscale_`` raised without effect, and the program went on and ended
-    normally.
-    """
-    done = call.method == "unscale_" and ALREADY in (call.raised or "")
-    return done and probe.program.outcome in ("returned", "exited")
-
-
-def out_of_order(probe: ProbeTrace, *, skips: bool) -> Verdict | None:
-    """A fail on the first call that breaks the order.
-
-    ``skips``: the program skips what overflows, so it may step without the scaler, if it always does.
-    """
-    ended = probe.program.outcome in ("returned", "exited")
-    for rank in probe.ranks:
-        steps = unscales = made = 0
-        calls = [c for c in rank.scaler if c.enabled and not refused_in_vain(c, probe)]
-        methods = {c.method for c in calls}
-        for call in calls:
-            steps += call.method == "step"
-            unscales += call.method == "unscale_"
-            if call.method != "update":
-                continue
-            by_hand = skips and call.after_update > made and "step" not in methods
-            made = call.after_update
-            if not steps and not by_hand and not overflowed(rank, call):
-                return broken(
-                    probe,
-                    call,
-                    "update() was called without a step before it: the scale may change inside a "
-                    "window",
-                )
-            if steps and unscales > steps:
-                return broken(
-                    probe,
-                    call,
-                    f"unscale_() was called {unscales} times for {count(steps, 'step')}",
-                )
-            steps = unscales = 0
-        if ended and "step" in methods and "update" not in methods:
-            return broken(probe, calls[-1], "step() was called and update() never")
-    return None
-
-
-def overflowed(rank: RankTrace, call: ScalerSeen) -> bool:
-    """Whether gradients were not finite, so that skipping the step was right."""
-    return any(
-        not b.gradients_finite for b in rank.backwards if b.after_update == call.after_update
-    )
-
-
-def broken(probe: ProbeTrace, call: ScalerSeen, what: str) -> Verdict:
-    """The fail for calls in the wrong order."""
-    return failed(
-        ID,
-        f"In {probe.probe}, after {count(call.after_update, 'update')}, {what}. Call unscale_, "
-        "step and update once a window, in this order.",
-        number("loss scale", call.scale_before, probe.probe),
-        number("updates before it", call.after_update, probe.probe),
+    return (
+        mixed_scales(trace)
+        or unscaled_early(trace)
+        or still_scaled(trace, expectations)
+        or kept(trace, expectations)
     )
 
 
@@ -155,6 +60,30 @@ def mixed_scales(trace: Trace) -> Verdict | None:
     return None
 
 
+def unscaled_early(trace: Trace) -> Verdict | None:
+    """A fail when micro-batches are added under the scale to some that were unscaled: what is left of
+    those looks as if it had been cleared.
+    """
+    for window in full(trace):
+        calls = [
+            c.method
+            for c in window.rank_trace.scaler
+            if c.enabled and c.after_update == window.update.index and c.method != "update"
+        ]
+        first = calls.index("unscale_") if "unscale_" in calls else len(calls)
+        before, after = calls[:first].count("scale"), calls[first:].count("scale")
+        if before and after and wiped(window):
+            return failed(
+                ID,
+                f"In {window.where} unscale_() ran after {before} of {before + after} micro-batches, "
+                f"and the others were added at the loss scale {window.update.loss_scale:.0f}: beside "
+                "them nothing is left of the first. Call unscale_ once, after the window's last one.",
+                number("micro-batches before unscale_", before, window.where),
+                number("loss scale", window.update.loss_scale, window.where),
+            )
+    return None
+
+
 def still_scaled(trace: Trace, expectations: Expectations) -> Verdict | None:
     """A fail when the optimizer consumed gradients that still carry the loss scale."""
     account = transported(trace, expectations)
@@ -164,8 +93,8 @@ def still_scaled(trace: Trace, expectations: Expectations) -> Verdict | None:
     )
     if large is not None:
         return consumed_scaled(large)
-    past_it = [r for r in scaled if not r.right and not stepped_through(r)]
-    return consumed_scaled(past_it[0]) if past_it else None
+    past_it = next((r for r in scaled if not r.right and not stepped_through(r)), None)
+    return unskipped(past_it) if past_it is not None else None
 
 
 def stepped_through(reading: Reading) -> bool:
@@ -180,6 +109,19 @@ def consumed_scaled(reading: Reading) -> Verdict:
         f"In {reading.where} the optimizer consumed norm {show(reading.consumed)} for a true norm "
         f"of {show(reading.true)} under a loss scale of {reading.update.loss_scale:.0f}: it "
         "stepped on scaled gradients. Use scaler.step(optimizer), not optimizer.step().",
+        number("consumed over true", reading.ratio, reading.where),
+        number("loss scale", reading.update.loss_scale, reading.where),
+    )
+
+
+def unskipped(reading: Reading) -> Verdict:
+    """The fail for a wrong gradient under a loss scale where no step went through the scaler."""
+    return failed(
+        ID,
+        f"In {reading.where}, under a loss scale of {reading.update.loss_scale:.0f}, what the optimizer "
+        f"consumed is not the true gradient (norm {show(reading.consumed)}, the true one's "
+        f"{show(reading.true)}), and no step ever went through the scaler. Call scaler.step(optimizer), "
+        "which unscales and skips what overflows, not optimizer.step().",
         number("consumed over true", reading.ratio, reading.where),
         number("loss scale", reading.update.loss_scale, reading.where),
     )

@@ -15,8 +15,9 @@ micro-batches that steps once an update; or the scheduler steps before the first
 the last backward and the optimizer's step, which takes from each update the rate that was meant for it;
 the scheduler moves the rates of an optimizer that does not step, or not any more; or a schedule that
 moves with every update has the rate at 0 by the middle of training, as one does whose length counts
-passes; or, without a scheduler, rates that are spent by then, or a cosine of micro-batches over the
-number of updates.
+passes; one that is over before training and rises again, or that leaves out the short last windows
+which its length counts; or, without a scheduler, rates that are spent by then, or a cosine of
+micro-batches over the number of updates.
 
 Masked by: windows of one micro-batch. Lawful: one an epoch, none, one a rank (a schedule counted
 in single-process steps), one for each of several optimizers, a step ahead that leaves a rate of 0,
@@ -32,7 +33,7 @@ from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.figures import count, middle, number, show
 from harness.properties.evidence.rates_by_hand import by_hand
 from harness.properties.evidence.scheduled_late import by_micro_batch
-from harness.properties.evidence.spent_schedules import at_zero_by_half
+from harness.properties.evidence.spent_schedules import spent
 from harness.properties.evidence.windows import Window, full, of_probe, ordinary
 from harness.properties.judging.property import Property
 
@@ -53,7 +54,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         wrong = (
             elsewhere(probe)
             or too_often(probe, [w for w in windows if w.probe is probe])
-            or at_zero_by_half(probe)
+            or spent(probe)
         )
         if wrong is not None:
             return wrong

@@ -12,15 +12,18 @@ Signature: the last parameters differ from those of the plain loop in at least o
 Masked by: norms below the threshold; a loss curve that looks the same.
 """
 
-from harness.domain.scenario import Expectations
-from harness.domain.trace import ProbeTrace, Trace
-from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.evidence.consumption import read
+from harness.domain.scenario import Expectations, Objective
+from harness.domain.trace import Learning, ProbeTrace, Trace
+from harness.domain.verdict import Number, Verdict, failed, inconclusive, passed
+from harness.properties.evidence.consumption import Reading, read
 from harness.properties.evidence.figures import count, number, show
-from harness.properties.evidence.windows import full_of
+from harness.properties.evidence.windows import full_of, of_probe
 from harness.properties.judging.property import Property
 
 ID = "training-unchanged"
+
+CLEARLY = 1e-3
+"""Relative error from which on a gradient is told as another one; below it may be rounding."""
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
@@ -37,14 +40,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
             continue
         if not probe.updates:
             continue
-        return failed(
-            ID,
-            f"In {probe.probe} the parameters after {count(len(probe.updates), 'update')} are not "
-            f"those of the plain loop (loss {show(learning.after)}). Only read gradients between "
-            "backward and step; change neither them, nor the learning rate, nor the random state.",
-            number("loss after", learning.after, probe.probe),
-            number("updates", len(probe.updates), probe.probe),
-        )
+        return changed(probe, learning, expectations)
     if not trained:
         return changed_gradients(trace, expectations) or inconclusive(
             ID, "No probe with an update was compared with the plain loop."
@@ -57,6 +53,65 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         "bit for bit.",
         number("updates", updates),
     )
+
+
+def changed(probe: ProbeTrace, learning: Learning, expectations: Expectations) -> Verdict:
+    """The fail for other parameters than the plain loop's, with the first gradient that differs."""
+    told = emptied(probe) or other_gradient(probe, expectations)
+    unseen = (
+        f"In {probe.probe} the parameters after {count(len(probe.updates), 'update')} are not the plain "
+        f"loop's (loss {show(learning.after)}), though each gradient is the true one to rounding"
+    )
+    what, *figures = told or (unseen,)
+    return failed(
+        ID,
+        f"{what}. Leave the loss, the learning rate and the random state as they are, and only read "
+        "gradients between backward and step.",
+        *figures,
+        number("loss after", learning.after, probe.probe),
+        number("updates", len(probe.updates), probe.probe),
+    )
+
+
+def emptied(probe: ProbeTrace) -> tuple[str, Number] | None:
+    """That an update consumed nothing, in words."""
+    first = next((w for w in of_probe(probe) if w.update.consumed_norm == 0.0), None)
+    if first is None:
+        return None
+    what = f"In {first.where} the optimizer consumed nothing, where the plain loop has a gradient"
+    return what, number("norm of the consumed gradient", 0.0, first.where)
+
+
+def other_gradient(
+    probe: ProbeTrace, expectations: Expectations
+) -> tuple[str, Number, Number] | None:
+    """The first gradient that is clearly not what backward computed, or not that of the plain loop's
+    loss, in words.
+    """
+    asked = [o for o in expectations.objectives if o != "as-computed"]
+    on_the_way = differing(probe, "as-computed")
+    of_the_loss = min((differing(probe, o) for o in asked), key=len, default=[])
+    both = [(r, "backward had computed") for r in on_the_way[:1]]
+    both += [(r, "the plain loop's loss gives") for r in of_the_loss[:1]]
+    if not both:
+        return None
+    one, made = min(both, key=lambda pair: pair[0].update.index)
+    turned = "" if one.aligned else f" in another direction (cosine {one.match.cosine:.3f})"
+    what = (
+        f"In {one.where} the optimizer consumed a gradient of norm {show(one.consumed)}{turned}, "
+        f"where {made} one of {show(one.true)}: this is not the plain loop's training"
+    )
+    return (
+        what,
+        number("norm of that gradient", one.true, one.where),
+        number("norm of the consumed gradient", one.consumed, one.where),
+    )
+
+
+def differing(probe: ProbeTrace, objective: Objective) -> list[Reading]:
+    """Windows whose gradient is clearly another one than that of this objective."""
+    readings = read(full_of(probe), objective, None).readings
+    return [r for r in readings if r.match.relative_error > CLEARLY]
 
 
 def changed_gradients(trace: Trace, expectations: Expectations) -> Verdict | None:

@@ -75,7 +75,8 @@ def _fresh(
 def _form(text: str) -> str | None:
     """The same for texts that differ in spelling only; ``None`` for no Python."""
     try:
-        compile(text, "mutant", "exec", dont_inherit=True)
-        return ast.dump(ast.parse(text))
+        tree = ast.parse(text)
+        compile(tree, "mutant", "exec", dont_inherit=True)
+        return ast.dump(tree)
     except SyntaxError:
         return None

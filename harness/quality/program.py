@@ -33,6 +33,7 @@ class Program:
         wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
         self._parents = wrapper.resolve(ParentNodeProvider)
         self._positions = wrapper.resolve(PositionProvider)
+        self._sorted: dict[tuple[type[cst.CSTNode], ...], list[cst.CSTNode]] = {}
 
     def changed(self, changes: Changes) -> str:
         """The text with these nodes replaced."""
@@ -62,8 +63,10 @@ class Program:
 
     def all(self, *kinds: type[cst.CSTNode]) -> list[cst.CSTNode]:
         """Every node of these kinds, in the order of their places."""
-        found = [n for n in self._positions if isinstance(n, kinds)]
-        return sorted(found, key=self._place)
+        if kinds not in self._sorted:
+            found = [n for n in self._positions if isinstance(n, kinds)]
+            self._sorted[kinds] = sorted(found, key=self._place)
+        return list(self._sorted[kinds])
 
     def calls(self, *names: str) -> list[cst.Call]:
         """Calls of functions or methods with one of these last names."""

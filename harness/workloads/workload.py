@@ -121,11 +121,21 @@ def poisoned(parameters: WorkloadParameters, rank: int) -> tuple[Poison, int]:
     return further or parameters.poison, at
 
 
+LATER = 3
+"""How many batches after the first overflow the second one comes, where there are two."""
+SLIGHTLY = 8.0
+"""What is added to its targets."""
+
+
 def poison(
     batches: tuple[Batch, ...], parameters: WorkloadParameters, rank: int
 ) -> tuple[Batch, ...]:
     """Spoil one batch of a rank as ``parameters.poison`` says, in place; inputs are floating point."""
     kind, at = poisoned(parameters, rank)
+    if kind == "overflows":  # a little too large: what is summed over the batch overflows, no more
+        kind = "inf-loss"
+        for batch in batches[at + LATER : at + LATER + 1]:
+            batch.target.add_(SLIGHTLY)
     for batch in batches[at : at + 1]:
         if kind == "nan-input":
             batch.inputs[0].flatten()[-1] = float("nan")

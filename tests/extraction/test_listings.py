@@ -1,8 +1,11 @@
 """Code is found in a listing, whatever stands beside its lines."""
 
+import ast
+
 import pytest
 
 from harness.extraction.listings import plain
+from harness.extraction.parsing import parsed
 from tests.extraction.test_extract import LOOP, block, program
 
 LINES = LOOP.rstrip("\n").split("\n")
@@ -36,4 +39,23 @@ def test_python_is_recognised_by_other_names_too(info):
     "code", [LOOP, "1\n", "x = [\n    1,\n    2,\n]\n", "3 + 4\n5 + 6\n", "", "..."]
 )
 def test_code_that_only_looks_like_a_listing_stays_as_it_is(code):
+    assert plain(code) == code
+
+
+@pytest.mark.parametrize(
+    "magics",
+    ["%%time\n", "# cell 2\n%%capture out\n", "!pip install accelerate\n", "%matplotlib inline\n"],
+)
+def test_the_magics_of_a_notebook_are_no_part_of_the_program(magics):
+    code = program(block(f"{magics}{LOOP}"))
+    assert [n.lineno for n in parsed(code).body if not isinstance(n, ast.Pass)]
+    assert code.strip().endswith(LOOP.strip())
+
+
+def test_what_a_magic_times_is_still_run():
+    assert plain("def run():\n    step()\n\n%time run()") == "def run():\n    step()\n\nrun()"
+
+
+@pytest.mark.parametrize("code", ["x = (a\n  % b)\n", "%%bash\nls\n", "if x:\n% y\n", "!\n)"])
+def test_what_is_no_cell_of_a_program_stays_as_it_is(code):
     assert plain(code) == code

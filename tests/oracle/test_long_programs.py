@@ -6,7 +6,7 @@ import numpy as np
 
 from harness.oracle.facts import Consumed, Flow, Passed, RankRun
 from harness.oracle.gradient import Gradient
-from harness.oracle.replay import Replayed
+from harness.oracle.replayed import Replayed
 from harness.oracle.story import story_of
 from harness.oracle.windows import windows_of
 from tests.oracle.test_story import BACKWARD, STEP, forward

@@ -26,7 +26,17 @@ def test_a_clip_after_the_step_fails_as_such():
     """What is left of the gradients changes afterwards."""
     verdict = on(ID, loud(changed_after_step=0.9))
     assert verdict.outcome == "fail"
-    assert "90%" in verdict.sentence
+    assert (
+        "the clip came after the step (it changed by 90% what had been consumed)"
+        in verdict.sentence
+    )
+
+
+def test_a_clip_that_finds_nothing_is_not_said_to_change_by_nothing():
+    """It ran before backward, on cleared gradients."""
+    said = on(ID, loud(changed_after_step=0.0)).sentence
+    assert "between a step and the next backward, with nothing there to clip" in said
+    assert "%" not in said
 
 
 def test_a_clip_after_the_step_fails_whatever_its_threshold():

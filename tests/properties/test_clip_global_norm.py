@@ -24,6 +24,7 @@ def test_calls_with_nothing_to_clip_fail():
     verdict = on(ID, loud(*(update(i, true=n, clip_calls=calls) for i, n in enumerate(norms(9)))))
     assert verdict.outcome == "fail"
     assert "0 gradients" in verdict.sentence
+    assert "used up, a list made before there were gradients, or copies" in verdict.sentence
 
 
 def test_a_clip_now_and_then_fails():
@@ -32,7 +33,51 @@ def test_a_clip_now_and_then_fails():
     raw = (update(i + 1, true=n) for i, n in enumerate(rest))
     verdict = on(ID, loud(update(0, true=first, consumed=1.0), *raw))
     assert verdict.outcome == "fail"
-    assert "Only 1 of 4" in verdict.sentence
+    assert "Clipping acted in 1 of 4" in verdict.sentence
+    assert "Clip before every step" in verdict.sentence
+
+
+def unclipped(call):
+    """What is said of a loud window that this call left as it was, beside one that was clipped."""
+    raw = update(1, true=40.0, clip_calls=(call,))
+    return on(ID, loud(update(0, true=9.0, consumed=1.0), raw)).sentence
+
+
+def test_a_clip_that_did_nothing_is_told_by_what_it_was_given():
+    """No gradient, a threshold out of reach, or another norm."""
+    assert "as it was given no gradient" in unclipped(
+        "clip_grad_norm_(0 gradients) at 1 returned 0.0"
+    )
+    assert "as its threshold was 500." in unclipped(
+        "clip_grad_norm_(2 gradients) at 500 returned 40.0"
+    )
+    assert "as it took 0.9 for a norm that is 40" in unclipped(
+        "clip_grad_norm_(2 gradients) at 1 returned 0.9"
+    )
+
+
+def left(consumed, call, **fields):
+    """What is said of loud windows that this call left at another norm than was asked for."""
+    seen = [
+        update(i, true=n, consumed=consumed * (1 + 0.1 * i), clip_calls=(call,), **fields)
+        for i, n in enumerate(norms(9))
+    ]
+    return on(ID, loud(*seen)).sentence
+
+
+def test_a_clip_that_left_another_norm_is_told_by_its_call():
+    """Its threshold, with the loss scale that was still on it, or the norm that it took."""
+    assert "it was called at 3. Use" in left(3.0, "clip_grad_norm_(2 gradients) at 3 returned 9.0")
+    scaled = left(2.0, "clip_grad_norm_(2 gradients) at 65536 returned 9e5", scale=32768.0)
+    assert "it was called at 6.55e+04 under a loss scale of 32768" in scaled
+    assert "it took 4 for a norm that is 9" in left(
+        3.0, "clip_grad_norm_(2 gradients) at 1 returned 4"
+    )
+    taken = left(3.0, "get_total_norm(2 gradients) returned 4")
+    assert "it took 4 for a norm that is 9" in taken
+    assert "multiply once by threshold over norm" in left(
+        3.0, "get_total_norm(2 gradients) returned 9"
+    )
 
 
 def test_a_factor_for_each_parameter_fails():

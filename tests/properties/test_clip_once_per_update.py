@@ -53,3 +53,10 @@ def test_without_a_clipped_loud_window_it_is_inconclusive():
     """How often cannot be told."""
     assert on(ID, trace(QUIET)).outcome == "inconclusive"
     assert on(ID, trace(probe("loud", update(0, true=10)))).outcome == "inconclusive"
+
+
+def test_threshold_squared_over_norm_is_not_said_to_come_of_two_clips_alone():
+    """A norm whose root was never taken leaves the same."""
+    twice = [update(i, true=n, consumed=1.0 / n) for i, n in enumerate(norms(9))]
+    said = on(ID, trace(probe("loud", *twice))).sentence
+    assert "applied twice, or with the square of the norm" in said

@@ -29,6 +29,30 @@ def test_a_gradient_that_is_taken_away_before_each_step_fails_as_that():
     assert "Build the optimizer" not in verdict.sentence
 
 
+def test_a_gradient_that_is_lost_as_a_whole_is_not_called_a_matter_of_some_parameters():
+    """A threshold far too low leaves nothing of any: no parameter's own norm is the reason."""
+    parts = [parameter(name, 2.0, 1e-9) for name in ("net.0.weight", "head.weight")]
+    said = on(ID, trace(probe("plain", update(0, matches=[match(parameters=parts)])))).sentence
+    assert "the gradient of every parameter was 0 or as good as 0" in said
+    assert "own norm" not in said
+
+
+def test_a_parameter_that_asks_for_no_gradient_is_said_to_be_frozen():
+    """The optimizer may hold it all the same."""
+    seen = with_head(None).model_copy(update={"frozen": ("head.weight",)})
+    assert "requires_grad is False" in on(ID, trace(probe("plain", seen))).sentence
+    assert "requires_grad is False" not in on(ID, trace(probe("plain", with_head(None)))).sentence
+
+
+def test_a_parameter_that_got_its_gradient_and_rests_is_not_said_to_be_unreached():
+    """Its group has a learning rate of 0, or something writes it back."""
+    stuck = learning(moved={"net.0.weight": 0.1, "net.2.weight": 0.0})
+    rates = (0.1, 0.0)
+    said = on(ID, trace(probe("plain", update(0, learning_rates=rates), learning=stuck))).sentence
+    assert "the optimizer had their gradient, and a group of it has a learning rate of 0" in said
+    assert "puts them back" in on(ID, trace(probe("plain", update(0), learning=stuck))).sentence
+
+
 def test_a_gradient_below_the_rounding_of_float32_is_none_and_a_small_one_is_one():
     """The floor of an adaptive clip: 1e-8 never starts a head at zero, 1e-3 does."""
     assert on(ID, trace(probe("plain", with_head(1e-9)))).outcome == "fail"
@@ -77,6 +101,12 @@ def test_a_pass_with_backward_and_without_a_step_fails():
     assert "nothing was ever updated" in verdict.sentence
 
 
+def test_gradients_that_the_program_got_handed_over_may_have_gone_where_nobody_looks():
+    got = tuple(backward().model_copy(update={"returned": True}) for _ in range(10))
+    seen = trace(probe("plain", ranks=[rank((), backwards=got, batches_yielded=10)]))
+    assert on(ID, seen).outcome != "fail"
+
+
 def test_a_trial_of_a_few_backwards_and_an_update_by_hand_are_no_fault():
     """Somebody compares gradients, or writes p -= lr * p.grad."""
     assert on(ID, idle(4)).outcome == "inconclusive"
@@ -120,6 +150,7 @@ def test_a_bias_whose_gradient_loses_a_direction_in_every_update_fails():
     verdict = without_its_mean("net.0.bias", 1.5)
     assert verdict.outcome == "fail"
     assert "net.0.bias" in verdict.sentence
+    assert "at least 66.1% of the norm" in verdict.sentence
     assert without_its_mean("net.2.weight", 1.5).outcome == "pass"
     assert without_its_mean("net.0.bias", 1.5, dot=3.0).outcome == "pass"
     assert without_its_mean("net.0.bias", 2.0).outcome == "pass"

@@ -15,7 +15,7 @@ def test_an_earlier_window_in_the_gradient_fails():
     verdict = on(ID, trace(probe("plain", update(0), again)))
     assert verdict.outcome == "fail"
     assert "update 1" in verdict.sentence
-    assert "at 1 of the weight" in verdict.sentence
+    assert "with 1 times the weight" in verdict.sentence
 
 
 def test_growing_sizes_with_old_coefficients_fail():
@@ -45,6 +45,13 @@ def test_what_stood_there_before_the_first_backward_fails_where_nothing_can_be_s
     )
     fresh = trace(probe("plain", update(0), update(1, **turned, left_over=1e-7)))
     assert on(ID, fresh).outcome != "fail"
+
+
+def test_what_was_cleared_within_the_window_was_not_consumed():
+    """Cleared before the last micro-batch: nothing older is left, and three new ones are gone too."""
+    late = {"coefficients": (0.0, 0.0, 0.0, 1.0), "stale": (0.0,) * 4, "left_over": 0.8}
+    verdict = on(ID, trace(probe("plain", update(0), update(1, turned=0.8, **late))))
+    assert verdict.outcome != "fail"
 
 
 def test_the_same_norm_again_without_a_micro_batch_fails_where_nothing_can_be_separated():

@@ -176,3 +176,10 @@ def test_what_could_not_be_told_of_a_program_that_raised_names_the_exception():
     assert "it raised ValueError at line 3 (bad [31m shape xxx" in found.sentence
     assert found.sentence.isprintable()
     assert len(found.sentence) < 400
+
+
+def test_layers_that_starve_account_for_parameters_that_get_nothing():
+    """Forwards that underflow leave zeros where the true gradient is tiny: nothing takes it away."""
+    names = ("every-parameter-learns", "gradient-reaches-every-layer")
+    found = explain_away([verdict(n, "fail") for n in names], rules(*names), PROPERTIES)
+    assert found[0].explained_by == "gradient-reaches-every-layer"

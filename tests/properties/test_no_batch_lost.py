@@ -53,3 +53,12 @@ def test_a_program_that_stopped_early_lost_nothing():
 def test_without_updates_it_is_inconclusive():
     """No update, no loss of batches."""
     assert on(ID, trace(probe())).outcome == "inconclusive"
+
+
+def test_gradients_that_no_backward_made_lose_no_known_batch():
+    """``torch.func`` computes them, and the program writes them into ``.grad``."""
+    written = update(0, coefficients=(), matches=(), consumed_norm=1.0)
+    seen = rank([written], batches_yielded=10, batches_lost=10, lost_at_end=0)
+    verdict = on(ID, trace(probe("plain", ranks=[seen])))
+    assert verdict.outcome == "inconclusive"
+    assert "not known which batches" in verdict.sentence

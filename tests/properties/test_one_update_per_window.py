@@ -1,6 +1,6 @@
 import pytest
 
-from tests.fakes.traces import micro_batch, probe, trace, update
+from tests.fakes.traces import match, micro_batch, probe, trace, update
 from tests.properties.verdicts import on
 
 ID = "one-update-per-window"
@@ -20,7 +20,7 @@ def test_an_update_after_the_first_micro_batch_fails():
     """i % 4 == 0 is true at 0."""
     verdict = on(ID, trace(probe("plain", sized(0, 1), sized(1, 4), sized(2, 4))))
     assert verdict.outcome == "fail"
-    assert "after 1 micro-batch, while windows have 4" in verdict.sentence
+    assert "after 1 micro-batch; the windows hold, in order: 1, 4" in verdict.sentence
 
 
 def test_single_micro_batches_fail_where_gathering_was_meant():
@@ -143,3 +143,24 @@ def test_a_first_window_of_one_micro_batch_fails_whatever_it_is_divided_by():
         on(ID, trace(probe("quiet", *(weighed(i, n, n) for i, n in enumerate((1, 4, 4)))))).outcome
         == "fail"
     )
+
+
+def test_a_batch_that_is_twice_in_one_window_fails():
+    """From an iterator made anew each time, or repeated to fill the last window; what a first backward
+    left and was cleared does not count, and one batch alone is an experiment.
+    """
+
+    def gathered(*batches, kept=True, passes=(0, 0, 0, 0)):
+        own = [
+            micro_batch(i, samples=(2 * b, 2 * b + 1), after_batch=(p, b))
+            for i, (b, p) in enumerate(zip(batches, passes, strict=True))
+        ]
+        found = [match("as-computed", turned=0.0 if kept else 0.4)]
+        window = sized(1, 4, matches=found).model_copy(update={"micro_batches": own})
+        return on(ID, trace(probe("plain", sized(0, 4), window, sized(2, 4)))).outcome
+
+    assert gathered(0, 0, 0, 0, passes=(0, 1, 2, 3)) == "fail"
+    assert gathered(8, 9, 10, 10) == "fail"
+    assert gathered(8, 9, 10, 11) == "pass"
+    assert gathered(8, 9, 10, 10, kept=False) == "pass"
+    assert gathered(0, 0, 0, 0) == "pass"

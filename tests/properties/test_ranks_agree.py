@@ -1,6 +1,6 @@
 import math
 
-from tests.fakes.traces import probe, rank, trace, update
+from tests.fakes.traces import micro_batch, probe, rank, trace, update
 from tests.properties.verdicts import on
 
 ID = "ranks-agree"
@@ -38,3 +38,61 @@ def test_different_numbers_of_updates_fail():
 def test_one_rank_is_inconclusive():
     """It agrees with itself."""
     assert on(ID, trace(probe("plain", update(0)))).outcome == "inconclusive"
+
+
+def parted(first, second):
+    """Two ranks that disagree from their first update on."""
+    ranks = [rank([update(0, **first)]), rank([update(0, **second)], 1)]
+    return on(ID, trace(probe("plain", ranks=ranks, ranks_disagree=0.4)))
+
+
+def batches(own, others, of=0):
+    """Two micro-batches of each rank, as rank ``of`` consumed them."""
+    found = [(of, own), (of, own), (1 - of, others), (1 - of, others)]
+    return tuple(
+        micro_batch(i, rank=number, coefficient=share) for i, (number, share) in enumerate(found)
+    )
+
+
+def test_micro_batches_that_were_not_synchronised_are_counted():
+    """The gradient holds none of the other rank's."""
+    apart = [{"micro_batches": batches(2.0, 0.0, of), "window_size": 2} for of in (0, 1)]
+    said = parted(*apart).sentence
+    assert "plain, update 0, rank 0" in said
+    assert "without 2 of the 2 micro-batches of other ranks: they were not synchronised" in said
+
+
+def test_a_reduction_whose_result_is_not_used_is_told_from_none():
+    """It ran, and nothing of it was in ``.grad``."""
+    apart = [
+        {"micro_batches": batches(2.0, 0.0, of), "window_size": 2, "rounds": 1.0} for of in (0, 1)
+    ]
+    said = parted(*apart).sentence
+    assert "a reduction of every parameter ran, and its result was not in .grad" in said
+
+
+def test_noise_of_each_rank_is_not_called_a_lack_of_synchronisation():
+    """They were synchronised, and what came on top differs."""
+    said = parted(
+        {"unexplained": 0.16, "rounds": 1.0}, {"unexplained": 0.15, "rounds": 1.0}
+    ).sentence
+    assert (
+        "a part that no micro-batch of any rank gave (of the norm, rank by rank: 0.16, 0.15)"
+        in said
+    )
+    assert "noise that each rank draws for itself" in said
+
+
+def test_a_clip_on_one_rank_alone_is_not_called_a_lack_of_synchronisation():
+    """The same micro-batches, at two norms."""
+    said = parted(
+        {"true": 5.0, "consumed": 1.0, "micro_batches": batches(0.2, 0.2), "rounds": 1.0},
+        {"true": 5.0, "micro_batches": batches(1.0, 1.0, 1), "rounds": 1.0},
+    ).sentence
+    assert "at the norms 1, 5, rank by rank: each scaled its gradient by itself" in said
+
+
+def test_a_learning_rate_of_each_rank_is_named():
+    """The gradients agree."""
+    said = parted({"learning_rates": (0.2,)}, {"learning_rates": (0.4,)}).sentence
+    assert "the ranks stepped at different learning rates: 0.2, 0.4" in said

@@ -55,7 +55,48 @@ def test_a_loss_that_is_no_tensor_says_nothing_of_the_order():
 
 def test_an_update_without_a_step_fails():
     """It moves the scale inside a window."""
-    assert "without a step" in on(ID, amp(call("unscale_"), call("update"), *IN_ORDER)).sentence
+    said = on(ID, amp(call("update"), *IN_ORDER)).sentence
+    assert "update() was called before step()" in said
+    assert "forgets" not in said
+
+
+def test_an_update_between_unscale_and_step_is_said_to_forget_the_unscaling():
+    """The step then divides by the scale once more."""
+    said = on(ID, amp(call("unscale_"), call("update"), *IN_ORDER)).sentence
+    assert "forgets the unscale_() before it" in said
+
+
+def test_an_optimizer_that_steps_past_the_scaler_is_called_that():
+    """Nothing moves a scale inside a window there."""
+    said = on(ID, amp(call("unscale_"), call("update", 1), *IN_ORDER[3:])).sentence
+    assert "In quiet, update 0 the optimizer stepped" in said
+    assert "without scaler.step()" in said
+    assert "before step()" not in said
+
+
+def test_gradients_that_are_added_to_unscaled_ones_are_not_called_cleared():
+    """Of the micro-batches before ``unscale_`` 1/65536 is left beside the others."""
+    early = (call("scale"), call("unscale_"), *[call("scale")] * 3, call("step"), call("update", 1))
+    made = [update(0, scale=S, turned=0.3, coefficients=(0.0, 1.0, 1.0, 1.0))]
+    verdict = on(ID, amp(*early, updates=made))
+    assert verdict.outcome == "fail"
+    assert "unscale_() ran after 1 of 4 micro-batches" in verdict.sentence
+
+
+def test_unscaling_after_the_last_backward_is_in_order():
+    """A small first coefficient is another property's matter."""
+    late = (*[call("scale")] * 4, call("unscale_"), call("step"), call("update", 1))
+    made = [update(0, scale=S, turned=0.3, coefficients=(0.0, 1.0, 1.0, 1.0))]
+    assert on(ID, amp(*late, updates=made)).outcome != "fail"
+
+
+def test_a_wrong_gradient_past_the_scaler_is_not_said_to_be_scaled():
+    """It is smaller than the true one."""
+    calls = (call("unscale_"), call("update", 1, enabled=False))
+    made = [update(0, true=8e4, consumed=1.0, turned=0.9, scale=S)]
+    said = on(ID, amp(*calls, updates=made)).sentence
+    assert "no step ever went through the scaler" in said
+    assert "scaled gradients" not in said
 
 
 def test_a_step_without_any_update_fails():
@@ -99,7 +140,7 @@ def test_who_looks_for_infinities_himself_may_step_without_the_scaler():
     overflow = probe("overflow", ranks=[rank(made, scaler=calls, backwards=steps)])
 
     assert on(ID, trace(quiet, overflow), overflow_probe="overflow").outcome == "pass"
-    assert "without a step" in on(ID, trace(quiet)).sentence
+    assert "without scaler.step()" in on(ID, trace(quiet)).sentence
 
 
 def test_one_window_that_is_stepped_past_the_scaler_fails_though_overflows_are_skipped():

@@ -235,3 +235,34 @@ def test_a_schedule_that_moves_with_each_micro_batch_after_a_warm_up_fails():
     assert late(0, 4, 0, passes=(0, 0, 0)) == "fail"
     assert late(0, 4, 0, passes=(0, 0, 1)) == "pass"
     assert late(0, 1, 0, passes=(0, 0, 0)) == "pass"
+
+
+def test_a_schedule_that_is_over_before_training_and_rises_again_fails():
+    """Its length leaves out the short last windows; one that stays down, rises by next to nothing, or
+    never fell, is a choice.
+    """
+    short = (1.0, 0.85, 0.5, 0.15, 0.01, 0.15)
+
+    assert at_rates(*short, planned=4) == "fail"
+    assert at_rates(*short, planned=6) == "pass"
+    assert at_rates(*short, planned=None) == "pass"
+    assert at_rates(*short, planned=4, steps=0) != "fail"
+    assert at_rates(*short[:-1], planned=4) == "pass"
+    assert at_rates(*short[:-1], 0.05, planned=4) == "pass"
+    assert at_rates(*reversed(short), planned=4) == "pass"
+
+
+def test_a_schedule_of_all_updates_that_leaves_out_the_short_ones_fails():
+    """Where its length leaves them out as well both agree, and one that moves with them is right."""
+
+    def judged(steps, length):
+        made = [
+            update(i, scheduler_steps=s, scheduled_for=length, short=i in (2, 5))
+            for i, s in enumerate(steps)
+        ]
+        return on(ID, trace(probe("plain", *made))).outcome
+
+    assert judged((1, 1, 0, 1, 1, 0), 6) == "fail"
+    assert judged((1, 1, 0, 1, 1, 0), 4) == "pass"
+    assert judged((1, 1, 0, 1, 1, 0), 100) == "pass"
+    assert judged((1, 1, 1, 1, 1, 1), 6) == "pass"

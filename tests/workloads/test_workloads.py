@@ -183,6 +183,24 @@ def test_one_rank_alone_is_poisoned_where_the_spec_says_so():
         assert math.isnan(loss_of(workload, model, workload.batches(1)[9]).item())
 
 
+def test_two_overflows_differ_in_what_is_not_finite():
+    """NaN in the first, as where infinities meet; infinities alone in the second, whose norm is no NaN."""
+    workload = build(spec("mlp", poison="overflows", poison_at=3, hidden=32, features=16))
+    model = workload.model()
+
+    def gradients(at, scale):
+        model.zero_grad()
+        with torch.autocast("cpu", dtype=torch.float16):
+            loss = loss_of(workload, model, workload.batches(0)[at])
+        (scale * loss).backward()
+        return torch.cat([p.grad.flatten() for p in model.parameters()])
+
+    assert gradients(3, 65536.0).isnan().any()
+    assert gradients(6, 32768.0).isinf().any()
+    assert not gradients(6, 32768.0).isnan().any()
+    assert gradients(5, 65536.0).isfinite().all()
+
+
 def test_heads_that_do_not_divide_the_width_are_refused():
     """A scenario hears of it when it is read, not when torch reshapes."""
     with pytest.raises(ValueError, match="3 heads do not divide a width of 16"):

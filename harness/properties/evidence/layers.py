@@ -3,7 +3,7 @@ ones.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from harness.domain.trace import Learning, ProbeTrace
@@ -11,6 +11,7 @@ from harness.properties.evidence.figures import middle
 from harness.properties.evidence.layer_sequences import in_sequence
 from harness.properties.evidence.printed import (
     Printed,
+    Truths,
     by_place,
     matching,
     once,
@@ -96,16 +97,17 @@ def held_against(probe: ProbeTrace, learning: Learning) -> Shown:
     early, late = layers[:third], layers[-third:]
     texts = probe.program.texts
     numbers = printed(texts)
-    norms = true_norms(by_place(texts), (*flat(layers), *whole_norms(learning)))
+    whole = whole_norms(learning)
+    norms = true_norms(by_place(texts), Truths.of((*flat(layers), *whole)))
     found = Shown(
-        early=matching(norms, flat(early)),
-        late=matching(norms, flat(late)),
+        early=matching(norms, Truths.of(flat(early))),
+        late=matching(norms, Truths.of(flat(late))),
         ratios=ratios(texts, early, late),
-        whole=matching(norms, whole_norms(learning)),
+        whole=matching(norms, Truths.of(whole)),
         rounded=rounded_away(numbers, flat(early)),
         count=len(numbers),
     )
-    true = {*matching(numbers, flat(layers)), *found.ratios, *found.whole}
+    true = {*matching(numbers, Truths.of(flat(layers))), *found.ratios, *found.whole}
     if len(numbers) > MANY and len(true) < MOSTLY * len(numbers):
         return replace(found, early=(), late=(), ratios=(), whole=(), rounded=False)
     return found
@@ -124,12 +126,12 @@ def flat(layers: Sequence[Sequence[tuple[float, ...]]]) -> tuple[float, ...]:
     return tuple(norm for layer in layers for norms in layer for norm in norms)
 
 
-def true_norms(places: Sequence[Sequence[Printed]], truths: Sequence[float]) -> tuple[Printed, ...]:
+def true_norms(places: Sequence[Sequence[Printed]], truths: Truths) -> tuple[Printed, ...]:
     """The printed numbers of all places at which most numbers are true norms."""
     return once(n for place in places if mostly(place, truths) for n in place)
 
 
-def mostly(place: Sequence[Printed], truths: Iterable[float]) -> bool:
+def mostly(place: Sequence[Printed], truths: Truths) -> bool:
     """Whether enough numbers at one place are among these values. Zeros and single digits do not
     count.
     """
@@ -148,7 +150,7 @@ def ratios(
     One place of the output is taken to show the same pair of norms at every moment.
     """
     pairs = [
-        tuple(a / b for a, b in zip(one, other, strict=True) if a > 0 and b > 0)
+        [a / b for a, b in zip(one, other, strict=True) if a > 0 and b > 0]
         for first in early
         for last in late
         for one in first
@@ -156,10 +158,10 @@ def ratios(
         if len(one) == len(other)
     ]
     found: list[float] = []
+    both = [(Truths.of(pair), Truths.of(1.0 / t for t in pair)) for pair in pairs]
     for place in (*by_place(texts), *lasting(texts)):
         exact = [n for n in place if n.digits > 2 and n.value > 0]
-        for pair in pairs:
-            inverse = [1.0 / t for t in pair]
+        for pair, inverse in both:
             if mostly(exact, pair):
                 found += matching(exact, pair)
             elif mostly(exact, inverse):

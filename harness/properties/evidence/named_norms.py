@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from harness.domain.trace import ProbeTrace
-from harness.properties.evidence.printed import NUMBER, Printed, matching, number_of
+from harness.properties.evidence.printed import NUMBER, Printed, Truths, number_of
 
 ENOUGH = 4
 """Fewer numbers beside names prove nothing."""
@@ -24,10 +24,12 @@ def misnamed(probe: ProbeTrace) -> str | None:
     right = 0
     for line, name, shown in found:
         layer = f"{name.rpartition('.')[0]}."
-        own = [v for n, values in norms.items() if n in (name, f"{layer}*") for v in values]
-        others = [v for n, values in norms.items() if not n.startswith(layer) for v in values]
-        right += bool(matching([shown], own))
-        if not matching([shown], own) and matching([shown], others):
+        own = Truths.of(v for n, vs in norms.items() if n in (name, f"{layer}*") for v in vs)
+        if own.shown_by(shown):
+            right += 1
+            continue
+        others = Truths.of(v for n, vs in norms.items() if not n.startswith(layer) for v in vs)
+        if others.shown_by(shown):
             wrong.append(line)
     enough = len(found) >= ENOUGH and len(wrong) >= CHANCE * len(found) > 2 * right
     return wrong[0].strip() if enough else None

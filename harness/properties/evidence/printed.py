@@ -1,9 +1,11 @@
 """Numbers in what a program printed, with the precision they were printed at."""
 
+import math
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][-+]?\d+)?(?![\w]|\.\d)")
 """A number with a point or an exponent that is no part of a name such as ``net.0.weight``."""
@@ -75,18 +77,27 @@ def number_of(match: re.Match[str]) -> tuple[Printed, ...]:
     return (Printed(abs(float(match.group(0))), 0.5 * 10.0 ** (power - decimals), digits),)
 
 
-def matching(numbers: Sequence[Printed], truths: Iterable[float]) -> tuple[float, ...]:
+@dataclass(frozen=True, slots=True)
+class Truths:
+    """True values that a program may have printed."""
+
+    sizes: tuple[float, ...]
+    """Their sizes without those that are not finite, the smallest first."""
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Self:
+        """These values, in any order."""
+        return cls(tuple(sorted(abs(v) for v in values if math.isfinite(v))))
+
+    def shown_by(self, number: Printed) -> bool:
+        """Whether the number is one of them, rounded: if any, then one of its two neighbours."""
+        after = bisect_left(self.sizes, number.value)
+        return any(map(number.shows, self.sizes[max(0, after - 1) : after + 1]))
+
+
+def matching(numbers: Iterable[Printed], truths: Truths) -> tuple[float, ...]:
     """Values of those printed numbers that show one of the true values."""
-    known = sorted(abs(t) for t in truths)
-    return tuple(n.value for n in numbers if any(n.shows(t) for t in near(n, known)))
-
-
-def near(number: Printed, known: Sequence[float]) -> Sequence[float]:
-    """Those of the sorted values that the number may show, and a few more at the edges."""
-    reach = number.half * 1.01 + 2 * SINGLE * number.value
-    return known[
-        bisect_left(known, number.value - reach) : bisect_right(known, number.value + reach)
-    ]
+    return tuple(n.value for n in numbers if truths.shown_by(n))
 
 
 def rounded_away(numbers: Sequence[Printed], truths: Iterable[float]) -> bool:

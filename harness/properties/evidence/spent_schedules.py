@@ -1,4 +1,4 @@
-"""Schedules that reach their end long before training does."""
+"""Schedules that reach their end before training does, or never."""
 
 from harness.domain.trace import ProbeTrace, Update
 from harness.domain.verdict import Verdict, failed
@@ -13,6 +13,11 @@ NOTHING = 1e-6
 FEW = 4
 """With fewer updates than this, half of training is too short to judge."""
 
+NOTICED = 0.1
+"""Part of the highest learning rate by which it has to rise again: a few updates may be more than
+were counted.
+"""
+
 LENGTHS = (
     ": total steps",
     ": steps per epoch",
@@ -24,6 +29,11 @@ LENGTHS = (
 """How the note on a free name ends, where the harness gave it a number of steps."""
 
 
+def spent(probe: ProbeTrace) -> Verdict | None:
+    """A fail when the schedule's length and the number of updates do not agree."""
+    return at_zero_by_half(probe) or comes_back(probe) or leaves_rests_out(probe)
+
+
 def at_zero_by_half(probe: ProbeTrace) -> Verdict | None:
     """A fail when the schedule, stepped with each update, brought the learning rate down to 0 in
     the first half of training, and it stayed there, or rose again past the schedule's end.
@@ -33,8 +43,8 @@ def at_zero_by_half(probe: ProbeTrace) -> Verdict | None:
     ended = probe.program.outcome in ("returned", "exited") and not probe.parts
     if end is None or not ended or len(updates) < FEW or 2 * end > len(updates):
         return None
-    if any(is_guessed(note) for note in probe.program.bound):
-        return None  # the program left its length open, and what we gave need not be it
+    if guessed(probe):
+        return None
     before, rest = updates[:end], updates[end:]
     if any(u.scheduler_steps != 1 for u in before):
         return None
@@ -52,6 +62,58 @@ def at_zero_by_half(probe: ProbeTrace) -> Verdict | None:
         number("updates until the rate was 0", end, probe.probe),
         number("updates", len(updates), probe.probe),
     )
+
+
+def comes_back(probe: ProbeTrace) -> Verdict | None:
+    """A fail when a schedule that falls to its end, stepped with each update, is over before training
+    is, and the learning rate rises again.
+    """
+    updates = [w.update for w in of_rank(probe, probe.ranks[0])] if probe.ranks else []
+    lengths = {u.scheduled_for for u in updates if u.scheduler_steps}
+    ended = probe.program.outcome in ("returned", "exited") and not probe.parts
+    length = lengths.pop() if ended and len(lengths) == 1 else None
+    if length is None or not FEW <= length < len(updates) - 1 or guessed(probe):
+        return None
+    least, last = rate_of(updates[length]), rate_of(updates[-1])
+    before = [rate_of(u) for u in updates[:length]]
+    falls = least <= min(before) and last - least >= NOTICED * max(before)
+    if not falls or any(u.scheduler_steps != 1 for u in updates[:length]):
+        return None
+    return failed(
+        ID,
+        f"In {probe.probe} the schedule is made for {length} steps, one an update, and {len(updates)} "
+        f"updates were made: the learning rate fell to {show(least)} and then rose again, to "
+        f"{show(last)}. Count the short last window of each pass in its length too.",
+        number("length of the schedule", length, probe.probe),
+        number("updates", len(updates), probe.probe),
+    )
+
+
+def leaves_rests_out(probe: ProbeTrace) -> Verdict | None:
+    """A fail when a schedule as long as there are updates moves with every full window and with no
+    short one.
+    """
+    updates = [u for u in probe.updates if u.window_size]
+    rests = [u for u in updates if u.short]
+    lengths = {u.scheduled_for for u in updates if u.scheduler_steps}
+    ended = probe.program.outcome in ("returned", "exited") and not probe.parts
+    steps = {(u.short, u.scheduler_steps) for u in updates}
+    if not ended or lengths != {len(updates)} or steps != {(False, 1), (True, 0)} or guessed(probe):
+        return None
+    return failed(
+        ID,
+        f"In {probe.probe} the schedule is made for {len(updates)} steps, one for each update, and did "
+        f"not move in {count(len(rests), 'update')} of short last windows: it is late from the first "
+        "pass on and never ends. Step it after every optimizer.step(), or leave these out of its "
+        "length.",
+        number("length of the schedule", len(updates), probe.probe),
+        number("short last windows without a step", len(rests), probe.probe),
+    )
+
+
+def guessed(probe: ProbeTrace) -> bool:
+    """Whether the program left some length open, so that what the harness gave it need not be it."""
+    return any(is_guessed(note) for note in probe.program.bound)
 
 
 def is_guessed(note: str) -> bool:

@@ -1,17 +1,19 @@
 """Calls of backward, with the gradients that they leave behind."""
 
-from collections.abc import Callable, Iterable
-from typing import ParamSpec, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor
 
 from harness.domain.event import Backward
-from harness.sandbox.recorder.tape import Tape, tensors_in
+from harness.sandbox.recorder.tape import Blob, Tape, tensors_in
 from harness.sandbox.recorder.transforms import outside, unwrapped
 
 P = ParamSpec("P")
 R = TypeVar("R")
+After = Callable[[tuple[Any, ...], dict[str, Any], object], Iterable[Blob]]
+"""Told of the arguments and the result of a call that is over."""
 
 
 class Backwards:
@@ -23,6 +25,7 @@ class Backwards:
         loss_scale: Callable[[], float | None],
         has_own: Callable[[], bool],
         returned: Callable[[], tuple[float, ...]] = tuple,
+        after: After = lambda *_: (),
     ) -> None:
         """``loss_scale``: the scale in force, ``None`` when no enabled scaler has been used.
 
@@ -31,17 +34,24 @@ class Backwards:
         adds is written too.
 
         ``returned``: what torch's loss functions returned since it was asked before.
+
+        ``after``: told of each call that is over; returns tensors that belong to its event.
         """
         self._tape = tape
         self._has_own = has_own
         self._loss_scale = loss_scale
         self._returned = returned
+        self._after = after
         self._inside = False
 
     def install(self) -> None:
         """Patch torch; called once in a process that then runs one candidate."""
-        for name in ("backward", "grad"):
-            setattr(torch.autograd, name, self._recorded(getattr(torch.autograd, name)))
+        kept = _kept(self._recorded(torch.autograd.grad))
+        for name, function in (
+            ("backward", self._recorded(torch.autograd.backward)),
+            ("grad", kept),
+        ):
+            setattr(torch.autograd, name, function)
 
     def _recorded(self, function: Callable[P, R]) -> Callable[P, R]:
         def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -54,6 +64,7 @@ class Backwards:
                 before = self._tape.gradient_values() if self._has_own() else None
             self._inside = True
             raised: str | None = "interrupted"
+            result: R | None = None
             try:
                 result = function(*args, **kwargs)
                 raised = None
@@ -65,33 +76,62 @@ class Backwards:
                 name = "grad" if function.__name__ == "grad" else "backward"
                 again, seed = _again(name, args, kwargs), _seed(name, plain, args, kwargs)
                 with outside():
-                    self._write(name, values, raised, before, create_graph=again, seed=seed)
+                    event = self._event(name, values, raised)
+                    event = event.model_copy(update={"create_graph": again, "seed": seed})
+                    self._write(event, before, args, kwargs, result)
             return result
 
         return wrapper
 
-    def _write(
-        self,
-        function: str,
-        roots: Iterable[float | None],
-        raised: str | None,
-        before: dict[str, Tensor] | None,
-        *,
-        create_graph: bool,
-        seed: float | None,
-    ) -> None:
-        event = Backward(
+    def _event(self, function: str, roots: Iterable[float | None], raised: str | None) -> Backward:
+        return Backward(
             function="grad" if function == "grad" else "backward",
             roots=tuple(roots),
             loss_scale=self._loss_scale(),
             gradients_finite=self._tape.finite_gradients(),
             raised=raised,
-            create_graph=create_graph,
-            seed=seed,
             returned=self._returned(),
         )
-        added = self._tape.increments(before) if before is not None else ()
-        self._tape.write(event, [*self._tape.gradients(), *added])
+
+    def _write(
+        self,
+        event: Backward,
+        before: dict[str, Tensor] | None,
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+        result: object,
+    ) -> None:
+        alone = event.function == "grad" and not event.create_graph
+        given = _given(args, kwargs, result) if alone else []
+        added = self._tape.increments(before, given) if before is not None else ()
+        found = self._after(args, kwargs, result)
+        self._tape.write(event, [*self._tape.gradients(), *added, *found])
+
+
+def _kept(grad: Callable[..., R]) -> Callable[..., R]:
+    """``torch.autograd.grad`` with inputs that can be looked at afterwards: a generator is gone then."""
+
+    def wrapper(outputs: object, inputs: object, *args: object, **kwargs: object) -> R:
+        known = tuple(inputs) if isinstance(inputs, Iterator) else inputs
+        return grad(outputs, known, *args, **kwargs)
+
+    return wrapper
+
+
+def _given(
+    args: tuple[object, ...], kwargs: dict[str, object], result: object
+) -> list[tuple[Tensor, Tensor]]:
+    """What ``torch.autograd.grad`` returned, each beside what it is the gradient of."""
+    inputs = args[1] if len(args) > 1 else kwargs.get("inputs")
+    leaves = inputs if isinstance(inputs, (list, tuple)) else (inputs,)
+    found = result if isinstance(result, tuple) else ()
+    return [
+        (leaf, gradient)
+        for leaf, gradient in zip(leaves, found, strict=False)  # nothing was found where it raised
+        if isinstance(leaf, Tensor)
+        and isinstance(gradient, Tensor)
+        and gradient.shape == leaf.shape
+    ]
 
 
 def _again(name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> bool:

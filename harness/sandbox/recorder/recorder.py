@@ -10,6 +10,7 @@ from torch import nn
 
 from harness.domain.event import BatchYielded, Finished, Start
 from harness.sandbox.recorder.backwards import Backwards
+from harness.sandbox.recorder.by_hand import HandUpdates
 from harness.sandbox.recorder.clips import Clips
 from harness.sandbox.recorder.collectives import collectives
 from harness.sandbox.recorder.forwards import Forwards
@@ -27,7 +28,8 @@ class Recorder:
     def __init__(self, sink: Sink) -> None:
         """Write to ``sink``; torch is not patched before ``install``."""
         self.tape = Tape(sink)
-        self.steps = Steps(self.tape)
+        self.by_hand = HandUpdates(self.tape)
+        self.steps = Steps(self.tape, self.by_hand.end)
         self.scalers = Scalers(self.tape, lambda: self.steps.count)
         self.forwards = Forwards(self.tape)
         self.forwards.learning_rates = self.steps.learning_rates
@@ -46,6 +48,7 @@ class Recorder:
             self.scalers.loss_scale,
             lambda: self.forwards.unlike_the_workload or self.tape.large,
             losses.take,
+            self.by_hand.after_backward,
         ).install()
         Clips(self.tape).install()
         Schedulers(self.tape, self.steps.trains).install()
@@ -84,6 +87,7 @@ class Recorder:
             with watched:
                 yield
         finally:
+            self.by_hand.end()
             with contextlib.suppress(ValueError, OSError):  # the program may have closed them
                 sys.stdout.flush()
                 sys.stderr.flush()

@@ -25,9 +25,10 @@ class Steps:
     runs forward, backward and the clip inside it).
     """
 
-    def __init__(self, tape: Tape) -> None:
-        """No optimizer has stepped yet."""
+    def __init__(self, tape: Tape, begins: Callable[[], None] = lambda: None) -> None:
+        """No optimizer has stepped yet. ``begins`` is called before each step."""
         self._tape = tape
+        self._begins = begins
         self._numbers: WeakKeyDictionary[Optimizer, int] = WeakKeyDictionary()
         """The optimizers that have stepped, as long as the program has them."""
         self._next = count()
@@ -72,6 +73,7 @@ class Steps:
     def _recorded(self, function: Step) -> Step:
         @wraps(function)
         def step(optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+            self._begins()
             pending = _Pending(self._tape, optimizer)
             before = _values(optimizer)
             args, kwargs = pending.watch_closure(args, kwargs)

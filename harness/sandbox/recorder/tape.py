@@ -1,6 +1,6 @@
 """Where the probes write: events in order, tensors as bytes, parameters by name."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import torch
@@ -45,6 +45,8 @@ class Tape:
         self._last: dict[str, Tensor] = {}
         self._versions: dict[str, int] = {}
         self.large = False
+        self.before_write: Callable[[], None] | None = None
+        """Called before an event is written, or parameters are asked for changes."""
 
     def register(self, prefix: str, named: Iterable[tuple[str, nn.Parameter]]) -> None:
         """Remember parameters under ``prefix + name``; one that is known keeps its first name."""
@@ -99,10 +101,24 @@ class Tape:
             if p.grad is not None
         }
 
-    def increments(self, before: dict[str, Tensor]) -> Iterator[Blob]:
-        """``inc:<name>``: what was added to every gradient since ``before`` was taken."""
+    def gradient_of_unchanged(self, parameter: nn.Parameter) -> dict[str, Tensor]:
+        """A copy of its gradient, by name, if it is as it was last written and has one."""
+        if parameter.grad is None or not self.knows(parameter) or not bool(parameter.grad.any()):
+            return {}
+        name = self.name(parameter)
+        return {} if self._differs(name, parameter) else {name: parameter.grad.detach().clone()}
+
+    def increments(
+        self, before: dict[str, Tensor], given: Iterable[tuple[Tensor, Tensor]] = ()
+    ) -> Iterator[Blob]:
+        """``inc:<name>``: what was added to every gradient since ``before`` was taken, or was ``given``
+        back for the parameter instead.
+        """
+        returned = {id(leaf): gradient for leaf, gradient in given}
         for name, parameter in self._alive():
-            if parameter.grad is not None:
+            if id(parameter) in returned:
+                yield self.blob(f"inc:{name}", returned[id(parameter)])
+            elif parameter.grad is not None:
                 now = sampled(parameter.grad.detach()) if self.large else parameter.grad
                 yield as_blob(f"inc:{name}", now - before[name] if name in before else now)
 
@@ -114,6 +130,7 @@ class Tape:
 
     def write(self, event: Event, tensors: Iterable[Blob] = ()) -> None:
         """Write one event."""
+        self._settle()
         data = event.model_dump(mode="json", exclude={"kind"})
         self._sink.send(event.kind, data, tuple(tensors))
 
@@ -145,7 +162,12 @@ class Tape:
 
     def changed_unseen(self) -> list[str]:
         """Parameters that differ from what was last written, or never were."""
+        self._settle()
         return [name for name, p in self._alive() if self._differs(name, p)]
+
+    def has_changed(self) -> bool:
+        """Whether any parameter differs from what was last written."""
+        return any(self._differs(name, p) for name, p in self._alive())
 
     def finite_gradients(self) -> bool:
         """Whether every gradient is finite now."""
@@ -154,6 +176,10 @@ class Tape:
             for _, p in self._alive()
             if p.grad is not None
         )
+
+    def _settle(self) -> None:
+        if self.before_write is not None:
+            self.before_write()
 
     def _remember(self, name: str, parameter: nn.Parameter) -> None:
         self._versions[name] = parameter._version

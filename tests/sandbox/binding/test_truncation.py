@@ -38,6 +38,13 @@ CUT = {
     "torch.detach": (GRU, HALVES.format(cut="torch.detach(h)"), "self.head(s[:, -1])"),
     "data": (GRU, HALVES.format(cut="h.data"), "self.head(s[:, -1])"),
     "in place": (GRU, HALVES.format(cut="h.detach_()"), "self.head(s[:, -1])"),
+    "a cell, at the last step alone": (CELL, OVER_CELLS.format(cut="h.detach() if t == 3 else h"), "self.head(h)"),
+    "a GRU in four calls": (
+        GRU,
+        ("s = []\n        for t in range(0, 4):\n            o, h = self.rnn(parts[:, t : t + 1], None if h is None else h.detach())\n"
+        "            s.append(o)"),
+        "self.head(s[-1][:, -1])",
+    ),
     "a cell, every other step": (CELL, OVER_CELLS.format(cut="h.detach() if t % 2 else h"), "self.head(h)"),
     "weights of its own": (
         "self.inner, self.enters = nn.Linear(7, 7, bias=False), nn.Linear(4, 7)",
@@ -59,6 +66,18 @@ CUT = {
     ),
 }  # fmt: skip
 LOST = {
+    "every step": (CELL, OVER_CELLS.format(cut="h.detach()"), "self.head(h)"),
+    "every step, of states that are outputs as well": (
+        f"{CELL}; self.made = []",
+        OVER_CELLS.format(cut="h.detach()") + "; self.made.append(h)",
+        "self.head(sum(self.made[-4:]))",
+    ),
+    "every step, of weights of its own": (
+        "self.inner, self.enters = nn.Linear(7, 7, bias=False), nn.Linear(4, 7)",
+        ("h = x.new_zeros(len(x), 7)\n        for t in range(4):\n"
+        "            h = torch.tanh(self.enters(parts[:, t]) + self.inner(h.detach()))"),
+        "self.head(h)",
+    ),
     "what a state adds to the output": (CELL, OVER_CELLS.format(cut="h"), "self.head(h) + self.head(h * 2).detach()"),
     "a weight beside truncation": (
         CELL,

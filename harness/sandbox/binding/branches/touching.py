@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from harness.extraction.by_hand import updates_by_hand
 from harness.sandbox.binding.branches.deciding import Deciding, is_gradient
 from harness.sandbox.binding.flow.effects import CLIPS
 from harness.sandbox.binding.flow.sources import Sources, inside, unmarked, word
@@ -60,6 +61,7 @@ class Touching:
         """Find the names that decide. ``lookups``: what takes a number out of a table."""
         self._sources = sources
         self._own: dict[str, Touch] = {}
+        self._by_hand = frozenset(map(id, updates_by_hand(sources.nodes[0])))
         self.deciding = Deciding(sources, lookups)
 
     def of(self, body: Iterable[ast.AST]) -> Touch:
@@ -70,6 +72,8 @@ class Touching:
                 found.add(self._call(node))
             elif isinstance(node, ast.stmt):
                 found.add(self._statement(node))
+            if id(node) in self._by_hand:
+                found.add(Touch(deep=["step"]))
             if id(node) in self.deciding.expressions:
                 found.add(Touch(deep=[self.deciding.expressions[id(node)]]))
         return found

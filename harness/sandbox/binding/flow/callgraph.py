@@ -4,7 +4,13 @@ import ast
 from collections.abc import Iterator
 
 from harness.sandbox.binding.flow.definitions import Class, Function, Instance
-from harness.sandbox.binding.flow.effects import BACKWARD, GRADIENTS, MARKS, STEP, touches_gradients
+from harness.sandbox.binding.flow.effects import (
+    BACKWARD,
+    GRADIENTS,
+    STEP,
+    Effects,
+    touches_gradients,
+)
 from harness.sandbox.binding.flow.graph import Call
 from harness.sandbox.binding.flow.reader import Reader
 
@@ -17,15 +23,16 @@ class CallGraph:
     def __init__(self, reader: Reader, tree: ast.Module) -> None:
         """Close effects over calls."""
         self._callees: dict[Function | None, set[Function]] = {None: set()}
-        self.marks: dict[Function | None, set[str]] = {None: _gradients(tree.body)}
+        self._does = reader.effects.marks
+        self.marks: dict[Function | None, set[str]] = {None: _own(tree.body, reader.effects)}
         """``step``, ``backward``, ``fit`` and ``gradients``, by function."""
         for function in reader.functions:
             body = [] if isinstance(function.tree, ast.Lambda) else function.tree.body
-            self._callees[function], self.marks[function] = set(), _gradients(body)
+            self._callees[function], self.marks[function] = set(), _own(body, reader.effects)
         for call in reader.graph.calls:
             caller = call.caller if call.caller in self._callees else None
             self._callees[caller].update(f for f in _targets(call) if f in self._callees)
-            self.marks[caller].update(MARKS[n] for n in _names(call) if n in MARKS)
+            self.marks[caller].update(self._does[n] for n in _names(call) if n in self._does)
             if "called_scaler" in call.callee.uses:
                 self.marks[caller].update({STEP, BACKWARD})
         self._close()
@@ -48,7 +55,7 @@ class CallGraph:
     def goes_back(self, call: Call) -> bool:
         """Whether a call computes gradients, itself or in what it calls."""
         if not any(isinstance(t, Function) for t in call.callee.targets):
-            return any(MARKS.get(name) == BACKWARD for name in call.callee.names)
+            return any(self._does.get(name) == BACKWARD for name in call.callee.names)
         return any(BACKWARD in self.marks.get(f, ()) for f in _targets(call))
 
     def called(self) -> set[Function]:
@@ -56,8 +63,10 @@ class CallGraph:
         return {f for caller, callees in self._callees.items() for f in callees if f is not caller}
 
 
-def _gradients(body: list[ast.stmt]) -> set[str]:
-    return {GRADIENTS} if touches_gradients(body) else set()
+def _own(body: list[ast.stmt], effects: Effects) -> set[str]:
+    """What a body does without calling anything."""
+    found = {GRADIENTS} if touches_gradients(body) else set()
+    return found | ({STEP} if effects.steps_by_hand(body) else set())
 
 
 def _targets(call: Call) -> Iterator[Function]:

@@ -1,9 +1,10 @@
 """Which functions of a program take part in training, judged by the calls that they contain."""
 
 import ast
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
+from harness.extraction.by_hand import updates_by_hand
 from harness.sandbox.binding.flow import hints
 from harness.syntax import children, walk
 
@@ -31,15 +32,25 @@ class Effects:
 
     functions: dict[str, frozenset[str]]
     """By function or method name."""
+    by_hand: frozenset[int] = frozenset()
+    """Identities of the places where parameters are changed without an optimizer."""
+    marks: dict[str, str] = field(default_factory=lambda: MARKS)
+    """What a call of each of these names does."""
 
     def of(self, body: Body) -> frozenset[str]:
         """Effects of statements, those of nested definitions left out."""
         found: set[str] = set()
         for name in called(body):
             found |= self.functions.get(name, frozenset())
-            if name in MARKS:
-                found.add(MARKS[name])
+            if name in self.marks:
+                found.add(self.marks[name])
+        if self.steps_by_hand(body):
+            found.add(STEP)
         return frozenset(found)
+
+    def steps_by_hand(self, body: Body) -> bool:
+        """Whether statements themselves change parameters, outside nested definitions."""
+        return bool(self.by_hand) and any(id(node) in self.by_hand for node in _outside(body))
 
 
 def effects(tree: ast.Module) -> Effects:
@@ -52,7 +63,8 @@ def effects(tree: ast.Module) -> Effects:
             run = (m for m in node.body if isinstance(m, ast.FunctionDef) and m.name in MADE)
             definitions.setdefault(node.name, []).extend(s for m in run for s in m.body)
     calls = {name: called(body) for name, body in definitions.items()}
-    found = {name: {MARKS[c] for c in names if c in MARKS} for name, names in calls.items()}
+    own = Effects({}, frozenset(map(id, updates_by_hand(tree))), _marks(tree))
+    found = {name: {*own.of(body)} for name, body in definitions.items()}
     changed = True
     while changed:
         changed = False
@@ -61,21 +73,31 @@ def effects(tree: ast.Module) -> Effects:
                 if not found[callee] <= found[name]:
                     found[name] |= found[callee]
                     changed = True
-    return Effects({name: frozenset(marks) for name, marks in found.items()})
+    return replace(own, functions={name: frozenset(marks) for name, marks in found.items()})
 
 
-def called(body: Body) -> set[str]:
-    """Names and attribute names that are called (or handed on), outside nested definitions."""
-    names: set[str] = set()
+def _marks(tree: ast.Module) -> dict[str, str]:
+    """Where nothing else goes back, ``torch.autograd.grad`` does."""
+    goes_back = any(
+        isinstance(n, ast.Attribute) and MARKS.get(n.attr) == BACKWARD for n in walk(tree)
+    )
+    return MARKS if goes_back else {**MARKS, "grad": BACKWARD}
+
+
+def _outside(body: Body) -> Iterator[ast.AST]:
+    """Everything in statements but nested definitions."""
     waiting = list(body)
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             continue
-        if isinstance(node, ast.Call):
-            names |= _callee(node)
+        yield node
         waiting.extend(children(node))
-    return names
+
+
+def called(body: Body) -> set[str]:
+    """Names and attribute names that are called (or handed on), outside nested definitions."""
+    return {name for node in _outside(body) if isinstance(node, ast.Call) for name in _callee(node)}
 
 
 def _callee(node: ast.Call) -> set[str]:
@@ -95,17 +117,11 @@ def _callee(node: ast.Call) -> set[str]:
 
 def touches_gradients(body: Body) -> bool:
     """Whether statements themselves read or clip gradients, outside nested definitions."""
-    waiting = list(body)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            continue
-        if isinstance(node, ast.Attribute) and node.attr == "grad":
-            return True
-        if isinstance(node, ast.Call) and _callee(node) & CLIPS:
-            return True
-        waiting.extend(children(node))
-    return False
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr == "grad")
+        or (isinstance(node, ast.Call) and bool(_callee(node) & CLIPS))
+        for node in _outside(body)
+    )
 
 
 MODES = frozenset({"train", "eval"})

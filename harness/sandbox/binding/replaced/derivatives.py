@@ -109,7 +109,7 @@ def flaw(model: nn.Module, inputs: Tensor) -> Flaw | None:
         trained = [p for p in model.parameters() if p.requires_grad]
         asked = trained[:: max(1, len(trained) // ASKED)]
         found = _disagreement(asked, run)
-        if found is None or found.seen or (cut := held(run)) is None:
+        if found is None or found.seen or (cut := held(run, _of_sequences(model))) is None:
             return found
         return _disagreement(asked, cut)
 
@@ -265,6 +265,11 @@ def _gradients(
             (output,), (weights,), *_ONCE, allow_unreachable=True, accumulate_grad=True
         )
     return [None if p.grad is None else p.grad.clone() for p in parameters]
+
+
+def _of_sequences(model: nn.Module) -> list[nn.Parameter]:
+    """Weights of layers that go through a whole sequence."""
+    return [p for m in model.modules() if isinstance(m, nn.RNNBase) for p in m.parameters()]
 
 
 def _drawn(shape: torch.Size) -> Tensor:

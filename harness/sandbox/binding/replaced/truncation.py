@@ -2,8 +2,9 @@
 
 Differences of outputs see what went in before the cut as well, and gradients do not. Where the
 detached values are held, both speak of the same function. A cut is on purpose where what produced
-the state acts on it again: ``h = cell(x, h.detach())``. Elsewhere a detached value loses a gradient
-that nobody meant to lose.
+the state acts on it again, ``h = cell(x, h.detach())``, after some steps through which gradient
+flows. Elsewhere, and where every step is cut off, a detached value loses a gradient that nobody meant
+to lose.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -23,9 +24,11 @@ CUTTING = frozenset({torch.detach, Tensor.detach, torch.detach_, Tensor.detach_,
 Run = Callable[[], Tensor]
 
 
-def held(run: Run) -> Run | None:
+def held(run: Run, many_steps: Iterable[Tensor] = ()) -> Run | None:
     """The same outputs with every detached value as it is now, whatever is changed later; ``None``
-    where a value is detached that is no recurrent state, or none is.
+    where a value is detached that is no recurrent state, or every one is, or none is.
+
+    ``many_steps``: weights that go through many steps in one call, as those of ``nn.GRU``.
     """
     watched = _Cuts()
     with watched, torch.enable_grad():
@@ -34,6 +37,8 @@ def held(run: Run) -> Run | None:
     above = _above([output.grad_fn, *(graph for graph, _ in cut)])
     asked = cut[:: max(1, len(cut) // ASKED)]
     if not cut or not all(_recurs(graph, leaf, above) for graph, leaf in asked):
+        return None
+    if _nothing_through_time(asked, above, {id(weight) for weight in many_steps}):
         return None
     values = [None if graph is None else leaf.detach().clone() for graph, leaf in watched.cut]
 
@@ -70,14 +75,49 @@ class _Cuts(TorchFunctionMode):
 
 def _recurs(graph: Any, leaf: Tensor, above: dict[Any, list[Any]]) -> bool:
     """Whether a parameter that helped to compute the value acts on it after the cut."""
+    return bool(_recurring(graph, leaf, above))
+
+
+def _recurring(graph: Any, leaf: Tensor, above: dict[Any, list[Any]]) -> set[int]:
+    """Which parameters helped to compute the value and act on it after the cut, by identity."""
     upstream = {id(variable) for variable in leaves(graph)}
-    return bool(upstream & {id(variable) for variable in _acting_on(leaf, above)})
+    return upstream & {id(variable) for variable in _acting_on(leaf, above)}
+
+
+def _nothing_through_time(
+    cut: list[tuple[Any, Tensor]], above: dict[Any, list[Any]], many_steps: set[int]
+) -> bool:
+    """Whether some weight acts once only between any two cuts, so that no gradient goes through a
+    step to the one before.
+    """
+    common = set.intersection(*(_recurring(graph, leaf, above) for graph, leaf in cut))
+    uses = {
+        id(node.variable): {*users}
+        for node, users in above.items()
+        if isinstance(getattr(node, "variable", None), Tensor)
+    }
+    pieces = [{*_nodes(graph)} for graph, _ in cut] + [_touched(leaf, above) for _, leaf in cut]
+    once = (
+        all(sum(_meets(use, piece, above) for use in uses[weight]) <= 1 for piece in pieces)
+        for weight in common - many_steps
+    )
+    return len(cut) > 1 and any(once)
+
+
+def _meets(use: Any, piece: set[Any], above: dict[Any, list[Any]]) -> bool:
+    """Whether a use of a weight, or what it is a mere view for, belongs to a piece of the graph."""
+    return use in piece or any(user in piece for user in above.get(use, []))
+
+
+def _touched(leaf: Tensor, above: dict[Any, list[Any]]) -> set[Any]:
+    """The value and what came of it, as far as gradient flows."""
+    own = [node for node in above if getattr(node, "variable", None) is leaf]
+    return {*_from(own, lambda node: above.get(node, []))}
 
 
 def _acting_on(leaf: Tensor, above: dict[Any, list[Any]]) -> Iterator[Tensor]:
     """Leaves that meet the value, or what came of it, by themselves: weights, not other branches."""
-    own = [node for node in above if getattr(node, "variable", None) is leaf]
-    touched = {*_from(own, lambda node: above.get(node, []))}
+    touched = _touched(leaf, above)
     for node in touched:
         for part, _ in node.next_functions:
             if part not in touched and (variable := _alone(part)) is not None:

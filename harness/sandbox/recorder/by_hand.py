@@ -1,0 +1,143 @@
+"""Parameters that a program changes without an optimizer: ``p -= lr * p.grad``.
+
+Nothing is called that could be wrapped once. So, between the first backward and the first step of an
+optimizer, whatever may write into a parameter is watched on the class of parameters, and gradients
+are taken before it writes. Where an optimizer steps, all of it is gone again.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from functools import wraps
+from types import FrameType
+from typing import Any, ClassVar, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from harness.domain.event import ByHand
+from harness.sandbox.recorder.numbers import Number, numbers_around
+from harness.sandbox.recorder.tape import Blob, Tape
+from harness.sandbox.recorder.transforms import outside
+
+_METHODS = (
+    "add_", "sub_", "subtract_", "mul_", "multiply_", "div_", "copy_", "lerp_", "addcmul_", "addcdiv_",
+    "set_", "__iadd__", "__isub__", "__imul__", "__itruediv__", "__setitem__", "__getitem__",
+    "detach", "numpy", "view", "flatten",
+)  # fmt: skip
+"""What writes into a parameter, or hands out its memory."""
+_JOINED = ("add_", "sub_", "mul_", "div_", "lerp_", "addcmul_", "addcdiv_", "copy_")
+
+
+class _Before(NamedTuple):
+    """What there was before parameters were written into."""
+
+    gradients: dict[str, Tensor]
+    numbers: tuple[Number, ...]
+
+
+class HandUpdates:
+    """Writes an event for the changes between two other events."""
+
+    _watching: ClassVar["HandUpdates | None"] = None
+
+    def __init__(self, tape: Tape) -> None:
+        """Nothing is watched before the first backward."""
+        self._tape = tape
+        self._before: _Before | None = None
+        self._over = self._busy = False
+
+    def after_backward(
+        self, arguments: tuple[Any, ...], named: dict[str, Any], result: object
+    ) -> Iterator[Blob]:
+        """What changes parameters from here on may be an update. ``ret:<name>``: what
+        ``torch.autograd.grad`` returned for them.
+        """
+        if self._over or self._tape.large:
+            return
+        if HandUpdates._watching is None:
+            HandUpdates._watching = self
+            self._tape.before_write = self._settle
+            for place, name, replacement in _REPLACED:
+                setattr(place, name, replacement)
+        inputs = arguments[1] if len(arguments) > 1 else named.get("inputs")
+        asked = (inputs,) if isinstance(inputs, Tensor) else inputs
+        if isinstance(result, tuple) and isinstance(asked, tuple | list):
+            yield from self._returned(asked, result)
+
+    def _returned(
+        self, asked: tuple[Any, ...] | list[Any], found: tuple[Any, ...]
+    ) -> Iterator[Blob]:
+        for tensor, gradient in zip(asked, found, strict=False):
+            if (
+                isinstance(gradient, Tensor)
+                and isinstance(tensor, nn.Parameter)
+                and self._tape.knows(tensor)
+            ):
+                yield self._tape.blob(f"ret:{self._tape.name(tensor)}", gradient)
+
+    def end(self) -> None:
+        """An optimizer steps, or the program is over: from here on nothing is watched."""
+        self._over = True
+        if HandUpdates._watching is not self:
+            return
+        self._settle()
+        self._tape.before_write = HandUpdates._watching = None
+        for place, name, replacement in _REPLACED:
+            if place is nn.Parameter:
+                delattr(place, name)
+            else:
+                setattr(place, name, replacement.__wrapped__)
+
+    def look(self, caller: FrameType, into: object) -> None:
+        """Take the gradients; once something was written, that of what comes next (``into``) alone, for
+        a loop may divide each one just before it is used.
+        """
+        if self._busy or caller.f_globals.get("__name__", "").startswith("harness."):
+            return
+        self._busy = True
+        try:
+            with outside():
+                if not self._tape.has_changed():
+                    self._before = _Before(self._tape.gradient_values(), numbers_around(caller))
+                elif self._before is not None and isinstance(into, nn.Parameter):
+                    self._before.gradients.update(self._tape.gradient_of_unchanged(into))
+        finally:
+            self._busy = False
+
+    def _settle(self) -> None:
+        """Another event comes: what was changed before it is told first."""
+        if self._busy or self._before is None:
+            return
+        before, self._before = self._before, None
+        self._busy = True
+        try:
+            with outside():
+                changed = self._tape.changed_unseen()
+                if changed:
+                    gradients = (
+                        self._tape.blob(f"grad:{n}", g) for n, g in before.gradients.items()
+                    )
+                    event = ByHand(numbers=before.numbers)
+                    self._tape.write(event, [*gradients, *self._tape.values(changed)])
+        finally:
+            self._busy = False
+
+
+def _watched(original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        watching = HandUpdates._watching
+        if watching is not None:
+            watching.look(sys._getframe(1), args[0] if args else None)
+        return original(*args, **kwargs)
+
+    return watched
+
+
+_DATA = property(_watched(Tensor.data.__get__), _watched(Tensor.data.__set__))  # type: ignore[attr-defined]  # a descriptor of torch's
+_REPLACED: tuple[tuple[Any, str, Any], ...] = (
+    *((nn.Parameter, name, _watched(getattr(Tensor, name))) for name in _METHODS),
+    (nn.Parameter, "data", _DATA),
+    *((torch, f"_foreach_{n}", _watched(getattr(torch, f"_foreach_{n}"))) for n in _JOINED),
+)
+"""Where, under which name, by what. Made once, in the process that is forked."""
