@@ -50,7 +50,6 @@ NOT_TOLD = {
     "tenth/073-recurrent-half-clipped.json": "a hook on hidden states: gradients are not those of the loss",
     "eleventh/011-accumulation-loss-not-divided.md": "gradients by vmap, sample by sample: no forward of a batch",
     "eleventh/012-accumulation-loss-not-divided.md": "the same",
-    "eleventh/031-clip-before-backward.md": "parameters are changed by hand, without an optimizer",
     "eleventh/120-monitoring-one-number.md": "prints means of weights, which are no norms of gradients",
     "twelfth/094-recurrent-half-clipped.md": "a hook on hidden states: gradients are not those of the loss",
     "shapes/line-no.md": "a place told by the number of a line",
