@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass
 
 from harness.extraction.markers import elsewhere, is_repair
-from harness.extraction.names import Statement
+from harness.extraction.names import DEFINITIONS, Statement
 from harness.extraction.parsing import first_line, parsed, source_of
 from harness.extraction.pieces import Piece
 
@@ -47,7 +47,7 @@ class Shelf:
 
     def revisers(self, head: Piece) -> list[Piece]:
         """Blocks of later turns that define again what the head defines, in order."""
-        own = {n for part in head.parts if isinstance(part.node, _DEFINITIONS) for n in part.binds}
+        own = {n for part in head.parts if isinstance(part.node, DEFINITIONS) for n in part.binds}
         found = {
             piece.index: piece
             for name in own
@@ -160,18 +160,15 @@ def _revised(head: Piece, revisers: list[Piece]) -> str:
         later |= _definitions(piece)
     for part in head.parts:
         name = getattr(part.node, "name", None)
-        if isinstance(part.node, _DEFINITIONS) and name in later:
+        if isinstance(part.node, DEFINITIONS) and name in later:
             start, end = first_line(part.node), part.node.end_lineno or 0
             lines[start - 1 : end] = [later[name], *[None] * (end - start)]
     return "\n".join(line for line in lines if line is not None)
-
-
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def _definitions(piece: Piece) -> dict[str, str]:
     return {
         part.node.name: source_of(piece.code, part.node)
         for part in piece.parts
-        if isinstance(part.node, _DEFINITIONS)
+        if isinstance(part.node, DEFINITIONS)
     }

@@ -2,9 +2,10 @@
 
 import csv
 import io
+from collections.abc import Iterator
 from pathlib import PurePath
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from harness.domain.errors import UsageError
 from harness.domain.record import Record
@@ -73,9 +74,16 @@ def read_map(text: str, name: str) -> dict[str, str]:
     """The pairs of a map: YAML (``file: scenario``, or a list of both) or CSV (file, scenario).
 
     Raises:
-        UsageError: it is neither.
+        UsageError: it is neither, or gives a file two scenarios.
     """
-    pairs = _csv_pairs(text) if name.lower().endswith((".csv", ".tsv")) else _yaml_pairs(text, name)
+    rows = _csv_rows(text) if name.lower().endswith((".csv", ".tsv")) else _yaml_rows(text, name)
+    pairs: dict[str, str] = {}
+    for line, file, scenario in rows:
+        known = pairs.setdefault(file, scenario)
+        if known != scenario:
+            raise UsageError(
+                f"{name}:{line}: {file} is given to {known} above; expected one scenario"
+            )
     if not pairs:
         raise UsageError(f"{name}: expected a file and a scenario on each line (YAML or CSV)")
     return pairs
@@ -115,22 +123,28 @@ def _says_something(answer: str) -> bool:
     return len(answer.split()) - in_code >= _A_SENTENCE
 
 
-def _csv_pairs(text: str) -> dict[str, str]:
+_Row = tuple[int, str, str]
+"""Line, file, scenario."""
+
+
+def _csv_rows(text: str) -> Iterator[_Row]:
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
-    rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if len(row) >= 2]
-    pairs = {row[0].strip(): row[1].strip() for row in rows}
-    pairs.pop("file", None)
-    return pairs
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter)
+    for row in reader:
+        if len(row) >= 2 and row[0].strip() != "file":
+            yield reader.line_num, row[0].strip(), row[1].strip()
 
 
-def _yaml_pairs(text: str, name: str) -> dict[str, str]:
+def _yaml_rows(text: str, name: str) -> Iterator[_Row]:
     tree = read_yaml(text)
     if tree.complaints:
         raise UsageError(tree.complaints[0].about(name))
-    value = tree.value
-    if isinstance(value, list):
-        value = {str(e.get("file")): e.get("scenario") for e in value if isinstance(e, dict)}
-    if not isinstance(value, dict):
-        return {}
-    plain = {k: v.get("scenario") if isinstance(v, dict) else v for k, v in value.items()}
-    return {k: v for k, v in plain.items() if isinstance(v, str)}
+    entries: list[tuple[int | str, JsonValue, JsonValue]] = []
+    if isinstance(tree.value, list):
+        entries = [(n, e.get("file"), e) for n, e in enumerate(tree.value) if isinstance(e, dict)]
+    elif isinstance(tree.value, dict):
+        entries = [(file, file, entry) for file, entry in tree.value.items()]
+    for place, file, entry in entries:
+        scenario = entry.get("scenario") if isinstance(entry, dict) else entry
+        if isinstance(scenario, str):
+            yield tree.line_of((place,)), str(file), scenario

@@ -9,7 +9,8 @@ from harness.extraction.anchors import UPDATE, anchors
 from harness.extraction.parsing import parsed, parses
 from harness.syntax import walk
 
-_FENCED = re.compile(r"^\s*```.*?^\s*```", re.DOTALL | re.MULTILINE)
+FENCED = re.compile(r"^\s*```.*?^\s*```", re.DOTALL | re.MULTILINE)
+"""A block of code among the sentences."""
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n\s*\n")
 _DELETE = re.compile(
     r"\b(?:delet(?:e|es|ing)|remov(?:e|es|ing)|drop|throw (?:\w+ ){0,3}?(?:out|away)"
@@ -44,7 +45,7 @@ def deletes(sentence: str) -> bool:
 @functools.lru_cache(4)  # asked for each program of an answer
 def sentences(answer: str) -> tuple[str, ...]:
     """The sentences of its prose."""
-    return tuple(_SENTENCE.split(_FENCED.sub("", answer)))
+    return tuple(_SENTENCE.split(FENCED.sub("", answer)))
 
 
 def _beginnings(answer: str) -> Iterator[str]:

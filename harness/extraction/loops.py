@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.extraction.by_hand import changes_by_hand
+from harness.extraction.names import DEFINITIONS
 from harness.extraction.reach import calls, comes_to, last_name
 from harness.syntax import walk
 
@@ -60,8 +61,8 @@ class Doing:
 def doing(tree: ast.Module) -> Doing:
     """Look at all calls of a block."""
     called = calls(tree)
-    around = [node for node in tree.body if isinstance(node, _DEFINITIONS) and _trains(node)]
-    outside = ast.Module([n for n in tree.body if not isinstance(n, _DEFINITIONS)], [])
+    around = [node for node in tree.body if isinstance(node, DEFINITIONS) and _trains(node)]
+    outside = ast.Module([n for n in tree.body if not isinstance(n, DEFINITIONS)], [])
     return Doing(
         backward=bool(_BACKWARD & called),
         steps="step" in called or bool(_BACKWARD & called and changes_by_hand(tree)),
@@ -72,9 +73,6 @@ def doing(tree: ast.Module) -> Doing:
         around=frozenset(node.name for node in around),
         module_level=_trains(outside),
     )
-
-
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def _trains(node: ast.AST) -> bool:

@@ -3,8 +3,8 @@
 import re
 
 from harness.extraction.anchors import UPDATE
+from harness.extraction.deletions import FENCED
 
-_FENCED = re.compile(r"^\s*```.*?^\s*```", re.DOTALL | re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n\s*\n|\n\s*[-*]\s")
 _MOVES = re.compile(
     r"\b(?:mov(?:e|es|ed|ing)|remov(?:e|es|ed|ing)|delet(?:e|es|ed|ing)|drop|drops|take out|takes? the"
@@ -37,7 +37,7 @@ _NAMES = {
 def moved(answer: str) -> frozenset[str]:
     """Anchors of calls that may be taken away where they stand, because they stand elsewhere now."""
     found: set[str] = set()
-    for sentence in _SENTENCE.split(_FENCED.sub("\n\n", answer)):
+    for sentence in _SENTENCE.split(FENCED.sub("\n\n", answer)):
         if not _MOVES.search(sentence) or _STAYS.search(sentence):
             continue
         if not _named(_PLACE.sub(" ", sentence)) and _POINTS.search(sentence):

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from harness.syntax import walk
 
 _BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__"}
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+"""What gives a name to code."""
+
+_WITHOUT_EFFECT = (*DEFINITIONS, ast.Import, ast.ImportFrom)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class Statement:
     @property
     def defines(self) -> bool:
         """Whether it is a function, a class, an import or a constant, and so has no effect by itself."""
-        return isinstance(self.node, _DEFINITIONS) or _is_constant(self.node)
+        return isinstance(self.node, _WITHOUT_EFFECT) or _is_constant(self.node)
 
 
 @functools.lru_cache(16)

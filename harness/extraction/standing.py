@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 
 from harness.extraction.deletions import sentences
-from harness.extraction.names import Statement, free_names, statements
+from harness.extraction.names import DEFINITIONS, Statement, free_names, statements
 from harness.extraction.parsing import parsed, source_of
 from harness.extraction.splicing import Snippet, splice
 from harness.syntax import walk
@@ -90,12 +90,9 @@ def _offered(parts: tuple[Statement, ...]) -> list[Statement]:
         made = isinstance(part.node, ast.Assign) and bool(part.needs & own)
         if part.defines or made:
             found.append(part)
-        if made or isinstance(part.node, _DEFINITIONS):
+        if made or isinstance(part.node, DEFINITIONS):
             own |= part.binds
     return found
-
-
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def _imports(part: Statement) -> bool:

@@ -49,11 +49,13 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 def unbounded(name: str, bound: float, worst: Part) -> Verdict:
     """A fail, with the largest norm that arrived."""
+    cut = worst.consumed < worst.true * (1.0 - NAMED)
+    how = "what shortened it left more" if cut else "nothing bounded it"
     return failed(
         ID,
         f"In {worst.reading.where} {name}'s gradient reached the optimizer with norm "
-        f"{show(worst.consumed)} (its true norm: {show(worst.true)}); nothing bounded it at "
-        f"{show(bound)}. Clip this group by itself, above its usual norms.",
+        f"{show(worst.consumed)} (its true norm: {show(worst.true)}), above its bound of {show(bound)}: "
+        f"{how}. Clip this group by itself, at {show(bound)} at most.",
         number(f"consumed norm of {name}", worst.consumed, worst.reading.where),
         number(f"true norm of {name}", worst.true, worst.reading.where),
     )

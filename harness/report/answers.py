@@ -12,7 +12,7 @@ from harness.domain.grade import Grade
 from harness.domain.reported import AnswerLine
 from harness.domain.stored import RunHead
 from harness.report.verbose import render_verdicts
-from harness.report.words import clean, text
+from harness.report.words import clean, indented, text
 
 _WORDS = {
     "right": ("code right", "bold green"),
@@ -71,15 +71,15 @@ def _answer(answer: AnswerGrade, *, verbose: bool, show_program: bool) -> Iterat
     yield Text.assemble(
         (clean(answer.file), "bold"), ": ", (words, style), f"  {answer.scenario}{_rubric(answer)}"
     )
-    yield from (_indented(note, "dim") for note in _notes(answer))
+    yield from (indented(note, "dim") for note in _notes(answer))
     for alternative in answer.alternatives:
         if len(answer.alternatives) > 1:
             said, colour = _WORDS[alternative.grade.code]
-            yield _indented(f"{alternative.origin}: {said}", colour)
+            yield indented(f"{alternative.origin}: {said}", colour)
         elif verbose or show_program:
-            yield _indented(alternative.origin, "dim")
+            yield indented(alternative.origin, "dim")
         yield from _grade(alternative.grade, verbose=verbose)
-        yield from (_indented(note, "dim") for note in alternative.grade.notes)
+        yield from (indented(note, "dim") for note in alternative.grade.notes)
         yield from _story(alternative)
         if show_program:
             yield Padding.indent(text(alternative.as_run or alternative.program), 6)
@@ -99,14 +99,14 @@ def _notes(answer: AnswerGrade) -> Iterator[str]:
 
 def _grade(grade: Grade, *, verbose: bool) -> Iterator[RenderableType]:
     if grade.reason is not None:
-        yield _indented(grade.reason)
+        yield indented(grade.reason)
     if verbose:
         yield from render_verdicts(grade)
         return
     for sentence in reasons(grade) if grade.reason is None else ():
         name, _, rest = sentence.partition(": ")
         mark = " (advisory)" if name in grade.advisory else ""
-        yield _indented(f"{name}{mark}: {rest}", "" if mark else "red" * (grade.code == "wrong"))
+        yield indented(f"{name}{mark}: {rest}", "" if mark else "red" * (grade.code == "wrong"))
 
 
 def _criteria(answer: AnswerGrade, *, verbose: bool) -> Iterator[RenderableType]:
@@ -116,13 +116,13 @@ def _criteria(answer: AnswerGrade, *, verbose: bool) -> Iterator[RenderableType]
             continue
         said, style = _STATES[criterion.polarity, criterion.state]
         weak = ", weak evidence" if criterion.strength == "weak" else ""
-        yield _indented(f"{name}: {said}{weak}", style)
+        yield indented(f"{name}: {said}{weak}", style)
         if criterion.quote:
             yield Padding.indent(text(f"found: {_short(criterion.quote)}", "dim"), 6)
         elif criterion.reason:
             yield Padding.indent(text(_short(criterion.reason), "dim"), 6)
     for excuse in answer.rationalizations:
-        yield _indented(f"excuse: {_short(excuse.quote)}", "yellow")
+        yield indented(f"excuse: {_short(excuse.quote)}", "yellow")
         yield Padding.indent(text(f"instead: {excuse.instead.strip()}", "dim"), 6)
 
 
@@ -134,7 +134,7 @@ def _short(said: str, most: int = 300) -> str:
 def _story(alternative: Alternative) -> Iterator[RenderableType]:
     if alternative.grade.code == "wrong" and alternative.story:
         place, *lines = alternative.story
-        yield _indented(f"what happened in {place}", "dim")
+        yield indented(f"what happened in {place}", "dim")
         yield from (Padding.indent(text(line, "dim"), 6) for line in lines)
 
 
@@ -145,7 +145,3 @@ def _rubric(answer: AnswerGrade) -> str:
         return ""
     met, missed = states.count("met"), states.count("not_met")
     return f", criteria met {met} of {met + missed}, {states.count('unassessed')} unassessed"
-
-
-def _indented(said: str, style: str = "") -> RenderableType:
-    return Padding.indent(text(said, style), 4)

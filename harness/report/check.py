@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from harness.domain.check import (
@@ -15,7 +14,7 @@ from harness.domain.check import (
     PartResult,
     Status,
 )
-from harness.report.words import clean, text
+from harness.report.words import clean, indented, text
 
 _WORDS: dict[Status, tuple[str, str]] = {
     "holds": ("claim holds", "green"),
@@ -119,21 +118,21 @@ def _block(block: BlockResult, *, verbose: bool) -> Iterator[RenderableType]:
             (words, style),
             clean(f"  {part.kind}  {' > '.join(block.headings[-1:])}"),
         )
-        yield _indented(_claimed(part) + part.sentence)
+        yield indented(_claimed(part) + part.sentence)
         for seen in part.observations:
             if verbose or seen.fault or seen.holds is False:
                 yield from _observation(seen, part)
         if verbose and part.completed:
-            yield _indented(f"filled in: {', '.join(part.completed)}", "dim")
+            yield indented(f"filled in: {', '.join(part.completed)}", "dim")
 
 
 def _observation(seen: Observation, part: PartResult) -> Iterator[RenderableType]:
     """Without the sentence where the part's own has it already."""
     said = f'it says: "{seen.statement}"' if seen.statement else ""
     if seen.sentence not in part.sentence:
-        yield _indented(f"seen: {seen.sentence}{f' ({said})' if said else ''}", "dim")
+        yield indented(f"seen: {seen.sentence}{f' ({said})' if said else ''}", "dim")
     elif said:
-        yield _indented(said, "dim")
+        yield indented(said, "dim")
 
 
 def _claimed(part: PartResult) -> str:
@@ -145,13 +144,13 @@ def _comparison(report: CheckReport) -> Iterator[RenderableType]:
         return
     yield text(f"against {report.comparison.old}", "bold")
     if not report.comparison.changes:
-        yield _indented("nothing differs")
+        yield indented("nothing differs")
     for change in report.comparison.changes:
-        yield _indented(
+        yield indented(
             f"{change.file}:{change.line}  {change.what} {change.how}: {change.name}{_turned(change)}"
         )
     for section, scenarios in report.comparison.by_section.items():
-        yield _indented(f"scenarios that exercise {section}: {', '.join(scenarios)}")
+        yield indented(f"scenarios that exercise {section}: {', '.join(scenarios)}")
 
 
 def _turned(change: Change) -> str:
@@ -171,7 +170,3 @@ def _closing(report: CheckReport) -> Text:
     return Text(
         f"{blocks}{broken}, in {report.seconds:.1f} s", "bold green" if good else "bold red"
     )
-
-
-def _indented(said: str, style: str = "") -> RenderableType:
-    return Padding.indent(text(said, style), 4)

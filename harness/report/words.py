@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from rich.padding import Padding
 from rich.text import Text
 
 from harness.domain.run import NotRun
@@ -43,6 +44,11 @@ def chance(p: float) -> str:
 def text(said: str, style: str = "") -> Text:
     """Foreign text for a terminal: markup, escape sequences and bells are printed, not obeyed."""
     return Text(clean(said), style)
+
+
+def indented(said: str, style: str = "") -> Padding:
+    """The same under a line that it belongs to."""
+    return Padding.indent(text(said, style), 4)
 
 
 def clean(said: str) -> str:

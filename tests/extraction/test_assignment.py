@@ -119,6 +119,12 @@ def test_maps_are_yaml_or_csv(name, text):
         ("m.yaml", "a.md: one\na.md: two\n", "m.yaml:2: "),
         ("m.yaml", "\x00", "m.yaml: this is not YAML: unacceptable character"),
         ("m.csv", "", "m.csv: expected a file and a scenario"),
+        ("m.csv", "file,scenario\na.md,one\na.md,two\n", "m.csv:3: a.md is given to one above"),
+        (
+            "m.yaml",
+            "- {file: a, scenario: one}\n- {file: a, scenario: two}\n",
+            "m.yaml:2: a is given",
+        ),
     ],
 )
 def test_something_that_is_no_map_is_refused_with_its_line(name, text, said):

@@ -23,6 +23,13 @@ def test_an_unbounded_head_fails():
     verdict = on(ID, head_arrives_with(10.0), groups=GROUPS)
     assert verdict.outcome == "fail"
     assert "head's gradient" in verdict.sentence
+    assert "above its bound of 1: nothing bounded it" in verdict.sentence
+
+
+def test_a_head_that_is_clipped_too_high_is_not_said_to_be_unclipped():
+    """Another threshold was chosen for it."""
+    said = on(ID, head_arrives_with(8.0), groups=GROUPS).sentence
+    assert "above its bound of 1: what shortened it left more" in said
 
 
 def test_a_head_that_is_quiet_puts_nothing_to_the_test():

@@ -30,10 +30,12 @@ def why_whole(reading: Reading) -> str | None:
 
 
 def why_other(reading: Reading) -> str | None:
-    """Why a clip left another norm than was asked for; ``None`` where no call tells."""
+    """Why a clip left another norm than was asked for; ``None`` where no call tells. A factor that a
+    program computes itself may rest on one call that takes the norm.
+    """
     calls = [c for c in clip_calls(reading.update) if c.limit is not None and c.gradients]
     if not calls:
-        return None
+        return other_norm_taken(reading)
     limit, scale = calls[-1].limit or 0.0, reading.update.loss_scale
     if close(reading.consumed, limit, ABOUT):
         return f"it was called at {show(limit)}. Use the threshold that was asked for"
@@ -48,8 +50,8 @@ def why_other(reading: Reading) -> str | None:
 def other_norm_taken(reading: Reading) -> str | None:
     """That the call measured less than the norm of the gradient."""
     calls = clip_calls(reading.update)
-    taken = calls[0].returned
-    if len(calls) > 1 or taken is None or not 0.0 < taken < (1.0 - ABOUT) * reading.true:
+    taken = calls[0].returned if len(calls) == 1 else None
+    if taken is None or not 0.0 < taken < (1.0 - ABOUT) * reading.true:
         return None
     return (
         f"it took {show(taken)} for a norm that is {show(reading.true)} (another kind of norm, or that "
