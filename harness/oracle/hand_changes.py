@@ -9,7 +9,7 @@ import numpy as np
 from harness.domain.event import Backward, ByHand, Finished, Forward, Start
 from harness.domain.recording import Recorded
 from harness.oracle.facts import Array, Parameters
-from harness.oracle.gradient import norm
+from harness.oracle.gradient import end_to_end, norm
 from harness.oracle.tensors import named, same_bits
 
 CLOSE = 1e-3
@@ -238,4 +238,4 @@ class _Walk:
 
 def joined(values: Parameters, names: Iterable[str]) -> Array:
     """Values by name, end to end."""
-    return np.concatenate([values[n].astype(np.float64).reshape(-1) for n in names])
+    return end_to_end([values[n] for n in names])

@@ -51,7 +51,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     probe, learning = max(measured, key=lambda pair: fraction(pair[1]))
     return passed(
         ID,
-        f"In {probe.probe} the loss fell from {show(learning.before)} to {show(learning.after)} "
+        f"In {probe.probe} the loss went from {show(learning.before)} to {show(learning.after)} "
         f"({fraction(learning):.2f}, at most {limit(learning, expectations):.2f} expected).",
         number("loss before", learning.before, probe.probe),
         number("loss after", learning.after, probe.probe),
