@@ -48,6 +48,14 @@ def test_nothing_is_asked_of_the_kernel_before_the_limit():
     assert machine.asked == 1
 
 
+def test_the_kernel_is_not_asked_over_and_over_for_the_last_moments():
+    """Each answer halves what is left, down to a pause that is worth a look."""
+    machine = Busy(ran=[0.5], queued=[0.5])
+    end_of(machine)
+
+    assert machine.asked <= 12
+
+
 def test_what_was_waited_before_the_run_does_not_count():
     """A fork that stands by has waited already when it gets its job."""
     machine = Busy(ran=[0.0], queued=[0.0])
