@@ -136,8 +136,12 @@ def mostly(place: Sequence[Printed], truths: Truths) -> bool:
     count.
     """
     telling = [n for n in place if n.digits > 1]
-    needed = len(telling) if len(telling) <= FEW else HALF * len(telling)
-    return bool(telling) and len(matching(telling, truths)) >= needed
+    wrong = 0.0 if len(telling) <= FEW else (1.0 - HALF) * len(telling)
+    for number in telling:
+        wrong -= not truths.shown_by(number)
+        if wrong < 0:  # most places hold something else, and there are hundreds of pairs to try
+            return False
+    return bool(telling)
 
 
 def ratios(
@@ -161,7 +165,7 @@ def ratios(
     both = [(Truths.of(pair), Truths.of(1.0 / t for t in pair)) for pair in pairs]
     for place in (*by_place(texts), *lasting(texts)):
         exact = [n for n in place if n.digits > 2 and n.value > 0]
-        for pair, inverse in both:
+        for pair, inverse in both if exact else ():
             if mostly(exact, pair):
                 found += matching(exact, pair)
             elif mostly(exact, inverse):

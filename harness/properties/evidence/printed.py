@@ -91,8 +91,10 @@ class Truths:
 
     def shown_by(self, number: Printed) -> bool:
         """Whether the number is one of them, rounded: if any, then one of its two neighbours."""
-        after = bisect_left(self.sizes, number.value)
-        return any(map(number.shows, self.sizes[max(0, after - 1) : after + 1]))
+        sizes, after = self.sizes, bisect_left(self.sizes, number.value)
+        return (after < len(sizes) and number.shows(sizes[after])) or (
+            after > 0 and number.shows(sizes[after - 1])
+        )
 
 
 def matching(numbers: Iterable[Printed], truths: Truths) -> tuple[float, ...]:
