@@ -79,7 +79,7 @@ class Trainer:
             return
         state = torch.load(path)
         self.average = state["average"]
-Trainer().resume(None)
+Trainer().resume(None if train_loader else "last.pt")
 """
     + trained(),
     "pretrained": "import torch\nmodel.load_state_dict(torch.load('w.pth'), strict=False)\n"

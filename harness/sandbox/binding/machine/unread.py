@@ -60,7 +60,10 @@ class _Left:
         self._readers = {dotted(c.func) for c in of_readers}
         self._settings |= {id(c) for c in of_readers}
         asked = {id(n) for s in nodes if isinstance(s, ast.If | ast.Try) for n in walk(s)}
-        asked |= {id(n) for s in nodes for block in blocks(s) for n in _behind_a_guard(block)}
+        statements = [
+            n for n in nodes if isinstance(n, ast.stmt)
+        ]  # an ``a if b else c`` has a body too
+        asked |= {id(n) for s in statements for block in blocks(s) for n in _behind_a_guard(block)}
         self._checkpoints = {
             id(c)
             for c in calls
