@@ -48,6 +48,8 @@ class Shown:
     """Printed norms of the whole gradient."""
     rounded: bool
     """Whether true norms above 0 were printed as zeros."""
+    empty: bool
+    """Whether zeros were printed in scientific notation, to which nothing is rounded."""
     count: int
     """How many numbers were printed at all."""
 
@@ -105,6 +107,7 @@ def held_against(probe: ProbeTrace, learning: Learning) -> Shown:
         ratios=ratios(texts, early, late),
         whole=matching(norms, Truths.of(whole)),
         rounded=rounded_away(numbers, flat(early)),
+        empty=any(n.value == 0.0 and n.floats for n in numbers),
         count=len(numbers),
     )
     true = {*matching(numbers, Truths.of(flat(layers))), *found.ratios, *found.whole}

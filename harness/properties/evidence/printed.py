@@ -29,6 +29,8 @@ class Printed:
     """Half a unit of its last digit: what rounding may have taken."""
     digits: int
     """Significant digits."""
+    floats: bool = False
+    """Whether it has an exponent, so that its zero is no rounded number."""
 
     def shows(self, truth: float) -> bool:
         """Whether it is this value, rounded. A single digit is too little to say so."""
@@ -74,7 +76,8 @@ def number_of(match: re.Match[str]) -> tuple[Printed, ...]:
         return ()
     decimals = len(mantissa.partition(".")[2])
     digits = len(mantissa.replace(".", "").lstrip("0"))
-    return (Printed(abs(float(match.group(0))), 0.5 * 10.0 ** (power - decimals), digits),)
+    half, floats = 0.5 * 10.0 ** (power - decimals), match.group(2) is not None
+    return (Printed(abs(float(match.group(0))), half, digits, floats),)
 
 
 @dataclass(frozen=True, slots=True)
