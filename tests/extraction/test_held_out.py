@@ -83,13 +83,10 @@ SPARED = {
 """Labelled otherwise, for what is no required property or against what the scenario requires."""
 
 MISSED = {
-    "twelfth/044-clipping-a-stable-model.md": "a running median, where norms fall in every update: it never acts",
     "twelfth/049-clipping-overhead.md": "a cold step among the twenty of a mean: a median would be fair",
     "dressed/015-adaptive-clipping-zero-head.md": "each entry has a bound of its own; all learn, and no unit is looked at",
     "dressed/060-clipping-overhead.md": "the state that it restores is the model's own memory; the measurement is fair",
     "dressed/157-zero-grad-missing.md": "goes back to the best weights, which in falling losses are the last",
-    "twins/accumulation-divided-twice--01b.py": "the total of the window before: all full windows have one",
-    "twins/accumulation-divided-twice--03b.py": "the tail's divisor squared: two squared is a full window's",
     "twins/monitoring-one-number--02a.py": "layers under the numbers of others: names are known, numbers not",
     "twins/threshold-from-observed-norms--03b.py": "squares of norms: a threshold that is accepted",
 }
