@@ -85,7 +85,6 @@ SPARED = {
 MISSED = {
     "twelfth/049-clipping-overhead.md": "a cold step among the twenty of a mean: a median would be fair",
     "dressed/015-adaptive-clipping-zero-head.md": "each entry has a bound of its own; all learn, and no unit is looked at",
-    "dressed/060-clipping-overhead.md": "the state that it restores is the model's own memory; the measurement is fair",
     "dressed/157-zero-grad-missing.md": "goes back to the best weights, which in falling losses are the last",
     "twins/threshold-from-observed-norms--03b.py": "squares of norms: a threshold that is accepted",
 }
