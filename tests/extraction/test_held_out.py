@@ -73,7 +73,6 @@ NOT_TOLD = {
 
 SPARED = {
     "more-sessions/gan-two-optimizers--04.jsonl": "the scenario wants the discriminator clipped as well",
-    "eleventh/141-per-layer-clipping.md": "the bound is tighter than was asked for, and it holds",
     "twelfth/107-value-clipping-for-norm.md": "clips by the largest entry: one factor, to norms that are accepted",
     "dressed/109-paper-without-clipping.md": "steps with what is not finite, as a loop that does not ask",
     "fresh/g11.md": "its program prints norms, which is right; what it concludes is not",

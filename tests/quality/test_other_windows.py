@@ -81,3 +81,28 @@ def test_a_rest_is_divided_once(court, divisor, code):
     found = court.judged(SCENARIOS["accumulation-divided-twice"], TAIL.format(divisor))
 
     assert found.code == code, found.story()
+
+
+LAYERED = """
+for x, y in train_loader:
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    for layer in model.modules():
+        own = list(layer.parameters(recurse=False))
+        {}
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("clip", "code"),
+    [
+        ("torch.nn.utils.clip_grad_norm_(own, 1.0)", "right"),
+        ("for p in own: torch.nn.utils.clip_grad_norm_(p, 1.0 / len(own))", "wrong"),
+    ],
+)
+def test_a_layer_below_its_bound_is_left_alone_however_its_tensors_are_bounded(court, clip, code):
+    found = court.judged(SCENARIOS["per-layer-clipping"], LAYERED.format(clip))
+
+    assert found.code == code, found.story()
+    assert ("single tensor" in found.story()) == (code == "wrong")
