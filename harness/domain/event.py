@@ -197,6 +197,15 @@ class ByHand(Record):
     """What the program had at hand there, by name; the name of a literal is empty."""
 
 
+class NothingRestored(Record):
+    """A state was loaded into a model whose own memory it was: what had changed stays changed."""
+
+    kind: Literal["nothing_restored"] = "nothing_restored"
+    """Discriminator."""
+    parameters: int
+    """How many parameters were copied onto themselves."""
+
+
 class SchedulerStep(Record):
     """A learning-rate scheduler stepped; the step in its constructor does not count."""
 
@@ -275,16 +284,14 @@ class Finished(Record):
 
 
 ENOUGH = "stopped by the harness, more of the same was to come"
-"""Beginning of ``Finished.message`` for a program that was stopped because it trained far longer
-than needed.
-"""
+"""Beginning of ``Finished.message`` for a program that trained far longer than needed."""
 
 DATA_REPLACED = "data drawn at random: the workload's is used instead"
 """What the notes of ``Start`` say where the workload's data replaced the program's own."""
 
 Event = Annotated[
     Start | BatchYielded | Forward | OutputGradient | Backward | Clip | ScalerCall | OptimizerStep
-    | ByHand | SchedulerStep | Collective | Printed | ClockRead | Finished,
+    | ByHand | NothingRestored | SchedulerStep | Collective | Printed | ClockRead | Finished,
     Field(discriminator="kind"),
 ]  # fmt: skip
 """Every kind of event."""

@@ -205,6 +205,8 @@ class ProbeTrace(Record, extra="ignore"):  # traces of earlier days say more
     """
     segments: tuple[SegmentSeen, ...]
     """What ran between clock reads, on rank 0."""
+    restored_nothing: int = 0
+    """How often, after an optimizer step, rank 0 loaded a state into the model whose memory it was."""
     learning: Learning | None
     """What training achieved; ``None`` when nothing was recorded to measure it by."""
     contradiction: str | None = None

@@ -27,6 +27,10 @@ class WorkloadParameters(Record):
     """Samples in a batch; ``uneven`` varies it."""
     uneven: bool = True
     """Whether batches differ in size, so that the mean of their means is not the mean over samples."""
+    sizes: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    """Samples in successive batches, repeated over the loader, in place of ``batch_size``. Empty: sizes
+    repeat every fourth batch, so that all full windows of 4 hold the same number of samples.
+    """
     features: int = Field(default=8, ge=4, le=4096)
     """Width of one input row; at least 4, so that a row is recognisable by its content."""
     input_scale: float = 1.0
@@ -126,7 +130,7 @@ class Padded(WorkloadParameters):
     """
 
     batch_size: int = Field(default=64, ge=1, le=4096)
-    """Rows in each batch, padding included; ``uneven`` is of no effect."""
+    """Rows in each batch, padding included; ``uneven`` and ``sizes`` are of no effect."""
     real_counts: tuple[Annotated[int, Field(ge=1)], ...] = Field(default=(32, 58, 45), min_length=1)
     """Real samples of each micro-batch, repeated over the loader; at most ``batch_size`` of them
     count.

@@ -58,6 +58,7 @@ def _measured(
         ranks=traces,
         ranks_disagree=disagreement,
         segments=program.segments(runs[0]) if runs else (),
+        restored_nothing=program.restored_nothing(runs[0]) if runs else 0,
         learning=_learning(runs, replays, probe, expectations),
         contradiction=contradiction(recording, runs),
         wall_seconds=recording.wall_seconds,

@@ -12,6 +12,7 @@ from harness.domain.event import (
     Event,
     Finished,
     Forward,
+    NothingRestored,
     OptimizerStep,
     Printed,
     Start,
@@ -139,6 +140,13 @@ def segments(run: RankRun) -> tuple[SegmentSeen, ...]:
             _count(counts, event)
         backwards += isinstance(event, Backward)
     return tuple(found)
+
+
+def restored_nothing(run: RankRun) -> int:
+    """How often a state was put back, after a step, that is the model's own memory."""
+    steps = (at for at, e in enumerate(run.events) if isinstance(e, OptimizerStep))
+    first = next(steps, len(run.events))
+    return sum(isinstance(e, NothingRestored) for e in run.events[first:])
 
 
 def _count(counts: dict[str, int], event: object) -> None:

@@ -180,10 +180,28 @@ def starved(name: str, group: Group, parts: list[Part]) -> Verdict | None:
         ID,
         f"In {worst.reading.where} only {show(worst.kept)} of {name}'s gradient arrived "
         f"({show(worst.consumed)} of {show(worst.true)}); at least {show(group.keeps_at_least)} "
-        "should. Another part's size decided about it: clip the groups apart, or give them "
-        "learning rates of their own and a threshold that only spikes reach.",
+        f"should. {cause(group, worst)}",
         number(f"fraction of {name} kept", worst.kept, worst.reading.where),
         number(f"true norm of {name}", worst.true, worst.reading.where),
+    )
+
+
+def cause(group: Group, worst: Part) -> str:
+    """What decided about a gradient that needed no clip, as far as factors by parameter tell it."""
+    frozen = worst.reading.update.frozen
+    kept = [
+        p.dot / p.expected_norm**2
+        for p in worst.reading.match.parameters
+        if group.holds(p.name) and p.name not in frozen and p.expected_norm > 0.0
+    ]
+    if max(kept, default=0.0) >= 1.0 - NAMED:
+        return (
+            "A bound of a single tensor decided about it, and the rest of the group arrived whole: "
+            "hand all of the group's parameters to one clip."
+        )
+    return (
+        "Another part's size decided about it: clip the groups apart, or give them "
+        "learning rates of their own and a threshold that only spikes reach."
     )
 
 

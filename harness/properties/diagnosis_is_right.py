@@ -11,7 +11,7 @@ Bug::
 Signature: on neither probe, or alike on both, the printed numbers hold norms of early and of late
 layers or their ratio, to the printed precision. One number for the whole model is the same in
 both cases. Or the program has words for gradients that vanish and for those that do not, and says
-the wrong ones; or most norms stand beside the names of other parameters.
+the wrong ones; or most norms stand beside the names of other parameters or layers.
 
 Masked by: looking at one workload only; rounding to fixed decimals.
 """
@@ -104,8 +104,8 @@ def under_other_names(line: str) -> Verdict:
     """The fail for true norms beside the names of other parameters."""
     return failed(
         ID,
-        f"The program printed {line[:120]!r}: a true norm, and that of another parameter. Take name and "
-        "norm from one loop over named_parameters().",
+        f"The program printed {line[:120]!r}: a true norm, and that of another parameter or layer. Take "
+        "name and norm from one loop over named_parameters().",
     )
 
 

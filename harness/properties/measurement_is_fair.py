@@ -11,8 +11,9 @@ Bug::
 
 Signature: the measurement raises in backward; timed parts with and without clipping do not hold
 the same numbers of forwards, backwards and steps; the timed clip was given no gradient, or acts in
-some of the timed steps only; one timed part loads its data after the other had it at hand; or the
-first timed part is the first thing that runs.
+some of the timed steps only; one timed part loads its data after the other had it at hand; the
+first timed part is the first thing that runs; or the state that is put back between the parts is the
+model's own memory.
 
 Masked by: a ratio that looks plausible.
 """
@@ -40,6 +41,8 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         verdict = crashed(probe) or compare(probe)
         if verdict is not None and verdict.outcome == "pass" and may_be_training(probe):
             verdict = undecided(probe)
+        if verdict is not None and verdict.outcome == "pass" and probe.restored_nothing:
+            verdict = not_put_back(probe)
         if verdict is not None and verdict.outcome == "fail":
             return verdict
         seen += [verdict] if verdict is not None else []
@@ -71,6 +74,19 @@ def undecided(probe: ProbeTrace) -> Verdict:
         ID,
         f"In {probe.probe} clipping was timed on its own, and left out in other steps of the same "
         "loop: training that is clipped now and then, or two variants in turn.",
+    )
+
+
+def not_put_back(probe: ProbeTrace) -> Verdict:
+    """The fail for a benchmark that means to leave the model as it was, and trains it."""
+    times = count(probe.restored_nothing, "time")
+    return failed(
+        ID,
+        f"In {probe.probe} the measurement put a state back {times} that is the model's own memory: "
+        "every tensor was copied onto itself, each timed part goes on where the one before ended, and "
+        "the model is left trained by the benchmark. state_dict() copies nothing: take "
+        "copy.deepcopy(model.state_dict()).",
+        number("states put back onto themselves", probe.restored_nothing, probe.probe),
     )
 
 

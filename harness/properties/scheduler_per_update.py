@@ -30,6 +30,7 @@ from itertools import takewhile
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence.drawn_out import as_long_as_batches
 from harness.properties.evidence.figures import count, middle, number, show
 from harness.properties.evidence.rates_by_hand import by_hand
 from harness.properties.evidence.scheduled_late import by_micro_batch
@@ -227,10 +228,11 @@ def runs_over(probe: ProbeTrace) -> int | None:
 
 
 def in_micro_batches(probe: ProbeTrace) -> int | None:
-    """The schedule's length, if it equals the number of micro-batches, and the schedule moved once
-    for each update, at most half as often; ``None`` otherwise.
+    """The schedule's length, which it tells or its curve, if it equals the number of micro-batches, and
+    the schedule moved once for each update, at most half as often; ``None`` otherwise.
     """
-    length, steps = planned(probe), sum(u.scheduler_steps for u in probe.updates)
+    length = planned(probe) or as_long_as_batches(probe)
+    steps = sum(u.scheduler_steps for u in probe.updates)
     if length is None or length != probe.ranks[0].batches_yielded:
         return None
     return length if abs(steps - len(probe.updates)) <= 1 and 0 < steps <= length / 2 else None

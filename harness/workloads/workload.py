@@ -90,11 +90,13 @@ class Workload(ABC):
 
 
 def batch_sizes(parameters: WorkloadParameters) -> tuple[int, ...]:
-    """Sizes of the batches: constant, or cycling by +-1/3 so that neighbours in a window differ."""
+    """Sizes of the batches: constant, cycling by +-1/3 so that neighbours in a window differ, or as the
+    spec says.
+    """
     base = parameters.batch_size
-    if not parameters.uneven:
+    if not parameters.uneven and not parameters.sizes:
         return (base,) * parameters.batches
-    cycle = (base, max(1, base - base // 3), base + base // 3, max(1, base - 1))
+    cycle = parameters.sizes or (base, max(1, base - base // 3), base + base // 3, max(1, base - 1))
     return tuple(cycle[i % len(cycle)] for i in range(parameters.batches))
 
 

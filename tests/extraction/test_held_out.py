@@ -74,8 +74,6 @@ NOT_TOLD = {
 
 SPARED = {
     "more-sessions/gan-two-optimizers--04.jsonl": "the scenario wants the discriminator clipped as well",
-    "eleventh/141-per-layer-clipping.md": "the bound is tighter than was asked for, and it holds",
-    "eleventh/150-scheduler-with-accumulation.md": "moves with updates, as is required; its length is that of batches",
     "twelfth/107-value-clipping-for-norm.md": "clips by the largest entry: one factor, to norms that are accepted",
     "dressed/109-paper-without-clipping.md": "steps with what is not finite, as a loop that does not ask",
     "fresh/g11.md": "its program prints norms, which is right; what it concludes is not",
@@ -84,14 +82,9 @@ SPARED = {
 """Labelled otherwise, for what is no required property or against what the scenario requires."""
 
 MISSED = {
-    "twelfth/044-clipping-a-stable-model.md": "a running median, where norms fall in every update: it never acts",
     "twelfth/049-clipping-overhead.md": "a cold step among the twenty of a mean: a median would be fair",
     "dressed/015-adaptive-clipping-zero-head.md": "each entry has a bound of its own; all learn, and no unit is looked at",
-    "dressed/060-clipping-overhead.md": "the state that it restores is the model's own memory; the measurement is fair",
     "dressed/157-zero-grad-missing.md": "goes back to the best weights, which in falling losses are the last",
-    "twins/accumulation-divided-twice--01b.py": "the total of the window before: all full windows have one",
-    "twins/accumulation-divided-twice--03b.py": "the tail's divisor squared: two squared is a full window's",
-    "twins/monitoring-one-number--02a.py": "layers under the numbers of others: names are known, numbers not",
     "twins/threshold-from-observed-norms--03b.py": "squares of norms: a threshold that is accepted",
 }
 """Wrong, and called right, with what hides it."""

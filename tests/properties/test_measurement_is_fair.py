@@ -108,3 +108,12 @@ def test_a_part_that_loads_what_another_had_at_hand_before_fails():
     verdict = on(ID, timed(bare, clipped))
     assert verdict.outcome == "fail"
     assert "takes its batches from the loader" in verdict.sentence
+
+
+def test_a_state_that_is_put_back_onto_itself_fails():
+    """The parts are alike, and the model is trained by what was to measure it."""
+    sound = timed(WITH, segment(), WITHOUT).probes[0]
+    verdict = on(ID, trace(sound.model_copy(update={"restored_nothing": 3})))
+
+    assert verdict.outcome == "fail"
+    assert "3 times" in verdict.sentence

@@ -21,12 +21,12 @@ SCENARIOS = {s.id: s for s in runnable(load_bank(default_bank()))[0].scenarios}
 """The bank that comes with this checkout, by id; without what needs an extra that is not here."""
 
 LARGER: dict[str, tuple[str, ...]] = {
-    "mlp": ("batch_size", "hidden"),
+    "mlp": ("batch_size", "sizes", "hidden"),
     "deep-residual": ("batch_size", "hidden"),
     "positive-loss": ("batch_size", "hidden"),
     "padded": ("batch_size", "real_counts", "hidden"),
     "transformer": ("batch_size", "width"),
-    "cnn": ("batch_size", "channels"),
+    "cnn": ("batch_size", "sizes", "channels"),
     "two-part": ("batch_size", "hidden"),
     "gan": ("batch_size", "hidden"),
 }

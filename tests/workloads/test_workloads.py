@@ -35,6 +35,12 @@ def test_a_spec_builds_the_same_workload_bit_for_bit(name):
         assert a.samples == b.samples
 
 
+def test_batches_have_the_sizes_that_are_named_over_and_over():
+    named = spec("mlp").with_parameters({"sizes": (5, 2, 7), "batches": 5})
+
+    assert [len(batch.samples) for batch in build(named).batches(0)] == [5, 2, 7, 5, 2]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_building_leaves_the_global_random_state_alone(name):
     """A program's own random numbers do not depend on what the harness built before."""

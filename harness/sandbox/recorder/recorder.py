@@ -17,6 +17,7 @@ from harness.sandbox.recorder.forwards import Forwards
 from harness.sandbox.recorder.losses import Losses
 from harness.sandbox.recorder.scalers import Scalers
 from harness.sandbox.recorder.schedulers import Schedulers
+from harness.sandbox.recorder.states import States
 from harness.sandbox.recorder.steps import Steps
 from harness.sandbox.recorder.tape import Sink, Tape
 from harness.sandbox.recorder.texts import Clocks, Stream
@@ -52,6 +53,7 @@ class Recorder:
         ).install()
         Clips(self.tape).install()
         Schedulers(self.tape, self.steps.trains).install()
+        States(self.tape).install()
         self.forwards.find_own()
 
     def track(self, model: nn.Module, name: str = "model", *, part: bool = False) -> nn.Module:

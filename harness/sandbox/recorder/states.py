@@ -1,0 +1,48 @@
+"""States that are loaded into a model whose memory they are: ``state_dict()`` copies nothing."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from torch import Tensor, nn
+
+from harness.domain.event import NothingRestored
+from harness.sandbox.recorder.tape import Tape
+
+
+class States:
+    """Wraps ``load_state_dict`` of modules."""
+
+    def __init__(self, tape: Tape) -> None:
+        """Write to ``tape``."""
+        self._tape = tape
+
+    def install(self) -> None:
+        """Patch the class; a program that loads nothing does not come here."""
+        original: Callable[..., Any] = nn.Module.load_state_dict
+
+        def load_state_dict(
+            model: nn.Module, state_dict: Mapping[str, Any], *args: Any, **kwargs: Any
+        ) -> Any:
+            itself = self._own(model, state_dict)
+            result = original(model, state_dict, *args, **kwargs)
+            if itself:
+                self._tape.write(NothingRestored(parameters=itself))
+            return result
+
+        setattr(nn.Module, "load_state_dict", load_state_dict)  # noqa: B010 - a method is replaced on purpose
+
+    def _own(self, model: nn.Module, state: object) -> int:
+        """How many known parameters the state holds, where each is the very one of the model; else 0."""
+        if not isinstance(state, Mapping):
+            return 0
+        named = [(p, state[n]) for n, p in model.named_parameters() if n in state]
+        return len(named) * all(self._tape.knows(p) and _is_same(p, saved) for p, saved in named)
+
+
+def _is_same(parameter: nn.Parameter, saved: object) -> bool:
+    """Whether both are one piece of memory."""
+    return (
+        isinstance(saved, Tensor)
+        and saved.shape == parameter.shape
+        and saved.data_ptr() == parameter.data_ptr() != 0
+    )

@@ -1,0 +1,66 @@
+"""A schedule that tells no length, and moves with updates along a curve made for micro-batches."""
+
+import math
+
+import pytest
+
+from tests.fakes.traces import probe, rank, trace, update
+from tests.properties.verdicts import on
+
+ID = "scheduler-per-update"
+WINDOW = 4
+
+
+def cosine(part):
+    return 0.5 * (1 + math.cos(math.pi * part))
+
+
+def line(part):
+    return max(0.0, 1 - part)
+
+
+def judged(rate, lengths=(6, 9)):
+    """The verdict on two runs; ``rate`` gets the update, the updates of all and the micro-batches."""
+    return on(ID, trace(*(one(n, rate) for n in lengths)))
+
+
+def one(updates, rate):
+    batches = WINDOW * updates - 2
+    made = [
+        update(i, learning_rates=(0.2 * rate(i, updates, batches),), scheduler_steps=1)
+        for i in range(updates)
+    ]
+    return probe(f"of {updates}", ranks=[rank(made, batches_yielded=batches)])
+
+
+TOO_LONG = {
+    "a cosine": lambda i, _, m: cosine(i / m),
+    "a line": lambda i, _, m: line(i / m),
+    "a line behind a warm-up": lambda i, _, m: i / 2 if i < 2 else line((i - 2) / (m - 2)),
+    "a cosine behind a warm-up": lambda i, _, m: i / 2 if i < 2 else cosine((i - 2) / (m - 2)),
+}
+
+
+@pytest.mark.parametrize("rate", TOO_LONG.values(), ids=TOO_LONG)
+def test_a_curve_that_ends_with_the_micro_batches_is_too_long_for_updates(rate):
+    verdict = judged(rate)
+
+    assert verdict.outcome == "fail"
+    assert "made for 22 steps, one for each micro-batch" in verdict.sentence
+    assert judged(rate, lengths=(6, 6)).outcome == "pass"
+
+
+LAWFUL = {
+    "a cosine of updates": lambda i, n, _: cosine(i / n),
+    "a line of updates": lambda i, n, _: line(i / n),
+    "a line to a number of its own": lambda i, _, __: line(i / 100),
+    "a constant": lambda *_: 1.0,
+    "a decay by powers": lambda i, *_: 0.95**i,
+    "a cosine to a tenth": lambda i, n, _: 0.1 + 0.9 * cosine(i / n),
+    "a warm-up and no more": lambda i, *_: min(1.0, (i + 1) / 4),
+}
+
+
+@pytest.mark.parametrize("rate", LAWFUL.values(), ids=LAWFUL)
+def test_a_curve_of_any_other_length_is_the_programs_choice(rate):
+    assert judged(rate).outcome == "pass"
