@@ -1,6 +1,5 @@
 """The judge, judged: every mutant, every alternative and every cheat of a bank."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
@@ -18,6 +17,7 @@ from harness.domain.instruments import Instruments, OpenInstruments
 from harness.domain.progress import Progress
 from harness.domain.quality import MutantResult, OperatorSeen, ProgramResult, QualityReport
 from harness.domain.scenario import Bank, Scenario
+from harness.quality.asked import Asked, mixed
 from harness.quality.equivalence import Comparison
 from harness.quality.idle import idle_properties
 from harness.quality.mutants import Mutant, derive
@@ -156,17 +156,13 @@ class _Desk:
             except KeyboardInterrupt:
                 self.interrupted = True
 
-    def _submit(self, pool: ThreadPoolExecutor, asked: "list[_Asked]") -> list[Future[None]]:
+    def _submit(self, pool: ThreadPoolExecutor, asked: list[Asked]) -> list[Future[None]]:
         self._total += len(asked)
-        return [pool.submit(one) for one in _mixed(asked)]
+        return [pool.submit(one.work) for one in mixed(asked)]
 
-    def _programs(self) -> "list[_Asked]":
+    def _programs(self) -> list[Asked]:
         return [
-            (
-                scenario.id,
-                one.text,
-                partial(self._one, scenario, i, results, judged, (scenario, one)),
-            )
+            self._asked(scenario, one.text, i, results, partial(judged, (scenario, one)))
             for programs, results, judged in (
                 (self.beside.alternatives, self.alternatives, self._alternative),
                 (self.beside.cheats, self.cheats, self._cheat),
@@ -174,15 +170,21 @@ class _Desk:
             for i, (scenario, one) in enumerate(programs)
         ]
 
-    def _mutants(self, mutants: list[Mutant]) -> "list[_Asked]":
+    def _mutants(self, mutants: list[Mutant]) -> list[Asked]:
         return [
-            (
-                m.scenario.id,
-                m.text,
-                partial(self._one, m.scenario, i, self.mutants, self._mutant, m),
-            )
+            self._asked(m.scenario, m.text, i, self.mutants, partial(self._mutant, m))
             for i, m in enumerate(mutants)
         ]
+
+    def _asked(
+        self,
+        scenario: Scenario,
+        text: str,
+        index: int,
+        results: dict[int, Result],
+        judged: Callable[[], Result],
+    ) -> Asked:
+        return Asked(scenario.id, text, partial(self._one, scenario, index, results, judged))
 
     @staticmethod
     def _wait(futures: list[Future[None]]) -> None:
@@ -195,12 +197,11 @@ class _Desk:
         scenario: Scenario,
         index: int,
         results: dict[int, Result],
-        judged: Callable[..., Result],
-        asked: object,
+        judged: Callable[[], Result],
     ) -> None:
         self._tell(scenario.id, begins=True)
         try:
-            results[index] = judged(asked)
+            results[index] = judged()
         except UserError:
             raise  # the machine, not one program: nothing else would run either
         except Exception as error:  # noqa: BLE001 - ours whatever it is; the others are done first
@@ -242,22 +243,6 @@ class _Desk:
                 self._done += 1
             running = tuple(dict.fromkeys(self._running))
             self.plan.watch(Progress(self._done, self._total, running))
-
-
-_Asked = tuple[str, str, Callable[[], None]]
-"""A scenario, a program, and what is to be done with it."""
-
-
-def _mixed(asked: list[_Asked]) -> list[Callable[[], None]]:
-    """Each scenario spread over the whole: where those that are slow to measure came together, the
-    jail stood still. What several scenarios ask of one program comes together.
-    """
-    sizes, seen = Counter(scenario for scenario, *_ in asked), Counter[str]()
-    places: dict[str, float] = {}
-    for scenario, program, _ in asked:
-        places.setdefault(program, (seen[scenario] + 0.5) / sizes[scenario])
-        seen[scenario] += 1
-    return [work for _, program, work in sorted(asked, key=lambda one: places[one[1]])]
 
 
 def _told(scenario: Scenario, source: Source, grade: Grade) -> ProgramResult:
