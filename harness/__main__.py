@@ -12,6 +12,7 @@ _ENDS = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    _open_what_is_closed()
     try:
         _take_every_end_as_ctrl_c()
         code = _run()
@@ -25,6 +26,17 @@ def main() -> None:
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
+
+
+def _open_what_is_closed() -> None:
+    """A standard stream that is closed (``2>&-``) leaves its number to the next pipe, and what a child
+    writes to "standard error" goes there.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # noqa: FBT003 - it has no name
 
 
 def _take_every_end_as_ctrl_c() -> None:

@@ -219,6 +219,21 @@ def test_a_command_line_that_makes_no_sense_is_one_sentence(arguments, said):
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    "command", ["show", "check", "report", "view", "regrade", "calibrate", "list --bank"]
+)
+@pytest.mark.parametrize("name", ["a" * 300, "loop"])
+def test_a_path_that_no_system_opens_is_one_sentence(tmp_path, command, name):
+    """A name that is too long, a link that leads back to itself: exit code 2, and the path is named."""
+    (tmp_path / "loop").symlink_to("loop")
+
+    result = harness(*command.split(), tmp_path / name)
+
+    assert result.exit_code == 2
+    assert str(tmp_path / name) in result.stderr.splitlines()[0]
+    assert "Traceback" not in result.stderr
+
+
 def test_no_command_shows_the_help_and_is_exit_code_2():
     """Nothing was asked, so nothing was answered."""
     result = harness()

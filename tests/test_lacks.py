@@ -46,6 +46,7 @@ def run(bank, error):
         (OSError(errno.EFBIG, os.strerror(errno.EFBIG)), "ulimit -f"),
         (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "/dev/shm"),
         (OSError(errno.EMFILE, os.strerror(errno.EMFILE)), "ulimit -n"),
+        (PermissionError(errno.EACCES, os.strerror(errno.EACCES), "/a/b"), "/a/b: Permission"),
         (FileNotFoundError(2, "No usable temporary directory found in ['/tmp']"), "TMPDIR"),
     ],
 )

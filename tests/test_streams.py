@@ -116,6 +116,14 @@ def test_standard_input_that_is_closed_is_one_sentence(fake):
     assert (done.returncode, done.stderr) == (2, "")
 
 
+def test_streams_that_are_closed_do_not_end_the_sandbox():
+    """``<&- 2>&-``: a pipe of ours would get the number of a standard stream."""
+    done = process("doctor", preexec_fn=lambda: [os.close(0), os.close(2)], stderr=None)
+
+    assert done.stdout.rstrip().endswith("Programs can be run here.")
+    assert done.returncode == 0
+
+
 def test_an_ascii_terminal_is_no_reason_to_fail(fake):
     """What cannot be written is written as its code point."""
     fake.edit("beta/scenario.yaml", "title: A loss", "title: Ein Verlust für")

@@ -108,9 +108,14 @@ def _in_folder(folder: Path) -> tuple[SkillFile, ...]:
         folders[:] = sorted(n for n in folders if n not in _PASSED_OVER and not n.startswith("."))
         for name in sorted(names):
             path = Path(here, name)
-            if not name.startswith(".") and path.resolve().is_relative_to(folder.resolve()):
+            if not name.startswith(".") and path.is_file() and _inside(path, folder):
                 found.append(_file(path, path.relative_to(folder).as_posix()))
     return tuple(sorted(found, key=lambda file: (file.path != MAIN, file.path)))
+
+
+def _inside(path: Path, folder: Path) -> bool:
+    """Not where a link leads out of the folder."""
+    return path.resolve().is_relative_to(folder.resolve())
 
 
 def _file(path: Path, name: str) -> SkillFile:

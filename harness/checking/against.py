@@ -1,6 +1,7 @@
 """Two versions of a skill: which blocks, sections and claims changed, and what came of it. Pure."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from harness.domain.check import BlockResult, Change, Comparison
@@ -47,8 +48,7 @@ def _frontmatter(new: Skill, old: Skill) -> Iterator[Change]:
 
 
 def _sections(new: Skill, old: Skill) -> Iterator[Change]:
-    before = {(s.file, s.headings): s for s in old.sections}
-    after = {(s.file, s.headings): s for s in new.sections}
+    before, after = _numbered(old.sections), _numbered(new.sections)
     for key, section in after.items():
         if key not in before:
             yield _section_change("added", section)
@@ -57,6 +57,17 @@ def _sections(new: Skill, old: Skill) -> Iterator[Change]:
     for key, section in before.items():
         if key not in after:
             yield _section_change("removed", section)
+
+
+def _numbered(sections: Sequence[Section]) -> dict[tuple[str, tuple[str, ...], int], Section]:
+    """Under file, headings and which one of those with the same headings it is."""
+    seen: Counter[tuple[str, tuple[str, ...]]] = Counter()
+    found = {}
+    for section in sections:
+        key = (section.file, section.headings)
+        found[(*key, seen[key])] = section
+        seen[key] += 1
+    return found
 
 
 def _section_change(how: str, section: Section) -> Change:
@@ -72,24 +83,31 @@ def _section_change(how: str, section: Section) -> Change:
 
 
 def _pairs(new: Sequence[Example], old: Sequence[Example]) -> Iterator[_Pair]:
-    """Blocks that correspond: the same code first, then the same place under the same headings."""
+    """Blocks that correspond: the same code under the same marks first, then the same code, then the
+    same place under the same headings.
+    """
     left = list(old)
     matched: dict[int, Example] = {}
-    for n, example in enumerate(new):
-        same = next((o for o in left if o.digest == example.digest), None)
-        if same is not None:
-            matched[n] = same
-            left.remove(same)
-    for n, example in enumerate(new):
-        if n not in matched:
-            near = next(
-                (o for o in left if (o.file, o.headings) == (example.file, example.headings)), None
-            )
-            if near is not None:
-                matched[n] = near
-                left.remove(near)
+    for alike in (_is_unchanged, _has_same_code, _has_same_headings):
+        for n, example in enumerate(new):
+            one = next((o for o in left if n not in matched and alike(example, o)), None)
+            if one is not None:
+                matched[n] = one
+                left.remove(one)
     yield from ((example, matched.get(n)) for n, example in enumerate(new))
     yield from ((None, gone) for gone in left)
+
+
+def _is_unchanged(now: Example, then: Example) -> bool:
+    return _has_same_code(now, then) and _claims(now) == _claims(then)
+
+
+def _has_same_code(now: Example, then: Example) -> bool:
+    return now.digest == then.digest
+
+
+def _has_same_headings(now: Example, then: Example) -> bool:
+    return (now.file, now.headings) == (then.file, then.headings)
 
 
 def _blocks(pairs: Sequence[_Pair]) -> Iterator[Change]:
@@ -134,6 +152,21 @@ def _statuses(
             yield _block_change("changed", now).model_copy(
                 update={"what": "status", "before": there.status, "after": here.status}
             )
+        elif here and there and here.status == "runs":
+            yield from _faults(now, _fault(here), _fault(there))
+
+
+def _faults(example: Example, now: str, then: str) -> Iterator[Change]:
+    """No status tells them, because the example claims nothing."""
+    if bool(now) != bool(then):
+        yield _block_change("added" if now else "removed", example).model_copy(
+            update={"what": "fault", "before": then, "after": now}
+        )
+
+
+def _fault(block: BlockResult) -> str:
+    found = (seen.sentence for part in block.parts for seen in part.observations if seen.fault)
+    return next(found, "")[:200]
 
 
 def _exercised(sections: Sequence[Change], bank: Bank | None) -> dict[str, tuple[str, ...]]:

@@ -22,7 +22,8 @@ def load_skill(folder: Path) -> Skill:
             folder.resolve().parent.name, {folder.name: _text(folder)}, frozenset({folder.name})
         )
     if not folder.is_dir():
-        raise UsageError(f"{folder} does not exist: give the folder that holds SKILL.md")
+        what = "is neither a folder nor a file" if folder.exists() else "does not exist"
+        raise UsageError(f"{folder} {what}: give the folder that holds SKILL.md")
     files = _files(folder)
     pages = {name: _text(folder / name) for name in files if name.lower().endswith(".md")}
     if not pages:

@@ -1,4 +1,5 @@
-"""Statements in an example's comments that its numbers can refute or bear out. Pure.
+"""Statements in an example's comments, and one in the sentence that marks it, that its numbers can
+refute or bear out. Pure.
 
 Few forms are read, and each is answered by one figure. What is not read is not judged.
 """
@@ -12,7 +13,7 @@ from harness.checking.loops import LoopSeen
 from harness.checking.piece_evidence import EXPLODES
 from harness.checking.trace_reading import short_window, true_norms
 from harness.domain.check import Observation
-from harness.domain.skill import Part
+from harness.domain.skill import Mark, Part
 from harness.domain.verdict import Number
 
 _IDLE_CLIP = re.compile(
@@ -23,6 +24,11 @@ _IDLE_CLIP = re.compile(
 _SHRUNK = re.compile(r"gradients?\s+(?:\w+\s+){0,3}too small", re.IGNORECASE)
 _TIMES_TOO_LARGE = re.compile(
     r"(?P<n>\d+|accumulation_steps)\s*(?:x|\u00d7|times)\s+(?:too\s+)?(?:large|larger|big|bigger)",
+    re.IGNORECASE,
+)
+_GRADIENT_TOO_LARGE = re.compile(
+    r"gradients? (?:is|are|becomes?|gets?|comes? out|ends? up) (?P<n>\d+|accumulation_steps)"
+    r"\s*(?:x|\u00d7|times) too (?:large|big)",
     re.IGNORECASE,
 )
 _LEFTOVER = re.compile(r"remaining|left ?over|not divisible|end of epoch", re.IGNORECASE)
@@ -45,6 +51,7 @@ def statements_about(part: Part, seen: LoopSeen) -> tuple[Observation, ...]:
         for test in (_idle_clip, _shrunk, _times_too_large, _leftover, _only_last, _large_batch)
         for observation in test(comment, seen)
     ]
+    found += _marked_times_too_large(part.mark, seen)
     found += _blame(seen)
     return tuple({one.sentence: one for one in found}.values())
 
@@ -159,6 +166,15 @@ def _times_too_large(comment: str, seen: LoopSeen) -> Iterator[Observation]:
             numbers=(Number(name="consumed over true", value=match.ratio),),
         )
         return
+
+
+def _marked_times_too_large(mark: Mark | None, seen: LoopSeen) -> Iterator[Observation]:
+    """Only where the gradient is the subject: prose speaks of many quantities. A heading may stand above
+    several examples.
+    """
+    if mark is not None and mark.place == "sentence":
+        said = _GRADIENT_TOO_LARGE.search(mark.text)
+        yield from _times_too_large(said[0], seen) if said else ()
 
 
 def _leftover(comment: str, seen: LoopSeen) -> Iterator[Observation]:

@@ -1,8 +1,10 @@
-"""What a machine ran out of, told from the error that it gave: nobody's fault but repairable.
+"""What a machine ran out of or does not permit, told from the error that it gave: nobody's fault but
+repairable.
 
 By the last line of the error, because half of them arrive as the text of another process.
 """
 
+import errno
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,10 +30,15 @@ _SENTENCES = {
 }
 
 
+_UNUSABLE = (errno.EACCES, errno.ENAMETOOLONG, errno.ELOOP)
+
+
 def lacking(error: BaseException) -> str | None:
     """What the machine lacks, in a sentence; ``None`` where the error says nothing of the kind."""
     if isinstance(error, FileNotFoundError) and _has_no_folder():
         return _NO_FOLDER
+    if isinstance(error, OSError) and error.errno in _UNUSABLE and error.filename is not None:
+        return f"{error.filename}: {error.strerror}; name a path that this user can open"
     for line in map(_last_line, _causes(error)):
         for mark, sentence in _SENTENCES.items():
             if mark in line:

@@ -42,7 +42,8 @@ def report(
         Output().text(written.rstrip("\n"))
         return
     write_file(out, written)
-    Output(stderr=True).text(f"harness: {out} is written, {len(written.encode()) / 1e3:,.0f} kB")
+    size = -(-len(written.encode()) // 1000)
+    Output(stderr=True).text(f"harness: {out} is written, {size:,} kB")
 
 
 @app.command()

@@ -120,8 +120,8 @@ class FormatFinding(Record):
 class Change(Record):
     """Something that differs between two versions of a skill."""
 
-    what: Literal["section", "block", "claim", "status", "frontmatter"]
-    """What kind of thing."""
+    what: Literal["section", "block", "claim", "status", "fault", "frontmatter"]
+    """What kind of thing. ``fault``: one of an example that claims nothing, which no status tells."""
     how: Literal["added", "removed", "changed"]
     """What happened to it."""
     file: str

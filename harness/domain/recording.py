@@ -3,8 +3,9 @@
 Tensors stay bytes until the oracle reads them.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from harness.domain.event import Event
 
@@ -24,12 +25,67 @@ class TensorBytes(NamedTuple):
     """Little-endian elements, row-major."""
 
 
+class Described(NamedTuple):
+    """How to read one tensor out of the bytes of several. One object serves all events that have it."""
+
+    name: str
+    """Its role within the event."""
+    dtype: str
+    """``float32``, ``int64``, ..."""
+    shape: tuple[int, ...]
+    """Sizes; ``()`` for a scalar."""
+    nbytes: int
+    """Its length; it agrees with dtype and shape."""
+
+
+class Joined(Sequence[TensorBytes]):
+    """Tensors that lie one after the other, cut apart where somebody looks at them: they pass from
+    the executor to the oracle whole.
+    """
+
+    __slots__ = ("_described", "_found", "_payload")
+
+    def __init__(self, described: tuple[Described, ...], payload: bytes) -> None:
+        """``payload``: as long as all that is described together."""
+        self._described = described
+        self._payload = payload
+        self._found: tuple[TensorBytes, ...] | None = None
+
+    @overload
+    def __getitem__(self, index: int) -> TensorBytes: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[TensorBytes, ...]: ...
+    def __getitem__(self, index: int | slice) -> TensorBytes | tuple[TensorBytes, ...]:
+        """Those at a place."""
+        if self._found is None:
+            self._found = tuple(self._cut())
+        return self._found[index]
+
+    def __iter__(self) -> Iterator[TensorBytes]:
+        """In order."""
+        return iter(self[:])
+
+    def __len__(self) -> int:
+        """How many."""
+        return len(self._described)
+
+    def __reduce__(self) -> "tuple[type[Joined], tuple[tuple[Described, ...], bytes]]":
+        """What travels: not what was cut."""
+        return Joined, (self._described, self._payload)
+
+    def _cut(self) -> Iterator[TensorBytes]:
+        start = 0
+        for name, dtype, shape, nbytes in self._described:
+            yield TensorBytes(name, dtype, shape, self._payload[start : start + nbytes])
+            start += nbytes
+
+
 class Recorded(NamedTuple):
     """An event with its tensors."""
 
     event: Event
     """The event."""
-    tensors: tuple[TensorBytes, ...]
+    tensors: Sequence[TensorBytes]
     """The tensors that belong to it."""
 
 

@@ -74,11 +74,15 @@ def read_map(text: str, name: str) -> dict[str, str]:
     """The pairs of a map: YAML (``file: scenario``, or a list of both) or CSV (file, scenario).
 
     Raises:
-        UsageError: it is neither, or gives a file two scenarios.
+        UsageError: it is neither, or gives a file two scenarios or none.
     """
     rows = _csv_rows(text) if name.lower().endswith((".csv", ".tsv")) else _yaml_rows(text, name)
     pairs: dict[str, str] = {}
     for line, file, scenario in rows:
+        if not file:
+            raise UsageError(f"{name}:{line}: names no file; expected a file and a scenario")
+        if not scenario:
+            raise UsageError(f"{name}:{line}: {file} has no scenario; expected the id of one")
         known = pairs.setdefault(file, scenario)
         if known != scenario:
             raise UsageError(
@@ -124,15 +128,16 @@ def _says_something(answer: str) -> bool:
 
 
 _Row = tuple[int, str, str]
-"""Line, file, scenario."""
+"""Line, file, scenario; empty where it is missing or no text."""
 
 
 def _csv_rows(text: str) -> Iterator[_Row]:
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
     reader = csv.reader(io.StringIO(text), delimiter=delimiter)
     for row in reader:
-        if len(row) >= 2 and row[0].strip() != "file":
-            yield reader.line_num, row[0].strip(), row[1].strip()
+        file, scenario, *_ = (*(cell.strip() for cell in row), "", "")
+        if (file or scenario) and file != "file":
+            yield reader.line_num, file, scenario
 
 
 def _yaml_rows(text: str, name: str) -> Iterator[_Row]:
@@ -141,10 +146,11 @@ def _yaml_rows(text: str, name: str) -> Iterator[_Row]:
         raise UsageError(tree.complaints[0].about(name))
     entries: list[tuple[int | str, JsonValue, JsonValue]] = []
     if isinstance(tree.value, list):
-        entries = [(n, e.get("file"), e) for n, e in enumerate(tree.value) if isinstance(e, dict)]
+        files = [e.get("file") if isinstance(e, dict) else None for e in tree.value]
+        entries = list(zip(range(len(files)), files, tree.value, strict=True))
     elif isinstance(tree.value, dict):
         entries = [(file, file, entry) for file, entry in tree.value.items()]
     for place, file, entry in entries:
         scenario = entry.get("scenario") if isinstance(entry, dict) else entry
-        if isinstance(scenario, str):
-            yield tree.line_of((place,)), str(file), scenario
+        named = scenario.strip() if isinstance(scenario, str) else ""
+        yield tree.line_of((place,)), "" if file is None else str(file), named

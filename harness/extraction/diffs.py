@@ -31,10 +31,13 @@ class Hunk:
 
     @property
     def code(self) -> str:
-        """The same as code, with a body added where the hunk ends at the head of a block."""
+        """The same as code: with a body where the hunk ends at the head of a block, and with heads
+        where it begins inside of one.
+        """
         last = next((line for line in reversed(self.after.split("\n")) if line.strip()), "")
         body = " " * (_margin(last) + 4) + "pass\n"
-        return f"{self.after}{body}" if last.split("#")[0].rstrip().endswith(":") else self.after
+        ended = last.split("#")[0].rstrip().endswith(":")
+        return _heads(self.after) + self.after + (body if ended else "")
 
 
 def is_diff(code: str) -> bool:
@@ -60,6 +63,18 @@ def is_patch(text: str) -> bool:
     """Whether a block without a language is a patch, or marks what is to be exchanged."""
     head = re.search(r"^(?:@@ |diff --git |\+\+\+ )", text, re.MULTILINE)
     return (head is not None and is_diff(text)) or CONFLICT.search(text) is not None
+
+
+def _heads(code: str) -> str:
+    """Heads for lines that are deeper than a later one, though no line above them says why."""
+    depths = [_margin(line) for line in code.split("\n") if line.strip()]
+    opened: list[int] = []
+    lowest = depths[0] if depths else 0
+    for depth in depths:
+        if depth < lowest:
+            opened.insert(0, depth)
+            lowest = depth
+    return "".join(f"{' ' * depth}if True:\n" for depth in opened)
 
 
 def _exchange(found: re.Match[str]) -> Hunk:
@@ -100,7 +115,7 @@ def _readings(lines: list[str]) -> Iterator[Hunk]:
             continue
         before, after = (_side(lines, sign, marked, plain) for sign in "-+")
         read.append(Hunk(before, after))
-    yield from sorted(read, key=lambda hunk: not parses(hunk.code))
+    yield from sorted(read, key=lambda hunk: (not parses(hunk.code), bool(_heads(hunk.after))))
 
 
 def _side(

@@ -31,7 +31,7 @@ def with_what_stands(
     parts = statements(tree)
     known = frozenset().union(*(part.binds for part in parts))
     for code in posted:
-        standing = _Standing(code, answer, others)
+        standing = _Standing(code, answer, others, known & _called(tree))
         taken = standing.needed(set(free_names(parts)), known)
         if taken and not _unreachable(taken, tree, known):
             return _in_front(tree, program, [source_of(code, part.node) for part in taken])
@@ -45,6 +45,8 @@ class _Standing:
     code: str
     answer: str
     others: tuple[str, ...]
+    does: frozenset[str]
+    """Functions and classes that the answer's program both shows and calls."""
 
     def needed(self, missing: set[str], known: frozenset[str]) -> list[Statement]:
         """What binds these names, with what that needs; nothing where a part of it is changed."""
@@ -52,7 +54,9 @@ class _Standing:
             parts = statements(parsed(self.code))
         except SyntaxError:
             return []
-        offered = [part for part in _offered(parts) if not part.binds & known]
+        offered = [
+            part for part in _offered(parts) if not (part.binds & known or self._is_done(part))
+        ]
         taken: list[Statement] = []
         while found := [p for p in offered if p not in taken and p.binds & missing]:
             taken += found
@@ -61,6 +65,12 @@ class _Standing:
         if not real or any(self._changed(part) for part in real):
             return []
         return [part for part in parts if part in taken]
+
+    def _is_done(self, part: Statement) -> bool:
+        """Whether it puts a thing into what the program puts it into by itself:
+        ``model = Wrapped(model)``.
+        """
+        return bool(part.binds & part.needs and part.needs & self.does)
 
     def _changed(self, part: Statement) -> bool:
         """Whether the answer says that it is to be another."""
@@ -93,6 +103,11 @@ def _offered(parts: tuple[Statement, ...]) -> list[Statement]:
         if made or isinstance(part.node, DEFINITIONS):
             own |= part.binds
     return found
+
+
+def _called(tree: ast.Module) -> frozenset[str]:
+    calls = (node.func for node in walk(tree) if isinstance(node, ast.Call))
+    return frozenset(called.id for called in calls if isinstance(called, ast.Name))
 
 
 def _imports(part: Statement) -> bool:

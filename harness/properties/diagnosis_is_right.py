@@ -32,6 +32,19 @@ APART = 10.0
 reader.
 """
 
+TOO_FEW_DECIMALS = (
+    "Norms were printed with so few decimals that they became 0: healthy small gradients look like "
+    "none. Print them in scientific notation (.2e)."
+)
+"""What is said of zeros in plain notation."""
+
+NOTHING_READ = (
+    "Zeros were printed in scientific notation where the true norms are not 0, so nothing was rounded: "
+    "gradients were read where there are none (after zero_grad, before backward), or training had made "
+    "them 0. Read p.grad between backward and step, and leave it as it is."
+)
+"""What is said of zeros in scientific notation."""
+
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """What a reader could tell from the output on both workloads."""
@@ -134,12 +147,8 @@ def too_little(well: Shown, ill: Shown) -> Verdict:
         number("numbers printed, vanishing", ill.count),
     )
     if well.rounded or (ill.rounded and not ill.late):
-        return failed(
-            ID,
-            "Norms were printed with so few decimals that they became 0: healthy small gradients "
-            "look like none. Print them in scientific notation (.2e).",
-            *figures,
-        )
+        zeros = well if well.rounded else ill
+        return failed(ID, NOTHING_READ if zeros.empty else TOO_FEW_DECIMALS, *figures)
     if (well.whole or ill.whole) and not (layered(well) or layered(ill)):
         return failed(
             ID,

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -25,6 +25,7 @@ from harness.quality.operator import Operator
 from harness.quality.operators import OPERATORS
 from harness.quality.originals import Originals
 from harness.quality.probing import said
+from harness.quality.repeats import Repeats
 from harness.quality.sources import Source, read_sources
 from harness.quality.trial import Judged, try_program
 from harness.scenarios.availability import runnable
@@ -89,12 +90,13 @@ class _Beside:
     cheats: _Programs = field(default_factory=list)
 
     def derived(self, plan: Plan) -> list[Mutant]:
-        """All mutants: some seconds of work for a large bank."""
+        """All mutants, those of one form in one spelling: some seconds of work for a large bank."""
         right: dict[str, list[Source]] = {scenario.id: [] for scenario in self.scenarios}
         for scenario, source in self.alternatives:
             right[scenario.id].append(source)
+        spelt: dict[str, str] = {}
         return [
-            mutant
+            replace(mutant, text=spelt.setdefault(mutant.form, mutant.text))
             for scenario in self.scenarios
             for mutant in derive(scenario, right[scenario.id], plan.operators, plan.depth)
         ]
@@ -114,6 +116,7 @@ class _Desk:
     """Keeps as many programs going as there are jobs, and stops them all at Ctrl-C."""
 
     tools: Instruments
+    sharing: Instruments
     comparison: Comparison
     originals: Originals
 
@@ -141,6 +144,7 @@ class _Desk:
             pool = stack.enter_context(ThreadPoolExecutor(threads, "quality"))
             try:
                 with open_instruments(self.plan.jobs) as self.tools:
+                    self.sharing = replace(self.tools, executor=Repeats(self.tools.executor))
                     self.comparison = Comparison(self.tools)
                     self.originals = Originals(self.tools)
                     try:
@@ -158,7 +162,11 @@ class _Desk:
 
     def _programs(self) -> "list[_Asked]":
         return [
-            (scenario.id, partial(self._one, scenario, i, results, judged, (scenario, one)))
+            (
+                scenario.id,
+                one.text,
+                partial(self._one, scenario, i, results, judged, (scenario, one)),
+            )
             for programs, results, judged in (
                 (self.beside.alternatives, self.alternatives, self._alternative),
                 (self.beside.cheats, self.cheats, self._cheat),
@@ -168,7 +176,11 @@ class _Desk:
 
     def _mutants(self, mutants: list[Mutant]) -> "list[_Asked]":
         return [
-            (m.scenario.id, partial(self._one, m.scenario, i, self.mutants, self._mutant, m))
+            (
+                m.scenario.id,
+                m.text,
+                partial(self._one, m.scenario, i, self.mutants, self._mutant, m),
+            )
             for i, m in enumerate(mutants)
         ]
 
@@ -204,7 +216,7 @@ class _Desk:
             return wrong and not naming.isdisjoint(judged.grade.failed)
 
         first = mutant.operator.shows_in
-        judged = try_program(mutant.scenario, mutant.text, self.tools, enough, first)
+        judged = try_program(mutant.scenario, mutant.text, self.sharing, enough, first)
         new = judged.failed
         if judged.grade.code != "wrong" and new:  # only advisory ones: does the original fail them?
             before = self.originals.failed(mutant.scenario, mutant.source)
@@ -232,20 +244,20 @@ class _Desk:
             self.plan.watch(Progress(self._done, self._total, running))
 
 
-_Asked = tuple[str, Callable[[], None]]
-"""A scenario, and what is to be done in it."""
+_Asked = tuple[str, str, Callable[[], None]]
+"""A scenario, a program, and what is to be done with it."""
 
 
 def _mixed(asked: list[_Asked]) -> list[Callable[[], None]]:
     """Each scenario spread over the whole: where those that are slow to measure came together, the
-    jail stood still.
+    jail stood still. What several scenarios ask of one program comes together.
     """
-    sizes, seen = Counter(scenario for scenario, _ in asked), Counter[str]()
-    places: list[tuple[float, Callable[[], None]]] = []
-    for scenario, work in asked:
-        places.append(((seen[scenario] + 0.5) / sizes[scenario], work))
+    sizes, seen = Counter(scenario for scenario, *_ in asked), Counter[str]()
+    places: dict[str, float] = {}
+    for scenario, program, _ in asked:
+        places.setdefault(program, (seen[scenario] + 0.5) / sizes[scenario])
         seen[scenario] += 1
-    return [work for _, work in sorted(places, key=lambda place: place[0])]
+    return [work for _, program, work in sorted(asked, key=lambda one: places[one[1]])]
 
 
 def _told(scenario: Scenario, source: Source, grade: Grade) -> ProgramResult:

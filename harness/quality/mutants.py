@@ -1,6 +1,7 @@
 """Wrong loops, derived from right ones: every operator at every place it finds."""
 
 import ast
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,8 @@ class Mutant:
     """Line of the source."""
     text: str
     """The program."""
+    form: str
+    """The same for programs that differ in spelling only, of whatever scenario."""
 
 
 def derive(
@@ -69,7 +72,7 @@ def _fresh(
         if form is not None and form not in seen:
             seen.add(form)
             line = min(program.line(node) for node in changes)
-            yield Mutant(scenario, source, operator, site, line, text)
+            yield Mutant(scenario, source, operator, site, line, text, form)
 
 
 def _form(text: str) -> str | None:
@@ -77,6 +80,6 @@ def _form(text: str) -> str | None:
     try:
         tree = ast.parse(text)
         compile(tree, "mutant", "exec", dont_inherit=True)
-        return ast.dump(tree)
+        return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
     except SyntaxError:
         return None

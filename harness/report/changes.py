@@ -5,7 +5,7 @@ from typing import Literal
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from harness.domain.comparison import Change, Comparison, Example
@@ -76,6 +76,6 @@ def _side_by_side(
         for title, answer in zip(titles, (old, new), strict=True):
             yield Padding.indent(Group(Text(f"{title}:"), Padding.indent(text(answer), 4)), 4)
         return
-    table = Table(*titles, expand=True)
+    table = Table(*(Column(title, overflow="fold") for title in titles), expand=True)
     table.add_row(text(old), text(new))
     yield table

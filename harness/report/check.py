@@ -156,6 +156,8 @@ def _comparison(report: CheckReport) -> Iterator[RenderableType]:
 def _turned(change: Change) -> str:
     if change.what in ("status", "claim"):
         return f": {change.before} -> {change.after}"
+    if (change.what, change.how) == ("fault", "added"):
+        return ": it claims nothing, so the exit code does not count it"
     return ""
 
 

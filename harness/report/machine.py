@@ -1,7 +1,7 @@
 """What a machine offers, one line each."""
 
 from rich.console import RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from harness.domain.machine import Machine
@@ -11,7 +11,8 @@ _STYLES = {"yes": "green", "no": "red", "partly": "yellow"}
 
 def render_machine(machine: Machine) -> RenderableType:
     """A table; at the end whether programs can be run."""
-    table = Table(box=None, pad_edge=False, show_header=False)
+    columns = [Column(name, overflow="fold") for name in ("name", "have", "detail")]
+    table = Table(*columns, box=None, pad_edge=False, show_header=False)
     for offer in machine.offers:
         table.add_row(offer.name, Text(offer.have, _STYLES[offer.have]), offer.detail)
     ready = machine.can_execute

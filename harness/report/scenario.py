@@ -12,8 +12,8 @@ def render_list(bank: Bank, *, plain: bool = False) -> RenderableType:
     """One line a scenario."""
     table = Table(box=None if plain else box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("scenario", style=None if plain else "bold", overflow="fold", no_wrap=plain)
-    table.add_column("suite", no_wrap=plain)
-    table.add_column("what it is about", no_wrap=plain)
+    table.add_column("suite", overflow="fold", no_wrap=plain)
+    table.add_column("what it is about", overflow="fold", no_wrap=plain)
     for scenario in bank.scenarios:
         table.add_row(scenario.id, scenario.suite, scenario.title)
     return table

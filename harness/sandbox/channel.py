@@ -12,12 +12,15 @@ import os
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 from harness.sandbox.frames import CLOSED, LENGTHS, Json, JsonObject
 
 Blob: TypeAlias = tuple[str, str, Sequence[int], bytes | bytearray | memoryview]
 """A tensor to send: name, dtype as torch prints it without the prefix, shape, C-order bytes."""
+
+_Vector: TypeAlias = bytes | memoryview
 
 _ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 _VECTORS = 512  # IOV_MAX is 1024 on Linux
@@ -78,24 +81,32 @@ class Channel:
             self._writing = False
 
 
-def _encode(seq: int, kind: str, data: JsonObject, tensors: Sequence[Blob]) -> list[memoryview]:
+def _encode(seq: int, kind: str, data: JsonObject, tensors: Sequence[Blob]) -> list[_Vector]:
     raws = [_flat(raw) for _, _, _, raw in tensors]
     specs = [
-        {"name": name, "dtype": dtype, "shape": list(shape), "nbytes": len(raw)}
+        _spec(name, dtype, tuple(shape), len(raw))
         for (name, dtype, shape, _), raw in zip(tensors, raws, strict=True)
     ]
-    header = {"seq": seq, "kind": kind, "data": data, "tensors": specs}
+    header = {"seq": seq, "kind": kind, "data": data}
     try:
-        text = _ENCODER.encode(header).encode()
+        begin = _ENCODER.encode(header)
     except ValueError:
-        text = _ENCODER.encode({**header, "data": _spell_out(data)}).encode()
+        begin = _ENCODER.encode({**header, "data": _spell_out(data)})
+    text = f'{begin[:-1]},"tensors":[{",".join(specs)}]}}'.encode()
     lengths = LENGTHS.pack(len(text), sum(map(len, raws)))
-    return [memoryview(lengths + text), *(raw for raw in raws if len(raw))]
+    return [lengths + text, *(raw for raw in raws if len(raw))]
 
 
-def _flat(raw: bytes | bytearray | memoryview) -> memoryview:
+@lru_cache(maxsize=4096)
+def _spec(name: str, dtype: str, shape: tuple[int, ...], nbytes: int) -> str:
+    return _ENCODER.encode({"name": name, "dtype": dtype, "shape": shape, "nbytes": nbytes})
+
+
+def _flat(raw: bytes | bytearray | memoryview) -> _Vector:
+    if isinstance(raw, bytes):
+        return raw
     view = memoryview(raw)
-    return view.cast("B") if view.nbytes else memoryview(b"")
+    return view.cast("B") if view.nbytes else b""
 
 
 def _spell_out(value: Json) -> Json:
@@ -108,10 +119,10 @@ def _spell_out(value: Json) -> Json:
     return value
 
 
-def _write_all(fd: int, vectors: list[memoryview]) -> None:
+def _write_all(fd: int, vectors: list[_Vector]) -> None:
     while vectors:
         sent = os.writev(fd, vectors[:_VECTORS])
         while vectors and sent >= len(vectors[0]):
             sent -= len(vectors.pop(0))
         if sent:
-            vectors[0] = vectors[0][sent:]
+            vectors[0] = memoryview(vectors[0])[sent:]

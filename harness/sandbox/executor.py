@@ -11,7 +11,7 @@ from harness.allowance import too_little_memory, too_little_time
 from harness.domain.candidate import Candidate
 from harness.domain.errors import CannotExecuteHere
 from harness.domain.event import DATA_REPLACED, ENOUGH, EVENT, BatchYielded, Finished, Start
-from harness.domain.recording import RankRecording, Recorded, Recording, TensorBytes
+from harness.domain.recording import RankRecording, Recorded, Recording
 from harness.domain.scenario import Probe
 from harness.domain.workload import WorkloadSpec
 from harness.sandbox import raw_recording as raw
@@ -173,10 +173,7 @@ def _events(frames: tuple[Frame, ...]) -> tuple[tuple[Recorded, ...], str]:
         except ValidationError as error:
             first = error.errors()[0]
             return tuple(events), f"record {frame.seq} ({frame.kind}) is malformed: {first['msg']}"
-        tensors = tuple(
-            TensorBytes(spec.name, spec.dtype, spec.shape, data) for spec, data in frame.blobs()
-        )
-        events.append(Recorded(event=event, tensors=tensors))
+        events.append(Recorded(event=event, tensors=frame.tensors))
     return tuple(events), ""
 
 

@@ -12,9 +12,12 @@ and ``"-Infinity"``; :func:`number` reads them back. Nothing is ever unpickled o
 import json
 import math
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeGuard
+from operator import itemgetter
+from typing import Any, NoReturn, TypeAlias, TypeGuard
+
+from harness.domain.recording import Described, Joined
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 """What JSON can say."""
@@ -24,6 +27,8 @@ JsonObject: TypeAlias = Mapping[str, Json]
 
 CLOSED = "closed"
 """Kind of the last frame: its ``count`` is the number of frames before it."""
+
+_Specs: TypeAlias = "dict[tuple[object, ...], Described]"
 
 LENGTHS = struct.Struct(">IQ")
 """What a frame begins with: length of the header, length of the payload."""
@@ -42,19 +47,6 @@ class ChannelCorrupt(Exception):
     """What arrived is not what a channel sends."""
 
 
-class TensorSpec(NamedTuple):
-    """How to read one tensor out of a payload. A named tuple: a run sends hundreds."""
-
-    name: str
-    """What the sender called it."""
-    dtype: str
-    """``float32``, ``int64``, ..."""
-    shape: tuple[int, ...]
-    """Sizes; ``()`` for a scalar."""
-    nbytes: int
-    """Length in the payload; it agrees with dtype and shape."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
     """One event as it arrived."""
@@ -65,17 +57,8 @@ class Frame:
     """What happened."""
     data: JsonObject
     """The facts."""
-    tensors: tuple[TensorSpec, ...]
+    tensors: Joined
     """What the payload holds, in order."""
-    payload: bytes
-    """Bytes of all tensors."""
-
-    def blobs(self) -> Iterator[tuple[TensorSpec, bytes]]:
-        """Walk the tensors with their bytes."""
-        start = 0
-        for spec in self.tensors:
-            yield spec, self.payload[start : start + spec.nbytes]
-            start += spec.nbytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +92,7 @@ class FrameReader:
         self._total = 0
         self._due = 0
         self._closed = False
+        self._specs: _Specs = {}
         self.corrupt: ChannelCorrupt | None = None
         """Why reading stopped for good, or ``None``."""
 
@@ -156,7 +140,8 @@ class FrameReader:
             return None
         with memoryview(self._buffer) as view:
             start = LENGTHS.size + header
-            frame = _decode(bytes(view[LENGTHS.size : start]), bytes(view[start:end]), self._due)
+            text, raw = bytes(view[LENGTHS.size : start]), bytes(view[start:end])
+            frame = _decode(text, raw, self._due, self._specs)
         del self._buffer[:end]
         self._due += 1
         self._closed = frame.kind == CLOSED
@@ -176,7 +161,7 @@ def number(value: Json) -> float:
     raise ValueError(f"not a number: {value!r}")
 
 
-def _decode(header: bytes, payload: bytes, due: int) -> Frame:
+def _decode(header: bytes, payload: bytes, due: int, known: _Specs) -> Frame:
     try:
         fields = _DECODER.decode(header.decode())
         if b"\\ud" in header or b"\\uD" in header:  # a lone surrogate could not be written to disk
@@ -185,7 +170,7 @@ def _decode(header: bytes, payload: bytes, due: int) -> Frame:
         raise ChannelCorrupt(f"The header of frame {due} is not JSON.") from error
     match fields:
         case {"seq": int(seq), "kind": str(kind), "data": dict(data), "tensors": list(tensors)}:
-            specs = tuple(_spec(tensor, due) for tensor in tensors)
+            specs = tuple([_spec(tensor, due, known) for tensor in tensors])
         case _:
             raise ChannelCorrupt(f"The header of frame {due} lacks a field or has a wrong type.")
     if isinstance(seq, bool) or seq != due:
@@ -194,7 +179,7 @@ def _decode(header: bytes, payload: bytes, due: int) -> Frame:
         raise ChannelCorrupt(f"The tensors of frame {due} do not add up to its payload.")
     if kind == CLOSED and data.get("count") != due:
         raise ChannelCorrupt(f"The books were closed at another count than {due}.")
-    return Frame(seq=seq, kind=kind, data=data, tensors=specs, payload=payload)
+    return Frame(seq=seq, kind=kind, data=data, tensors=Joined(specs, payload))
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -202,14 +187,23 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+_DESCRIBED = itemgetter("name", "dtype", "nbytes", "shape")
 
 
-def _spec(tensor: Any, due: int) -> TensorSpec:
+def _spec(tensor: Any, due: int, known: _Specs) -> Described:
+    """A tensor is checked when it is first described; a run describes the same ones at each update."""
     try:  # no pattern: it takes six times as long, and a run sends hundreds
-        name, dtype = tensor["name"], tensor["dtype"]
-        shape, nbytes = tensor["shape"], tensor["nbytes"]
+        name, dtype, nbytes, shape = _DESCRIBED(tensor)
+        said = (name, dtype, nbytes, *shape)
+        found = known.get(said)
     except (KeyError, TypeError):
         raise ChannelCorrupt(f"A tensor of frame {due} is not described.") from None
+    if found is None:
+        found = known[said] = _checked(name, dtype, shape, nbytes, due)
+    return found
+
+
+def _checked(name: object, dtype: object, shape: object, nbytes: object, due: int) -> Described:
     if type(name) is not str or type(dtype) is not str:
         raise ChannelCorrupt(f"A tensor of frame {due} is not described.")
     item = _ITEM_BYTES.get(dtype)
@@ -217,7 +211,7 @@ def _spec(tensor: Any, due: int) -> TensorSpec:
         raise ChannelCorrupt(f"A tensor of frame {due} has an impossible dtype or shape.")
     if type(nbytes) is not int or nbytes != math.prod(shape) * item:
         raise ChannelCorrupt(f"A tensor of frame {due} is not as long as its shape says.")
-    return TensorSpec(name, dtype, tuple(shape), nbytes)
+    return Described(name, dtype, tuple(shape), nbytes)
 
 
 def _are_sizes(shape: object) -> TypeGuard[list[int]]:

@@ -1,5 +1,6 @@
 """Reads a whole bank, and says everything that is wrong with it before anything runs."""
 
+import os
 from pathlib import Path
 
 from harness.domain.scenario import Bank
@@ -22,7 +23,7 @@ def load_bank(folder: Path) -> Bank:
     Raises:
         BankProblems: all that is wrong with its files; the bank's author can repair it.
     """
-    files = Files(folder.resolve())
+    files = Files(Path(os.path.realpath(folder)))  # `resolve` raises where a link is a circle
     found = [read_scenario(path, files) for path in _folders(files)]
     if files.problems:
         raise BankProblems(files.problems)

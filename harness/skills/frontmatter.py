@@ -13,17 +13,20 @@ _SHAPES = {
     str: "text", bool: "truth", int: "number", float: "number", list: "list", dict: "map",
     type(None): "nothing",
 }  # fmt: skip
+_NO_HEAD = "there is no frontmatter: the first line has to be ---"
+_NO_END = "the frontmatter has no end: a second line of --- is missing"
 
 
 def read_frontmatter(text: str) -> Frontmatter:
     """What the head says; ``problem`` when there is none or it is no YAML."""
     found = _HEAD.match(text)
     if found is None:
-        return Frontmatter(problem="there is no frontmatter: the first line has to be ---")
+        begun = re.match(r"\ufeff?---[ \t]*\r?$", text, re.MULTILINE)
+        return Frontmatter(problem=_NO_END if begun else _NO_HEAD)
     raw = found["yaml"]
     try:
         values = yaml.safe_load(raw)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date has no month 13
         return Frontmatter(raw=raw, problem=f"the frontmatter is no YAML: {_one_line(error)}")
     if not isinstance(values, dict):
         return Frontmatter(raw=raw, problem="the frontmatter holds no keys")
@@ -57,7 +60,7 @@ def _line_of(key: str, raw: str) -> int:
     return 1
 
 
-def _one_line(error: yaml.YAMLError) -> str:
+def _one_line(error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error).splitlines()[0]
     return f"{problem} (line {mark.line + 2})" if mark is not None else str(problem)

@@ -144,18 +144,25 @@ class RunFolder:
 
 
 def _start(folder: Path, head: RunHead) -> None:
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and (not folder.is_dir() or any(_others(folder))):
         raise UsageError(f"{folder}: expected a stored run, or a folder that is new or empty")
     try:
-        (folder / TRACES).mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         _write_whole(folder / HEAD, head.model_dump_json(indent=2).encode() + b"\n")
     except OSError as error:
         raise UsageError(f"{folder}: {reason(error)}") from error
 
 
+def _others(folder: Path) -> Iterator[Path]:
+    """What lies there, without what a kill left of the first file."""
+    return (path for path in folder.iterdir() if not path.name.startswith(_begun(HEAD)))
+
+
 def _lines_of(folder: Path, mode: Literal["rb", "a+b"]) -> BinaryIO:
     path = folder / LINES
     try:
+        if mode == "a+b":
+            (folder / TRACES).mkdir(exist_ok=True)
         if not path.exists():
             path.touch()
         return path.open(mode, buffering=0)
@@ -198,10 +205,22 @@ def _write_all(file: BinaryIO, data: bytes) -> None:
 
 
 def _write_whole(path: Path, data: bytes) -> None:
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(data)
-    Path(file.name).chmod(0o666 & ~_umask())  # a run may be read by whoever may read the folder
-    Path(file.name).replace(path)
+    with tempfile.NamedTemporaryFile(
+        dir=path.parent, prefix=_begun(path.name), delete=False
+    ) as file:
+        begun = Path(file.name)
+        try:
+            file.write(data)
+            file.flush()
+        except BaseException:
+            begun.unlink()
+            raise
+    begun.chmod(0o666 & ~_umask())  # a run may be read by whoever may read the folder
+    begun.replace(path)
+
+
+def _begun(name: str) -> str:
+    return f".{name}."
 
 
 def _umask() -> int:

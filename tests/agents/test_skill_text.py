@@ -1,5 +1,7 @@
 """A skill is read as it stands in its folder, and nothing outside of it."""
 
+import os
+
 import pytest
 
 from harness.agents.skill_text import load_skill_text
@@ -51,6 +53,16 @@ def test_a_link_that_leads_out_of_the_folder_is_not_followed(folder, tmp_path):
     (folder / "references" / "more.md").symlink_to(tmp_path / "secret.md")
 
     assert "references/more.md" not in load_skill_text(folder).texts
+
+
+def test_what_is_no_file_is_passed_over(folder):
+    """A link in a circle, a link to nothing, and a pipe, which would be waited for."""
+    before = load_skill_text(folder).digest
+    (folder / "circle.md").symlink_to("circle.md")
+    (folder / "gone.md").symlink_to("nothing.md")
+    os.mkfifo(folder / "pipe.md")
+
+    assert load_skill_text(folder).digest == before
 
 
 def test_a_name_that_is_a_path_stays_a_name(folder):

@@ -1,7 +1,7 @@
 """Two versions of a skill: what changed, and which scenarios exercise it."""
 
 from harness.checking.against import compare
-from harness.domain.check import BlockResult, PartResult, Status
+from harness.domain.check import BlockResult, Observation, PartResult, Status
 from harness.domain.scenario import Bank
 from harness.domain.skill import Skill
 from harness.scenarios import default_bank, load_bank
@@ -14,8 +14,10 @@ def skill(text: str) -> Skill:
     return read_skill("s", {"SKILL.md": text}, frozenset({"SKILL.md"}))
 
 
-def results(of: Skill, status: Status) -> list[BlockResult]:
-    part = PartResult(line=1, kind="configuration", mark=None, status=status, sentence="")
+def results(of: Skill, status: Status, *seen: Observation) -> list[BlockResult]:
+    part = PartResult(
+        line=1, kind="configuration", mark=None, status=status, sentence="", observations=seen
+    )
     return [
         BlockResult(
             file=e.file, position=e.position, line=e.line, end=e.end, digest=e.digest,
@@ -50,6 +52,37 @@ def test_a_mark_that_turns_round_is_a_changed_claim():
 
 def test_a_block_that_fails_now_changed_its_status_even_if_nobody_touched_it():
     assert changes(OLD, after="fails") == {("status", "changed", "block 1, S > Clipping")}
+
+
+def test_a_fault_that_comes_or_goes_is_told_where_a_block_claims_nothing():
+    """Its status is the same: without this line nothing but the text would seem to differ."""
+    fault = Observation(sentence="The clip came after the step.", fault=True)
+    now, sound, faulty = skill(OLD), results(skill(OLD), "runs"), results(skill(OLD), "runs", fault)
+
+    def told(after: list[BlockResult], before: list[BlockResult]) -> list[tuple[str, str, str]]:
+        found = compare(now, after, now, before, "old", None)
+        return [(c.what, c.how, c.after or c.before) for c in found.changes]
+
+    assert told(faulty, sound) == [("fault", "added", fault.sentence)]
+    assert told(sound, faulty) == [("fault", "removed", fault.sentence)]
+    assert told(faulty, faulty) == []
+
+
+def test_a_right_block_that_becomes_like_a_wrong_one_is_the_one_that_changed():
+    """What is unchanged under the same mark is paired first, whatever stands before it."""
+    old = "# S\n\nRIGHT: a\n\n```python\nx = 1\n```\n\nWRONG: b\n\n```python\nx = 2\n```\n"
+
+    assert changes(old.replace("x = 1", "x = 2"), old) == {
+        ("section", "changed", "S"),
+        ("block", "changed", "block 1, S"),
+    }
+
+
+def test_of_two_sections_with_one_heading_neither_hides_the_other():
+    old = "# S\n\n## Example\n\nOne.\n\n## Example\n\nTwo.\n"
+
+    assert changes(old.replace("One.", "Three."), old) == {("section", "changed", "S > Example")}
+    assert changes(f"{old}\n## Example\n\nThree.\n", old) == {("section", "added", "S > Example")}
 
 
 def test_a_block_that_only_moved_did_not_change():

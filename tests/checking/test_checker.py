@@ -1,5 +1,6 @@
 """The story of a check, with a jail and an oracle that only pretend."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -76,5 +77,13 @@ def test_what_cannot_be_read_gets_one_sentence(tmp_path, content):
 
 
 def test_a_folder_that_does_not_exist_is_named(tmp_path):
-    with pytest.raises(UsageError, match="nowhere"):
+    with pytest.raises(UsageError, match="nowhere does not exist"):
         check_skill(tmp_path / "nowhere", opens(FakeExecutor()))
+
+
+def test_a_pipe_is_not_called_missing(tmp_path):
+    """``harness check <(git show HEAD:SKILL.md)``."""
+    os.mkfifo(tmp_path / "pipe")
+
+    with pytest.raises(UsageError, match="pipe is neither a folder nor a file"):
+        check_skill(tmp_path / "pipe", opens(FakeExecutor()))

@@ -2,7 +2,15 @@
 
 import json
 
-from harness.domain.check import BlockResult, CheckReport, FormatFinding, Observation, PartResult
+from harness.domain.check import (
+    BlockResult,
+    Change,
+    CheckReport,
+    Comparison,
+    FormatFinding,
+    Observation,
+    PartResult,
+)
 from harness.domain.skill import Mark
 from harness.domain.verdict import Number
 from harness.report.check import render_annotations, render_check, render_check_json
@@ -49,6 +57,19 @@ def test_an_observation_does_not_repeat_the_sentence_that_rests_on_it():
     lines = plain_text(render_check(report(observations=(seen,)))).splitlines()
 
     assert lines[2:4] == ['    says "RIGHT: safe". It is nan at -1, 100%.', '    it says: "stable"']
+
+
+def test_a_fault_that_an_edit_brought_says_why_the_exit_code_is_silent():
+    change = Change(
+        what="fault", how="added", file="SKILL.md", line=7, name="block 1, A", after="It is nan."
+    )
+    against = Comparison(old="old", changes=(change,))
+    lines = plain_text(render_check(report().model_copy(update={"comparison": against})))
+
+    assert (
+        "    SKILL.md:7  fault added: block 1, A: it claims nothing, so the exit code does not count it"
+        in lines.splitlines()
+    )
 
 
 def test_an_annotation_marks_the_line_and_can_be_ended_by_nothing_in_it():

@@ -118,6 +118,12 @@ def test_maps_are_yaml_or_csv(name, text):
         ("m.yaml", "a.md: [one\n", "m.yaml:2: this is not YAML"),
         ("m.yaml", "a.md: one\na.md: two\n", "m.yaml:2: "),
         ("m.yaml", "\x00", "m.yaml: this is not YAML: unacceptable character"),
+        ("m.yaml", "a.md: one\nb.md: 5\n", "m.yaml:2: b.md has no scenario"),
+        ("m.yaml", "- {file: a, scenario: one}\n- {file: b}\n", "m.yaml:2: b has no scenario"),
+        ("m.yaml", "- {file: a, scenario: one}\n- {scenario: two}\n", "m.yaml:2: names no file"),
+        ("m.yaml", "- {file: a, scenario: one}\n- b\n", "m.yaml:2: names no file"),
+        ("m.csv", "a.md,one\n\nb.md\n", "m.csv:3: b.md has no scenario"),
+        ("m.csv", "a.md,one\nb.md,\n", "m.csv:2: b.md has no scenario"),
         ("m.csv", "", "m.csv: expected a file and a scenario"),
         ("m.csv", "file,scenario\na.md,one\na.md,two\n", "m.csv:3: a.md is given to one above"),
         (

@@ -29,6 +29,7 @@ SETS = [
         "tenth",
         "eleventh",
         "twelfth",
+        "thirteenth",
         "dressed",
         "shapes",
         "more-shapes",

@@ -95,6 +95,17 @@ def test_a_snippet_stands_where_its_calls_or_names_stood(answer, program):
     assert proposed(answer) == program
 
 
+@pytest.mark.parametrize(("mark", "changed"), [("-", DELETED), (" ", LOOP)])
+def test_a_diff_may_begin_deeper_than_it_goes_on(mark, changed):
+    """Its first line had not been Python, so that there was no block at all."""
+    lines = (
+        f"         optimizer.step()\n{mark}        clip_grad_norm_(model.parameters(), 1.0)\n-log()"
+    )
+    diff = f"@@ -6,3 +6,2 @@\n{lines}\n+log(i)"
+
+    assert proposed(fenced(diff, "diff"), LOOP + "log()\n") == changed + "log(i)\n"
+
+
 def test_what_unscales_below_a_division_by_hand_may_be_meant_in_its_place():
     """Both together take the scale out twice, and nobody had said that both stay."""
     divided = SCALED.replace("    clip", "    for p in ps:\n        p.grad /= 2\n    clip")

@@ -105,6 +105,35 @@ def test_a_posted_function_that_reads_what_the_answer_has_elsewhere_is_left_out(
     assert HOOK.rstrip() not in proposed(fenced(main), POSTED)
 
 
+WRAPPED = """\
+class Wrapped(torch.nn.Module):
+    def forward(self, x):
+        return self.inner(x, use_reentrant=True)
+
+
+model = Wrapped(model)
+
+for x, y in loader:
+    criterion(model(x), y).backward()
+    optimizer.step()
+"""
+
+
+def test_a_model_that_the_answer_wraps_is_not_wrapped_before_as_it_was_in_the_post():
+    """It had been wrapped twice."""
+    shown = (
+        WRAPPED.replace("True", "False").replace("model = W", "net = W").replace("model(x", "net(x")
+    )
+    assert proposed(fenced(shown), WRAPPED) == shown
+
+
+def test_a_class_that_is_shown_anew_is_used_as_it_was_in_the_post():
+    line = "model = Wrapped(model)\n\n"
+    shown = WRAPPED.replace("True", "False").replace(line, "")
+
+    assert line.strip() in proposed(fenced(shown), WRAPPED)
+
+
 def test_a_docstring_and_what_is_imported_from_the_future_stay_first():
     first = '"""Mine."""\nfrom __future__ import annotations\n'
 

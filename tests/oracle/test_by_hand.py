@@ -71,7 +71,9 @@ def test_what_is_clipped_on_the_way_is_what_was_consumed():
 
 
 def test_so_is_what_is_clipped_tensor_by_tensor():
-    each = lambda g, _: RATE * np.stack([clipped(row) for row in g])  # noqa: E731
+    def each(gradient, _):
+        return RATE * np.stack([clipped(row) for row in gradient])
+
     found = consumed(run(each, numbers=(*LR, ("", 1.0))))
     assert np.allclose([np.linalg.norm(g, axis=1) for g in found], 1.0, rtol=1e-3)
 

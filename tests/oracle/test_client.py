@@ -76,7 +76,7 @@ def test_a_closed_oracle_starts_no_worker() -> None:
 
 def test_what_makes_a_measurement_fail_is_told_with_its_place() -> None:
     """The exception was another process's: its traceback is the cause."""
-    nothing = dataclasses.replace(RECORDING, ranks=None)  # type: ignore[arg-type]  # it has to fail
+    nothing = dataclasses.replace(RECORDING, ranks=None)  # it has to fail
     with Oracle() as oracle:
         with pytest.raises(HarnessFault, match="TypeError") as caught:
             oracle.measure(nothing, CLIP.workload, PROBE, CLIP.expectations)

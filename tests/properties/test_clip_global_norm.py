@@ -73,6 +73,10 @@ def test_a_clip_that_left_another_norm_is_told_by_its_call():
     assert "it took 4 for a norm that is 9" in left(
         3.0, "clip_grad_norm_(2 gradients) at 1 returned 4"
     )
+    stale = left(3.0, "clip_grad_norm_(2 gradients) at 1 returned 2.25", scale=16384.0)
+    assert "4 times that: gradients had been divided by another scale" in stale
+    part = left(3.0, "clip_grad_norm_(2 gradients) at 1 returned 4", scale=16384.0)
+    assert "or that of a part" in part
     taken = left(3.0, "get_total_norm(2 gradients) returned 4")
     assert "it took 4 for a norm that is 9" in taken
     assert "multiply once by threshold over norm" in left(

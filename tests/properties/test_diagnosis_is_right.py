@@ -104,6 +104,14 @@ def test_zeros_for_small_norms_fail():
     assert "scientific notation" in verdict.sentence
 
 
+def test_a_zero_in_scientific_notation_was_not_rounded():
+    """It had been blamed on decimals."""
+    verdict = on(ID, saying(lambda n, v: f"{n}: {0.0:.3e}"), **WHERE)
+
+    assert verdict.outcome == "fail"
+    assert "read where there are none" in verdict.sentence
+
+
 def test_norms_that_look_alike_on_both_fail():
     """The late layers' share was not told apart."""
     same = {"healthy": alike(1e-7), "vanishing": alike(1e-3)}

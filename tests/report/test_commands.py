@@ -46,6 +46,15 @@ def test_a_run_becomes_a_file_of_its_own(tmp_path):
     assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
 
 
+def test_a_short_file_is_not_said_to_be_empty(tmp_path):
+    """Sizes are rounded up."""
+    run = stored(tmp_path / "run", answer("right"))
+
+    done = report(run, "--format", "markdown", "-o", tmp_path / "report.md")
+
+    assert done.stderr.endswith("report.md is written, 1 kB\n")
+
+
 @pytest.mark.parametrize("form", ["html", "junit", "markdown", "json"])
 def test_every_form_goes_to_standard_output_where_no_file_is_named(tmp_path, form):
     """One run, and two."""

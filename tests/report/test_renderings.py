@@ -4,12 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from harness.domain.assessment import CriterionState
+from harness.domain.machine import Machine, Offer
 from harness.domain.run import Run
 from harness.report.answers import render_answer
 from harness.report.console import Output, plain_text
 from harness.report.data import render_json
+from harness.report.machine import render_machine
 from harness.report.scenario import render_list, render_scenario
 from harness.report.verbose import render_verbose
 from harness.scenarios import load_bank
@@ -68,6 +71,16 @@ def test_the_list_has_a_line_for_each_scenario(bank):
     assert plain_text(render_list(bank, plain=True)).split("\n")[1].split() == (
         ["toy-loss", "toy", "A", "loss", "that", "is", "not", "finite"]
     )
+
+
+def test_a_narrow_terminal_cuts_no_word_off(bank):
+    """What does not fit folds: a path or a title that ends in dots says nothing."""
+    offer = Offer(name="network-namespace", have="yes", detail="/a/path/that/does/not/fit/at/all")
+    console = Console(width=30, record=True, no_color=True)
+    with console.capture() as captured:
+        console.print(render_list(bank), render_machine(Machine(offers=(offer,))))
+
+    assert "…" not in captured.get()
 
 
 @pytest.mark.parametrize("plain", [True, False])

@@ -1,7 +1,7 @@
 import pytest
 
 from harness.domain.event import DATA_REPLACED, ENOUGH, Finished, Start
-from harness.domain.recording import RankRecording, Recorded, Recording
+from harness.domain.recording import Joined, RankRecording, Recorded, Recording
 from harness.domain.scenario import Probe
 from harness.domain.workload import WorkloadSpec
 from harness.sandbox.executor import fails_on_other_data, limits_of, recording_of
@@ -26,7 +26,7 @@ def timed_out(batches: int, cpu: float) -> Recording:
     """A program that has the machine for itself, and is killed after ten seconds."""
     handed = {"epoch": 0, "index": 0, "loader": "train"}
     frames = tuple(
-        Frame(seq=n, kind="batch", data=handed, tensors=(), payload=b"") for n in range(batches)
+        Frame(seq=n, kind="batch", data=handed, tensors=Joined((), b"")) for n in range(batches)
     )
     rank = RawRank(
         rank=0,

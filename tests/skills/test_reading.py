@@ -1,5 +1,7 @@
 """SKILL.md as sections, examples, references and frontmatter."""
 
+import pytest
+
 from harness.skills import read_page, read_skill
 
 PAGE = """---
@@ -94,6 +96,22 @@ def test_frontmatter_that_is_no_yaml_says_where():
     head = read_skill("tiny", {"SKILL.md": "---\nname: a: b\n---\n"}, frozenset()).frontmatter
     assert head.problem is not None
     assert "line 2" in head.problem
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("---\nname: a\n# A\n", "the frontmatter has no end: a second line of --- is missing"),
+        ("# A\n", "there is no frontmatter: the first line has to be ---"),
+        (
+            "---\ndescription: 2026-13-45\n---\n",
+            "the frontmatter is no YAML: month must be in 1..12",
+        ),
+    ],
+)
+def test_a_head_that_cannot_be_read_says_what_is_wrong_with_it(text, problem):
+    """A head without its second line is not one that is missing; a date has no month 13."""
+    assert read_skill("tiny", {"SKILL.md": text}, frozenset()).frontmatter.problem == problem
 
 
 def test_a_file_without_frontmatter_is_read_all_the_same():

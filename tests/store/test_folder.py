@@ -7,6 +7,8 @@ import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,19 @@ def head(**changed: object) -> RunHead:
 
 def told(key: str, *traces: Trace) -> Told:
     return Told(StoredAnswer(key=key, agent="a", answer=AnswerGrade(file=key)), traces)
+
+
+@contextmanager
+def no_file_longer_than(size: int) -> Iterator[None]:
+    """A disk that fills up: it takes so much, and no more."""
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, handler)
 
 
 def test_what_is_added_is_read_back(tmp_path):
@@ -71,19 +86,48 @@ def test_an_answer_that_the_disk_has_no_room_for_leaves_no_half_line(tmp_path):
     with RunFolder.create(tmp_path / "run", head()) as run:
         run.add(told("x"))
         size = (tmp_path / "run" / "answers.jsonl").stat().st_size
-        handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 10, hard))
-        try:
-            with pytest.raises(OSError, match="File too large"):
-                run.add(told("y"))
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-            signal.signal(signal.SIGXFSZ, handler)
+        with no_file_longer_than(size + 10), pytest.raises(OSError, match="File too large"):
+            run.add(told("y"))
         run.add(told("z"))
 
     with RunFolder.load(tmp_path / "run") as run:
         assert [stored.key for stored in run] == ["x", "z"]
+
+
+START = """
+import resource, signal, sys
+from pathlib import Path
+from harness.store import RunFolder
+from tests.store.test_folder import head
+signal.signal(signal.SIGXFSZ, signal.Handlers[sys.argv[2]])
+resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
+RunFolder.create(Path(sys.argv[1]), head())
+"""
+
+
+@pytest.mark.parametrize(
+    ("on_signal", "said"), [("SIG_IGN", "File too large"), ("SIG_DFL", "")], ids=["full", "killed"]
+)
+def test_a_start_that_was_cut_short_is_made_again(tmp_path, on_signal, said):
+    """A disk that is full, or a kill, in the middle of the first file."""
+    command = [sys.executable, "-c", START, str(tmp_path / "run"), on_signal]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert said in done.stderr
+
+    with RunFolder.create(tmp_path / "run", head()) as run:
+        run.add(told("x", trace()))
+
+    assert len(list((tmp_path / "run" / "traces").iterdir())) == 1
+
+
+def test_a_trace_that_the_disk_has_no_room_for_leaves_no_file(tmp_path):
+    """What it took would be missing where the next one needs room."""
+    with RunFolder.create(tmp_path / "run", head()) as run:
+        with no_file_longer_than(20), pytest.raises(OSError, match="File too large"):
+            run.add(told("y", trace()))
+
+        assert list((tmp_path / "run" / "traces").iterdir()) == []
 
 
 def test_of_an_answer_that_is_told_twice_the_last_counts(tmp_path):

@@ -1,7 +1,5 @@
 """What surrounds an update: windows, schedules, loss scale, ranks, checkpoints."""
 
-import os
-
 import pytest
 import torch
 import torch.distributed as dist
@@ -108,7 +106,6 @@ def alone(tmp_path):
     dist.destroy_process_group()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="gloo over a file")
 def test_only_the_last_micro_batch_of_a_window_is_synchronised(alone):
     rounds = []
 

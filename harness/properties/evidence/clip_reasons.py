@@ -2,6 +2,8 @@
 the norm that it took. A clip that a program computes itself has no calls, and nothing is said of it.
 """
 
+import math
+
 from harness.properties.evidence.clips import after_the_step, clip_calls
 from harness.properties.evidence.consumption import Reading
 from harness.properties.evidence.figures import close, show
@@ -53,7 +55,22 @@ def other_norm_taken(reading: Reading) -> str | None:
     taken = calls[0].returned if len(calls) == 1 else None
     if taken is None or not 0.0 < taken < (1.0 - ABOUT) * reading.true:
         return None
+    if (stale := of_another_scale(reading, taken)) is not None:
+        return stale
     return (
         f"it took {show(taken)} for a norm that is {show(reading.true)} (another kind of norm, or that "
         "of a part). Take the 2-norm of the whole gradient"
+    )
+
+
+def of_another_scale(reading: Reading, taken: float) -> str | None:
+    """That the norm was less by what a loss scale changes by when gradients overflow."""
+    scale, times = reading.update.loss_scale, reading.true / taken
+    halvings = round(math.log2(times))
+    if scale <= 1.0 or halvings < 1 or not close(times, 2.0**halvings, ABOUT):
+        return None
+    return (
+        f"it took {show(taken)} for a norm that is {2**halvings} times that: gradients had been divided "
+        f"by another scale than the one that they were multiplied by, which was {scale:.0f} here and "
+        "changes when gradients overflow. Let the scaler take it out (scaler.unscale_)"
     )

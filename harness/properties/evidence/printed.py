@@ -29,6 +29,8 @@ class Printed:
     """Half a unit of its last digit: what rounding may have taken."""
     digits: int
     """Significant digits."""
+    floats: bool = False
+    """Whether it has an exponent, so that its zero is no rounded number."""
 
     def shows(self, truth: float) -> bool:
         """Whether it is this value, rounded. A single digit is too little to say so."""
@@ -74,7 +76,8 @@ def number_of(match: re.Match[str]) -> tuple[Printed, ...]:
         return ()
     decimals = len(mantissa.partition(".")[2])
     digits = len(mantissa.replace(".", "").lstrip("0"))
-    return (Printed(abs(float(match.group(0))), 0.5 * 10.0 ** (power - decimals), digits),)
+    half, floats = 0.5 * 10.0 ** (power - decimals), match.group(2) is not None
+    return (Printed(abs(float(match.group(0))), half, digits, floats),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +94,10 @@ class Truths:
 
     def shown_by(self, number: Printed) -> bool:
         """Whether the number is one of them, rounded: if any, then one of its two neighbours."""
-        after = bisect_left(self.sizes, number.value)
-        return any(map(number.shows, self.sizes[max(0, after - 1) : after + 1]))
+        sizes, after = self.sizes, bisect_left(self.sizes, number.value)
+        return (after < len(sizes) and number.shows(sizes[after])) or (
+            after > 0 and number.shows(sizes[after - 1])
+        )
 
 
 def matching(numbers: Iterable[Printed], truths: Truths) -> tuple[float, ...]:

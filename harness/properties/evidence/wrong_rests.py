@@ -55,7 +55,7 @@ def why(factor: float, window: Window) -> str:
     if close(factor, size, slack):
         return f"divide each loss by the {size} micro-batches of the window"
     if close(factor, 1.0 / size, slack):
-        return f"the loss was divided by {size} twice; divide once"
+        return f"it was divided by {size} twice, as a loss or as gradients; divide once"
     if world > 1 and (close(factor, world, slack) or close(factor, world * part, slack)):
         return f"gradients were summed over {world} ranks; average them"
     if world > 1 and close(factor, 1.0 / world, slack):

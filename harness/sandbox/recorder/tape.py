@@ -1,8 +1,10 @@
 """Where the probes write: events in order, tensors as bytes, parameters by name."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Protocol
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.utils.weak import TensorWeakRef
@@ -19,6 +21,9 @@ LARGE = 1_000_000
 
 SAMPLES = 256
 """Coordinates of each tensor that are written for large models."""
+
+_IN_NUMPY = frozenset({torch.float16, torch.float32, torch.float64})
+"""Element types in which numpy looks at numbers, in a tenth of the time of torch where they are few."""
 
 
 class Sink(Protocol):
@@ -42,7 +47,7 @@ class Tape:
         self._count = 0
         self._parameters: dict[str, TensorWeakRef] = {}
         self._computed: dict[str, Computed] = {}
-        self._last: dict[str, Tensor] = {}
+        self._last: dict[str, Blob] = {}
         self._versions: dict[str, int] = {}
         self.large = False
         self.before_write: Callable[[], None] | None = None
@@ -58,10 +63,10 @@ class Tape:
                 self._parameters[prefix + name] = found
         self.large = sum(p.numel() for _, p in self._alive()) > LARGE
 
-    def take_over(self, model: nn.Module, before: Iterable[str]) -> None:
+    def take_over(self, model: nn.Module, names: Iterable[str]) -> None:
         """Remember the parameters of a changed model: what took another's place has its name.
 
-        ``before``: those that it had. One that is computed of others now is written with them.
+        ``names``: those that it had. One that is computed of others now is written with them.
         """
         parameters, last = dict(model.named_parameters()), dict(self._last)
         there = {id(p) for p in parameters.values()}
@@ -71,12 +76,13 @@ class Tape:
                 self.name(parameter)
             else:
                 self.register("", [(name, parameter)])
-        for name in before:
+        for name in names:
             kept = name in parameters or (name in known and id(known[name]) in there)
             found = None if kept else computed(model, name)
             if found is not None:
                 self._parameters.pop(name, None)
-                self._computed[name] = unless_the_same(found, last.get(name))
+                before = _tensor(last[name]) if name in last else None
+                self._computed[name] = unless_the_same(found, before)
 
     def knows(self, parameter: nn.Parameter) -> bool:
         """Whether the parameter is registered; where one was that is gone, another may stand now."""
@@ -86,8 +92,9 @@ class Tape:
     def _alive(self) -> Iterator[tuple[str, nn.Parameter]]:
         """The parameters that the program still has, by name."""
         for name, found in list(self._parameters.items()):
-            parameter = found()
-            if parameter is not None:
+            parameter = found.ref()  # `found()` looks at its type again each time
+            if isinstance(parameter, nn.Parameter):
+                parameter._fix_weakref()  # type: ignore[attr-defined]  # what `found()` does next
                 yield name, parameter
                 continue
             for known in (self._parameters, self._last, self._versions):
@@ -142,17 +149,15 @@ class Tape:
 
     def blob(self, name: str, tensor: Tensor) -> Blob:
         """One tensor of parameter size: whole, or sampled for large models."""
-        tensor = tensor.detach()
         if tensor.is_sparse:
             tensor = tensor.to_dense()
-        return as_blob(name, sampled(tensor) if self.large else tensor)
+        return as_blob(name, sampled(tensor.detach()) if self.large else tensor)
 
     def values(self, names: Iterable[str] | None = None) -> Iterator[Blob]:
         """``param:<name>`` of the named parameters (all by default), remembered as known."""
         known = dict(self._alive())
         for name in known if names is None else (n for n in names if n in known):
-            self._remember(name, known[name])
-            yield self.blob(f"param:{name}", known[name])
+            yield self._remembered(name, known[name])
         for name, weight in self._computed.items():
             yield self.blob(f"param:{name}", weight())
 
@@ -172,7 +177,7 @@ class Tape:
     def finite_gradients(self) -> bool:
         """Whether every gradient is finite now."""
         return all(
-            bool(torch.isfinite(p.grad.sum() if self.large else p.grad).all())
+            _is_finite(p.grad.sum() if self.large else p.grad)
             for _, p in self._alive()
             if p.grad is not None
         )
@@ -181,27 +186,28 @@ class Tape:
         if self.before_write is not None:
             self.before_write()
 
-    def _remember(self, name: str, parameter: nn.Parameter) -> None:
+    def _remembered(self, name: str, parameter: nn.Parameter) -> Blob:
+        blob = self.blob(f"param:{name}", parameter)
         self._versions[name] = parameter._version
         if not self.large:
-            self._last[name] = parameter.detach().clone()
+            self._last[name] = blob
+        return blob
 
     def _differs(self, name: str, parameter: nn.Parameter) -> bool:
         if name not in self._versions:
             return True
         if name not in self._last:
             return parameter._version != self._versions[name]
-        last = self._last[name]
         # bit comparison: NaN equals itself here, or a diverged model would be written at every forward
-        return last.shape != parameter.shape or last.numpy().tobytes() != _bytes(parameter.detach())
+        return self._last[name] != self.blob(f"param:{name}", parameter)
 
 
 def as_blob(name: str, tensor: Tensor) -> Blob:
-    """A tensor as bytes: detached, dense, contiguous; bfloat16 widened, which numpy lacks."""
+    """A tensor as bytes: detached, dense, row-major; bfloat16 widened, which numpy lacks."""
     tensor = tensor.detach()
     if tensor.dtype == torch.bfloat16:
         tensor = tensor.float()
-    return name, str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape), _bytes(tensor)
+    return name, _dtype(tensor.dtype), tuple(tensor.shape), tensor.numpy().tobytes()
 
 
 def sampled(tensor: Tensor) -> Tensor:
@@ -226,5 +232,17 @@ def tensors_in(value: object) -> Iterator[Tensor]:
             yield from tensors_in(item)
 
 
-def _bytes(tensor: Tensor) -> bytes:
-    return tensor.contiguous().numpy().tobytes()
+@cache
+def _dtype(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _tensor(blob: Blob) -> Tensor:
+    _, dtype, shape, raw = blob
+    return torch.frombuffer(bytearray(raw), dtype=getattr(torch, dtype)).reshape(shape)
+
+
+def _is_finite(tensor: Tensor) -> bool:
+    if tensor.dtype in _IN_NUMPY and tensor.layout is torch.strided:
+        return bool(np.isfinite(tensor.detach().numpy()).all())
+    return bool(torch.isfinite(tensor).all())

@@ -27,6 +27,31 @@ for batch in train_loader:
     criterion(model(batch), target).backward()
     optimizer.step()
 """
+BY_CLASS_METHOD = """
+class Window:
+    def __init__(self, batches):
+        self.batches = batches
+
+    @classmethod
+    def of(cls, batches):
+        return cls(list(batches))
+
+
+def windows(loader):
+    pending = []
+    for batch in loader:
+        pending.append(batch)
+        if len(pending) == 2:
+            yield Window.of(pending)
+            pending = []
+
+
+for window in windows(train_loader):
+    for known, seen in window.batches:
+        optimizer.zero_grad()
+        criterion(model(seen), known).backward()
+        optimizer.step()
+"""
 HANDED = {
     "as an argument": TRAIN + "fit(model, train_loader, target, optimizer)\n",
     "as an attribute": BY_ATTRIBUTE + "Job(train_loader, target).fit()\n",
@@ -64,3 +89,11 @@ def test_outputs_that_were_joined_enter_the_loss(run, join):
 
     assert (ran.outcome, ran.steps) == ("ran", 14)
     assert ran.result == plain.result
+
+
+def test_batches_go_through_a_class_method_that_makes_an_instance(run):
+    """What comes second is the input: it is said by what is done with it, behind the class."""
+    there, here = (run(IMPORTS + text + WEIGHTS) for text in (BY_CLASS_METHOD, NAMED))
+
+    assert (there.outcome, there.steps) == ("ran", 14)
+    assert there.result == here.result

@@ -70,6 +70,18 @@ def resume(path):
 start, best = resume("last.pt")
 """
     + trained(),
+    "behind a guard that leaves": """
+import torch
+class Trainer:
+    average = {}
+    def resume(self, path):
+        if path is None:
+            return
+        state = torch.load(path)
+        self.average = state["average"]
+Trainer().resume(None if train_loader else "last.pt")
+"""
+    + trained(),
     "pretrained": "import torch\nmodel.load_state_dict(torch.load('w.pth'), strict=False)\n"
     + trained(),
 }

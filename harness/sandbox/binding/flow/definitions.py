@@ -40,6 +40,8 @@ class Function:
     """Its class, for methods."""
     static: bool = False
     """Whether a method takes no instance."""
+    of_class: bool = False
+    """Whether a method takes its class in place of an instance."""
     nested: bool = False
     """Whether it is defined inside another function."""
     no_grad: bool = False

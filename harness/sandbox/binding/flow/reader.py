@@ -160,7 +160,10 @@ class Reader(Statements):
         scope.names |= {parameter.name: parameter.node for parameter in function.parameters}
         if function.owner is not None and not function.static:
             first = [*tree.args.posonlyargs, *tree.args.args][:1]
-            scope.names |= {argument.arg: function.owner.instance for argument in first}
+            owner = (
+                self._class_itself(function.owner) if function.of_class else function.owner.instance
+            )
+            scope.names |= {argument.arg: owner for argument in first}
         before = self.in_module_class, self.no_grad
         self.in_module_class, self.no_grad = inner, function.no_grad
         with self.inside(scope, function):
@@ -168,6 +171,13 @@ class Reader(Statements):
         self.in_module_class, self.no_grad = before
 
     # ----------------------------------------------------------------------------------- classes
+
+    def _class_itself(self, cls: Class) -> Node:
+        """What a class method is handed: it has what instances have, and makes one when it is called."""
+        node = Node()
+        node.targets.add(cls)
+        self.graph.flow(cls.instance, node)
+        return node
 
     def _classdef(self, tree: ast.ClassDef) -> None:
         if self._is_stub(tree):
@@ -191,8 +201,11 @@ class Reader(Statements):
         self.classes.append(cls)
         for decorator in tree.decorator_list:
             self.graph.use(self.value(decorator), "decorates")
-        self._give(tree.name, cls)
+        named = self._give(tree.name, cls)
         self._class_body(cls)
+        for name, method in cls.methods.items():
+            if method.static or method.of_class:
+                self.graph.part(named, (".", name)).targets.add(method)
 
     def _class_body(self, cls: Class) -> None:
         before = self.in_module_class
@@ -224,6 +237,7 @@ class Reader(Statements):
         function = self.define(tree, tree.name)
         marks = {ast.unparse(decorator) for decorator in tree.decorator_list}
         function.owner, function.static = cls, "staticmethod" in marks
+        function.of_class = "classmethod" in marks
         for decorator in tree.decorator_list:
             self.graph.use(self.value(decorator), "decorates")
             function.no_grad |= is_no_grad(decorator)

@@ -6,7 +6,7 @@ program may have written itself are left alone.
 
 import ast
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from harness.syntax import blocks, dotted, walk
 
@@ -24,6 +24,9 @@ WRITES = frozenset(
     {"dump", "safe_dump", "dumps", "write_text", "write", "writelines", "to_yaml", "save"}
 )
 """Calls that may have created the file before."""
+
+LEAVING = (ast.Return, ast.Continue, ast.Break)
+"""Statements that leave quietly."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -57,6 +60,10 @@ class _Left:
         self._readers = {dotted(c.func) for c in of_readers}
         self._settings |= {id(c) for c in of_readers}
         asked = {id(n) for s in nodes if isinstance(s, ast.If | ast.Try) for n in walk(s)}
+        statements = [
+            n for n in nodes if isinstance(n, ast.stmt)
+        ]  # an ``a if b else c`` has a body too
+        asked |= {id(n) for s in statements for block in blocks(s) for n in _behind_a_guard(block)}
         self._checkpoints = {
             id(c)
             for c in calls
@@ -160,6 +167,15 @@ class _Left:
             or (isinstance(v, ast.Call) and any(id(n) in read for n in walk(v)))
             for v in returned
         )
+
+
+def _behind_a_guard(block: list[ast.stmt]) -> Iterator[ast.AST]:
+    """What is only reached where an ``if`` above it has not left the block."""
+    guarded = False
+    for statement in block:
+        if guarded:
+            yield from walk(statement)
+        guarded |= isinstance(statement, ast.If) and isinstance(statement.body[-1], LEAVING)
 
 
 def _writes(call: ast.Call) -> bool:
