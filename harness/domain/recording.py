@@ -43,11 +43,12 @@ class Joined(Sequence[TensorBytes]):
     the executor to the oracle whole.
     """
 
-    __slots__ = ("_described", "_found", "_payload")
+    __slots__ = ("_found", "_payload", "described")
 
     def __init__(self, described: tuple[Described, ...], payload: bytes) -> None:
         """``payload``: as long as all that is described together."""
-        self._described = described
+        self.described = described
+        """How to cut them apart, in order."""
         self._payload = payload
         self._found: tuple[TensorBytes, ...] | None = None
 
@@ -67,15 +68,15 @@ class Joined(Sequence[TensorBytes]):
 
     def __len__(self) -> int:
         """How many."""
-        return len(self._described)
+        return len(self.described)
 
     def __reduce__(self) -> "tuple[type[Joined], tuple[tuple[Described, ...], bytes]]":
         """What travels: not what was cut."""
-        return Joined, (self._described, self._payload)
+        return Joined, (self.described, self._payload)
 
     def _cut(self) -> Iterator[TensorBytes]:
         start = 0
-        for name, dtype, shape, nbytes in self._described:
+        for name, dtype, shape, nbytes in self.described:
             yield TensorBytes(name, dtype, shape, self._payload[start : start + nbytes])
             start += nbytes
 

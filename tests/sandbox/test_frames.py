@@ -168,3 +168,29 @@ def test_pieces_do_not_matter(size):
 
     assert [frame.seq for frame in frames] == [0, 1]
     assert reader.finish().complete
+
+
+def described(seq: int, **changes: object) -> bytes:
+    tensor = {"name": "w", "dtype": "float32", "shape": [3], "nbytes": 12, **changes}
+    return raw_frame({"seq": seq, "kind": "fact", "data": {}, "tensors": [tensor]}, FLOATS)
+
+
+def test_a_tensor_that_comes_again_is_described_by_the_same_object():
+    """Hundreds of gradients in a run have the few descriptions of its parameters."""
+    first, second = FrameReader().feed(described(0) + described(1))
+
+    assert first.tensors.described[0] is second.tensors.described[0]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"nbytes": 8}, {"shape": [4]}, {"shape": [[3]]}, {"shape": "3"}, {"shape": 3}, {"dtype": None},
+     {"dtype": ["float32"]}, {"name": {}}],
+)  # fmt: skip
+def test_a_tensor_that_was_described_well_once_is_not_believed_under_another_description(changes):
+    """What was checked is the whole description."""
+    reader = FrameReader()
+    frames = reader.feed(described(0) + described(1, **changes))
+
+    assert [frame.seq for frame in frames] == [0]
+    assert "tensor of frame 1" in reader.finish().sentence
