@@ -6,6 +6,8 @@ import signal
 import sys
 import traceback
 
+from harness.collecting import collect_seldom, uncollected
+
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 _ENDS = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
 
@@ -50,7 +52,9 @@ def _take_every_end_as_ctrl_c() -> None:
 
 def _run() -> int:
     try:
-        from harness.cli import run_command_line  # spawned workers import this module, not the CLI
+        with uncollected():
+            from harness.cli import run_command_line  # spawned workers import this, not the CLI
+        collect_seldom()
     except Exception as error:  # noqa: BLE001 - ours, unless memory is what lacks
         limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
         if not (limited and _lacks_memory(error)):

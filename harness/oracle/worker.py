@@ -14,11 +14,11 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import NoReturn
 
+from harness.collecting import collect_seldom, uncollected
 from harness.domain.recording import Recording
 from harness.domain.scenario import Expectations, Probe
 from harness.domain.trace import ProbeTrace
 from harness.domain.workload import WorkloadSpec
-from harness.importing import uncollected
 
 _SAID = 4096  # bytes of its standard error that are told
 
@@ -147,6 +147,7 @@ def _warm() -> Measure:
 
         torch.set_num_threads(1)
         from harness.oracle.measure import measure
+    collect_seldom()
     return measure
 
 

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-from harness.importing import uncollected
+from harness.collecting import uncollected
 
 
 class StillThreaded(RuntimeError):

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import NoReturn
 
-from harness.importing import uncollected
+from harness.collecting import uncollected
 from harness.sandbox import warm_up
 from harness.sandbox.annex import Annex
 from harness.sandbox.control import (
