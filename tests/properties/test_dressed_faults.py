@@ -26,8 +26,6 @@ INCONCLUSIVE: dict[str, str] = {}
 FOR_ANOTHER_REASON = {
     "all-three-techniques--05.py": "elements cut off before they are unscaled follow no rule that a "
     "property knows; that nothing is learned is seen",
-    "clipping-a-stable-model--02.md": "a factor of the program's own, up or down, that no clip is called "
-    "for; that it is not the plain loop is seen",
 }
 
 
