@@ -5,7 +5,7 @@ import gc
 from collections.abc import Iterator
 
 SELDOM = 50_000
-"""New containers after which it looks; Python's own number is 700."""
+"""New containers after which it looks; Python 3.11's own number is 700."""
 
 
 @contextlib.contextmanager

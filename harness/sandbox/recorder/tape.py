@@ -23,7 +23,7 @@ SAMPLES = 256
 """Coordinates of each tensor that are written for large models."""
 
 _IN_NUMPY = frozenset({torch.float16, torch.float32, torch.float64})
-"""Element types in which numpy looks at numbers, in a tenth of the time of torch where they are few."""
+"""Element types in which numpy looks at numbers, in a third of the time of torch where they are few."""
 
 
 class Sink(Protocol):

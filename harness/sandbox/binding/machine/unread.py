@@ -60,9 +60,8 @@ class _Left:
         self._readers = {dotted(c.func) for c in of_readers}
         self._settings |= {id(c) for c in of_readers}
         asked = {id(n) for s in nodes if isinstance(s, ast.If | ast.Try) for n in walk(s)}
-        statements = [
-            n for n in nodes if isinstance(n, ast.stmt)
-        ]  # an ``a if b else c`` has a body too
+        # statements alone: an ``a if b else c`` has a body too, and no block
+        statements = [n for n in nodes if isinstance(n, ast.stmt)]
         asked |= {id(n) for s in statements for block in blocks(s) for n in _behind_a_guard(block)}
         self._checkpoints = {
             id(c)
