@@ -25,7 +25,10 @@ WITHIN: dict[str, dict[object, str]] = {
 }
 """What is done with the elements of a keyword argument, by their place in it."""
 
-MOVING = frozenset({"enumerate", "zip", "zip_longest", "next", "map", "filter", "chain"})
+MOVING = frozenset({
+    "enumerate", "zip", "zip_longest", "next", "map", "filter", "chain", "groupby", "batched",
+    "takewhile", "dropwhile", "filterfalse",
+})  # fmt: skip
 """Builtins whose results contain their arguments."""
 
 
@@ -188,6 +191,8 @@ class LibraryCalls(Reading):
         movers: dict[str, Callable[[list[Node]], Node]] = {
             "enumerate": self._enumerate, "zip": self._zip, "zip_longest": self._zip,
             "next": self._next, "map": self._map, "filter": self._filter, "chain": self._chain,
+            "takewhile": self._filter, "dropwhile": self._filter, "filterfalse": self._filter,
+            "batched": self._batched, "groupby": lambda args: self._groupby([*args, *named]),
         }  # fmt: skip
         return movers[name](args) if args else Node()
 
@@ -255,6 +260,23 @@ class LibraryCalls(Reading):
         for iterated in args[1:2]:
             self.record(args[0], None, [self.iterate(iterated)])
             self.graph.flow(iterated, result)
+        return result
+
+    def _batched(self, args: list[Node]) -> Node:
+        """Each element holds some of what is iterated over."""
+        result = Node()
+        self.iterate(args[0])
+        self.graph.flow(args[0], self.graph.part(result, ("for", 0)))
+        return result
+
+    def _groupby(self, args: list[Node]) -> Node:
+        """Pairs of a key and a group; the key is computed from an element."""
+        result = Node()
+        pair = self.graph.part(result, ("for", 0))
+        for key in args[1:2]:
+            call = self.record(key, None, [self.iterate(args[0])])
+            self.graph.flow(call.result, self.graph.part(pair, ("[]", 0)))
+        self.graph.flow(args[0], self.graph.part(pair, ("[]", 1)))
         return result
 
     def _chain(self, args: list[Node]) -> Node:
