@@ -95,11 +95,9 @@ def address(tmp_path: Path) -> Iterator[str]:
     with serving(tmp_path, 0) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        try:
-            yield f"http://{HERE}:{server.server_port}/"
-        finally:
-            server.shutdown()
-            thread.join()
+        yield f"http://{HERE}:{server.server_port}/"
+        server.shutdown()
+        thread.join()
 
 
 def one_run() -> Report:

@@ -222,9 +222,13 @@ def test_a_damaged_run_is_named_with_what_is_wrong_in_it(tmp_path, file, text, s
         RunFolder.load(tmp_path / "run")
 
 
+SMALL = 4096
+"""Bytes that a pipe holds: two answers or so. Whoever writes more waits for the reader."""
+
+
 @pytest.mark.slow
 def test_a_batch_that_is_killed_in_the_middle_goes_on_and_loses_nothing(tmp_path):
-    """Real answers through the real jail; SIGKILL as soon as some are stored."""
+    """Real answers through the real jail; SIGKILL when some are stored, and not all have room in the pipe."""
     files = []
     for number in range(24):
         files.append(tmp_path / f"{number}.md")
@@ -232,13 +236,13 @@ def test_a_batch_that_is_killed_in_the_middle_goes_on_and_loses_nothing(tmp_path
     run = tmp_path / "run"
     command = [sys.executable, "-m", "harness", "grade", *map(str, files), "--json"]
     command += ["--scenario", "padding-and-accumulation", "--out", str(run)]
-    first = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, start_new_session=True)
-    assert first.stdout is not None
-    for _ in range(5):
-        first.stdout.readline()
-    os.killpg(first.pid, signal.SIGKILL)
-    first.wait()
-    first.stdout.close()
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, pipesize=SMALL, start_new_session=True
+    ) as first:
+        assert first.stdout is not None
+        for _ in range(5):
+            first.stdout.readline()
+        os.killpg(first.pid, signal.SIGKILL)
     with RunFolder.load(run) as before:
         kept = {stored.key for stored in before}
 
