@@ -3,12 +3,9 @@
 import gzip
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +15,7 @@ from harness.domain.errors import UsageError
 from harness.domain.stored import RunHead, StoredAnswer, Told
 from harness.domain.trace import Trace
 from harness.store import RunFolder
+from tests.fakes.disk import no_file_longer_than
 from tests.fakes.traces import learning, probe, trace, update
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,19 +34,6 @@ def head(**changed: object) -> RunHead:
 
 def told(key: str, *traces: Trace) -> Told:
     return Told(StoredAnswer(key=key, agent="a", answer=AnswerGrade(file=key)), traces)
-
-
-@contextmanager
-def no_file_longer_than(size: int) -> Iterator[None]:
-    """A disk that fills up: it takes so much, and no more."""
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        signal.signal(signal.SIGXFSZ, handler)
 
 
 def test_what_is_added_is_read_back(tmp_path):
