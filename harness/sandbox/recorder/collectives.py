@@ -13,6 +13,9 @@ from harness.sandbox.recorder.tape import Tape, tensors_in
 
 _NAMESPACE = "c10d"
 _SENDS_NOTHING = frozenset({"check_for_nan"})
+_RESULT_FIRST = frozenset(
+    {"reduce_scatter_", "_reduce_scatter_base_", "reduce_scatter_tensor_coalesced_"}
+)  # each rank's slice of the result, which another tensor is reduced into
 # Passed by every operation, under no_grad and in inference mode as well, which leave out autograd
 _KEY = "BackendSelect"
 
@@ -49,10 +52,11 @@ def operations() -> tuple[Any, ...]:
 def _issued(tape: Tape, operation: Any, keys: Any, *args: Any, **kwargs: Any) -> Any:
     """Write a collective, pass it on."""
     sent = list(tensors_in(args))
+    reduced = args[1:] if operation._opname in _RESULT_FIRST else args
     tape.write(
         Collective(
             operation=operation._opname,
-            elements=sum(t.numel() for t in sent),
+            elements=sum(t.numel() for t in tensors_in(reduced)),
             floating=any(_is_floating(t) for t in sent),
             size_bytes=sum(t.numel() * t.element_size() for t in sent),
         )
