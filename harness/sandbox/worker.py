@@ -142,11 +142,15 @@ def _is_ours(error: BaseException) -> bool:
 
 
 def _refused(error: BaseException, frame: FrameType) -> bool:
-    """Whether what a probe hands on refused the program's arguments.
+    """Whether what a probe hands on refused what the program gave it.
 
-    Python raises that in the frame of the caller, which is the probe.
+    Python raises a ``TypeError`` for wrong arguments in the frame of the caller, which is the probe. What
+    is written in C has no frame at all, so whatever it raises is raised there.
     """
-    name = getattr(frame.f_locals.get("original"), "__qualname__", None)
+    original = frame.f_locals.get("original")
+    if original is not None and not hasattr(original, "__code__"):
+        return True
+    name = getattr(original, "__qualname__", None)
     return isinstance(error, TypeError) and str(error).startswith(f"{name}()")
 
 

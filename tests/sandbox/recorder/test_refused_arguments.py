@@ -47,6 +47,26 @@ def test_wrong_arguments_are_no_fault_of_the_harness(executor: JailedExecutor, c
     assert (end.outcome, end.exception) == ("raised", "TypeError")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "net.scale.sub_(torch.ones(3))",  # of no shape that fits
+        "net.scale.add_(net.scale.grad)",  # a leaf, outside of no_grad
+        "torch._foreach_mul_([p.grad for p in [net.scale, *model.parameters()]], 0.5)",  # no gradient
+        "net.scale.data = None",
+    ],
+)
+def test_what_torch_refuses_without_a_frame_is_no_fault_of_the_harness(
+    executor: JailedExecutor, change: str
+) -> None:
+    """What is written in C raises in the frame of the probe that hands the call on."""
+    recording = executor.execute(Candidate(program=BEFORE + change, origin="test"), WORKLOAD, PROBE)
+
+    assert recording.problem is None
+    (end,) = [e.event for e in recording.ranks[0].events if isinstance(e.event, Finished)]
+    assert (end.outcome, end.exception in ("RuntimeError", "TypeError")) == ("raised", True)
+
+
 def test_a_single_parameter_without_dimensions_can_be_clipped(executor: JailedExecutor) -> None:
     """It is a tensor that cannot be iterated over."""
     call = "torch.nn.utils.clip_grad_norm_(net.scale, 1.0)"
