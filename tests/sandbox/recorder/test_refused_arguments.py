@@ -54,6 +54,12 @@ def test_wrong_arguments_are_no_fault_of_the_harness(executor: JailedExecutor, c
         ("net.scale.data = 'one'", "TypeError"),
         ("torch._foreach_div_([], 4)", "RuntimeError"),
         ("net.scale.data.mul_('two')", "TypeError"),
+        ("net.scale.sub_(torch.ones(3))", "RuntimeError"),
+        ("net.scale.add_(net.scale.grad)", "RuntimeError"),
+        (
+            "torch._foreach_mul_([p.grad for p in [net.scale, *model.parameters()]], 0.5)",
+            "TypeError",
+        ),
     ],
 )
 def test_what_torch_refuses_in_c_is_the_program_s_own_line(
