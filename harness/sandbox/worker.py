@@ -144,8 +144,8 @@ def _is_ours(error: BaseException) -> bool:
 def _refused(error: BaseException, frame: FrameType) -> bool:
     """Whether what a probe hands on refused what the program gave it.
 
-    Python raises a ``TypeError`` for wrong arguments in the frame of the caller, which is the probe. What
-    is written in C has no frame at all, so whatever it raises is raised there.
+    Python raises a ``TypeError`` for wrong arguments in the frame of the caller, which is the probe.
+    What is written in C has no frame at all, so whatever it raises is raised there.
     """
     original = frame.f_locals.get("original")
     if original is not None and not hasattr(original, "__code__"):
