@@ -1,6 +1,8 @@
 """A skill's folder on disk, read within bounds."""
 
+import os
 from pathlib import Path
+from typing import Never
 
 from harness.domain.errors import UsageError
 from harness.domain.skill import Skill
@@ -33,14 +35,21 @@ def load_skill(folder: Path) -> Skill:
 
 def _files(folder: Path) -> list[str]:
     found: list[str] = []
-    for path in sorted(folder.rglob("*")):
-        inside = path.relative_to(folder)
-        if _SKIPPED & set(inside.parts) or not path.is_file():
-            continue
-        found.append(inside.as_posix())
-        if len(found) > MOST_FILES:
-            raise UsageError(f"{folder} holds more than {MOST_FILES} files: is it a skill?")
+    try:
+        for here, folders, names in os.walk(folder, onerror=_refuse):
+            folders[:] = sorted(set(folders) - _SKIPPED)
+            paths = (Path(here, name) for name in sorted(set(names) - _SKIPPED))
+            found += (path.relative_to(folder).as_posix() for path in paths if path.is_file())
+            if len(found) > MOST_FILES:
+                raise UsageError(f"{folder} holds more than {MOST_FILES} files: is it a skill?")
+    except OSError as error:
+        raise UsageError(f"{error.filename or folder} cannot be read: {error.strerror}") from error
     return found
+
+
+def _refuse(error: OSError) -> Never:
+    """``os.walk`` passes over what it cannot list, and a part of a skill is not the skill."""
+    raise error
 
 
 def _text(path: Path) -> str:

@@ -7,6 +7,7 @@ import pytest
 
 from harness.checking import check_skill
 from harness.domain.errors import CannotExecuteHere, HarnessFault, UsageError
+from tests.fakes import unreadable
 from tests.fakes.executor import FakeExecutor
 from tests.fakes.oracle import opens
 
@@ -74,6 +75,14 @@ def test_what_cannot_be_read_gets_one_sentence(tmp_path, content):
         (path / "SKILL.md").write_bytes(content)
     with pytest.raises(UsageError, match=r"SKILL\.md"):
         check_skill(path, opens(FakeExecutor()))
+
+
+def test_a_part_that_cannot_be_read_is_not_left_out_in_silence(tmp_path):
+    """The rest was called the skill, and found to be in order."""
+    inner = unreadable.folder_in(folder(tmp_path, TWO))
+
+    with pytest.raises(UsageError, match=f"^{inner}.* cannot be read: File name too long$"):
+        check_skill(tmp_path / "tiny", opens(FakeExecutor()))
 
 
 def test_a_folder_that_does_not_exist_is_named(tmp_path):
