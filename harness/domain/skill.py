@@ -134,6 +134,17 @@ class Page(Record):
     """Names of its headings, as GitHub makes them for links."""
 
 
+class Repeated(Record):
+    """A key that was given before in the same map."""
+
+    key: str
+    """The key."""
+    line: int
+    """1-based line of the second time."""
+    first: int
+    """1-based line of the first time."""
+
+
 class Frontmatter(Record):
     """What stands between the ``---`` lines at the top of ``SKILL.md``, as far as it can be read."""
 
@@ -147,6 +158,8 @@ class Frontmatter(Record):
     """1-based line of each key."""
     map_of_texts: dict[str, bool] = Field(default_factory=dict)
     """For values that are maps: whether all keys and values are text."""
+    repeated: tuple[Repeated, ...] = ()
+    """Keys that are given again, in order."""
     raw: str = ""
     """The lines themselves."""
     problem: str | None = None
