@@ -24,7 +24,9 @@ RESERVED = ("anthropic", "claude")
 
 
 def check_format(skill: Skill) -> tuple[FormatFinding, ...]:
-    """Everything, errors first within each file's order."""
+    """Everything, errors first within each file's order; of a page that is no skill, its links."""
+    if skill.is_page:
+        return tuple(check_links(skill))
     head = skill.frontmatter
     found = [*_main_file(skill)]
     if head.problem is not None:

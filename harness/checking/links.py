@@ -7,6 +7,8 @@ from urllib.parse import unquote
 from harness.domain.check import FormatFinding
 from harness.domain.skill import Page, Reference, Skill
 
+_ABSOLUTE = "The link {} is absolute: links of a skill are relative."
+
 
 def check_links(skill: Skill) -> Iterator[FormatFinding]:
     """What leads nowhere, and what lies too deep."""
@@ -21,7 +23,7 @@ def check_links(skill: Skill) -> Iterator[FormatFinding]:
                     rule="reference",
                     sentence=problem,
                 )
-            elif page.file == skill.main and reference.target.count("/") > 1:
+            elif page.file == skill.main and _is_deep(reference, skill):
                 sentence = (
                     f"{reference.target} lies more than one level deep: keep references flat."
                 )
@@ -34,6 +36,10 @@ def check_links(skill: Skill) -> Iterator[FormatFinding]:
                 )
 
 
+def _is_deep(reference: Reference, skill: Skill) -> bool:
+    return not skill.is_page and reference.target.count("/") > 1
+
+
 def _broken(
     page: Page, reference: Reference, skill: Skill, anchors: dict[str, frozenset[str]]
 ) -> str | None:
@@ -41,11 +47,12 @@ def _broken(
     target = page.file
     if path:
         if path.startswith("/"):
-            return f"The link {reference.target} is absolute: links of a skill are relative."
+            return None if skill.is_page else _ABSOLUTE.format(reference.target)
         target = posixpath.normpath(posixpath.join(posixpath.dirname(page.file), unquote(path)))
         folder = any(name.startswith(f"{target}/") for name in skill.files)
         if target not in skill.files and not folder:
-            return f"The link {reference.target} leads to no file of the skill."
+            where = "" if skill.is_page else " of the skill"
+            return f"The link {reference.target} leads to no file{where}."
     if anchor and target in anchors and anchor not in anchors[target]:
         return f"The link {reference.target} leads to no heading of {target}."
     return None

@@ -178,7 +178,9 @@ class Skill(Record):
     pages: tuple[Page, ...]
     """The main file and every Markdown file beside and below it."""
     files: frozenset[str] = frozenset()
-    """Every file of the folder, as paths within it."""
+    """Every file of the folder, as paths within it; of one page, itself and what it links to."""
+    is_page: bool = False
+    """Whether it is one page that is no SKILL.md, of which nobody asks a skill's format."""
 
     @property
     def examples(self) -> tuple[Example, ...]:
