@@ -20,7 +20,7 @@ from harness.domain.scenario import Bank, Scenario
 from harness.quality.asked import Asked, mixed
 from harness.quality.equivalence import Comparison
 from harness.quality.idle import idle_properties
-from harness.quality.mutants import Mutant, derive
+from harness.quality.mutants import DEPTH, Mutant, derive
 from harness.quality.operator import Operator
 from harness.quality.operators import OPERATORS
 from harness.quality.originals import Originals
@@ -41,7 +41,7 @@ class Plan:
     """Folder of the bank: alternatives and cheats lie beside their scenarios."""
     jobs: int = 2
     """Executions at the same time."""
-    depth: int | None = 1
+    depth: int | None = DEPTH
     """On how many alternatives each operator is tried, of as many scenarios; ``None`` for all."""
     operators: Sequence[Operator] = OPERATORS
     """Ways to go wrong."""

@@ -11,6 +11,11 @@ from harness.quality.operator import Operator
 from harness.quality.program import Program
 from harness.quality.sources import Source
 
+DEPTH = 6
+"""Alternatives that each operator is tried on unless more are asked for: all that two cores get through
+in three minutes.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
@@ -35,7 +40,7 @@ class Mutant:
 def derive(
     right: Sequence[tuple[Scenario, Sequence[Source]]],
     operators: Sequence[Operator],
-    depth: int | None,
+    depth: int | None = DEPTH,
 ) -> tuple[Mutant, ...]:
     """Mutants of the references and of alternatives, scenario by scenario, each text once in each.
 
