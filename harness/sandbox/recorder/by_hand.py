@@ -141,6 +141,3 @@ _REPLACED: tuple[tuple[Any, str, Any], ...] = (
     *((torch, f"_foreach_{n}", _watched(getattr(torch, f"_foreach_{n}"))) for n in _JOINED),
 )
 """Where, under which name, by what. Made once, in the process that is forked."""
-
-PASSED_ON = _REPLACED[0][2].__code__
-"""The code of every replacement: what is raised in its own frame, torch has said of the arguments."""

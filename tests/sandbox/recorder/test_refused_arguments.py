@@ -51,6 +51,33 @@ def test_wrong_arguments_are_no_fault_of_the_harness(executor: JailedExecutor, c
     assert (end.outcome, end.exception) == ("raised", "TypeError")
 
 
+@pytest.mark.parametrize(
+    ("call", "exception"),
+    [
+        ("net.scale.sub_(0.1)", "RuntimeError"),
+        ("net.scale.data = 'one'", "TypeError"),
+        ("torch._foreach_div_([], 4)", "RuntimeError"),
+        ("net.scale.data.mul_('two')", "TypeError"),
+        ("net.scale.sub_(torch.ones(3))", "RuntimeError"),
+        ("net.scale.add_(net.scale.grad)", "RuntimeError"),
+        (
+            "torch._foreach_mul_([p.grad for p in [net.scale, *model.parameters()]], 0.5)",
+            "TypeError",
+        ),
+    ],
+)
+def test_what_torch_refuses_in_c_is_the_program_s_own_line(
+    executor: JailedExecutor, call: str, exception: str
+) -> None:
+    """To write into a leaf without ``no_grad`` is a common mistake: C has no frame, the probe has."""
+    recording = executor.execute(Candidate(program=BEFORE + call, origin="test"), WORKLOAD, PROBE)
+
+    assert recording.problem is None
+    (end,) = [e.event for e in recording.ranks[0].events if isinstance(e.event, Finished)]
+    assert (end.outcome, end.exception, end.during) == ("raised", exception, None)
+    assert end.line == (BEFORE + call).count("\n") + 1
+
+
 def test_a_single_parameter_without_dimensions_can_be_clipped(executor: JailedExecutor) -> None:
     """It is a tensor that cannot be iterated over."""
     call = "torch.nn.utils.clip_grad_norm_(net.scale, 1.0)"
