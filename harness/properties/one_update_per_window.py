@@ -24,6 +24,7 @@ from harness.domain.trace import MicroBatch, ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.coefficients import consumed_again
 from harness.properties.evidence.figures import close, count, number, show_all
+from harness.properties.evidence.gathered_twice import more_than_once
 from harness.properties.evidence.windows import (
     Window,
     crosses_passes,
@@ -134,7 +135,8 @@ def again(before: Window, now: Window) -> tuple[MicroBatch, ...]:
 
 def counted_twice(probe: ProbeTrace) -> Verdict | None:
     """A fail when one update gathered some batch more than once. Where nothing but one batch was
-    handed out, training on it over and over is lawful.
+    handed out, training on it over and over is lawful, and so is each batch over and over where none is
+    left out.
     """
     for window in () if probe.parts else of_probe(probe):
         computed = window.update.match("as-computed")
@@ -150,15 +152,6 @@ def counted_twice(probe: ProbeTrace) -> Verdict | None:
             number("micro-batches in the window", len(window.own), window.where),
         )
     return None
-
-
-def more_than_once(window: Window) -> int:
-    """How many micro-batches of a window hold the samples of an earlier one, of those that the loader
-    handed out.
-    """
-    own = [m for m in window.own if m.samples and m.after_batch is not None]
-    alone = len({m.after_batch for m in own}) == 1 and len({m.samples for m in own}) == 1
-    return 0 if alone or window.update.timed else len(own) - len({m.samples for m in own})
 
 
 def stepped(window: Window) -> set[str]:

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.fakes.traces import match, micro_batch, probe, trace, update
+from tests.fakes.traces import match, micro_batch, probe, rank, trace, update
 from tests.properties.verdicts import on
 
 ID = "one-update-per-window"
@@ -164,3 +164,25 @@ def test_a_batch_that_is_twice_in_one_window_fails():
     assert gathered(8, 9, 10, 11) == "pass"
     assert gathered(8, 9, 10, 10, kept=False) == "pass"
     assert gathered(0, 0, 0, 0) == "pass"
+
+
+def test_one_batch_of_several_that_fills_a_window_alone_fails_where_the_others_are_never_used():
+    """All were collected beforehand. Several losses of each batch, or the first batch alone, are lawful."""
+
+    def picked(*batches, lost):
+        windows = [update_of(place, b) for place, b in enumerate(batches)]
+        one = rank(windows, batches_yielded=10, batches_lost=lost, lost_at_end=min(lost, 2))
+        return on(ID, trace(probe("plain", ranks=[one]))).outcome
+
+    def update_of(place, batch):
+        own = [
+            micro_batch(4 * place + i, samples=(2 * batch, 2 * batch + 1), after_batch=(0, 9))
+            for i in range(4)
+        ]
+        found = [match("as-computed")]
+        return sized(place, 4, matches=found).model_copy(update={"micro_batches": tuple(own)})
+
+    assert picked(0, 4, lost=8) == "fail"
+    assert picked(0, 1, 2, lost=0) == "pass"
+    assert picked(0, 1, 2, 3, lost=2) == "pass"
+    assert picked(0, 0, lost=9) == "pass"
