@@ -91,7 +91,9 @@ def _disagreement(runs: list[RankRun]) -> float:
         if len(other.updates) != len(first.updates):
             return math.inf
         for a, b in zip(first.updates, other.updates, strict=True):
-            worst = max(worst, _difference(a.gradients, b.gradients), _difference(a.after, b.after))
+            worst = max(worst, _difference(a.after, b.after))
+            if not (a.skipped and b.skipped):  # what both left unused may be each one's own
+                worst = max(worst, _difference(a.gradients, b.gradients))
     return worst
 
 

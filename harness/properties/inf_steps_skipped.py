@@ -91,6 +91,13 @@ def went_on(probe: ProbeTrace, first: int) -> Verdict:
     """A pass when sound updates follow the overflow."""
     skips = sum(u.skipped for u in probe.updates)
     after = sum(not u.skipped and u.index >= first for u in probe.updates)
+    if not after and still_looking(probe.ranks[0], first):
+        return inconclusive(
+            ID,
+            f"In {probe.probe} every update from the overflow on was skipped, always at a lower scale, "
+            "and gradients were sound in between: the data ended before a scale was found that fits.",
+            number("skipped updates", skips, probe.probe),
+        )
     if not after and probe.program.outcome in ("returned", "exited"):
         return failed(
             ID,
@@ -112,6 +119,16 @@ def went_on(probe: ProbeTrace, first: int) -> Verdict:
         number("skipped updates", skips, probe.probe),
         number("updates after the overflow", after, probe.probe),
     )
+
+
+def still_looking(rank: RankTrace, first: int) -> bool:
+    """Whether the scale fell with every skip and gradients were cleared: one that is larger by the
+    window, as a loss is that is not divided, may need a scale that is lower by several steps.
+    """
+    lowered = sum(c.method == "update" and c.scale_after < c.scale_before for c in rank.scaler)
+    skips = [u.index for u in rank.updates if u.skipped]
+    cleared = any(b.gradients_finite for b in rank.backwards if b.after_update > first)
+    return len(skips) > 1 and lowered >= len(skips) and cleared
 
 
 PROPERTY = Property(

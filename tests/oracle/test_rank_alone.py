@@ -41,6 +41,19 @@ def test_ranks_that_skip_together_are_right(court: Court) -> None:
     assert found.code == "right", found.story()
 
 
+def test_what_all_ranks_skip_may_be_each_one_s_own(court: Court) -> None:
+    """Averaged by hand, what a backward left is still the rank's; it overflows, and nobody uses it."""
+    by_hand = ALL.reference.replace(
+        "        scaler.unscale_(optimizer)",
+        "        for p in model.parameters():\n"
+        "            torch.distributed.all_reduce(p.grad)\n"
+        "            p.grad /= torch.distributed.get_world_size()\n"
+        "        scaler.unscale_(optimizer)",
+    ).replace("nullcontext() if last else model.no_sync()", "model.no_sync()")
+    found = court.judged(ALL, by_hand)
+    assert found.code == "right", found.story()
+
+
 def test_ranks_that_are_all_given_the_rows_of_one_prove_nothing(court: Court) -> None:
     """They would agree without being synchronised."""
     asked = SCENARIOS["ddp-module-bypassed"]

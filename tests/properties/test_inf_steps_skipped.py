@@ -1,6 +1,6 @@
 import math
 
-from tests.fakes.traces import backward, probe, program, rank, skipped, trace, update
+from tests.fakes.traces import backward, call, probe, program, rank, skipped, trace, update
 from tests.properties.verdicts import on
 
 ID = "inf-steps-skipped"
@@ -34,6 +34,21 @@ def test_a_run_that_ends_on_the_overflow_fails():
 def test_training_that_never_resumes_fails():
     """Every later update is skipped as well."""
     assert on(ID, overflow(update(0), skipped(1), skipped(2)), **WHERE).outcome == "fail"
+
+
+def searching(lowered=3, *, finite=True):
+    """Three updates, all of them skipped."""
+    updates = [call("update", i, scale_after=2.0 ** (15 - i)) for i in range(lowered)]
+    backwards = [backward(finite=finite and i > 0, after=i) for i in range(3)]
+    ranks = [rank([skipped(i) for i in range(3)], scaler=updates, backwards=backwards)]
+    return on(ID, trace(probe("overflow", ranks=ranks)), **WHERE).outcome
+
+
+def test_a_scale_that_is_still_looked_for_is_inconclusive():
+    """A loss that is not divided overflows at a scale that fits one that is."""
+    assert searching() == "inconclusive"
+    assert searching(lowered=0) == "fail"  # the scaler is never updated
+    assert searching(finite=False) == "fail"  # the overflow is never cleared
 
 
 def test_a_window_left_out_by_hand_passes():
