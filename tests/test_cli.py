@@ -206,7 +206,7 @@ def test_a_name_that_does_not_exist_is_a_usage_error(fake, arguments, said):
         (["show", "tests"], "tests: expected the id of a scenario, or the folder of a stored run"),
         (["show"], "Missing argument 'ID|RUN'; see `harness show --help`\n"),
         (["help"], "No such command 'help'; see `harness --help`\n"),
-        (["run", "--foo"], "No such option: --foo; see `harness run --help`\n"),
+        (["run", "--zzzz"], "No such option: --zzzz; see `harness run --help`\n"),
         (["report", "run", "--format", "xml"], "Invalid value for '--format': 'xml' is not one"),
         (["run", "extra"], "Got unexpected extra argument(s) (extra); see `harness run --help`\n"),
     ],
