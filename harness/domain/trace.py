@@ -203,6 +203,8 @@ class ProbeTrace(Record, extra="ignore"):  # traces of earlier days say more
     """Largest relative difference between ranks of a consumed gradient or of the parameters after
     an update; ``None`` with one rank.
     """
+    same_rows: bool = False
+    """Whether two ranks trained on the same rows throughout, and so agree without being synchronised."""
     segments: tuple[SegmentSeen, ...]
     """What ran between clock reads, on rank 0."""
     restored_nothing: int = 0

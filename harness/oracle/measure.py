@@ -14,7 +14,7 @@ from harness.domain.workload import WorkloadSpec
 from harness.oracle import learning, program, thawing
 from harness.oracle.books import contradiction
 from harness.oracle.facts import RankRun
-from harness.oracle.ranks import measure_ranks
+from harness.oracle.ranks import measure_ranks, same_rows
 from harness.oracle.reading import read_rank
 from harness.oracle.rehearsal import without_rehearsals
 from harness.oracle.replay import Replay
@@ -57,6 +57,7 @@ def _measured(
         program=worst,
         ranks=traces,
         ranks_disagree=disagreement,
+        same_rows=same_rows(runs),
         segments=program.segments(runs[0]) if runs else (),
         restored_nothing=program.restored_nothing(runs[0]) if runs else 0,
         learning=_learning(runs, replays, probe, expectations),

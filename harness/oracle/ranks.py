@@ -95,6 +95,19 @@ def _disagreement(runs: list[RankRun]) -> float:
     return worst
 
 
+def same_rows(runs: list[RankRun]) -> bool:
+    """Whether another rank was trained on the very rows that the first one was trained on."""
+    first, *others = [
+        {
+            tuple((i.shape, i.tobytes()) for i in flow.forward.inputs)
+            for update in run.updates
+            for flow in update.flows
+        }
+        for run in runs
+    ] or [set()]
+    return bool(first) and first in others
+
+
 def _difference(a: Parameters, b: Parameters) -> float:
     if set(a) != set(b):
         return math.inf

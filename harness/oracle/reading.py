@@ -35,6 +35,7 @@ REDUCTIONS = frozenset(
         "reduce_scatter_",
         "_reduce_scatter_base_",
         "reduce_scatter_tensor",
+        "reduce_scatter_tensor_coalesced_",
         "reduce_",
     }
 )

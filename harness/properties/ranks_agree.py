@@ -41,6 +41,13 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
             compared.append(probe)
     if not compared:
         return inconclusive(ID, "No updates of several ranks could be compared.")
+    alike = [p for p in compared if p.same_rows]
+    if alike:
+        return inconclusive(
+            ID,
+            f"In {alike[0].probe} ranks trained on the same rows, so that they agree without being "
+            "synchronised. Give each rank rows of its own (DistributedSampler).",
+        )
     updates = sum(len(p.updates) for p in compared)
     worst = max(p.ranks_disagree or 0.0 for p in compared)
     return passed(

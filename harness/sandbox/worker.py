@@ -1,10 +1,11 @@
 """What runs inside the jail: attach the probes, bind the program, run it, say how it ended."""
 
+import dis
 import functools
 import os
 import traceback
 from array import array
-from types import FrameType, TracebackType
+from types import TracebackType
 
 from harness.domain.event import Finished
 from harness.domain.workload import WorkloadSpec
@@ -13,7 +14,7 @@ from harness.sandbox.channel import Channel
 from harness.sandbox.job import Job
 from harness.sandbox.leader import Work
 from harness.sandbox.order import WorkOrder
-from harness.sandbox.recorder import Recorder
+from harness.sandbox.recorder import Recorder, collectives
 from harness.workloads import build
 
 WARMING = """
@@ -31,6 +32,7 @@ there.
 def warm_up() -> None:
     """Called in the zygote before it forks: what every child would do again is done once."""
     binding.install_spellings()
+    collectives.operations()
     workload = build(WorkloadSpec.model_validate({"name": "mlp", "parameters": {}}))
     binding.bind(
         WARMING,
@@ -132,28 +134,35 @@ def _is_ours(error: BaseException) -> bool:
     """Whether the innermost frame is the harness's: a probe that breaks must not look like a broken
     loop.
     """
-    trace = error.__traceback__
+    trace = _innermost(error.__traceback__)
+    return trace is not None and _of_a_probe(trace) and not _handed_on(trace)
+
+
+def _handed_on(trace: TracebackType) -> bool:
+    """Whether it broke in what a probe hands on: what is written in C has no frame of its own, and
+    what refuses its arguments raises in the frame of the caller, which is the probe.
+    """
+    calls = (i for i in dis.get_instructions(trace.tb_frame.f_code) if i.argval == "original")
+    return trace.tb_lineno in {i.positions.lineno for i in calls if i.positions is not None}
+
+
+def _of_a_probe(trace: TracebackType) -> bool:
+    name = str(trace.tb_frame.f_globals.get("__name__", ""))
+    return name.startswith("harness.sandbox.recorder")
+
+
+def _innermost(trace: TracebackType | None) -> TracebackType | None:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    if trace is None:
-        return False
-    name = str(trace.tb_frame.f_globals.get("__name__", ""))
-    return name.startswith("harness.sandbox.recorder") and not _refused(error, trace.tb_frame)
-
-
-def _refused(error: BaseException, frame: FrameType) -> bool:
-    """Whether what a probe hands on refused the program's arguments.
-
-    Python raises that in the frame of the caller, which is the probe.
-    """
-    name = getattr(frame.f_locals.get("original"), "__qualname__", None)
-    return isinstance(error, TypeError) and str(error).startswith(f"{name}()")
+    return trace
 
 
 def _during(trace: TracebackType | None) -> str | None:
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None or trace.tb_frame.f_code.co_filename == binding.FILENAME:
+    """What broke, outside of the program; a probe that hands on a call stands for nothing."""
+    last, at = None, trace
+    while at is not None:
+        last, at = at if not _of_a_probe(at) else last, at.tb_next
+    if last is None or last.tb_frame.f_code.co_filename == binding.FILENAME:
         return None
-    module = trace.tb_frame.f_globals.get("__name__", "?")
-    return f"{module}.{trace.tb_frame.f_code.co_qualname}"
+    module = last.tb_frame.f_globals.get("__name__", "?")
+    return f"{module}.{last.tb_frame.f_code.co_qualname}"

@@ -41,6 +41,17 @@ def test_ranks_that_skip_together_are_right(court: Court) -> None:
     assert found.code == "right", found.story()
 
 
+def test_ranks_that_are_all_given_the_rows_of_one_prove_nothing(court: Court) -> None:
+    """They would agree without being synchronised."""
+    asked = SCENARIOS["ddp-module-bypassed"]
+    shared = (
+        "train_loader = list(train_loader)\n"
+        "__import__('torch').distributed.broadcast_object_list(train_loader, src=0)\n"
+    )
+    found = court.judged(asked, shared + asked.reference)
+    assert found.code == "inconclusive", found.story()
+
+
 def test_bfloat16_is_right_where_one_rank_has_a_gradient_far_above_the_others(court: Court) -> None:
     """Rounding is measured on the mean of all ranks, and not on the part of a quiet one."""
     without = ALL.reference.replace("torch.float16", "torch.bfloat16")

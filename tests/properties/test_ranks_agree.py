@@ -40,6 +40,17 @@ def test_one_rank_is_inconclusive():
     assert on(ID, trace(probe("plain", update(0)))).outcome == "inconclusive"
 
 
+def test_ranks_that_trained_on_the_same_rows_show_nothing():
+    """They agree whether they are synchronised or not; where they differ, they differ."""
+    ranks = [rank([update(0, rounds=1.0)]), rank([update(0, rounds=1.0)], 1)]
+    agreed, differ = (
+        on(ID, trace(probe("plain", ranks=ranks, ranks_disagree=far, same_rows=True)))
+        for far in (0.0, 0.4)
+    )
+    assert (agreed.outcome, differ.outcome) == ("inconclusive", "fail")
+    assert "Give each rank rows of its own" in agreed.sentence
+
+
 def parted(first, second):
     """Two ranks that disagree from their first update on."""
     ranks = [rank([update(0, **first)]), rank([update(0, **second)], 1)]

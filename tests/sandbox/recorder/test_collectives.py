@@ -32,12 +32,29 @@ with {mode}:
     ],
 )
 def test_an_all_reduce_is_written_once_by_each_rank(mode, call):
+    with JailedExecutor(parallel=1) as executor:
+        assert sent(executor, mode, call) == [[("allreduce_", 3)]] * 2
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "dist.reduce_scatter_tensor(torch.ones(2), torch.ones(4))",
+        "dist.reduce_scatter(torch.ones(2), [torch.ones(2), torch.ones(2)])",
+    ],
+)
+def test_a_reduce_scatter_counts_what_is_reduced_and_not_its_result(
+    executor: JailedExecutor, call: str
+) -> None:
+    """With two ranks the result is half as large again, and one round looked like one and a half."""
+    for events in sent(executor, "contextlib.nullcontext()", call):
+        assert [elements for _, elements in events] == [4]
+
+
+def sent(executor: JailedExecutor, mode: str, call: str) -> list[list[tuple[str, int]]]:
+    """Operations and elements, rank by rank."""
     workload = SCENARIOS["ddp-accumulation-no-sync"].workload
     candidate = Candidate(program=SENDING.format(mode=mode, call=call), origin="test")
-    with JailedExecutor(parallel=1) as executor:
-        ranks = executor.execute(candidate, workload, Probe(name="sent", lifts="")).ranks
-    sent = [[r.event for r in rank.events if isinstance(r.event, Collective)] for rank in ranks]
-
-    assert [[(c.operation, c.elements) for c in events] for events in sent] == [
-        [("allreduce_", 3)]
-    ] * workload.world_size
+    ranks = executor.execute(candidate, workload, Probe(name="sent", lifts="")).ranks
+    found = [[r.event for r in rank.events if isinstance(r.event, Collective)] for rank in ranks]
+    return [[(c.operation, c.elements) for c in events] for events in found]

@@ -123,10 +123,15 @@ class LibraryCalls(Reading):
             row = self.graph.part(call.result, ("batch", 0))
             for i, tensor in enumerate(call.args):
                 self.graph.flow(tensor, self.graph.part(row, ("[]", i)))
+        self._by_path(path, call)
+
+    def _by_path(self, path: str, call: Call) -> None:
         if path.startswith("heapq.heap"):
             self._heap(call)
         elif path == "functools.partial" and not call.args[0].library:
             call.result.targets.add(Partial(call))
+        elif path == "builtins.isinstance" and _means_a_module(call.args[-1]):
+            self.graph.use(call.args[0], "is_module")
 
     def _splits(self, call: Call, *, several: bool) -> None:
         """What is done with the batches of a part of a dataset is done with those of the whole."""
@@ -269,3 +274,9 @@ def _returns_its_argument(target: object) -> bool:
     if not isinstance(target, Function) or not target.parameters:
         return False
     return any(target.result is node for node in target.parameters[0].node.downstream())
+
+
+def _means_a_module(kind: Node) -> bool:
+    """Whether it is a class of layers, or several: ``(nn.Linear, nn.GELU)``."""
+    kinds = [kind, *kind.items().values()]
+    return any(k.library.startswith("torch.nn.") for k in kinds)
