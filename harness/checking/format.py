@@ -54,6 +54,14 @@ def _main_file(skill: Skill) -> Iterator[FormatFinding]:
             "The file is called skill.md; most clients look for SKILL.md.",
             ("Claude Code", "skill-creator quick_validate"),
         )
+    elif skill.main.endswith("/SKILL.md"):
+        inner = skill.main.removesuffix("/SKILL.md")
+        yield _error(
+            skill,
+            1,
+            "main-file",
+            f"There is no SKILL.md here, but one in {inner}: name that folder.",
+        )
     elif skill.main != "SKILL.md":
         yield _error(skill, 1, "main-file", f"There is no SKILL.md; {skill.main} was read instead.")
 

@@ -4,7 +4,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -99,7 +99,10 @@ def _harness(
     if version:
         Output().text(f"harness {__version__}")
     elif context.invoked_subcommand is None:
-        Output(stderr=True).text(context.get_help())
+        with redirect_stdout(sys.stderr):
+            page = context.get_help()  # rich prints it here, and gives back nothing
+        if page:
+            Output(stderr=True).text(page)
         raise typer.Exit(2)
 
 
@@ -232,4 +235,9 @@ def _one_sentence(error: typer.TyperException) -> str:
     near: Sequence[str] = getattr(error, "possibilities", None) or ()
     if near:
         return f"{error.message}; did you mean {' or '.join(sorted(near))}?"
-    return error.format_message().replace("\n", " ").replace(" Value error,", "")
+    said = error.format_message().replace("\n", " ").replace(" Value error,", "")
+    context = getattr(error, "ctx", None)
+    if context is None or "Did you mean" in said or said.startswith("Invalid value"):
+        return said
+    command = " ".join(("harness", *context.command_path.split()[1:]))
+    return f"{said.rstrip('.')}; see `{command} --help`"

@@ -82,6 +82,15 @@ def test_the_name_is_that_of_the_folder():
     assert "other" in finding.sentence
 
 
+def test_a_folder_of_skills_is_told_where_the_skill_is():
+    """It was said that there is no SKILL.md, and that SKILL.md was read."""
+    texts = {"tiny/SKILL.md": f"---\n{GOOD}\n---\n"}
+    finding, *_ = check_format(read_skill("skills", texts, frozenset(texts)))
+
+    assert (finding.level, finding.rule) == ("error", "main-file")
+    assert finding.sentence == "There is no SKILL.md here, but one in tiny: name that folder."
+
+
 def test_keys_of_one_client_name_those_that_refuse_them():
     (finding,) = found(GOOD + "\nwhen_to_use: always")
     assert finding.refused_by == ("skills-ref", "skill-creator quick_validate")
