@@ -1,11 +1,20 @@
-"""What all tests share: `--full`, under which everything runs and a skip is a failure; a server."""
+"""What all tests share: `--full`, under which everything runs and a skip is a failure; a server; what
+`hypothesis` may ask of a machine.
+"""
 
 import os
 from collections.abc import Generator, Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.fakes.messages_server import MessagesServer
+
+# As it comes, an example that takes a fifth of a second is a failure, and each run draws its own examples.
+settings.register_profile(
+    "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("steady")
 
 
 @pytest.fixture

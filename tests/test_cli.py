@@ -204,9 +204,11 @@ def test_a_name_that_does_not_exist_is_a_usage_error(fake, arguments, said):
         (["quality", "--matrix", "nowhere/m.md"], "nowhere/m.md: cannot be written"),
         (["quality", "--matrix", "tests"], "tests: cannot be written"),
         (["show", "tests"], "tests: expected the id of a scenario, or the folder of a stored run"),
-        (["show"], "Missing argument 'ID|RUN'."),
+        (["show"], "Missing argument 'ID|RUN'; see `harness show --help`\n"),
+        (["help"], "No such command 'help'; see `harness --help`\n"),
+        (["run", "--zzzz"], "No such option: --zzzz; see `harness run --help`\n"),
         (["report", "run", "--format", "xml"], "Invalid value for '--format': 'xml' is not one"),
-        (["run", "extra"], "Got unexpected extra argument"),
+        (["run", "extra"], "Got unexpected extra argument(s) (extra); see `harness run --help`\n"),
     ],
 )
 def test_a_command_line_that_makes_no_sense_is_one_sentence(arguments, said):
@@ -235,11 +237,12 @@ def test_a_path_that_no_system_opens_is_one_sentence(tmp_path, command, name):
 
 
 def test_no_command_shows_the_help_and_is_exit_code_2():
-    """Nothing was asked, so nothing was answered."""
+    """Nothing was asked, so nothing was answered: standard output stays empty."""
     result = harness()
 
     assert result.exit_code == 2
-    assert "run" in result.stdout + result.stderr
+    assert result.stdout == ""
+    assert "run" in result.stderr
 
 
 def test_list_and_show_start_no_instruments(fake):

@@ -14,12 +14,11 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.bank import FakeBank
+from tests.fakes.patience import PATIENCE
 from tests.fakes.runs import as_in_a_terminal, children, eventually
 
 ROOT = Path(__file__).resolve().parents[1]
 ENDLESS = "while True:\n    pass\n"
-SOON = 120
-"""Seconds that are no limit for a busy machine, and too short to wait for a program."""
 
 
 def test_ctrl_c_while_an_answer_is_typed_leaves_no_zygote(tmp_path):
@@ -30,7 +29,7 @@ def test_ctrl_c_while_an_answer_is_typed_leaves_no_zygote(tmp_path):
         assert eventually(lambda: waiting_in(running.stdin) == 0)
         os.kill(awaited(running, "harness.sandbox.zygote"), signal.SIGSTOP)
         running.send_signal(signal.SIGINT)
-        running.wait(SOON)
+        running.wait(PATIENCE)
 
     assert running.returncode == 130
     assert_nothing_is_left(tmp_path)
@@ -42,7 +41,7 @@ def test_ctrl_c_while_the_zygote_is_waited_for_leaves_nothing(tmp_path):
         os.kill(awaited(running, "harness.sandbox.zygote"), signal.SIGSTOP)
         awaited(running, "harness.oracle.worker")
         running.send_signal(signal.SIGINT)
-        said = running.communicate(timeout=SOON)[1]
+        said = running.communicate(timeout=PATIENCE)[1]
 
     assert running.returncode == 130
     assert said == "harness: interrupted; 0 of 1 scenarios were finished\n"
@@ -56,7 +55,7 @@ def test_ctrl_c_while_programs_run_does_not_wait_for_them(tmp_path, number):
         zygote = awaited(running, "harness.sandbox.zygote")
         assert eventually(lambda: len(children(zygote)) > len(("the fork that stands by",)))
         running.send_signal(number)
-        said = running.communicate(timeout=SOON)[1]
+        said = running.communicate(timeout=PATIENCE)[1]
 
     assert running.returncode == 130
     assert said == "harness: interrupted; 0 of 1 scenarios were finished\n"

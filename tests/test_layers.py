@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.patience import PATIENCE
+
 ROOT = Path(__file__).resolve().parents[1]
 
 # One line for each arrow that must not be there: file, import, contract that has to break.
@@ -45,7 +47,7 @@ def broken_contracts(skeleton: Path) -> list[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE,
     )
 
     assert "Contracts: " in answer.stdout, answer.stdout + answer.stderr

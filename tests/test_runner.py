@@ -22,6 +22,7 @@ from harness.workbench import probes_under_way
 from tests.fakes.bank import FakeBank
 from tests.fakes.executor import Before, FakeExecutor, nothing
 from tests.fakes.oracle import opens
+from tests.fakes.patience import PATIENCE
 
 
 def three(tmp_path: Path) -> Bank:
@@ -61,7 +62,7 @@ def test_every_probe_of_every_answer_is_executed_with_its_own_workload(tmp_path)
 
 def test_as_many_executions_run_at_once_as_there_are_jobs(tmp_path):
     """Two jobs meet at a barrier for two; with one job it would break."""
-    barrier = threading.Barrier(2, timeout=20)
+    barrier = threading.Barrier(2, timeout=PATIENCE)
 
     outcome = run(three(tmp_path), lambda *_: meet(barrier), jobs=2)
 
@@ -221,5 +222,5 @@ class InterruptedExecutor(FakeExecutor):
         if begun == self._at:
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
         if begun >= self._at:
-            assert self._released.wait(20), "closing did not reach the call under way"
+            assert self._released.wait(PATIENCE), "closing did not reach the call under way"
             raise ConnectionError("closed")

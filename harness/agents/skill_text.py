@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 from pathlib import Path
+from typing import Never
 
 import yaml
 
@@ -86,7 +87,8 @@ def load_skill_text(place: Path) -> SkillText:
     try:
         files = _in_folder(place) if place.is_dir() else (_file(place, MAIN),)
     except OSError as error:
-        raise UsageError(f"{place}: the skill cannot be read: {error.strerror}") from error
+        where = error.filename or place
+        raise UsageError(f"{where}: the skill cannot be read: {error.strerror}") from error
     if sum(len(file.content) for file in files) > _LARGEST:
         raise UsageError(f"{place}: the skill has more than {_LARGEST >> 20} MB; is it a skill?")
     if files[0].text is None:
@@ -104,13 +106,18 @@ def _in_folder(folder: Path) -> tuple[SkillFile, ...]:
     if not (folder / MAIN).is_file():
         raise UsageError(f"{folder}: no {MAIN} there; --skill takes the folder of a skill")
     found = []
-    for here, folders, names in os.walk(folder):
+    for here, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(n for n in folders if n not in _PASSED_OVER and not n.startswith("."))
         for name in sorted(names):
             path = Path(here, name)
             if not name.startswith(".") and path.is_file() and _inside(path, folder):
                 found.append(_file(path, path.relative_to(folder).as_posix()))
     return tuple(sorted(found, key=lambda file: (file.path != MAIN, file.path)))
+
+
+def _refuse(error: OSError) -> Never:
+    """Without it a folder that cannot be listed is passed over: another skill would be asked with."""
+    raise error
 
 
 def _inside(path: Path, folder: Path) -> bool:

@@ -28,7 +28,7 @@ def check_skill(
     jobs: int = 2,
     watch: Callable[[Progress], None] = lambda _: None,
 ) -> CheckReport:
-    """Check a skill: ``folder`` holds SKILL.md, or is one Markdown file.
+    """Check a skill: ``folder`` holds SKILL.md, or is one Markdown file, of a skill or of anything else.
 
     ``against``: an older version, to tell what differs; ``bank`` tells which scenarios exercise that.
 
@@ -43,6 +43,7 @@ def check_skill(
     blocks = _placed(skill.examples, results)
     return CheckReport(
         skill=str(folder),
+        is_page=skill.is_page,
         format=check_format(skill),
         blocks=blocks,
         comparison=compare(

@@ -4,14 +4,13 @@ Sources: the specification at agentskills.io; its validator skills-ref; skill-cr
 quick_validate; the documentation of Claude Code.
 """
 
-import posixpath
 import re
 import unicodedata
 from collections.abc import Iterator
-from urllib.parse import unquote
 
+from harness.checking.links import check_links
 from harness.domain.check import FormatFinding
-from harness.domain.skill import Frontmatter, Page, Reference, Skill
+from harness.domain.skill import Frontmatter, Skill
 
 SPECIFIED = ("name", "description", "license", "allowed-tools", "metadata", "compatibility")
 CLAUDE_CODE = (
@@ -25,7 +24,9 @@ RESERVED = ("anthropic", "claude")
 
 
 def check_format(skill: Skill) -> tuple[FormatFinding, ...]:
-    """Everything, errors first within each file's order."""
+    """Everything, errors first within each file's order; of a page that is no skill, its links."""
+    if skill.is_page:
+        return tuple(check_links(skill))
     head = skill.frontmatter
     found = [*_main_file(skill)]
     if head.problem is not None:
@@ -34,12 +35,13 @@ def check_format(skill: Skill) -> tuple[FormatFinding, ...]:
         )
     else:
         found += [
+            *_repeated(skill, head),
             *_keys(skill, head),
             *_name(skill, head),
             *_description(skill, head),
             *_others(skill, head),
         ]
-    found += [*_parsers(skill, head), *_references(skill), *_size(skill)]
+    found += [*_parsers(skill, head), *check_links(skill), *_size(skill)]
     return tuple(found)
 
 
@@ -52,8 +54,28 @@ def _main_file(skill: Skill) -> Iterator[FormatFinding]:
             "The file is called skill.md; most clients look for SKILL.md.",
             ("Claude Code", "skill-creator quick_validate"),
         )
+    elif skill.main.endswith("/SKILL.md"):
+        inner = skill.main.removesuffix("/SKILL.md")
+        yield _error(
+            skill,
+            1,
+            "main-file",
+            f"There is no SKILL.md here, but one in {inner}: name that folder.",
+        )
     elif skill.main != "SKILL.md":
         yield _error(skill, 1, "main-file", f"There is no SKILL.md; {skill.main} was read instead.")
+
+
+def _repeated(skill: Skill, head: Frontmatter) -> Iterator[FormatFinding]:
+    for again in head.repeated:
+        yield FormatFinding(
+            level="error",
+            file=skill.main,
+            line=again.line,
+            rule="key",
+            sentence=f"The key {again.key} was already given on line {again.first}: YAML takes each "
+            "key once, and clients differ in which of the two they read.",
+        )
 
 
 def _keys(skill: Skill, head: Frontmatter) -> Iterator[FormatFinding]:
@@ -208,48 +230,6 @@ def _parsers(skill: Skill, head: Frontmatter) -> Iterator[FormatFinding]:
         yield _warning(
             skill, 1, "frontmatter", "Lines end in CR LF.", ("skill-creator quick_validate",)
         )
-
-
-def _references(skill: Skill) -> Iterator[FormatFinding]:
-    anchors = {page.file: page.anchors for page in skill.pages}
-    for page in skill.pages:
-        for reference in page.references:
-            if problem := _broken(page, reference, skill, anchors):
-                yield FormatFinding(
-                    level="error",
-                    file=page.file,
-                    line=reference.line,
-                    rule="reference",
-                    sentence=problem,
-                )
-            elif page.file == skill.main and reference.target.count("/") > 1:
-                sentence = (
-                    f"{reference.target} lies more than one level deep: keep references flat."
-                )
-                yield FormatFinding(
-                    level="advice",
-                    file=page.file,
-                    line=reference.line,
-                    rule="reference",
-                    sentence=sentence,
-                )
-
-
-def _broken(
-    page: Page, reference: Reference, skill: Skill, anchors: dict[str, frozenset[str]]
-) -> str | None:
-    path, _, anchor = reference.target.partition("#")
-    target = page.file
-    if path:
-        if path.startswith("/"):
-            return f"The link {reference.target} is absolute: links of a skill are relative."
-        target = posixpath.normpath(posixpath.join(posixpath.dirname(page.file), unquote(path)))
-        folder = any(name.startswith(f"{target}/") for name in skill.files)
-        if target not in skill.files and not folder:
-            return f"The link {reference.target} leads to no file of the skill."
-    if anchor and target in anchors and anchor not in anchors[target]:
-        return f"The link {reference.target} leads to no heading of {target}."
-    return None
 
 
 def _size(skill: Skill) -> Iterator[FormatFinding]:

@@ -4,6 +4,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -98,20 +99,51 @@ def _harness(
     if version:
         Output().text(f"harness {__version__}")
     elif context.invoked_subcommand is None:
-        Output(stderr=True).text(context.get_help())
+        with redirect_stdout(sys.stderr):
+            page = context.get_help()  # rich prints it here, and gives back nothing
+        if page:
+            Output(stderr=True).text(page)
         raise typer.Exit(2)
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write what a command was told to write.
+    """Write what a command was told to write. Where that fails, an older file stays as it was.
 
     Raises:
         UsageError: it cannot be written there.
     """
+    from harness.store.whole import write_whole
+
     try:
-        path.write_text(text, encoding="utf-8")
+        if _can_be_replaced(path):
+            write_whole(Path(os.path.realpath(path)), text.encode())
+        else:
+            path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {reason(error)}") from error
+
+
+def _can_be_replaced(path: Path) -> bool:
+    """No pipe, no device, not where this process prints, and there may be another file beside it.
+
+    Raises:
+        OSError: it may not be written.
+    """
+    if not path.exists():
+        return True
+    if not path.is_file() or _is_a_stream(path):
+        return False
+    path.open("ab").close()
+    return os.access(Path(os.path.realpath(path)).parent, os.W_OK)
+
+
+def _is_a_stream(path: Path) -> bool:
+    """``/dev/stdout`` of a shell that redirects it."""
+    for descriptor in (1, 2):
+        with suppress(OSError):
+            if os.path.samestat(path.stat(), os.fstat(descriptor)):
+                return True
+    return False
 
 
 def cores(jobs: int | None) -> int:
@@ -203,4 +235,9 @@ def _one_sentence(error: typer.TyperException) -> str:
     near: Sequence[str] = getattr(error, "possibilities", None) or ()
     if near:
         return f"{error.message}; did you mean {' or '.join(sorted(near))}?"
-    return error.format_message().replace("\n", " ").replace(" Value error,", "")
+    said = error.format_message().replace("\n", " ").replace(" Value error,", "")
+    context = getattr(error, "ctx", None)
+    if context is None or "Did you mean" in said or said.startswith("Invalid value"):
+        return said
+    command = " ".join(("harness", *context.command_path.split()[1:]))
+    return f"{said.rstrip('.')}; see `{command} --help`"

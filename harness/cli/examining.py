@@ -76,7 +76,7 @@ def quality(
     bank: BankOption = None,
     jobs: JobsOption = None,
     thorough: Annotated[
-        bool, typer.Option("--thorough", help="Every operator on every alternative.")
+        bool, typer.Option("--thorough", help="Every operator on every alternative, not on six.")
     ] = False,
     matrix: Annotated[
         Path | None,
@@ -87,6 +87,7 @@ def quality(
 ) -> None:
     """Judge the judge: wrong loops must be called wrong, right ones right, and cheats nothing."""
     from harness.quality.judging import Plan, judge_the_judge
+    from harness.quality.mutants import DEPTH
     from harness.report.quality import (
         quality_line,
         render_kill_matrix,
@@ -103,7 +104,7 @@ def quality(
     chosen = select(load(bank), ",".join(scenario or ["all"]), suite)
     folder = bank if bank is not None else default_bank()
     with progress_bar(Output(stderr=True)) as watch:
-        plan = Plan(folder, cores(jobs), depth=None if thorough else 1, watch=watch)
+        plan = Plan(folder, cores(jobs), depth=None if thorough else DEPTH, watch=watch)
         report = judge_the_judge(chosen, plan, open_instruments)
     if matrix is not None:
         write_file(matrix, render_kill_matrix(report))

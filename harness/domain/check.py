@@ -170,6 +170,8 @@ class CheckReport(Record):
 
     skill: str
     """Its folder, as given."""
+    is_page: bool = False
+    """Whether it is one page that is no SKILL.md: of its format only the links were looked at."""
     format: tuple[FormatFinding, ...]
     """What is wrong with its format."""
     blocks: tuple[BlockResult, ...]

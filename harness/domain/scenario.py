@@ -200,3 +200,5 @@ class Bank(Record):
     """The scenarios."""
     digest: str
     """Hash of every file that was read. Two runs with the same digest used the same bank."""
+    elsewhere: dict[str, str] = Field(default_factory=dict)
+    """The suite of each scenario that was left out for being of another suite, by its id."""

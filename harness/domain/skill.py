@@ -134,6 +134,17 @@ class Page(Record):
     """Names of its headings, as GitHub makes them for links."""
 
 
+class Repeated(Record):
+    """A key that was given before in the same map."""
+
+    key: str
+    """The key."""
+    line: int
+    """1-based line of the second time."""
+    first: int
+    """1-based line of the first time."""
+
+
 class Frontmatter(Record):
     """What stands between the ``---`` lines at the top of ``SKILL.md``, as far as it can be read."""
 
@@ -147,6 +158,8 @@ class Frontmatter(Record):
     """1-based line of each key."""
     map_of_texts: dict[str, bool] = Field(default_factory=dict)
     """For values that are maps: whether all keys and values are text."""
+    repeated: tuple[Repeated, ...] = ()
+    """Keys that are given again, in order."""
     raw: str = ""
     """The lines themselves."""
     problem: str | None = None
@@ -165,7 +178,9 @@ class Skill(Record):
     pages: tuple[Page, ...]
     """The main file and every Markdown file beside and below it."""
     files: frozenset[str] = frozenset()
-    """Every file of the folder, as paths within it."""
+    """Every file of the folder, as paths within it; of one page, itself and what it links to."""
+    is_page: bool = False
+    """Whether it is one page that is no SKILL.md, of which nobody asks a skill's format."""
 
     @property
     def examples(self) -> tuple[Example, ...]:

@@ -67,19 +67,16 @@ def left_over(window: list[Replayed], before: Parameters) -> float | None:
     rest = left.minus(added)
     if rest.minus(old).norm <= ALIKE * old.norm:
         return rest.norm / added.norm
-    return _kept_in_part(rest, old, added).norm / added.norm
+    return _kept_in_part(rest, old).norm / added.norm
 
 
-def _kept_in_part(rest: Gradient, old: Gradient, added: Gradient) -> Gradient:
-    """``rest`` where it is ``old``; empty unless nothing is left in every other parameter."""
-    differs = zip(rest.names, rest.minus(old).norms, rest.norms, strict=True)
-    sizes = zip(old.norms, added.norms, strict=True)
-    kept: set[str] = set()
-    for (name, off, there), (was, new) in zip(differs, sizes, strict=True):
-        if was and off <= PARTLY * was:
-            kept.add(name)
-        elif there > PARTLY * new:
-            return Gradient.of({})
+def _kept_in_part(rest: Gradient, old: Gradient) -> Gradient:
+    """``rest`` in the parameters where it is ``old``; empty where they have too few elements.
+
+    The others were cleared, or a hook of the program's changed what arrived for them.
+    """
+    differs = zip(rest.names, rest.minus(old).norms, old.norms, strict=True)
+    kept = {name for name, off, was in differs if was and off <= PARTLY * was}
     found = rest.only(kept)
     return found if len(found.flat) >= ENOUGH else Gradient.of({})
 

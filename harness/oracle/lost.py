@@ -60,12 +60,16 @@ def _entered(
     own = set(replay.batches[batch.index].samples)
     near = (None, batch.epoch, batch.epoch + 1)  # the next pass may begin before the last forward
     gathered = any(len(forwards) > 1 for b, forwards in by_batch if b.epoch in near)
-    entered = [samples_of(f.id) for f in run.forwards.values() if f.in_pass in near]
-    made = bool(replay.parts) and any(samples is not None for samples in entered)
-    return any(
-        gathered and not made if samples is None else not own.isdisjoint(samples)
-        for samples in entered
-    )
+    entered = [(f.in_pass, samples_of(f.id)) for f in run.forwards.values() if f.in_pass in near]
+    made = bool(replay.parts) and any(samples is not None for _, samples in entered)
+    found = [
+        in_pass
+        for in_pass, samples in entered
+        if (gathered and not made if samples is None else not own.isdisjoint(samples))
+    ]
+    again = [b for b, _ in by_batch if (b.epoch, b.index) == (batch.epoch + 1, batch.index)]
+    # of those in the next pass, one belongs to the same batch handed out again
+    return found.count(batch.epoch + 1) > len(again) or any(p != batch.epoch + 1 for p in found)
 
 
 def _consumed_forwards(rank: int, updates: tuple[Update, ...]) -> set[int]:

@@ -9,9 +9,9 @@ Bug::
             optimizer.zero_grad()
 
 Signature: a window that the end of the data did not cut differs in size from the usual one, and is
-not the mean of its own micro-batches, or much smaller or larger; all
-windows hold one micro-batch where several were meant; an update has no new micro-batch and the
-old gradient; batches of the window before are in the next one again, in the same pass; or a batch
+not the mean of its own micro-batches, or much smaller or larger; all windows hold one micro-batch,
+once or several times, where several were meant; an update has no new micro-batch and the old
+gradient; batches of the window before are in the next one again, in the same pass; or a batch
 is in one window twice.
 
 Masked by: one update; a loss curve, which falls all the same.
@@ -30,6 +30,7 @@ from harness.properties.evidence.windows import (
     of_probe,
     of_rank,
     ordinary,
+    over_and_over,
     usual_size,
 )
 from harness.properties.judging.property import Property
@@ -169,12 +170,13 @@ def stepped(window: Window) -> set[str]:
 
 def too_small(probe: ProbeTrace) -> Verdict | None:
     """A fail when each update consumes one micro-batch although several were to be accumulated."""
-    if usual_size(probe) != 1:
+    again = over_and_over(probe)
+    if usual_size(probe) != 1 and not again:
         return None
-    steps = len(of_probe(probe))
+    steps, times = len(of_probe(probe)), ", time and again" if again else ""
     return failed(
         ID,
-        f"In {probe.probe} each of {count(steps, 'update')} consumed a single micro-batch, where "
+        f"In {probe.probe} each of {count(steps, 'update')} consumed a single micro-batch{times}, where "
         "several were meant to be gathered. Run backward for each micro-batch of a window, and step "
         "when it is full.",
         number("micro-batches in a window", 1, probe.probe),

@@ -40,7 +40,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     return (
         mixed_scales(trace)
         or unscaled_early(trace)
-        or still_scaled(trace, expectations)
+        or still_scaled(trace, expectations, skips=skips)
         or kept(trace, expectations)
     )
 
@@ -84,8 +84,12 @@ def unscaled_early(trace: Trace) -> Verdict | None:
     return None
 
 
-def still_scaled(trace: Trace, expectations: Expectations) -> Verdict | None:
-    """A fail when the optimizer consumed gradients that still carry the loss scale."""
+def still_scaled(trace: Trace, expectations: Expectations, *, skips: bool) -> Verdict | None:
+    """A fail when the optimizer consumed gradients that still carry the loss scale.
+
+    ``skips``: the program skips what overflows, so what else is wrong with a gradient is no matter of
+    the scaler.
+    """
     account = transported(trace, expectations)
     scaled = [r for r in account.readings if r.update.loss_scale > 1.0] if account else []
     large = next(
@@ -94,7 +98,7 @@ def still_scaled(trace: Trace, expectations: Expectations) -> Verdict | None:
     if large is not None:
         return consumed_scaled(large)
     past_it = next((r for r in scaled if not r.right and not stepped_through(r)), None)
-    return unskipped(past_it) if past_it is not None else None
+    return unskipped(past_it) if past_it is not None and not skips else None
 
 
 def stepped_through(reading: Reading) -> bool:

@@ -20,7 +20,7 @@ from harness.domain.scenario import Bank, Scenario
 from harness.quality.asked import Asked, mixed
 from harness.quality.equivalence import Comparison
 from harness.quality.idle import idle_properties
-from harness.quality.mutants import Mutant, derive
+from harness.quality.mutants import DEPTH, Mutant, derive
 from harness.quality.operator import Operator
 from harness.quality.operators import OPERATORS
 from harness.quality.originals import Originals
@@ -41,8 +41,8 @@ class Plan:
     """Folder of the bank: alternatives and cheats lie beside their scenarios."""
     jobs: int = 2
     """Executions at the same time."""
-    depth: int | None = 1
-    """On how many alternatives of a scenario each operator is tried; ``None`` for all."""
+    depth: int | None = DEPTH
+    """On how many alternatives each operator is tried, of as many scenarios; ``None`` for all."""
     operators: Sequence[Operator] = OPERATORS
     """Ways to go wrong."""
     watch: Callable[[Progress], None] = lambda _: None
@@ -94,11 +94,11 @@ class _Beside:
         right: dict[str, list[Source]] = {scenario.id: [] for scenario in self.scenarios}
         for scenario, source in self.alternatives:
             right[scenario.id].append(source)
+        originals = [(scenario, right[scenario.id]) for scenario in self.scenarios]
         spelt: dict[str, str] = {}
         return [
             replace(mutant, text=spelt.setdefault(mutant.form, mutant.text))
-            for scenario in self.scenarios
-            for mutant in derive(scenario, right[scenario.id], plan.operators, plan.depth)
+            for mutant in derive(originals, plan.operators, plan.depth)
         ]
 
 
@@ -232,7 +232,9 @@ class _Desk:
         return _told(*asked, self.originals.judge(*asked).grade)
 
     def _cheat(self, asked: tuple[Scenario, Source]) -> ProgramResult:
-        return _told(*asked, try_program(asked[0], asked[1].text, self.tools).grade)
+        scenario, cheat = asked
+        tried = try_program(scenario, cheat.text, self.tools, lambda one: one.grade.code == "wrong")
+        return _told(scenario, cheat, tried.grade)
 
     def _tell(self, scenario: str, *, begins: bool) -> None:
         with self._lock:

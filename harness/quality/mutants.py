@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,11 @@ from harness.domain.scenario import Scenario
 from harness.quality.operator import Operator
 from harness.quality.program import Program
 from harness.quality.sources import Source
+
+DEPTH = 6
+"""Alternatives that each operator is tried on unless more are asked for: all that two cores get through
+in three minutes.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,35 +38,62 @@ class Mutant:
 
 
 def derive(
-    scenario: Scenario,
-    alternatives: Sequence[Source],
+    right: Sequence[tuple[Scenario, Sequence[Source]]],
     operators: Sequence[Operator],
-    depth: int | None,
+    depth: int | None = DEPTH,
 ) -> tuple[Mutant, ...]:
-    """Mutants of the reference and of alternatives, each text once.
+    """Mutants of the references and of alternatives, scenario by scenario, each text once in each.
 
-    ``depth``: on how many alternatives each operator is tried, in turns so that all have theirs;
+    ``right``: scenarios with their alternatives. ``depth``: on how many alternatives each operator is
+    tried, of as many scenarios; those that were tried least come first, so that all have their turn.
     ``None`` for all.
     """
-    fitting = [operator for operator in operators if operator.applies_to(scenario)]
-    seen = {_form(text) for text in (scenario.reference, *(a.text for a in alternatives))}
-    reference = Source("reference", scenario.reference)
-    programs = [(source, Program(source.text)) for source in (reference, *alternatives)]
-    found: list[Mutant] = []
-    for turn, operator in enumerate(fitting):
-        tried = 0
-        for source, program in (programs[0], *_from(turn, programs[1:])):
-            if source is not reference and depth is not None and tried >= depth:
-                break
-            new = list(_fresh(scenario, source, program, operator, seen))
-            tried += bool(new) and source is not reference
-            found += new
-    return tuple(found)
+    benches = [_Bench(scenario, alternatives) for scenario, alternatives in right]
+    for operator in operators:
+        fitting = [bench for bench in benches if operator.applies_to(bench.scenario)]
+        for bench in fitting:
+            bench.mutate(bench.reference, operator)
+        left = depth
+        for bench in sorted(fitting, key=lambda bench: bench.tried.total()):
+            if left is None:
+                bench.mutate_all(operator)
+            elif left > 0:
+                left -= bench.mutate_one(operator)
+    return tuple(mutant for bench in benches for mutant in bench.found)
 
 
-def _from(turn: int, programs: list[tuple[Source, Program]]) -> list[tuple[Source, Program]]:
-    start = turn % len(programs) if programs else 0
-    return programs[start:] + programs[:start]
+class _Bench:
+    """The right programs of one scenario, and what was made of them."""
+
+    def __init__(self, scenario: Scenario, alternatives: Sequence[Source]) -> None:
+        self.scenario = scenario
+        self.reference = Source("reference", scenario.reference)
+        self.programs = {
+            source.name: (source, Program(source.text))
+            for source in (self.reference, *alternatives)
+        }
+        self.tried = Counter({source.name: 0 for source in alternatives})
+        self.found: list[Mutant] = []
+        self.seen = {_form(source.text) for source, _ in self.programs.values()}
+
+    def mutate(self, source: Source, operator: Operator) -> bool:
+        """Whether the operator finds a place in one program."""
+        new = list(_fresh(self.scenario, *self.programs[source.name], operator, self.seen))
+        self.found += new
+        return bool(new)
+
+    def mutate_one(self, operator: Operator) -> bool:
+        """The same for the alternative that was tried least and has a place."""
+        for name, _ in sorted(self.tried.items(), key=lambda item: item[1]):
+            if self.mutate(self.programs[name][0], operator):
+                self.tried[name] += 1
+                return True
+        return False
+
+    def mutate_all(self, operator: Operator) -> None:
+        """The same for every alternative."""
+        for name in self.tried:
+            self.mutate(self.programs[name][0], operator)
 
 
 def _fresh(

@@ -9,7 +9,7 @@ from typing import cast
 
 import libcst as cst
 from libcst.helpers import get_full_name_for_node
-from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
+from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
 
 Replaced = cst.CSTNode | cst.RemovalSentinel | cst.FlattenSentinel[cst.BaseStatement]
 Change = Callable[[cst.CSTNode], Replaced]
@@ -31,8 +31,9 @@ class Program:
         """Raises ``libcst.ParserSyntaxError`` on what is no Python."""
         self.module = cst.parse_module(text)
         wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
-        self._parents = wrapper.resolve(ParentNodeProvider)
-        self._positions = wrapper.resolve(PositionProvider)
+        known = wrapper.resolve_many((ParentNodeProvider, PositionProvider))  # in one walk
+        self._parents = cast("Mapping[cst.CSTNode, cst.CSTNode]", known[ParentNodeProvider])
+        self._positions = cast("Mapping[cst.CSTNode, CodeRange]", known[PositionProvider])
         self._sorted: dict[tuple[type[cst.CSTNode], ...], list[cst.CSTNode]] = {}
 
     def changed(self, changes: Changes) -> str:

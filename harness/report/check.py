@@ -168,7 +168,8 @@ def _closing(report: CheckReport) -> Text:
     noun = "block" if len(report.blocks) == 1 else "blocks"
     blocks = f"{len(report.blocks)} {noun}: {said}" if report.blocks else "no Python block"
     errors = sum(finding.level == "error" for finding in report.format)
-    broken = f"; format: {errors} error{'s' * (errors != 1)}" if errors else "; format: in order"
+    looked_at = "links" if report.is_page else "format"
+    broken = f"; {looked_at}: " + (f"{errors} error{'s' * (errors != 1)}" if errors else "in order")
     return Text(
         f"{blocks}{broken}, in {report.seconds:.1f} s", "bold green" if good else "bold red"
     )

@@ -14,7 +14,7 @@ from harness.sandbox.channel import Channel
 from harness.sandbox.job import Job
 from harness.sandbox.leader import Work
 from harness.sandbox.order import WorkOrder
-from harness.sandbox.recorder import Recorder
+from harness.sandbox.recorder import Recorder, collectives
 from harness.workloads import build
 
 WARMING = """
@@ -32,6 +32,7 @@ there.
 def warm_up() -> None:
     """Called in the zygote before it forks: what every child would do again is done once."""
     binding.install_spellings()
+    collectives.operations()
     workload = build(WorkloadSpec.model_validate({"name": "mlp", "parameters": {}}))
     binding.bind(
         WARMING,

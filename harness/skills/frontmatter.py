@@ -1,10 +1,11 @@
 """The head of a SKILL.md: YAML between two lines of three hyphens."""
 
 import re
+from collections.abc import Iterator
 
 import yaml
 
-from harness.domain.skill import Frontmatter
+from harness.domain.skill import Frontmatter, Repeated
 
 _HEAD = re.compile(
     r"\A\ufeff?---[ \t]*\r?\n(?P<yaml>.*?)(?:^---[ \t]*\r?$\n?)", re.DOTALL | re.MULTILINE
@@ -13,6 +14,7 @@ _SHAPES = {
     str: "text", bool: "truth", int: "number", float: "number", list: "list", dict: "map",
     type(None): "nothing",
 }  # fmt: skip
+_FIRST_LINE = 2  # the one below ---
 _NO_HEAD = "there is no frontmatter: the first line has to be ---"
 _NO_END = "the frontmatter has no end: a second line of --- is missing"
 
@@ -41,6 +43,7 @@ def read_frontmatter(text: str) -> Frontmatter:
             for k, v in named.items()
             if isinstance(v, dict)
         },
+        repeated=tuple(_repeated(raw)),
         raw=raw,
     )
 
@@ -53,8 +56,32 @@ def without_frontmatter(text: str) -> str:
     return "\n" * found.group(0).count("\n") + text[found.end() :]
 
 
+def _repeated(raw: str) -> list[Repeated]:
+    """PyYAML takes the last value and says nothing."""
+    found: list[Repeated] = []
+    left, seen = [yaml.compose(raw, Loader=yaml.SafeLoader)], set[int]()
+    while left:
+        node = left.pop()
+        if not isinstance(node, yaml.MappingNode) or id(node) in seen:
+            continue
+        seen.add(id(node))  # an alias stands for a map that was looked at, or for one around it
+        found += _repeated_in(node)
+        left += [value for _, value in node.value]
+    return sorted(found, key=lambda again: again.line)
+
+
+def _repeated_in(node: yaml.MappingNode) -> Iterator[Repeated]:
+    first: dict[str, int] = {}
+    for key, _ in node.value:
+        if isinstance(key, yaml.ScalarNode):
+            line = key.start_mark.line + _FIRST_LINE
+            if key.value in first:
+                yield Repeated(key=key.value, line=line, first=first[key.value])
+            first.setdefault(key.value, line)
+
+
 def _line_of(key: str, raw: str) -> int:
-    for number, line in enumerate(raw.splitlines(), start=2):
+    for number, line in enumerate(raw.splitlines(), start=_FIRST_LINE):
         if re.match(rf"""["']?{re.escape(key)}["']?\s*:""", line):
             return number
     return 1

@@ -9,7 +9,6 @@ import fcntl
 import gzip
 import hashlib
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -20,8 +19,10 @@ from pydantic import ValidationError
 from harness.domain.errors import UsageError, reason
 from harness.domain.stored import SCHEMA, RunHead, StoredAnswer, Told
 from harness.domain.trace import Trace
+from harness.store.whole import write_whole
 
 HEAD, LINES, TRACES = "run.json", "answers.jsonl", "traces"
+_DRAFT = f".{HEAD}."
 _NAME = 32  # hexadecimal digits of a trace's name
 
 
@@ -132,7 +133,7 @@ class RunFolder:
         name = hashlib.sha256(text).hexdigest()[:_NAME]
         path = self.folder / TRACES / f"{name}.json.gz"
         if not path.exists():
-            _write_whole(path, gzip.compress(text, compresslevel=1, mtime=0))
+            write_whole(path, gzip.compress(text, compresslevel=1, mtime=0))
         return name
 
     def _trace(self, name: str) -> Trace:
@@ -148,14 +149,14 @@ def _start(folder: Path, head: RunHead) -> None:
         raise UsageError(f"{folder}: expected a stored run, or a folder that is new or empty")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _write_whole(folder / HEAD, head.model_dump_json(indent=2).encode() + b"\n")
+        write_whole(folder / HEAD, head.model_dump_json(indent=2).encode() + b"\n", _DRAFT)
     except OSError as error:
         raise UsageError(f"{folder}: {reason(error)}") from error
 
 
 def _others(folder: Path) -> Iterator[Path]:
     """What lies there, without what a kill left of the first file."""
-    return (path for path in folder.iterdir() if not path.name.startswith(_begun(HEAD)))
+    return (path for path in folder.iterdir() if not path.name.startswith(_DRAFT))
 
 
 def _lines_of(folder: Path, mode: Literal["rb", "a+b"]) -> BinaryIO:
@@ -202,31 +203,6 @@ def _write_all(file: BinaryIO, data: bytes) -> None:
     left = memoryview(data)
     while left:
         left = left[file.write(left) :]
-
-
-def _write_whole(path: Path, data: bytes) -> None:
-    with tempfile.NamedTemporaryFile(
-        dir=path.parent, prefix=_begun(path.name), delete=False
-    ) as file:
-        begun = Path(file.name)
-        try:
-            file.write(data)
-            file.flush()
-        except BaseException:
-            begun.unlink()
-            raise
-    begun.chmod(0o666 & ~_umask())  # a run may be read by whoever may read the folder
-    begun.replace(path)
-
-
-def _begun(name: str) -> str:
-    return f".{name}."
-
-
-def _umask() -> int:
-    found = os.umask(0o022)
-    os.umask(found)
-    return found
 
 
 def _cut_torn_end(lines: BinaryIO) -> None:

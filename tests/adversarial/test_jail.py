@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from harness.sandbox.jail.report import JailPolicy
 from harness.sandbox.pool import Job, Limits
 from tests.adversarial.attacks import ATTACKS, NETWORK, Targets
-from tests.fakes.runs import SMALL, eventually, is_gone, need, run
+from tests.fakes.runs import SMALL, eventually, facts, is_gone, need, run
 
 
 @pytest.fixture
@@ -158,12 +159,14 @@ def wait_until(is_so):
 LEAVE_A_FILE = """
 open('mine', 'w').close()
 wait_until(lambda: glob.glob('../*/looking'))
+open('seen', 'w').close()
 wait_until(lambda: not glob.glob('../*/looking'))
 """
 LOOK_FOR_IT = """
 open('looking', 'w').close()
 wait_until(lambda: glob.glob('../*/mine'))
 escaped = glob.glob('../*/mine')
+wait_until(lambda: glob.glob('../*/seen'))
 """
 
 
@@ -175,9 +178,10 @@ def test_two_jobs_do_not_see_each_other(sandbox, disabled, seen):
     """Twice over: the other folder cannot be listed, and there it would be empty."""
     need(sandbox, "landlock", "scratch-quota")
     policy = JailPolicy(disabled=frozenset(disabled))
-    begin = WAIT_UNTIL.format(seconds=9 if seen else 1)
-    neighbour = sandbox.submit(Job(program=begin + LEAVE_A_FILE), SMALL, policy)
-    (found,) = run(sandbox, begin + LOOK_FOR_IT, *disabled)
+    limits = replace(SMALL, wall_seconds=200, cpu_seconds=200)
+    begin = WAIT_UNTIL.format(seconds=60 if seen else 1)
+    neighbour = sandbox.submit(Job(program=begin + LEAVE_A_FILE), limits, policy)
+    found = facts(sandbox.execute(Job(program=begin + LOOK_FOR_IT), limits, policy))
 
     assert bool(found["escaped"]) is seen
     assert neighbour.result().complete

@@ -4,9 +4,8 @@ import json
 import os
 import shlex
 import sys
-import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,8 @@ from harness.agents.naming import Asking, agent_named, break_off
 from harness.agents.skill_text import SkillFile, SkillText
 from harness.domain.errors import UsageError
 from harness.extraction import extract
+from tests.fakes.patience import PATIENCE
+from tests.fakes.runs import eventually, is_gone
 
 SKILL = SkillText(
     name="clip-well",
@@ -146,8 +147,8 @@ def test_a_command_that_does_not_answer_is_no_wrong_answer(scenario, program, ki
 
 
 def test_a_command_that_takes_too_long_is_ended_with_its_children(scenario, tmp_path):
-    file = tmp_path / "child"
-    line = f"command:sh -c 'sleep 600 & echo $! > {file}; wait'"
+    name = tmp_path / "name-of-the-child"
+    line = f"command:sh -c 'tail -f {name} /dev/null & wait'"
 
     with (
         agent_named(line, Asking(seconds=1.0)) as agent,
@@ -156,7 +157,7 @@ def test_a_command_that_takes_too_long_is_ended_with_its_children(scenario, tmp_
         agent.ask(scenario)
 
     assert caught.value.why.kind == "timeout"
-    assert gone(int(file.read_text()))
+    assert eventually(lambda: not named(str(name)))
 
 
 def test_nothing_stays_behind_a_command_that_has_answered(scenario, tmp_path):
@@ -167,7 +168,7 @@ def test_nothing_stays_behind_a_command_that_has_answered(scenario, tmp_path):
         answer = agent.ask(scenario).answer
 
     assert answer == "Clip before the step.\n"
-    assert gone(int(file.read_text()))
+    assert eventually(lambda: is_gone(int(file.read_text())))
 
 
 def test_breaking_off_ends_what_is_under_way(scenario, tmp_path):
@@ -179,7 +180,7 @@ def test_breaking_off_ends_what_is_under_way(scenario, tmp_path):
         pipe.read_text()
         break_off(agent)
         with pytest.raises(Unanswered) as caught:
-            waiting.result(20)
+            waiting.result(PATIENCE)
 
     assert caught.value.why.kind == "interrupted"
 
@@ -215,16 +216,11 @@ def test_an_agent_that_does_not_exist_gets_one_line(line, sentence):
         agent_named(line, Asking()).__enter__()
 
 
-def gone(process: int) -> bool:
-    """Whether it is dead; a killed orphan is a zombie until init has looked at it."""
-    deadline = time.monotonic() + 10
-    waiting = threading.Event()
-    while time.monotonic() < deadline:
-        try:
-            stat = Path(f"/proc/{process}/stat").read_text()
-            if stat.rpartition(")")[2].split()[0] in "ZX":
-                return True
-        except FileNotFoundError:
-            return True
-        waiting.wait(0.01)
-    return False
+def named(word: str) -> list[Path]:
+    """The processes that have it in their arguments; a dead one has none."""
+    found = []
+    for arguments in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it has ended
+            if word in arguments.read_text(errors="replace"):
+                found.append(arguments)
+    return found

@@ -14,6 +14,7 @@ from harness.extraction import extract
 from harness.llm import Meter
 from tests.agents.asking import NATURAL, RUNNABLE, SKILL, SPEC, asked, facts
 from tests.fakes.messages_server import MessagesServer, calls, cut_off, fails, hangs, refuses, says
+from tests.fakes.patience import PATIENCE
 
 
 def texts(request):
@@ -197,7 +198,7 @@ def test_a_skill_without_a_description_cannot_be_listed(server):
 
 
 def test_several_threads_may_ask_at_once(monkeypatch, scenario):
-    together = threading.Barrier(3, timeout=10)
+    together = threading.Barrier(3, timeout=PATIENCE)
 
     def answer(body):
         if len(body["messages"]) == 1:
@@ -218,9 +219,9 @@ def test_breaking_off_ends_a_question_that_is_under_way(server, scenario):
     server.replies.append(hangs())
     with agent_named(SPEC, Asking()) as agent, ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(agent.ask, scenario)
-        assert server.arrived.wait(10)
+        assert server.arrived.wait(PATIENCE)
         break_off(agent)
         with pytest.raises(Unanswered) as caught:
-            waiting.result(10)
+            waiting.result(PATIENCE)
 
     assert caught.value.why.kind == "interrupted"

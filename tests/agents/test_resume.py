@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -14,6 +13,7 @@ from harness.agents.naming import Asking, agent_named
 from harness.scenarios import load_bank
 from tests.fakes.bank import FakeBank
 from tests.fakes.messages_server import MessagesServer, hangs, says
+from tests.fakes.patience import PATIENCE
 
 SPEC = "anthropic:claude-haiku-4-5"
 ASKING = """
@@ -46,12 +46,11 @@ def test_after_a_kill_only_the_call_that_was_under_way_is_made_again(tmp_path, m
     with MessagesServer(answer).running() as server:
         server.pose_as_api(monkeypatch)
         command = [sys.executable, "-c", ASKING, SPEC, str(bank), str(tmp_path / "cache")]
-        process = subprocess.Popen(
-            command, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        )
-        assert fourth.wait(60)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        with subprocess.Popen(command, env=paths) as process:
+            arrived = fourth.wait(PATIENCE)
+            process.kill()
+        assert arrived
         with agent_named(SPEC, Asking(cache=tmp_path / "cache")) as agent:
             told = [agent.ask(scenario).answer for scenario in load_bank(bank).scenarios]
 

@@ -6,6 +6,7 @@ import pytest
 
 from harness.agents.skill_text import load_skill_text
 from harness.domain.errors import UsageError
+from tests.fakes import unreadable
 
 HEAD = "---\nname: Clip Well\ndescription: >\n  How to\n  clip.\n---\n"
 
@@ -63,6 +64,16 @@ def test_what_is_no_file_is_passed_over(folder):
     os.mkfifo(folder / "pipe.md")
 
     assert load_skill_text(folder).digest == before
+
+
+def test_a_part_that_cannot_be_read_is_not_left_out_in_silence(folder):
+    """An agent would be asked with another skill than was named."""
+    inner = unreadable.folder_in(folder)
+
+    with pytest.raises(
+        UsageError, match=f"^{inner}.*: the skill cannot be read: File name too long$"
+    ):
+        load_skill_text(folder)
 
 
 def test_a_name_that_is_a_path_stays_a_name(folder):

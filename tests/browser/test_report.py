@@ -2,16 +2,23 @@
 
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from harness.cli.serving import HERE, serving
+from harness.domain.stored import Told
 from harness.report.html import render_page
 from harness.report.reported import Report
+from harness.store import RunFolder
 from tests.report.sides import answer, head, hostile, quality, report, side, unanswered
 
 pytestmark = pytest.mark.full
+
+PATIENCE = 120_000
+"""Milliseconds that are no limit for a busy machine. What waits goes on as soon as it can."""
 
 
 @pytest.fixture(scope="module")
@@ -29,12 +36,21 @@ def browser():
         running.close()
 
 
+@pytest.fixture(scope="module")
+def expect():
+    """Claims that wait: ``is_visible`` and ``count`` tell what is there while a page still loads."""
+    from playwright import sync_api
+
+    sync_api.expect.set_options(timeout=PATIENCE)
+    return sync_api.expect
+
+
 class Opened:
     """A page with everything that it complained about or asked for."""
 
-    def __init__(self, browser, address: str, **context: object) -> None:
-        self.context = browser.new_context(**context)
-        self.page = self.context.new_page()
+    def __init__(self, window, address: str) -> None:
+        window.set_default_timeout(PATIENCE)
+        self.page = window.new_page()
         self.said: list[str] = []
         self.asked: list[str] = []
         self.page.on("console", lambda message: self.said.append(message.text))
@@ -47,19 +63,41 @@ class Opened:
 
 
 @pytest.fixture
-def opened(browser, tmp_path: Path) -> Iterator[object]:
+def visited(browser) -> Iterator[Callable[..., Opened]]:
+    """Opens an address; however the test ends, no window stays."""
+    with ExitStack() as stack:
+
+        def open_(address: str, **context: object) -> Opened:
+            window = stack.enter_context(browser.new_context(**context))
+            return Opened(window, address)
+
+        yield open_
+
+
+@pytest.fixture
+def opened(visited, tmp_path: Path) -> Callable[..., Opened]:
     """Opens a report as a file."""
-    pages: list[Opened] = []
 
     def open_(found: Report, **context: object) -> Opened:
         file = tmp_path / "report.html"
         file.write_text(render_page(found), encoding="utf-8")
-        pages.append(Opened(browser, file.as_uri(), **context))
-        return pages[-1]
+        return visited(file.as_uri(), **context)
 
-    yield open_
-    for page in pages:
-        page.context.close()
+    return open_
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    """Of a page of two stored runs; however the test ends, its server ends."""
+    for name, code in (("before", "wrong"), ("after", "right")):
+        with RunFolder.create(tmp_path / name, head()) as run:
+            run.add(Told(answer(code)))
+    with serving(tmp_path, 0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://{HERE}:{server.server_port}/"
+        server.shutdown()
+        thread.join()
 
 
 def one_run() -> Report:
@@ -102,26 +140,26 @@ def test_nothing_of_a_hostile_transcript_runs(opened):
     assert len(found.asked) == 1
 
 
-def test_the_filter_leaves_what_was_chosen_and_counts_it(opened):
+def test_the_filter_leaves_what_was_chosen_and_counts_it(opened, expect):
     """By what answers came to, by a property, by a word; and back."""
     page = opened(one_run()).page
     visible = page.locator(".answer:visible")
 
     page.get_by_label("came to").select_option("wrong")
-    assert visible.count() == 1
-    assert page.get_by_text("1 of 3 answers shown").is_visible()
+    expect(visible).to_have_count(1)
+    expect(page.get_by_text("1 of 3 answers shown")).to_be_visible()
 
     page.get_by_role("button", name="Show all").click()
-    page.get_by_text("3 of 3 answers shown").wait_for()
+    expect(page.get_by_text("3 of 3 answers shown")).to_be_visible()
     page.get_by_label("fails").select_option("clip-before-step")
-    assert visible.count() == 1
+    expect(visible).to_have_count(1)
 
     page.get_by_label("scenario or file").fill("no such word")
-    assert page.get_by_text("0 of 3 answers shown").is_visible()
-    assert not page.locator(".scenario").is_visible()
+    expect(page.get_by_text("0 of 3 answers shown")).to_be_visible()
+    expect(page.locator(".scenario")).to_be_hidden()
 
 
-def test_a_keyboard_is_enough(opened):
+def test_a_keyboard_is_enough(opened, expect):
     """From the first key to an open answer."""
     page = opened(one_run()).page
 
@@ -134,18 +172,18 @@ def test_a_keyboard_is_enough(opened):
             break
     page.keyboard.press("Enter")
 
-    assert page.locator(".answer[open]").count() == 1
+    expect(page.locator(".answer[open]")).to_have_count(1)
 
 
-def test_without_scripts_everything_can_be_read(opened):
+def test_without_scripts_everything_can_be_read(opened, expect):
     """Only the filters are missing."""
     page = opened(one_run(), java_script_enabled=False).page
 
-    assert not page.locator("#filters").is_visible()
+    expect(page.locator("#filters")).to_be_hidden()
     page.locator(".answer > summary").nth(1).click()
-    assert page.get_by_text("In loud, update 0 the optimizer consumed norm 17.1").is_visible()
+    expect(page.get_by_text("In loud, update 0 the optimizer consumed norm 17.1")).to_be_visible()
     page.locator(".transcript > summary").nth(1).click()
-    assert page.locator(".proposed", has_text="optimizer.step()").nth(1).is_visible()
+    expect(page.locator(".proposed", has_text="optimizer.step()").nth(1)).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [360, 1400])
@@ -166,41 +204,31 @@ def test_axe_finds_nothing_and_the_page_fits(opened, made, scheme, width):
 
 
 @pytest.mark.slow
-def test_a_thousand_answers_stay_usable(opened):
+def test_a_thousand_answers_stay_usable(opened, expect):
     """The page opens, filters and stays below 20 MB."""
     many = [answer("wrong" if n % 3 else "right", f"number {n}") for n in range(1000)]
     page = opened(report(side("run", *many))).page
 
     page.get_by_label("came to").select_option("right")
 
-    assert page.get_by_text("334 of 1000 answers shown").is_visible()
+    expect(page.get_by_text("334 of 1000 answers shown")).to_be_visible()
     assert len(page.content()) < 20e6
 
 
-def test_stored_runs_are_listed_opened_and_compared(browser, tmp_path):
+def test_stored_runs_are_listed_opened_and_compared(visited, address, expect):
     """Newest first; two are chosen with a form."""
     from axe_playwright_python.sync_playwright import Axe
 
-    from harness.cli.serving import HERE, serving
-    from harness.domain.stored import Told
-    from harness.store import RunFolder
+    found = visited(address, color_scheme="dark")
+    page = found.page
+    assert Axe().run(page).response["violations"] == []
 
-    for name, code in (("before", "wrong"), ("after", "right")):
-        with RunFolder.create(tmp_path / name, head()) as run:
-            run.add(Told(answer(code)))
-    with serving(tmp_path, 0) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        found = Opened(browser, f"http://{HERE}:{server.server_port}/", color_scheme="dark")
-        page = found.page
-        assert Axe().run(page).response["violations"] == []
-        page.get_by_label("before as the old run").check()
-        page.get_by_label("after as the new run").check()
-        page.get_by_role("button", name="Compare").click()
-        assert page.get_by_role("heading", name="before and after").is_visible()
-        page.go_back()
-        page.get_by_role("link", name="after").click()
-        assert page.get_by_role("heading", name="after", exact=True).is_visible()
-        assert found.said == []
-        found.context.close()
-        server.shutdown()
+    page.get_by_label("before as the old run").check()
+    page.get_by_label("after as the new run").check()
+    page.get_by_role("button", name="Compare").click()
+    expect(page.get_by_role("heading", name="before and after")).to_be_visible()
+
+    page.go_back()
+    page.get_by_role("link", name="after").click()
+    expect(page.get_by_role("heading", name="after", exact=True)).to_be_visible()
+    assert found.said == []

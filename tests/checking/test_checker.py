@@ -7,6 +7,7 @@ import pytest
 
 from harness.checking import check_skill
 from harness.domain.errors import CannotExecuteHere, HarnessFault, UsageError
+from tests.fakes import unreadable
 from tests.fakes.executor import FakeExecutor
 from tests.fakes.oracle import opens
 
@@ -66,6 +67,53 @@ def test_notes_about_the_machine_reach_the_report(tmp_path):
     assert report.machine_notes == ("landlock: missing",)
 
 
+GUIDE = "# Guide\n\n[a](a.md) [b](../b.md) [site](/c) [top](#guide) [folder](images/)\n\n```python\nx = 1\n```\n"
+
+
+def page(tmp_path: Path, name: str, text: str) -> Path:
+    """One page with files around it to which a page may link."""
+    (tmp_path / "docs" / "images").mkdir(parents=True)
+    for there in ("docs/a.md", "b.md"):
+        (tmp_path / there).touch()
+    (tmp_path / "docs" / name).write_text(text)
+    return tmp_path / "docs" / name
+
+
+@pytest.mark.parametrize(
+    "text", [GUIDE, "---\ntitle: Guide\n---\n" + GUIDE], ids=["bare", "with a head"]
+)
+def test_of_a_page_that_is_no_skill_only_what_it_says_is_checked(tmp_path, text):
+    """It was refused for the head of a skill that it has not, and for links to its neighbours."""
+    report = check_skill(page(tmp_path, "guide.md", text), opens(FakeExecutor()))
+
+    assert report.is_page
+    assert (report.format, len(report.blocks), report.exit_code) == ((), 1, 0)
+
+
+def test_a_page_whose_links_lead_nowhere_is_told_so(tmp_path):
+    text = "[a](gone.md)\n\n[b](#nowhere)\n"
+
+    report = check_skill(page(tmp_path, "guide.md", text), opens(FakeExecutor()))
+
+    assert [(f.level, f.line, f.rule) for f in report.format] == [
+        ("error", 1, "reference"),
+        ("error", 3, "reference"),
+    ]
+    assert report.exit_code == 1
+
+
+def test_a_skill_md_alone_is_held_against_the_format_and_its_links_against_its_folder(tmp_path):
+    """The file was named instead of its folder: all that differs is that other pages are not read."""
+    text = HEAD.replace("tiny", "docs") + "\n[a](a.md)\n\n[b](../b.md)\n"
+
+    report = check_skill(page(tmp_path, "SKILL.md", text), opens(FakeExecutor()))
+
+    assert not report.is_page
+    assert [(f.line, f.sentence) for f in report.format] == [
+        (8, "The link ../b.md leads to no file of the skill.")
+    ]
+
+
 @pytest.mark.parametrize("content", [None, b"\xff\xfe\x00"])
 def test_what_cannot_be_read_gets_one_sentence(tmp_path, content):
     path = tmp_path / "tiny"
@@ -74,6 +122,14 @@ def test_what_cannot_be_read_gets_one_sentence(tmp_path, content):
         (path / "SKILL.md").write_bytes(content)
     with pytest.raises(UsageError, match=r"SKILL\.md"):
         check_skill(path, opens(FakeExecutor()))
+
+
+def test_a_part_that_cannot_be_read_is_not_left_out_in_silence(tmp_path):
+    """The rest was called the skill, and found to be in order."""
+    inner = unreadable.folder_in(folder(tmp_path, TWO))
+
+    with pytest.raises(UsageError, match=f"^{inner}.* cannot be read: File name too long$"):
+        check_skill(tmp_path / "tiny", opens(FakeExecutor()))
 
 
 def test_a_folder_that_does_not_exist_is_named(tmp_path):

@@ -48,11 +48,47 @@ def test_a_broken_rule_is_named(head, rule, level):
     assert (rule, level) in [(f.rule, f.level) for f in found(head)]
 
 
+@pytest.mark.parametrize(
+    ("head", "line", "key", "first"),
+    [
+        (f"{GOOD}\nname: tiny", 4, "name", 2),
+        (f"{GOOD}\n'name': tiny", 4, "name", 2),
+        (f'{GOOD}\nmetadata:\n  a: "1"\n  b: "2"\n  a: "3"', 7, "a", 5),
+        (f'{GOOD}\nmetadata: {{a: "1", a: "2"}}', 4, "a", 4),
+    ],
+    ids=["at the top", "quoted", "in a map", "in one line"],
+)
+def test_a_key_that_is_given_twice_is_an_error_at_its_second_line(head, line, key, first):
+    """The last one won, and nothing was said."""
+    (finding,) = found(head)
+
+    assert (finding.level, finding.file, finding.line) == ("error", "SKILL.md", line)
+    assert finding.sentence.startswith(f"The key {key} was already given on line {first}")
+
+
+@pytest.mark.parametrize(
+    "more",
+    ['metadata: &m\n  a: "1"\ncompatibility: b', 'metadata:\n  name: "1"'],
+    ids=["an anchor", "the same key one level deeper"],
+)
+def test_keys_of_different_maps_may_be_equal(more):
+    assert found(f"{GOOD}\n{more}") == ()
+
+
 def test_the_name_is_that_of_the_folder():
     (finding,) = found(folder="other")
     assert (finding.rule, finding.line) == ("name", 2)
     assert "tiny" in finding.sentence
     assert "other" in finding.sentence
+
+
+def test_a_folder_of_skills_is_told_where_the_skill_is():
+    """It was said that there is no SKILL.md, and that SKILL.md was read."""
+    texts = {"tiny/SKILL.md": f"---\n{GOOD}\n---\n"}
+    finding, *_ = check_format(read_skill("skills", texts, frozenset(texts)))
+
+    assert (finding.level, finding.rule) == ("error", "main-file")
+    assert finding.sentence == "There is no SKILL.md here, but one in tiny: name that folder."
 
 
 def test_keys_of_one_client_name_those_that_refuse_them():

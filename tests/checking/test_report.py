@@ -45,6 +45,13 @@ def test_a_failing_block_is_told_with_place_claim_and_sentence():
     assert lines[-1] == "1 block: 1 claim fails; format: 1 error, in 1.0 s"
 
 
+def test_of_a_page_that_is_no_skill_the_links_are_told_and_no_format():
+    found = report(status="holds").model_copy(update={"is_page": True, "format": ()})
+
+    said = plain_text(render_check(found)).rstrip()
+    assert said == "1 block: 1 claim holds; links: in order, in 1.0 s"
+
+
 def test_blocks_in_order_are_silent_unless_asked_for():
     quiet = report(status="holds")
     assert "references/a.md" not in plain_text(render_check(quiet))

@@ -150,7 +150,8 @@ class MessagesServer:
                 body = json.loads(self.rfile.read(length))
                 head = {name.lower(): value for name, value in self.headers.items()}
                 with server._counted():
-                    self._send(server._reply_to(body, head))
+                    reply = server._reply_to(body, head)
+                self._send(reply)  # whoever has it may ask again before this goes on
 
             def _send(self, reply: Reply) -> None:
                 if reply.hangs:

@@ -10,12 +10,10 @@ from harness.sandbox.channel import Channel
 from harness.sandbox.job import Job
 from harness.sandbox.leader import Work
 from tests.fakes import exec_worker
+from tests.fakes.patience import PATIENCE
 
 PROGRAMS = 3
 """So many have to run before the import goes on."""
-
-PATIENCE = 120.0
-"""Seconds after which it fails."""
 
 _begun = mmap.mmap(-1, 1)  # shared with every fork
 

@@ -9,6 +9,7 @@ import pytest
 from harness.domain.model import Turn, Unavailable
 from harness.llm import Anthropic, Limits, Meter
 from tests.fakes.messages_server import MessagesServer, fails, hangs, says
+from tests.fakes.patience import PATIENCE
 
 MODEL = "claude-haiku-4-5"
 
@@ -32,7 +33,7 @@ def ask(model):
 
 
 def test_no_more_requests_at_once_than_allowed(monkeypatch):
-    pairs, third = threading.Barrier(2, timeout=20), threading.Barrier(3, timeout=0.3)
+    pairs, third = threading.Barrier(2, timeout=PATIENCE), threading.Barrier(3, timeout=0.3)
 
     def answer(_):
         pairs.wait()
@@ -54,10 +55,10 @@ def test_closing_ends_a_pause(server):
     with ThreadPoolExecutor(1) as pool:
         model = Anthropic(MODEL, meter := MeterThatTells())
         waiting = pool.submit(ask, model)
-        assert meter.left.wait(10)
+        assert meter.left.wait(PATIENCE)
         model.close()
         with pytest.raises(Unavailable) as caught:
-            waiting.result(10)
+            waiting.result(PATIENCE)
 
     assert caught.value.kind == "interrupted"
 
@@ -67,10 +68,10 @@ def test_closing_breaks_off_what_is_under_way(server):
     with ThreadPoolExecutor(1) as pool:
         model = Anthropic(MODEL, Meter())
         waiting = pool.submit(ask, model)
-        assert server.arrived.wait(10)
+        assert server.arrived.wait(PATIENCE)
         model.close()
         with pytest.raises(Unavailable) as caught:
-            waiting.result(10)
+            waiting.result(PATIENCE)
     with pytest.raises(Unavailable):
         ask(model)
 

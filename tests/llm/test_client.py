@@ -18,9 +18,10 @@ from tests.fakes.messages_server import (
     says,
     thinks,
 )
+from tests.fakes.patience import PATIENCE
 
 MODEL = "claude-haiku-4-5"
-PATIENT = Limits(attempts=3, first_pause=0.001, timeout=5.0)
+PATIENT = Limits(attempts=3, first_pause=0.001, timeout=PATIENCE)
 HASTY = Limits(attempts=2, first_pause=0.001, timeout=0.2)
 QUESTION = (Turn(role="user", text="Where do I clip?"),)
 

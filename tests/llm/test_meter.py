@@ -8,6 +8,7 @@ from harness.domain.model import Turn, Unavailable
 from harness.domain.transcript import Usage
 from harness.llm import Anthropic, Meter, load_prices
 from tests.fakes.messages_server import MessagesServer, says
+from tests.fakes.patience import PATIENCE
 
 ASKED = (Turn(role="user", text="Where do I clip?"),)
 
@@ -50,7 +51,7 @@ def test_a_call_waits_for_those_under_way_before_it_is_refused():
         thread.start()
         assert not entered.is_set()
         room.settle(0.1)
-    thread.join(10)
+    thread.join(PATIENCE)
 
     assert entered.is_set()
     assert meter.spent == pytest.approx(0.2)

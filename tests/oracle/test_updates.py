@@ -39,6 +39,40 @@ def test_batches_that_are_left_over_when_a_program_stops_early_are_not_lost(cour
     assert rank.batches_lost == 0
 
 
+TWO_PASSES = """
+from itertools import islice
+
+def windows():
+    for _ in range(num_epochs):
+        stream = iter(train_loader)
+        yield from iter(lambda: tuple(islice(stream, 4)), ())
+
+for number, window in enumerate({windows}):
+    if number == {left_out}:
+        continue
+    for x, y in window:
+        (criterion(model(x), y) / len(window)).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("windows", "left_out", "lost"),
+    [("windows()", -1, 0), ("list(windows())", -1, 0), ("windows()", 1, 4)],
+)
+def test_the_next_pass_brings_no_batch_back_that_was_left_out(
+    court: Court, windows: str, left_out: int, lost: int
+) -> None:
+    """A whole window of the first pass; the second hands the same samples out again, for itself. What is
+    collected over both passes and used afterwards is not lost.
+    """
+    program = TWO_PASSES.format(windows=windows, left_out=left_out)
+    found = court.judged(SCENARIOS["scheduler-with-accumulation"], program)
+
+    assert found.trace.probes[0].ranks[0].batches_lost == lost
+
+
 def test_gradient_that_flows_back_twice_through_one_graph_is_counted(court: Court) -> None:
     """And the weight is that of both."""
     plain = SCENARIOS["clip-after-step"]

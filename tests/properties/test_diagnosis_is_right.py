@@ -54,6 +54,21 @@ def test_averages_over_the_run_are_true_norms_too():
     assert on(ID, saying(averaged, norms), **WHERE).outcome == "pass"
 
 
+@pytest.mark.parametrize(("growth", "expected"), [(0.0, "pass"), (0.1, "inconclusive")])
+def test_a_number_that_is_printed_again_has_to_be_true_again(growth, expected):
+    """A guess that never changes equals some norm at some moment by chance."""
+    moments = range(8)
+    norms = {
+        name: {layer: tuple(v[0] * (1 + growth * k) for k in moments) for layer, v in of.items()}
+        for name, of in TRUE.items()
+    }
+
+    def repeated(n, first):
+        return "\n".join(f"step {k}: {n} {first:.3e}" for k in moments)
+
+    assert on(ID, saying(repeated, norms), **WHERE).outcome == expected
+
+
 def test_one_number_for_the_whole_model_fails():
     """It depends on units."""
     seen = [

@@ -164,3 +164,13 @@ def test_a_batch_that_is_twice_in_one_window_fails():
     assert gathered(8, 9, 10, 11) == "pass"
     assert gathered(8, 9, 10, 10, kept=False) == "pass"
     assert gathered(0, 0, 0, 0) == "pass"
+
+
+def test_windows_that_hold_one_batch_several_times_fail_where_gathering_was_meant():
+    """Whatever is clipped after each of its backwards does not show; other batches would show it. One
+    batch for the whole of the training is lawful.
+    """
+    seen = fed(*([(b, b)] * 4 for b in range(3)))
+    assert "a single micro-batch, time and again" in on(ID, seen).sentence
+    assert on(ID, seen, accumulates=False).outcome == "pass"
+    assert on(ID, fed(*([(0, 0)] * 4 for _ in range(3)))).outcome == "pass"

@@ -158,3 +158,33 @@ def test_one_window_that_is_stepped_past_the_scaler_fails_though_overflows_are_s
     made = [update(i, true=0.2 + 0.1 * i, scale=S) for i in range(3)]
     seen = [*amp(*past, updates=made).probes, overflow]
     assert on(ID, trace(*seen), overflow_probe="overflow").outcome == "fail"
+
+
+def looks_himself(*, last_finite: bool):
+    """Steps without the scaler; the second gradient overflows, and either the next one is stepped with, or
+    that one, painted over.
+    """
+    calls = (call("unscale_"), call("update", 1), call("unscale_", 1), call("update", 2))
+    steps = [backward(), backward(finite=False, after=1), backward(after=2)]
+    steps[2:2] = [backward(after=1)] * last_finite
+    made = [
+        update(0, true=0.2, scale=S),
+        update(1, true=0.2, scale=S),
+        update(2, true=0.2, scale=S),
+    ]
+    return calls, probe("overflow", ranks=[rank(made, scaler=calls, backwards=steps)])
+
+
+def test_a_wrong_gradient_of_one_who_skips_overflows_himself_is_no_matter_of_the_scaler():
+    """Another property names what is wrong with the clip."""
+    calls, overflow = looks_himself(last_finite=True)
+    made = [update(0, true=2.0, consumed=1.0, turned=0.3, scale=S), update(1, true=0.2, scale=S)]
+    seen = trace(*amp(*calls, updates=made).probes, overflow)
+    assert on(ID, seen, overflow_probe="overflow").outcome == "pass"
+
+
+def test_who_paints_infinities_over_and_steps_goes_past_the_scaler():
+    """Numbers are finite again, and the update was made all the same."""
+    calls, overflow = looks_himself(last_finite=False)
+    seen = trace(*amp(*calls).probes, overflow)
+    assert "without scaler.step()" in on(ID, seen, overflow_probe="overflow").sentence

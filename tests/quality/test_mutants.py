@@ -1,6 +1,7 @@
 """Operators make right loops wrong, in the way they say, and in no other."""
 
 import difflib
+from collections import Counter, defaultdict
 
 import libcst as cst
 import pytest
@@ -126,22 +127,54 @@ def test_a_scenario_that_does_not_judge_a_fault_is_left_out():
 
 def test_mutants_differ_from_each_other_and_from_what_they_were_made_of():
     scenario = SCENARIOS["all-three-techniques"]
-    found = derive(scenario, (), OPERATORS, None)
+    found = derive([(scenario, ())], OPERATORS, None)
     texts = [mutant.text for mutant in found]
     assert len(set(texts)) == len(texts) > 30
     assert scenario.reference not in texts
 
 
-def test_alternatives_take_turns():
-    scenario = SCENARIOS["all-three-techniques"]
-    sources = tuple(Source(f"a{i}", f"{LOOP}print({i})\n") for i in range(4))
-    found = derive(scenario, sources, OPERATORS, 1)
-    used = {mutant.source.name for mutant in found}
-    assert used == {"reference", "a0", "a1", "a2", "a3"}
-    by_operator = {}
+def spellings(scenario, number):
+    sources = tuple(Source(f"a{i}", f"{LOOP}print({i})\n") for i in range(number))
+    return SCENARIOS[scenario], sources
+
+
+def tried_on_alternatives(found):
+    tried = defaultdict(set)
     for mutant in found:
-        by_operator.setdefault(mutant.operator.id, set()).add(mutant.source.name)
-    assert all(len(names - {"reference"}) <= 1 for names in by_operator.values())
+        if mutant.source.name != "reference":
+            tried[mutant.operator.id].add((mutant.scenario.id, mutant.source.name))
+    return tried
+
+
+def test_alternatives_take_turns():
+    found = derive([spellings("all-three-techniques", 4)], OPERATORS, 1)
+    assert {mutant.source.name for mutant in found} == {"reference", "a0", "a1", "a2", "a3"}
+    assert {len(places) for places in tried_on_alternatives(found).values()} == {1}
+
+
+def test_an_operator_is_tried_on_one_alternative_of_a_scenario_and_on_so_many_in_all():
+    right = [
+        spellings(name, 2) for name in ("amp-unscale-twice", "clip-after-step", "zero-grad-missing")
+    ]
+    tried = tried_on_alternatives(derive(right, OPERATORS, 2))
+    assert max(len(places) for places in tried.values()) == 2
+    assert all(
+        len({scenario for scenario, _ in places}) == len(places) for places in tried.values()
+    )
+
+
+def test_no_scenario_is_left_out_where_operators_are_tried_on_few_alternatives():
+    right = [
+        spellings(name, 2) for name in ("amp-unscale-twice", "clip-after-step", "zero-grad-missing")
+    ]
+    tried = tried_on_alternatives(derive(right, OPERATORS, 1))
+    assert len(set.union(*tried.values())) == 6
+
+
+def test_all_alternatives_get_every_operator_where_that_is_asked_for():
+    found = derive([spellings("all-three-techniques", 2)], OPERATORS, None)
+    by_name = Counter(mutant.source.name for mutant in found)
+    assert by_name["a0"] == by_name["a1"] > 20
 
 
 def test_the_bank_has_a_place_for_every_operator():

@@ -91,6 +91,16 @@ def test_alternatives_have_to_be_right_and_cheats_not(fake_bank):
     assert report.complaints == ("toy-loss: the cheat forged.py is judged right",)
 
 
+def test_a_cheat_that_is_wrong_in_one_probe_is_not_run_in_the_next(fake_bank):
+    folder = fake_bank.folder / "toy-loss" / "cheats"
+    folder.mkdir()
+    (folder / "bold.py").write_text("nan = 0\n")
+    executor, runs = counting()
+    report = report_on(fake_bank, executor=executor)
+    assert [cheat.code for cheat in report.cheats] == ["wrong"]
+    assert runs == [("nan = 0\n", "quiet")]
+
+
 def test_a_fault_of_advice_alone_is_looked_for_in_every_probe(fake_bank):
     """What makes a program wrong may show in a later one only."""
     executor, runs = counting()

@@ -48,7 +48,7 @@ def test_the_smallest_faults_lie_ten_tolerances_away_and_right_loops_well_inside
 ):
     scenario = SCENARIOS[name]
     fitting = [o for o in OPERATORS if o.id == operator]
-    mutants = derive(scenario, (), fitting, 0)
+    mutants = derive([(scenario, ())], fitting, 0)
 
     assert farthest(court.judged(scenario, scenario.reference)) <= NEAR
     assert mutants

@@ -17,6 +17,7 @@ from harness.cli.serving import HERE, serving
 from harness.domain.errors import UsageError
 from harness.domain.stored import StoredAnswer, Told
 from harness.store import RunFolder
+from tests.fakes.patience import PATIENCE
 from tests.fakes.runs import as_in_a_terminal
 from tests.report.sides import answer, head
 
@@ -176,18 +177,21 @@ def test_a_port_that_is_taken_gets_one_sentence(tmp_path, address):
 def test_ctrl_c_ends_it_cleanly(tmp_path):
     """That is how one leaves it: no traceback, and nothing is wrong."""
     command = [sys.executable, "-m", "harness", "view", str(tmp_path), "--port", "0"]
-    running = subprocess.Popen(
+    with subprocess.Popen(
         command,
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         preexec_fn=as_in_a_terminal,  # noqa: PLW1509 - no other thread of a test is under way
-    )
-    assert "http://127.0.0.1:" in running.stdout.readline()
+    ) as running:
+        try:
+            address = running.stdout.readline()
+            running.send_signal(signal.SIGINT)
+            _, errors = running.communicate(timeout=PATIENCE)
+        finally:
+            running.kill()
 
-    running.send_signal(signal.SIGINT)
-    _, errors = running.communicate(timeout=30)
-
+    assert "http://127.0.0.1:" in address
     assert running.returncode == 0
     assert errors == "harness: ended\n"

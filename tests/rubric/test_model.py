@@ -11,6 +11,7 @@ from harness.rubric.model import ModelJudge
 from harness.rubric.naming import Judging, judge_named
 from harness.rubric.prompting import groups
 from harness.rubric.replay import Recorded, Replayed
+from tests.fakes.patience import PATIENCE
 from tests.rubric.situation import ScriptedModel, scenario
 
 NAN = scenario("nan-after-clipping")
@@ -137,7 +138,7 @@ def test_a_recorded_reply_that_was_cut_is_one_clear_line(tmp_path):
         ModelJudge("m", Replayed(tmp_path)).assess(ANSWER, NAN, TWO)
 
 
-def command(tmp_path, body, seconds=20.0):
+def command(tmp_path, body, seconds=PATIENCE):
     script = tmp_path / "judge.py"
     script.write_text(body)
     return judge_named(f"command:{sys.executable} {script}", Judging(seconds=seconds))
@@ -151,14 +152,14 @@ def test_a_program_judges_what_it_reads_on_standard_input(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("body", "reason"),
+    ("body", "seconds", "reason"),
     [
-        ("raise SystemExit(3)", "ended with status 3"),
-        ("while True: pass", "did not reply within 0.5 s"),
+        ("raise SystemExit(3)", PATIENCE, "ended with status 3"),
+        ("while True: pass", 0.5, "did not reply within 0.5 s"),
     ],
 )
-def test_a_program_that_fails_or_hangs_leaves_it_open(tmp_path, body, reason):
-    with command(tmp_path, body, seconds=0.5) as judge:
+def test_a_program_that_fails_or_hangs_leaves_it_open(tmp_path, body, seconds, reason):
+    with command(tmp_path, body, seconds) as judge:
         assert reason in judge.assess(ANSWER, NAN, TWO)["clips-harder"].reason
 
 

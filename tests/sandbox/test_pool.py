@@ -1,6 +1,7 @@
 """The pool: whatever a program does, a recording comes back and no process stays."""
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -10,7 +11,8 @@ import pytest
 
 from harness.domain.errors import HarnessFault
 from harness.sandbox.pool import Job, Limits, RawRecording, Sandbox
-from tests.fakes.runs import facts, is_gone
+from tests.fakes.patience import PATIENCE
+from tests.fakes.runs import children, eventually, facts, is_gone
 
 ROOT = Path(__file__).parents[2]
 BUSY = "while True: pass"
@@ -208,14 +210,25 @@ def test_forged_frames_do_not_close_the_books(sandbox, act):
 
 
 def test_two_jobs_run_at_the_same_time(sandbox):
-    """One is done before the other has had a second of the processor, which began first."""
-    busy = sandbox.submit(Job(program=BUSY), Limits(wall_seconds=60, cpu_seconds=1))
-    done = facts(sandbox.execute(Job(program="report(done=True)")))
-    was_busy = not busy.done()
+    """The first waits, stopped by itself, until the second is done; were it alone, it would wait for ever."""
+    zygote = facts(sandbox.execute(Job(program="import os\nreport(zygote=os.getppid())")))["zygote"]
+    stop = "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)\nreport(first=True)"
+    first = sandbox.submit(Job(program=stop), Limits(wall_seconds=600))
+    assert eventually(lambda: stopped(zygote))
+    second = facts(sandbox.execute(Job(program="report(second=True)")))
+    was_running = not first.done()
+    for pid in stopped(zygote):
+        os.kill(pid, signal.SIGCONT)
 
-    assert done == {"done": True}
-    assert was_busy
-    assert busy.result().cpu_was_spent
+    assert second == {"second": True}
+    assert was_running
+    assert facts(first.result()) == {"first": True}
+
+
+def stopped(zygote: int) -> list[int]:
+    """Its children that a signal holds up."""
+    states = {pid: Path(f"/proc/{pid}/stat").read_text() for pid in children(zygote)}
+    return [pid for pid, state in states.items() if state.rpartition(")")[2].split()[0] == "T"]
 
 
 def test_nothing_stays_of_a_scratch_folder(sandbox):
@@ -226,7 +239,7 @@ def test_nothing_stays_of_a_scratch_folder(sandbox):
     found = facts(sandbox.execute(Job(program=program)))
 
     assert found["cwd"] == found["home"]
-    assert sandbox.settle()
+    assert sandbox.settle(PATIENCE)
     assert not Path(found["cwd"]).exists()
 
 

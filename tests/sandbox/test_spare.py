@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.sandbox.pool import Job, Limits, Sandbox
+from tests.fakes.patience import PATIENCE
 from tests.fakes.runs import facts
 
 WHO = Job(program="import os\nreport(pid=os.getpid())")
@@ -21,7 +22,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 def waiting(sandbox: Sandbox) -> list[int]:
     """The zygote's children while no job runs."""
-    assert sandbox.settle()
+    assert sandbox.settle(PATIENCE)
     zygote = sandbox._warm().pid  # noqa: SLF001 - nobody but this test asks
     return [int(p) for p in Path(f"/proc/{zygote}/task/{zygote}/children").read_text().split()]
 

@@ -1,11 +1,15 @@
 """Scenarios are named by id or suite, and a name that does not exist gets a suggestion."""
 
 import pytest
+from typer.testing import CliRunner
 
+from harness.cli import app
 from harness.domain.errors import UsageError
 from harness.scenarios import load_bank
 from harness.scenarios.selection import find, select
 from tests.fakes.bank import FakeBank
+from tests.fakes.executor import FakeExecutor
+from tests.fakes.oracle import opens
 
 
 @pytest.fixture
@@ -44,7 +48,12 @@ def test_in_a_large_bank_the_names_are_not_all_recited(bank):
         ("alhpa", None, r"there is no scenario alhpa; did you mean alpha\?"),
         ("all", "tos", r"there is no suite tos; did you mean toy\?"),
         ("zzz", None, r"there is no scenario zzz; there are gamma, alpha, beta$"),
-        ("alpha", "real", "none of the scenarios alpha is in the suite real"),
+        (
+            "alpha",
+            "real",
+            "alpha is in the suite toy: give --suite toy, or leave out --suite$",
+        ),
+        ("alhpa", "real", r"there is no scenario alhpa; did you mean alpha\?"),
         (" , ", None, "no scenario is named"),
     ],
 )
@@ -52,3 +61,22 @@ def test_what_does_not_exist_is_a_usage_error(bank, ids, suite, said):
     """One sentence, with the nearest name."""
     with pytest.raises(UsageError, match=said):
         select(bank, ids, suite)
+
+
+@pytest.mark.parametrize(
+    "named", [("--scenario", "alpha"), ("--map", "m.csv")], ids=["option", "map"]
+)
+def test_an_answer_to_a_scenario_of_another_suite_is_told_where_it_is(tmp_path, monkeypatch, named):
+    """It was said not to exist."""
+    fake = FakeBank(tmp_path).add("alpha").add("beta")
+    bank = fake.edit("beta/scenario.yaml", "suite: toy", "suite: real").folder
+    (tmp_path / "a.md").write_text("```python\nloss = 1.0\n```\n")
+    (tmp_path / "m.csv").write_text("a.md,alpha\n")
+    monkeypatch.chdir(tmp_path)
+    command = ["grade", "a.md", "--suite", "real", "--bank", str(bank), *named]
+
+    result = CliRunner().invoke(app, command, obj=opens(FakeExecutor()))
+
+    assert result.exit_code == 2
+    said = "alpha is in the suite toy: give --suite toy, or leave out --suite"
+    assert said in result.stdout + result.stderr

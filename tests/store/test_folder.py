@@ -3,12 +3,9 @@
 import gzip
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +15,7 @@ from harness.domain.errors import UsageError
 from harness.domain.stored import RunHead, StoredAnswer, Told
 from harness.domain.trace import Trace
 from harness.store import RunFolder
+from tests.fakes.disk import no_file_longer_than
 from tests.fakes.traces import learning, probe, trace, update
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,19 +34,6 @@ def head(**changed: object) -> RunHead:
 
 def told(key: str, *traces: Trace) -> Told:
     return Told(StoredAnswer(key=key, agent="a", answer=AnswerGrade(file=key)), traces)
-
-
-@contextmanager
-def no_file_longer_than(size: int) -> Iterator[None]:
-    """A disk that fills up: it takes so much, and no more."""
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        signal.signal(signal.SIGXFSZ, handler)
 
 
 def test_what_is_added_is_read_back(tmp_path):
@@ -222,9 +207,13 @@ def test_a_damaged_run_is_named_with_what_is_wrong_in_it(tmp_path, file, text, s
         RunFolder.load(tmp_path / "run")
 
 
+SMALL = 4096
+"""Bytes that a pipe holds: two answers or so. Whoever writes more waits for the reader."""
+
+
 @pytest.mark.slow
 def test_a_batch_that_is_killed_in_the_middle_goes_on_and_loses_nothing(tmp_path):
-    """Real answers through the real jail; SIGKILL as soon as some are stored."""
+    """Real answers through the real jail; SIGKILL when some are stored, and not all have room in the pipe."""
     files = []
     for number in range(24):
         files.append(tmp_path / f"{number}.md")
@@ -232,13 +221,13 @@ def test_a_batch_that_is_killed_in_the_middle_goes_on_and_loses_nothing(tmp_path
     run = tmp_path / "run"
     command = [sys.executable, "-m", "harness", "grade", *map(str, files), "--json"]
     command += ["--scenario", "padding-and-accumulation", "--out", str(run)]
-    first = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, start_new_session=True)
-    assert first.stdout is not None
-    for _ in range(5):
-        first.stdout.readline()
-    os.killpg(first.pid, signal.SIGKILL)
-    first.wait()
-    first.stdout.close()
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, pipesize=SMALL, start_new_session=True
+    ) as first:
+        assert first.stdout is not None
+        for _ in range(5):
+            first.stdout.readline()
+        os.killpg(first.pid, signal.SIGKILL)
     with RunFolder.load(run) as before:
         kept = {stored.key for stored in before}
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.domain.transcript import Transcript, Unreadable
@@ -12,9 +12,7 @@ from tests.transcripts.material import FORMAT_OF, MATERIAL, only, results_of
 
 RAW = {name: (MATERIAL / name).read_bytes() for name in FORMAT_OF}
 LINES = ["claude-code", "claude-stream", "codex-rollout", "codex-exec"]
-QUIET = settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], derandomize=True
-)
+FEW = settings(max_examples=60)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
     lambda inner: (
@@ -35,14 +33,14 @@ def _holds(content, form=None):
             assert "\n" not in result.sentence
 
 
-@QUIET
+@FEW
 @given(content=st.binary(max_size=400), form=st.sampled_from([None, *FORMATS]))
 def test_any_bytes(content, form):
     """Detected or forced."""
     _holds(content, form)
 
 
-@QUIET
+@FEW
 @given(content=st.text(max_size=300), form=st.sampled_from([None, "markdown", "python"]))
 def test_any_text(content, form):
     """Lone surrogates and NUL included."""
@@ -50,7 +48,7 @@ def test_any_text(content, form):
 
 
 @pytest.mark.parametrize("name", FORMAT_OF)
-@QUIET
+@FEW
 @given(data=st.data())
 def test_bytes_of_a_fixture_changed(name, data):
     """Cut off, spliced or with a piece written over."""
@@ -67,7 +65,7 @@ def test_bytes_of_a_fixture_changed(name, data):
 
 
 @pytest.mark.parametrize("name", [n for n, f in FORMAT_OF.items() if n.endswith(("json", "jsonl"))])
-@QUIET
+@FEW
 @given(data=st.data())
 def test_values_of_a_fixture_changed(name, data):
     """Any value may be of any type."""

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.domain.file_edit import Write
@@ -47,12 +47,7 @@ def after(*commands, output=""):
     return files_after(transcript)
 
 
-@settings(
-    deadline=None,
-    max_examples=300,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=True,
-)
+@settings(max_examples=300)
 @given(
     parts=st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=25),
     output=st.lists(st.sampled_from([*PIECES, TEXT]), max_size=8),

@@ -3,6 +3,7 @@ ones.
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -144,7 +145,16 @@ def mostly(place: Sequence[Printed], truths: Truths) -> bool:
         wrong -= not truths.shown_by(number)
         if wrong < 0:  # most places hold something else, and there are hundreds of pairs to try
             return False
-    return bool(telling)
+    return bool(telling) and (len(telling) <= FEW or often_enough(telling, truths))
+
+
+def often_enough(numbers: Sequence[Printed], truths: Truths) -> bool:
+    """Whether enough of them are left when a number that is printed again has to be true again: one
+    that never changes is not measured, and equals some norm at some moment by chance.
+    """
+    times = Counter(numbers)
+    true = sum(min(again, truths.times(number)) for number, again in times.items())
+    return true >= HALF * len(numbers)
 
 
 def ratios(

@@ -79,6 +79,8 @@ def skipped_overflow(trace: Trace, expectations: Expectations) -> bool:
         lost = [b.after_update for b in rank.backwards if not b.gradients_finite]
         made = [u for u in rank.updates if not u.skipped]
         sound = all(u.consumed_finite and u.parameters_finite for u in made)
+        last = {b.after_update: b.gradients_finite for b in rank.backwards}
+        sound = sound and all(last.get(u.index, True) for u in made)
         if not lost or not sound or not any(u.index >= min(lost) for u in made):
             return False
     return bool(probe.ranks)

@@ -5,6 +5,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice, takewhile
 from typing import Self
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][-+]?\d+)?(?![\w]|\.\d)")
@@ -98,6 +99,13 @@ class Truths:
         return (after < len(sizes) and number.shows(sizes[after])) or (
             after > 0 and number.shows(sizes[after - 1])
         )
+
+    def times(self, number: Printed) -> int:
+        """How many of them the number is, rounded."""
+        sizes, last = self.sizes, bisect_left(self.sizes, number.value)
+        above = takewhile(number.shows, islice(sizes, last, None))
+        below = takewhile(number.shows, (sizes[i] for i in range(last - 1, -1, -1)))
+        return sum(1 for _ in above) + sum(1 for _ in below)
 
 
 def matching(numbers: Iterable[Printed], truths: Truths) -> tuple[float, ...]:

@@ -107,3 +107,10 @@ def crosses_passes(window: Window) -> bool:
     """
     firsts = [min(m.samples) for m in window.own if m.samples]
     return any(later < earlier for earlier, later in pairwise(firsts))
+
+
+def over_and_over(probe: ProbeTrace) -> bool:
+    """Whether every window holds a single batch, several times, and not all windows the same one."""
+    found = [{m.samples for m in w.own} for w in of_probe(probe)]
+    alone = all(len(each) == 1 and None not in each for each in found) and not probe.parts
+    return alone and usual_size(probe) > 1 and len(set().union(*found)) > 1

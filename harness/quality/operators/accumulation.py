@@ -229,7 +229,7 @@ OPERATORS = (
         "Gradients are never cleared.",
         ("gradients-start-fresh", "training-unchanged"),
         _never_cleared,
-        also=("still-learns",),
+        also=("still-learns", "inf-steps-skipped"),  # unscaled in another way, as below
     ),
     Operator(
         "zero-grad-dropped-under-a-scaler",

@@ -267,6 +267,7 @@ OPERATORS = (
         "Something clips where nothing has to, at a threshold that is always exceeded.",
         ("clip-inactive-when-small",),
         _added,
+        also=("clip-global-norm",),  # where a clip by hand is there already, its threshold is lost
     ),
     Operator(
         "clip-all-groups-as-one",

@@ -21,6 +21,7 @@ from harness.sandbox.binding.starting import (
     Made,
     Own,
     Start,
+    chosen,
     is_needed,
     is_one_step,
     own_scaler,
@@ -76,14 +77,18 @@ class Entries:
                 return []
             roots = [f for f in own if f not in called and self._marks(f) & wanted]
             if roots:
-                return _chosen(roots)
+                return chosen(roots)
         return []
 
     def _may_start(self, function: Function) -> bool:
         name, owner = function.name, function.owner
         if name in HOOKS or (name.startswith("__") and name != "__call__"):
             return False  # these are called by a trainer, or by the language
-        return owner is None or not (owner.module or owner.nested)
+        return owner is None or not (owner.module or owner.nested or self._steps(owner))
+
+    def _steps(self, owner: Class) -> bool:
+        """Whether it is an optimizer, or what one is mixed from: a loop calls its ``step``."""
+        return any(c.optimizer for c in self._reader.classes if owner in (c, *c.parents))
 
     def _marks(self, function: Function) -> set[str]:
         """Effects of a function, and of those that it defines and may return."""
@@ -287,14 +292,3 @@ def _call(function: Function, target: Callable[..., Any], values: dict[str, Any]
     places = [p.name for p in function.parameters if p.kind == "positional" and p.name in values]
     args = [values[name] for name in places]
     return target(*args, **{n: v for n, v in values.items() if n not in places})
-
-
-_SHOWN_AS_WRONG = (
-    "wrong", "bad", "bug", "broken", "naive", "incorrect", "before", "old", "dont", "unsafe",
-)  # fmt: skip
-
-
-def _chosen(roots: list[Function]) -> list[Function]:
-    """Of several, those not named as the wrong way, unless that leaves none."""
-    good = [f for f in roots if not any(word in f.name.lower() for word in _SHOWN_AS_WRONG)]
-    return good or roots

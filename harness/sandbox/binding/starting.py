@@ -96,3 +96,14 @@ def own_scaler(parameter: Parameter) -> Class | None:
     """The class of the program's own that a parameter takes as a scaler."""
     found = (t.cls for t in parameter.node.targets if isinstance(t, Instance))
     return next((c for c in found if c.called_scaler), None)
+
+
+_SHOWN_AS_WRONG = (
+    "wrong", "bad", "bug", "broken", "naive", "incorrect", "before", "old", "dont", "unsafe",
+)  # fmt: skip
+
+
+def chosen(roots: list[Function]) -> list[Function]:
+    """Of several, those not named as the wrong way, unless that leaves none."""
+    good = [f for f in roots if not any(word in f.name.lower() for word in _SHOWN_AS_WRONG)]
+    return good or roots

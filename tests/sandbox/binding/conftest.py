@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.patience import PATIENCE
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -47,7 +49,7 @@ def driver() -> Iterator[subprocess.Popen[str]]:
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.close()
-    process.wait(timeout=20)
+    process.wait(timeout=PATIENCE)
     process.stdout.close()
 
 

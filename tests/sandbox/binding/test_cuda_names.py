@@ -119,7 +119,7 @@ def test_nothing_sleeps(run):
     """A pause costs no time."""
     assert (
         run(
-            "import time\nt = time.perf_counter()\ntime.sleep(30)\nresult = time.perf_counter() - t < 5\n"
+            "import time\nt = time.perf_counter()\ntime.sleep(30)\nresult = time.perf_counter() - t < 25\n"
         ).result
         == "True"
     )

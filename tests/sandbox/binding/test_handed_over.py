@@ -70,7 +70,7 @@ HANDED = {
 @pytest.mark.parametrize("hand", HANDED.values(), ids=HANDED)
 def test_what_another_thread_is_given_is_what_its_function_takes(run, hand):
     """The loader was taken for a switch, the thread died, and the program waited for it."""
-    ran = run(f"{PRODUCER}{hand}for x, y in iter(lambda: batches.get(timeout=5), None):\n{TAKEN}")
+    ran = run(f"{PRODUCER}{hand}for x, y in iter(lambda: batches.get(timeout=60), None):\n{TAKEN}")
 
     assert (ran.outcome, ran.steps, ran.batches) == ("ran", 14, {"train": 14})
 

@@ -336,3 +336,35 @@ def test_a_name_that_only_decorates_a_method_is_given(run):
     )
 
     assert (ran.steps, ran.result) == (14, "True")
+
+
+def test_what_holds_layers_is_the_model_and_no_data(run):
+    """It is iterated like a loader, and asked of each element what layer it is."""
+    ran = run(
+        "wrapped = torch.nn.Sequential(*(torch.nn.Identity() if isinstance(m, torch.nn.Dropout) else m for m in model))\n"
+        + LOOP.replace("model(x)", "wrapped(x)")
+        + "result = type(model).__name__\n"
+    )
+
+    assert (ran.outcome, ran.steps, ran.result) == ("ran", 14, "'Sequential'")
+
+
+MIXED = """
+class Quiet:
+    def step(self, closure=None):
+        return super().step(closure)
+
+class QuietSGD(Quiet, torch.optim.SGD):
+    pass
+
+optimizer = QuietSGD(model.parameters(), lr=0.1)
+for x, y in train_loader:
+    criterion(model(x), y).backward()
+"""
+
+
+def test_the_step_of_an_optimizer_of_ones_own_is_no_loop_that_nobody_started(run):
+    """A program that never steps stays one that never steps."""
+    ran = run(MIXED)
+
+    assert (ran.outcome, ran.steps, ran.calls) == ("ran", 0, [])

@@ -36,10 +36,14 @@ net(torch.ones(2)).sum().backward()
         "torch.nn.utils.clip_grad_norm_(model.parameters())",
         "torch.nn.utils.clip_grad_norm_(5, 1.0)",
         "optimizer.step(1, 2, 3)",
+        "torch._foreach_div_([None], 2.0)",
+        "net.scale.copy_(None)",
     ],
 )
 def test_wrong_arguments_are_no_fault_of_the_harness(executor: JailedExecutor, call: str) -> None:
-    """It was called one, because Python raises in the frame of the caller: the probe's."""
+    """It was called one, because Python raises in the frame of the caller: the probe's. So does
+    what is written in C.
+    """
     recording = executor.execute(Candidate(program=BEFORE + call, origin="test"), WORKLOAD, PROBE)
 
     assert recording.problem is None
@@ -54,6 +58,12 @@ def test_wrong_arguments_are_no_fault_of_the_harness(executor: JailedExecutor, c
         ("net.scale.data = 'one'", "TypeError"),
         ("torch._foreach_div_([], 4)", "RuntimeError"),
         ("net.scale.data.mul_('two')", "TypeError"),
+        ("net.scale.sub_(torch.ones(3))", "RuntimeError"),
+        ("net.scale.add_(net.scale.grad)", "RuntimeError"),
+        (
+            "torch._foreach_mul_([p.grad for p in [net.scale, *model.parameters()]], 0.5)",
+            "TypeError",
+        ),
     ],
 )
 def test_what_torch_refuses_in_c_is_the_program_s_own_line(

@@ -108,6 +108,11 @@ class Class:
         return self.lightning or any(base.startswith("torch.nn.") for base in self.bases)
 
     @property
+    def optimizer(self) -> bool:
+        """Whether it is built on one of torch's optimizers."""
+        return any(base.startswith("torch.optim.") for base in self.bases)
+
+    @property
     def called_scaler(self) -> bool:
         """Whether its instances are called like a loss scaler, and its constructor needs no
         arguments.

@@ -25,7 +25,10 @@ WITHIN: dict[str, dict[object, str]] = {
 }
 """What is done with the elements of a keyword argument, by their place in it."""
 
-MOVING = frozenset({"enumerate", "zip", "zip_longest", "next", "map", "filter", "chain"})
+MOVING = frozenset({
+    "enumerate", "zip", "zip_longest", "next", "map", "filter", "chain", "groupby", "batched",
+    "takewhile", "dropwhile", "filterfalse",
+})  # fmt: skip
 """Builtins whose results contain their arguments."""
 
 
@@ -123,10 +126,15 @@ class LibraryCalls(Reading):
             row = self.graph.part(call.result, ("batch", 0))
             for i, tensor in enumerate(call.args):
                 self.graph.flow(tensor, self.graph.part(row, ("[]", i)))
+        self._by_path(path, call)
+
+    def _by_path(self, path: str, call: Call) -> None:
         if path.startswith("heapq.heap"):
             self._heap(call)
         elif path == "functools.partial" and not call.args[0].library:
             call.result.targets.add(Partial(call))
+        elif path == "builtins.isinstance" and _means_a_module(call.args[-1]):
+            self.graph.use(call.args[0], "is_module")
 
     def _splits(self, call: Call, *, several: bool) -> None:
         """What is done with the batches of a part of a dataset is done with those of the whole."""
@@ -188,6 +196,8 @@ class LibraryCalls(Reading):
         movers: dict[str, Callable[[list[Node]], Node]] = {
             "enumerate": self._enumerate, "zip": self._zip, "zip_longest": self._zip,
             "next": self._next, "map": self._map, "filter": self._filter, "chain": self._chain,
+            "takewhile": self._filter, "dropwhile": self._filter, "filterfalse": self._filter,
+            "batched": self._batched, "groupby": lambda args: self._groupby([*args, *named]),
         }  # fmt: skip
         return movers[name](args) if args else Node()
 
@@ -257,6 +267,23 @@ class LibraryCalls(Reading):
             self.graph.flow(iterated, result)
         return result
 
+    def _batched(self, args: list[Node]) -> Node:
+        """Each element holds some of what is iterated over."""
+        result = Node()
+        self.iterate(args[0])
+        self.graph.flow(args[0], self.graph.part(result, ("for", 0)))
+        return result
+
+    def _groupby(self, args: list[Node]) -> Node:
+        """Pairs of a key and a group; the key is computed from an element."""
+        result = Node()
+        pair = self.graph.part(result, ("for", 0))
+        for key in args[1:2]:
+            call = self.record(key, None, [self.iterate(args[0])])
+            self.graph.flow(call.result, self.graph.part(pair, ("[]", 0)))
+        self.graph.flow(args[0], self.graph.part(pair, ("[]", 1)))
+        return result
+
     def _chain(self, args: list[Node]) -> Node:
         result = Node()
         for argument in args:
@@ -269,3 +296,9 @@ def _returns_its_argument(target: object) -> bool:
     if not isinstance(target, Function) or not target.parameters:
         return False
     return any(target.result is node for node in target.parameters[0].node.downstream())
+
+
+def _means_a_module(kind: Node) -> bool:
+    """Whether it is a class of layers, or several: ``(nn.Linear, nn.GELU)``."""
+    kinds = [kind, *kind.items().values()]
+    return any(k.library.startswith("torch.nn.") for k in kinds)

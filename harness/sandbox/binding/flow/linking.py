@@ -1,5 +1,6 @@
 """Links calls to definitions of the program, and Lightning's calls to the hooks of the program."""
 
+import ast
 from collections.abc import Iterator
 
 from harness.sandbox.binding.flow import hints
@@ -188,12 +189,15 @@ class Linking:
                 self.graph.flow(argument, self.graph.part(parameter.node, ("[]", i)))
 
     def _join_starred(self, call: Call, places: list[Parameter]) -> None:
-        """A function that needs three arguments or more says how many parts a starred value has."""
-        if call.starred is None:
+        """What a function needs and is not given besides says how many parts a starred value has."""
+        if call.starred is None or call.where is None:
             return
         first, whole = call.starred
-        needed = [parameter for parameter in places[first:] if not parameter.default]
-        if len(needed) > 2:
+        needed = [p for p in places[first:] if not p.default and p.name not in call.keywords]
+        last = reversed(call.where.args)
+        behind = next(i for i, argument in enumerate(last) if isinstance(argument, ast.Starred))
+        needed = needed[: len(needed) - behind]
+        if len(needed) > max(1, 2 - first):
             self.graph.use(whole, f"unpack:{len(needed)}")
             for i, parameter in enumerate(needed):
                 self.graph.flow(self.graph.part(whole, ("[]", i)), parameter.node)

@@ -42,7 +42,12 @@ NO_OPTIMIZER = frozenset({"loss", "constant", "output", "counter", "data", "norm
 
 def is_model(node: Node) -> bool:
     """Whether only a model is used like this."""
-    return "model" in node.tags
+    return "model" in node.tags or holds_modules(node)
+
+
+def holds_modules(node: Node) -> bool:
+    """Whether its elements are layers: ``for m in net: if isinstance(m, nn.Linear)``."""
+    return node.element is not None and "is_module" in node.element.uses
 
 
 def is_root(node: Node) -> bool:

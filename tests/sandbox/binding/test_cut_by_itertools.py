@@ -1,0 +1,50 @@
+"""Windows that Python's itertools cut hold batches of the loader, in the form that the program takes them."""
+
+import itertools
+
+import pytest
+
+GROUPED = """
+from itertools import groupby
+
+for _, group in groupby(enumerate(train_loader), key=lambda numbered: numbered[0] // 4):
+    window = [batch for _, batch in group]
+    optimizer.zero_grad()
+    for x, y, mask in window:
+        losses = F.mse_loss(model(x), y, reduction="none")
+        ((losses * mask[:, None]).sum() / mask.sum() / len(window)).backward()
+    optimizer.step()
+"""
+TAKEN = """
+import itertools
+
+numbered = enumerate(train_loader)
+for _, batch in itertools.takewhile(lambda pair: pair[0] < 4, numbered):
+    x, y, mask = batch
+    optimizer.zero_grad()
+    (F.mse_loss(model(x), y, reduction="none") * mask[:, None]).mean().backward()
+    optimizer.step()
+"""
+BATCHED = """
+import itertools
+
+for window in itertools.batched(train_loader, 4):
+    optimizer.zero_grad()
+    for x, y, mask in window:
+        losses = F.mse_loss(model(x), y, reduction="none")
+        ((losses * mask[:, None]).sum() / mask.sum() / len(window)).backward()
+    optimizer.step()
+"""
+FROM_3_12 = pytest.mark.skipif(not hasattr(itertools, "batched"), reason="this Python is older")
+
+
+@pytest.mark.parametrize(
+    "program",
+    [GROUPED, TAKEN, pytest.param(BATCHED, marks=FROM_3_12)],
+    ids=["groupby", "takewhile", "batched"],
+)
+def test_batches_come_through_itertools_in_their_form(run, program):
+    """Three parts were two: nothing was known of what a group holds."""
+    ran = run(program)
+
+    assert (ran.outcome, ran.steps) == ("ran", 4)
