@@ -178,6 +178,8 @@ class Update(Record):
     """Rounds of synchronisation since the update before: reduced floating-point elements over
     parameters.
     """
+    exchanged: float = 0.0
+    """What went over the ranks beside them (gathered, broadcast, sent), in parameters of four bytes."""
     timed: bool = False
     """Whether the program read a clock before it and again after it."""
     scheduler_steps: int

@@ -107,6 +107,8 @@ class Consumed:
     """Clip calls after the step and before the next backward."""
     reduced: int = 0
     """Floating-point elements all-reduced since the update before."""
+    exchanged: int = 0
+    """Bytes of collectives that reduce no numbers, since the update before."""
     scheduler_steps: int = 0
     """Scheduler steps after it and before the next."""
     scheduled_elsewhere: int = 0

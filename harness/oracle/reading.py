@@ -90,7 +90,7 @@ class _Walk:
         self.implicit = 0
         self._fresh: list[Flow] = []
         self._clips: list[Clip] = []
-        self._reduced = 0
+        self._reduced = self._exchanged = 0
         self._scale = 1.0
         self._batch: tuple[int, int] | None = None
         self._last_gradients: Parameters = {}
@@ -131,6 +131,8 @@ class _Walk:
                 self._clip(event)
             case Collective() if event.floating and event.operation in REDUCTIONS:
                 self._reduced += event.elements
+            case Collective():
+                self._exchanged += event.size_bytes
             case SchedulerStep():
                 self._early += bool(self.window) and self._rate > 0.0
                 untouched = not self.window and not self.updates
@@ -249,13 +251,15 @@ class _Walk:
                 loss_scale=self._scale,
                 clips=self._clips,
                 reduced=self._reduced,
+                exchanged=self._exchanged,
                 timed=self._timed,
                 scheduled_early=self._early,
                 scheduled_ahead=0 if self.updates else self._ahead,
                 last_batch=self._batch,
             )
         )
-        self.window, self._clips, self._reduced, self._early = {}, [], 0, 0
+        self.window, self._clips, self._early = {}, [], 0
+        self._reduced = self._exchanged = 0
 
     def _gradients(self, item: Recorded, prefix: str) -> Parameters:
         """In double precision. Samples are scaled, by one factor a parameter, to the norm of the

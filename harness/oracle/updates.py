@@ -79,7 +79,9 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         output_spread=output_spread(own),
         parameters_finite=Gradient.of(update.after).is_finite,
         left_over=_left_over(index, view, own),
-        rounds=_rounds(update, {n for x in known for n in x.gradient.names}),
+        rounds=update.reduced
+        / (size := _size(update, {n for x in known for n in x.gradient.names})),
+        exchanged=update.exchanged / (4 * size),
         timed=update.timed,
         scheduler_steps=update.scheduler_steps,
         scheduled_elsewhere=update.scheduled_elsewhere,
@@ -98,11 +100,11 @@ def _frozen(own: list[Replayed]) -> tuple[str, ...]:
     return tuple(sorted(set.intersection(*names))) if names else ()
 
 
-def _rounds(update: Consumed, ran: set[str]) -> float:
-    """Elements reduced over those of the models that ran: the workload's may lie idle beside another."""
+def _size(update: Consumed, ran: set[str]) -> int:
+    """Elements of the models that ran: the workload's may lie idle beside another."""
     sizes = {name: p.size for name, p in update.before.items()}
     of_those = sum(size for name, size in sizes.items() if name in ran)
-    return update.reduced / max(1, of_those or sum(sizes.values()))
+    return max(1, of_those or sum(sizes.values()))
 
 
 def _left_over(index: int, view: RankView, own: list[Replayed]) -> float | None:

@@ -47,6 +47,16 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
             "question (ranks-agree).",
             number("rounds", first.update.rounds, first.where),
         )
+    several = [w for w in windows if w.update.window_size > 1]
+    beside = [w for w in several if w.update.exchanged >= w.update.window_size]
+    if 2 * len(beside) > len(windows):
+        return inconclusive(
+            ID,
+            f"In {beside[0].where} ranks sent each other {show(beside[0].update.exchanged)} times the "
+            "parameters beside that round, by other collectives than reductions: enough to synchronise "
+            "every micro-batch.",
+            number("times the parameters", beside[0].update.exchanged, beside[0].where),
+        )
     rounds = [w.update.rounds for w in windows]
     return passed(
         ID,

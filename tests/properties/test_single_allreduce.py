@@ -4,8 +4,12 @@ from tests.properties.verdicts import on
 ID = "single-allreduce"
 
 
-def ranks(rounds):
-    made = [update(i, rounds=rounds) for i in range(3)]
+def ranks(rounds, *exchanged):
+    beside = exchanged or (0.0,) * 3
+    return of([update(i, rounds=rounds, exchanged=e) for i, e in enumerate(beside)])
+
+
+def of(made):
     return trace(probe("plain", ranks=[rank(made), rank(made, 1)]))
 
 
@@ -20,6 +24,20 @@ def test_a_round_for_each_micro_batch_fails():
     verdict = on(ID, ranks(4.0))
     assert verdict.outcome == "fail"
     assert "synchronised 4 times for one update of 4" in verdict.sentence
+
+
+def test_what_goes_over_the_ranks_beside_reductions_could_be_gradients():
+    """Gathered after each micro-batch they are synchronised as often as by a reduction."""
+    assert on(ID, ranks(1.0, 12.0, 12.0, 12.0)).outcome == "inconclusive"
+    assert on(ID, ranks(4.0, 12.0, 12.0, 12.0)).outcome == "fail"
+
+
+def test_parameters_that_are_sent_once_pass():
+    """From rank 0 to the others at the start, or gathered after each update as ZeRO does."""
+    assert on(ID, ranks(1.0, 4.0, 0.0, 0.0)).outcome == "pass"
+    assert on(ID, ranks(1.0, 1.5, 1.5, 1.5)).outcome == "pass"
+    alone = [update(i, rounds=1.0, exchanged=2.0, window_size=1) for i in range(3)]
+    assert on(ID, of(alone)).outcome == "pass"
 
 
 def test_no_round_is_another_question():
