@@ -13,7 +13,7 @@ class Clipped:
 
     def __exit__(self, failed, *_):
         if failed is None:
-            params = self.module.parameters()
+            params = list(self.module.parameters())
             self.norm = torch.nn.utils.clip_grad_norm_(params, self.max_norm)
 
 
