@@ -9,9 +9,9 @@ Bug::
 
 Signature: windows whose true norm is far below the intended threshold are consumed at a common
 smaller norm (threshold too low), at norms that a clip with a moving threshold left, at a common
-larger one (normalised, not clipped), or with factors by parameter; or any windows are consumed at the
-very threshold that a clip was called with, and their true norms are below it; or few of them, not most, are
-consumed as exactly 0, where the threshold stands over a norm that is not there yet.
+larger one (normalised, not clipped), or with factors by parameter; or few of them, not most, are
+consumed as exactly 0, where the threshold stands over a norm that is not there yet; or any windows
+are consumed at the very threshold that a clip was called with, and their true norms are below it.
 
 Masked by: a probe with loud gradients only; Adam.
 """
@@ -43,7 +43,11 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     raised = [r for r in account.readings if raised_to_its_threshold(r)]
     if len(raised) > 1:
         return normalised(raised[0])
-    small = below(account, expectations)
+    return of_small(below(account, expectations))
+
+
+def of_small(small: list[Reading]) -> Verdict:
+    """The verdict on the windows that clipping must leave alone."""
     if not small:
         return inconclusive(ID, "No full window's true norm was below the intended threshold.")
     touched = [r for r in small if r.state == "clipped" or r.by_parameter] or moving(small)
