@@ -10,10 +10,13 @@ Bug::
 Signature: windows whose true norm is far below the intended threshold are consumed at a common
 smaller norm (threshold too low), at norms that a clip with a moving threshold left, at a common
 larger one (normalised, not clipped), or with factors by parameter; or few of them, not most, are
-consumed as exactly 0, where the threshold stands over a norm that is not there yet.
+consumed as exactly 0, where the threshold stands over a norm that is not there yet; or any windows
+are consumed at the very threshold that a clip was called with, and their true norms are below it.
 
 Masked by: a probe with loud gradients only; Adam.
 """
+
+import math
 
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
@@ -25,13 +28,26 @@ from harness.properties.judging.property import Property
 
 ID = "clip-inactive-when-small"
 
+CLEARLY = 0.02
+"""How much larger than the true gradient one has to be to have been scaled up."""
+
+AT = 1e-3
+"""Relative difference up to which a norm is that of a threshold."""
+
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """Quiet windows, and every window of the stable probe that is below the threshold."""
     account = transported(trace, expectations)
     if account is None:
         return inconclusive(ID, "No full window could be compared with its true gradient.")
-    small = below(account, expectations)
+    raised = [r for r in account.readings if raised_to_its_threshold(r)]
+    if len(raised) > 1:
+        return normalised(raised[0])
+    return of_small(below(account, expectations))
+
+
+def of_small(small: list[Reading]) -> Verdict:
+    """The verdict on the windows that clipping must leave alone."""
     if not small:
         return inconclusive(ID, "No full window's true norm was below the intended threshold.")
     touched = [r for r in small if r.state == "clipped" or r.by_parameter] or moving(small)
@@ -69,6 +85,19 @@ def other_factor(small: list[Reading]) -> Verdict | None:
     if lost and 2 * len(lost) < sum(r.window.probe == lost[0].window.probe for r in small):
         return made_nothing(lost, len(small))
     return None
+
+
+def raised_to_its_threshold(reading: Reading) -> bool:
+    """Whether a gradient below the threshold that a clip was called with was consumed at just that
+    norm. It may lie anywhere, and move: no clip makes more of a gradient.
+    """
+    computed, size = reading.update.match("as-computed"), reading.consumed
+    if computed is None or reading.update.loss_scale != 1.0 or not 0.0 < size < math.inf:
+        return False
+    more = size > (1.0 + CLEARLY) * max(reading.true, computed.expected_norm)
+    calls = clip_calls(reading.update) if more else ()
+    limits = (c.limit for c in calls if c.gradients and "norm" in c.function)
+    return any(limit is not None and abs(limit - size) <= AT * size for limit in limits)
 
 
 def moving(small: list[Reading]) -> list[Reading]:

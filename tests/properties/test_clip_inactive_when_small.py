@@ -31,6 +31,27 @@ def test_quiet_windows_scaled_up_to_a_common_norm_fail():
     assert "normalised" in verdict.sentence
 
 
+def test_windows_raised_to_the_threshold_of_their_own_clip_fail():
+    """Wherever it is, and however it moves: no clip makes more of a gradient."""
+
+    def judged(true, limits=(3.0, 3.4, 2.9, 3.1), **fields):
+        windows = [
+            update(
+                i,
+                true=n,
+                consumed=limit,
+                clip_calls=(f"clip_grad_norm_(6 gradients) at {limit} returned {n}",),
+                **fields,
+            )
+            for i, (n, limit) in enumerate(zip(norms(true), limits, strict=True))
+        ]
+        return on(ID, trace(probe("loud", *windows)))
+
+    assert judged(1.2).outcome == "fail"
+    assert "normalised" in judged(1.2).sentence
+    assert judged(6.0).outcome == "inconclusive"
+
+
 def test_every_window_of_the_stable_probe_below_the_threshold_counts():
     """Also those near it."""
     seen = quiet(name="stable", low=0.52)
