@@ -68,8 +68,22 @@ def blocks_of(transcript: Transcript) -> tuple[Block, ...]:
     tagged = [entry for entry in found if entry[2].language in _PYTHON or entry[3]]
     untagged = [entry for entry in found if not entry[2].info and _calls_something(entry[2])]
     blocks = [_block(index, *entry) for index, entry in enumerate(tagged or untagged)]
+    if len(blocks) == 1 and _is_a_program(transcript):
+        return (_with_all(blocks[0], tagged[0][2]),)
     following = [block.lead for block in blocks[1:]]
     return tuple(map(_unless_replaced, blocks, [*following, ""]))
+
+
+def _is_a_program(transcript: Transcript) -> bool:
+    return transcript.origin is not None and transcript.origin.format == "python"
+
+
+def _with_all(block: Block, fence: Fence) -> Block:
+    """A file of Python proposes what it holds, even if a comment at its top calls that wrong."""
+    if not block.labelled_wrong:
+        return block
+    code = fence.content
+    return block.model_copy(update={"code": code, "tree": parsed(code), "labelled_wrong": False})
 
 
 def _unless_replaced(block: Block, next_lead: str) -> Block:

@@ -7,7 +7,7 @@ import pytest
 
 from harness.domain.candidate import NoCandidate
 from harness.domain.file_edit import Edit, Replacement, Write
-from harness.domain.transcript import Message, ToolCall, Transcript
+from harness.domain.transcript import Message, Origin, ToolCall, Transcript
 from harness.extraction import extract, proposals
 from tests.extraction.situation import scenario
 
@@ -207,6 +207,16 @@ NONE = {
 def test_without_a_candidate_there_is_a_reason(text, reason):
     """The user's own block in the question is not the answer's."""
     assert extract(conversation(text), scenario()) == NoCandidate(reason=reason)
+
+
+@pytest.mark.parametrize("comment", ["# WRONG\n", "# The posted loop, with the clip moved.\n"])
+def test_a_python_file_is_what_it_holds_whatever_a_comment_calls_it(comment):
+    """Where an answer shows what is wrong, it proposes nothing; a file has nothing else to show."""
+    said = conversation(block(comment + LOOP), asked="")
+    file = said.model_copy(update={"origin": Origin(file="a.py", format="python")})
+
+    assert isinstance(extract(said, scenario()), NoCandidate)
+    assert [one.program for one in extract(file, scenario())] == [comment + LOOP]
 
 
 def calls_for(blocks: int) -> int:
