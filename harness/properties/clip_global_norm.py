@@ -75,9 +75,10 @@ def on_no_gradient(seen: Regimes) -> Verdict | None:
     empty = next((r for r in raw if on_nothing(r.update)), None)
     if empty is None:
         return None
+    said = next(call for call in empty.update.clip_calls if "(0 gradients)" in call)
     return failed(
         ID,
-        f"In {empty.where} clipping was called with 0 gradients ({empty.update.clip_calls[0]}) "
+        f"In {empty.where} clipping was called with 0 gradients ({said}) "
         f"and the optimizer consumed norm {show(empty.consumed)}: {NO_GRADIENT}.",
         number("norm of the consumed gradient", empty.consumed, empty.where),
     )

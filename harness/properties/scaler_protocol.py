@@ -32,7 +32,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """What the scaler raised, the order of its calls, and whether the loss scale was left in the
     values.
     """
-    skips = skipped_overflow(trace, expectations)
+    skips = skipped_overflow(trace, expectations, followed=False)
     for probe in trace.probes:
         wrong = complained(probe) or out_of_order(probe, skips=skips)
         if wrong is not None:

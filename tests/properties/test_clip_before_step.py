@@ -60,9 +60,15 @@ def test_a_clip_before_the_last_backward_fails():
 
 
 def test_a_clip_of_nothing_in_time_is_another_fault():
-    """An exhausted iterator is named by the property about the whole gradient."""
-    seen = loud(clip_calls=("clip_grad_norm_(0 gradients) returned 0.0",))
-    assert on(ID, seen).outcome == "inconclusive"
+    """An exhausted iterator is named by the property about the whole gradient, whatever was measured
+    beside it.
+    """
+    measured = "get_total_norm(6 gradients) returned 10.0"
+    empty = "clip_grad_norm_(0 gradients) returned 0.0"
+    for calls in ((empty,), (measured, empty), (empty, measured)):
+        seen = loud(clip_calls=calls)
+        assert on(ID, seen).outcome == "inconclusive"
+        assert empty in on("clip-global-norm", seen).sentence
 
 
 def test_without_loud_windows_or_a_threshold_it_is_inconclusive():

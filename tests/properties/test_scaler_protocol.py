@@ -188,3 +188,11 @@ def test_who_paints_infinities_over_and_steps_goes_past_the_scaler():
     calls, overflow = looks_himself(last_finite=False)
     seen = trace(*amp(*calls).probes, overflow)
     assert "without scaler.step()" in on(ID, seen, overflow_probe="overflow").sentence
+
+
+def test_who_skips_an_overflow_himself_and_never_steps_again_has_kept_the_order():
+    """That nothing follows is another property's matter."""
+    calls, overflow = looks_himself(last_finite=True)
+    ended = overflow.ranks[0].model_copy(update={"updates": overflow.ranks[0].updates[:1]})
+    seen = trace(*amp(*calls).probes, overflow.model_copy(update={"ranks": (ended,)}))
+    assert on(ID, seen, overflow_probe="overflow").outcome == "pass"

@@ -70,8 +70,10 @@ def all_finite(trace: Trace, expectations: Expectations) -> bool:
     return finite and all(u.parameters_finite for r in probe.ranks for u in r.updates)
 
 
-def skipped_overflow(trace: Trace, expectations: Expectations) -> bool:
-    """Whether a gradient overflowed, no update was made from it, and further updates followed."""
+def skipped_overflow(trace: Trace, expectations: Expectations, *, followed: bool = True) -> bool:
+    """Whether a gradient overflowed and no update was made from it; ``followed``: and others were made
+    later.
+    """
     probe = trace.probe(expectations.overflow_probe)
     if probe is None or probe.program.outcome not in ("returned", "exited"):
         return False
@@ -81,6 +83,7 @@ def skipped_overflow(trace: Trace, expectations: Expectations) -> bool:
         sound = all(u.consumed_finite and u.parameters_finite for u in made)
         last = {b.after_update: b.gradients_finite for b in rank.backwards}
         sound = sound and all(last.get(u.index, True) for u in made)
-        if not lost or not sound or not any(u.index >= min(lost) for u in made):
+        later = any(u.index >= min(lost, default=0) for u in made)
+        if not lost or not sound or (followed and not later):
             return False
     return bool(probe.ranks)

@@ -94,6 +94,7 @@ OPERATORS = (
         "Gradients are clipped times the loss scale.",
         UNSCALED,
         _dropped(_unscales),
+        also=("scaler-protocol",),  # where the step goes past the scaler, nothing else unscales
     ),
     Operator(
         "unscale-after-clip",
