@@ -76,7 +76,7 @@ def quality(
     bank: BankOption = None,
     jobs: JobsOption = None,
     thorough: Annotated[
-        bool, typer.Option("--thorough", help="Every operator on every alternative, not on six.")
+        bool, typer.Option("--thorough", help="Every operator on every alternative, not on four.")
     ] = False,
     matrix: Annotated[
         Path | None,

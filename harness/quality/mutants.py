@@ -11,7 +11,7 @@ from harness.quality.operator import Operator
 from harness.quality.program import Program
 from harness.quality.sources import Source
 
-DEPTH = 6
+DEPTH = 4
 """Alternatives that each operator is tried on unless more are asked for: all that two cores get through
 in three minutes.
 """

@@ -34,10 +34,11 @@ def _sigmoid(call: cst.Call) -> str:
 
 def _drawn_too_small(program: Program) -> Iterator[Changes]:
     """A mutant whose weights have a standard deviation of 0.02; none where residual paths or
-    normalisation would keep the gradient.
+    normalisation would keep the gradient, or where weights are divided by a deviation that was
+    measured, however they were drawn.
     """
     found = [call for call in program.calls(*FITTING) if call.args]
-    if found and not _is_bridged(program):
+    if found and not _is_bridged(program) and not _is_rescaled(program):
         yield {
             call: instead(f"{receiver(call)}.normal_({code(call.args[0].value)}, std=0.02)")
             for call in found
@@ -55,6 +56,14 @@ def _bare(program: Program) -> Iterator[Changes]:
         }
         norms: Changes = {call: instead("torch.nn.Identity()") for call in program.calls(*NORMS)}
         yield {**dropped, **norms}
+
+
+def _is_rescaled(program: Program) -> bool:
+    divided = cast("list[cst.AugAssign]", program.all(cst.AugAssign))
+    return any(
+        isinstance(each.operator, cst.DivideAssign) and code(each.target).endswith("weight")
+        for each in divided
+    )
 
 
 def _is_bridged(program: Program) -> bool:

@@ -148,6 +148,9 @@ OPERATORS = (
         AGREE,
         _flag_after_forward,
         where="ranks",
+        also=(
+            "single-allreduce",
+        ),  # a forward outside of no_sync, at a flag that stands in a "with"
     ),
     Operator(
         "wrapper-bypassed",

@@ -15,7 +15,5 @@ for x, y in train_loader:
 
 for handle in handles:
     handle.remove()
-names = list(norms)
-for name in names:
-    print(f"{name:12s} {norms[name]:.2e}")
-print(f"first / last = {norms[names[0]] / norms[names[-1]]:.2e}")
+for name, norm in norms.items():
+    print(f"{name:12s} {norm:.2e}")
