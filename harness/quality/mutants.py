@@ -45,7 +45,7 @@ def derive(
     """Mutants of the references and of alternatives, scenario by scenario, each text once in each.
 
     ``right``: scenarios with their alternatives. ``depth``: on how many alternatives each operator is
-    tried, of as many scenarios; those that were tried least come first, so that all have their turn.
+    tried, of as many scenarios; those that have the fewest mutants so far come first.
     ``None`` for all.
     """
     benches = [_Bench(scenario, alternatives) for scenario, alternatives in right]
@@ -54,7 +54,7 @@ def derive(
         for bench in fitting:
             bench.mutate(bench.reference, operator)
         left = depth
-        for bench in sorted(fitting, key=lambda bench: bench.tried.total()):
+        for bench in sorted(fitting, key=lambda bench: len(bench.found)):
             if left is None:
                 bench.mutate_all(operator)
             elif left > 0:

@@ -65,7 +65,8 @@ def test_a_clip_of_nothing_in_time_is_another_fault():
     """
     measured = "get_total_norm(6 gradients) returned 10.0"
     empty = "clip_grad_norm_(0 gradients) returned 0.0"
-    for calls in ((empty,), (measured, empty), (empty, measured)):
+    at_infinity = "clip_grad_norm_(6 gradients) at inf returned 10.0"
+    for calls in ((empty,), (measured, empty), (empty, measured), (at_infinity, empty)):
         seen = loud(clip_calls=calls)
         assert on(ID, seen).outcome == "inconclusive"
         assert empty in on("clip-global-norm", seen).sentence
