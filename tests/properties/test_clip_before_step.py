@@ -70,6 +70,7 @@ def test_a_clip_of_nothing_in_time_is_another_fault():
         seen = loud(clip_calls=calls)
         assert on(ID, seen).outcome == "inconclusive"
         assert empty in on("clip-global-norm", seen).sentence
+    assert on(ID, loud(clip_calls=(empty, at_infinity))).outcome == "fail"
 
 
 def test_without_loud_windows_or_a_threshold_it_is_inconclusive():

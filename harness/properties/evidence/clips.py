@@ -42,16 +42,14 @@ def _number(text: str | None) -> float | None:
 
 def on_nothing(update: Update) -> bool:
     """Whether clips were called in the window, each without any gradient to clip. What only measures
-    counts where nothing else was called.
+    counts where nothing else was called. Trainers measure with a clip at infinity: where that comes
+    first, there were gradients in time; where it comes last, the clip may have come before backward.
     """
     calls = clip_calls(update)
-    calls = tuple(c for c in calls if _bounds(c)) or calls
+    calls = tuple(c for c in calls if c.function.startswith("clip_")) or calls
+    while len(calls) > 1 and calls[0].limit == math.inf:
+        calls = calls[1:]
     return bool(calls) and all(c.gradients == 0 for c in calls)
-
-
-def _bounds(call: ClipCall) -> bool:
-    """Whether it can change a gradient: trainers measure with a clip at infinity."""
-    return call.function.startswith("clip_") and call.limit != math.inf
 
 
 def ran_dry(before: Update, now: Update) -> bool:
