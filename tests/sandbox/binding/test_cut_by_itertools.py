@@ -35,14 +35,12 @@ for window in itertools.batched(train_loader, 4):
         ((losses * mask[:, None]).sum() / mask.sum() / len(window)).backward()
     optimizer.step()
 """
-FROM_3_12 = pytest.mark.skipif(not hasattr(itertools, "batched"), reason="this Python is older")
+PROGRAMS = {"groupby": GROUPED, "takewhile": TAKEN}
+if hasattr(itertools, "batched"):  # from Python 3.12 on
+    PROGRAMS["batched"] = BATCHED
 
 
-@pytest.mark.parametrize(
-    "program",
-    [GROUPED, TAKEN, pytest.param(BATCHED, marks=FROM_3_12)],
-    ids=["groupby", "takewhile", "batched"],
-)
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_batches_come_through_itertools_in_their_form(run, program):
     """Three parts were two: nothing was known of what a group holds."""
     ran = run(program)
