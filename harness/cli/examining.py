@@ -76,7 +76,7 @@ def quality(
     bank: BankOption = None,
     jobs: JobsOption = None,
     thorough: Annotated[
-        bool, typer.Option("--thorough", help="Every operator on every alternative, not on four.")
+        bool, typer.Option("--thorough", help="Every operator on every alternative, not on a few.")
     ] = False,
     matrix: Annotated[
         Path | None,

@@ -2,7 +2,6 @@
 
 import ast
 import hashlib
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +11,7 @@ from harness.quality.program import Program
 from harness.quality.sources import Source
 
 DEPTH = 4
-"""Alternatives that each operator is tried on unless more are asked for: all that two cores get through
+"""Alternatives that each operator is tried on unless more are asked for: two cores get through the bank
 in three minutes.
 """
 
@@ -72,7 +71,7 @@ class _Bench:
             source.name: (source, Program(source.text))
             for source in (self.reference, *alternatives)
         }
-        self.tried = Counter({source.name: 0 for source in alternatives})
+        self.tried = {source.name: 0 for source in alternatives}
         self.found: list[Mutant] = []
         self.seen = {_form(source.text) for source, _ in self.programs.values()}
 
