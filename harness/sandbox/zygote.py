@@ -141,7 +141,14 @@ class Zygote:
                 self._order(self._annex, message)
         for fd in fds:
             os.close(fd)
+        if isinstance(message, Start) and message.job in self._runs:
+            self._keep_spare(message)
         return True
+
+    def _keep_spare(self, start: Start) -> None:
+        """For a job like this one; once its descriptors are closed here, or the fork would hold them."""
+        if self._spare is None and start.world_size == 1:
+            self._spare = Spare.fork(self._plan(start), self._begin)
 
     def _send_to_annex(self, message: Start | Prepare, fds: list[int]) -> None:
         if self._annex is None:
@@ -179,8 +186,6 @@ class Zygote:
         self._runs[start.job] = run
         self._selector.register(run.pidfd, selectors.EVENT_READ, run)
         self._tell(Started(start.job, run.pid))
-        if self._spare is None and start.world_size == 1:
-            self._spare = Spare.fork(self._plan(start), self._begin)
 
     def _import(self, frameworks: Collection[str]) -> None:
         """What a program needs is imported once, before its fork, and stays for those after it."""
