@@ -141,14 +141,13 @@ class Zygote:
                 self._order(self._annex, message)
         for fd in fds:
             os.close(fd)
-        if isinstance(message, Start) and message.job in self._runs:
-            self._keep_spare(message)
+        self._keep_spare(message)
         return True
 
-    def _keep_spare(self, start: Start) -> None:
-        """For a job like this one; once its descriptors are closed here, or the fork would hold them."""
-        if self._spare is None and start.world_size == 1:
-            self._spare = Spare.fork(self._plan(start), self._begin)
+    def _keep_spare(self, last: Message) -> None:
+        """For a job like the last, once its descriptors are closed here: the fork would hold them."""
+        if isinstance(last, Start) and last.job in self._runs and last.world_size == 1:
+            self._spare = self._spare or Spare.fork(self._plan(last), self._begin)
 
     def _send_to_annex(self, message: Start | Prepare, fds: list[int]) -> None:
         if self._annex is None:
