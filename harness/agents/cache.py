@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from pydantic import JsonValue, ValidationError
 from harness.domain.errors import UsageError
 from harness.domain.model import Completion, LanguageModel, Tool, Turn
 from harness.domain.record import Record
+from harness.store.whole import write_whole
 
 _VERSION = 1
 _Kept = TypeVar("_Kept", bound=Record)
@@ -61,10 +61,7 @@ class Shelf:
         file = self._file(key)
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            handle, draft = tempfile.mkstemp(dir=file.parent, prefix=".draft-")
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(answer.model_dump_json())
-            Path(draft).replace(file)
+            write_whole(file, answer.model_dump_json().encode())
         except OSError as error:
             raise self._unkept(error.strerror or str(error)) from error
 

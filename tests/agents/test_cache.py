@@ -3,9 +3,12 @@
 import pytest
 
 from harness.agents.agent import Unanswered
+from harness.agents.cache import Shelf
 from harness.agents.naming import Asking, agent_named
 from harness.domain.errors import UsageError
+from harness.domain.model import Turn
 from tests.agents.asking import NATURAL, RUNNABLE, SKILL, asked, facts
+from tests.fakes.disk import no_file_longer_than
 from tests.fakes.messages_server import fails
 
 
@@ -73,3 +76,13 @@ def test_where_no_answer_can_be_kept_nobody_is_asked(tmp_path):
         agent_named("command:cat", Asking(cache=nowhere / "answers")),
     ):
         pytest.fail("there is an agent to ask")
+
+
+def test_an_answer_that_the_disk_has_no_room_for_leaves_no_file(tmp_path):
+    """What it took would be missing where the next one needs room."""
+    shelf = Shelf(tmp_path)
+
+    with no_file_longer_than(20), pytest.raises(UsageError, match=r"cannot be kept.* File too large"):
+        shelf.put("ab", Turn(role="assistant", text="x" * 100))
+
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
