@@ -64,6 +64,7 @@ def read_rank(recorded: tuple[Recorded, ...]) -> RankRun:
         open_flows=list(walk.window.values()),
         implicit_updates=walk.implicit,
         sampled=walk.sampled,
+        holding=frozenset(walk.holding),
     )
 
 
@@ -88,6 +89,7 @@ class _Walk:
         self.window: dict[int, Flow] = {}
         self.updates: list[Consumed] = []
         self.implicit = 0
+        self.holding: list[int] = []
         self._fresh: list[Flow] = []
         self._clips: list[Clip] = []
         self._reduced = self._exchanged = 0
@@ -194,6 +196,8 @@ class _Walk:
         self._scale = event.loss_scale if event.loss_scale is not None else 1.0
         self._early = self._ended = 0
         self._last_gradients = self._gradients(item, "grad:")
+        if any(np.any(g) for g in self._last_gradients.values()):
+            self.holding.append(position)
         added = self._gradients(item, "inc:")
         for flow in self._fresh:
             flow.loss_scale, flow.left, flow.backward = self._scale, self._last_gradients, position
