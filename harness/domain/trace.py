@@ -47,6 +47,10 @@ class BackwardSeen(Record):
     """Whether the program got the gradients handed over (``torch.autograd.grad``) and may do with them
     what nobody sees.
     """
+    in_vain: bool = False
+    """Whether no gradient flowed back into a forward, and those of the parameters are what they were:
+    the loss is cut off from the model.
+    """
 
 
 class ScalerSeen(Record):

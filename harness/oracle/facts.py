@@ -147,3 +147,5 @@ class RankRun:
     """How many times parameters changed without an optimizer."""
     sampled: bool
     """Whether tensors of parameter size are samples, scaled to the norm of the whole."""
+    in_vain: frozenset[int] = frozenset()
+    """Positions of backwards that reached neither a forward nor a parameter."""

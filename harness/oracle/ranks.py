@@ -136,6 +136,7 @@ def _backwards(run: RankRun) -> tuple[BackwardSeen, ...]:
                     after_update=bisect_left(position, at),
                     factor=_factor(event, loss),
                     returned=event.function == "grad",
+                    in_vain=at in run.in_vain,
                 )
             )
     return tuple(seen)
