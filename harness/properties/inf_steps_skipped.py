@@ -42,14 +42,31 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     if not seen:
         return inconclusive(ID, f"In {probe.probe} no gradient overflowed.")
     if probe.program.outcome == "raised":
-        return failed(
-            ID,
-            f"In {probe.probe} the run ended on the overflow ({probe.program.exception}: "
-            f"{probe.program.message}): an overflow under a GradScaler is routine. Let "
-            "scaler.step skip the update and scaler.update lower the scale.",
-            number("updates before it", seen[0], probe.probe),
-        )
+        return ended(trace, probe, seen[0])
     return went_on(probe, seen[0])
+
+
+def ended(trace: Trace, probe: ProbeTrace, first: int) -> Verdict:
+    """The verdict on a run that raised: a fail, unless another probe ended at the same line in the same
+    way, for then it is not because of the overflow.
+    """
+    program = probe.program
+    end = (program.exception, program.line)
+    others = (p for p in trace.probes if p is not probe and p.program.outcome == "raised")
+    other = next((p for p in others if (p.program.exception, p.program.line) == end), None)
+    if other is not None:
+        return inconclusive(
+            ID,
+            f"In {probe.probe} the run raised {program.exception} at line {program.line}, and so it did "
+            f"in {other.probe}, where nothing is made to overflow.",
+        )
+    return failed(
+        ID,
+        f"In {probe.probe} the run ended on the overflow ({program.exception}: {program.message}): an "
+        "overflow under a GradScaler is routine. Let scaler.step skip the update and scaler.update "
+        "lower the scale.",
+        number("updates before it", first, probe.probe),
+    )
 
 
 def in_bfloat16(trace: Trace, expectations: Expectations) -> bool:
