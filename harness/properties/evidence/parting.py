@@ -94,8 +94,8 @@ def too_soon(window: Window) -> str | None:
     size, synchronised = window.update.window_size, row[reduced.index(True)].update.index
     return (
         f"the step came before they were synchronised, after {count(size, 'micro-batch')}, and every "
-        f"parameter was reduced for the first time on the way to update {synchronised}. Step once a window, "
-        "after the micro-batch whose backward synchronises."
+        f"parameter was reduced for the first time on the way to update {synchronised}. Step once a "
+        "window, after the micro-batch whose backward synchronises."
     )
 
 
