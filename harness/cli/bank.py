@@ -24,7 +24,7 @@ from harness.cli.app import (
     print_faults,
 )
 from harness.cli.asking import Ask, DeliveryOption, Shown, TrialsOption, ask
-from harness.cli.stored import printing, stored
+from harness.cli.stored import print_unstored, printing, stored
 from harness.domain.errors import UsageError
 from harness.domain.outcome import Outcome
 from harness.domain.stored import Told
@@ -173,6 +173,7 @@ def _print_run(outcome: Outcome, *, asked: int, as_json: bool, plain: bool, verb
         output.show(render_table(outcome.run, plain=output.plain))
         if not outcome.interrupted:
             output.show(closing_line(outcome.run, asked))
+    print_unstored(outcome.unstored)
     if outcome.interrupted:
         finished = f"{len(outcome.run.results)} of {asked} scenarios were finished"
         Output(stderr=True).text(f"harness: interrupted; {finished}")

@@ -168,16 +168,18 @@ class Batch:
     """Faults of the harness."""
     interrupted: bool
     """Whether Ctrl-C ended it."""
+    unstored: tuple[str, ...] = ()
+    """Why an answer could not be stored, for each that was told and is not in the run."""
 
     def exit_code(self, *, strict: bool = False) -> int:
-        """130 when it was interrupted, 3 for a fault of the harness, 2 for something unreadable, 1
-        for a wrong answer, 4 (only with ``strict``) for one that could not be judged, else 0.
+        """130 when it was interrupted, 3 for a fault of the harness, 2 for what could not be read or
+        stored, 1 for a wrong answer, 4 (only with ``strict``) for one that could not be judged, else 0.
         """
         if self.interrupted:
             return 130
         if self.faults:
             return 3
-        if self.tally.not_graded:
+        if self.tally.not_graded or self.unstored:
             return 2
         if self.tally.wrong:
             return 1
