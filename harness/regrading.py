@@ -39,4 +39,5 @@ def _judged_anew(
         said, verdicts = natural_part(stored.transcript), [grade.verdicts for grade in grades]
         criteria, excuses = assess(said, scenario, verdicts, reader)
         update |= {"criteria": criteria, "rationalizations": excuses}
+        update["reading"] = stored.transcript.notes
     return stored.model_copy(update={"answer": stored.answer.model_copy(update=update)})

@@ -204,6 +204,7 @@ class _Pipeline:
             alternatives=alternatives,
             no_code=proposal.no_code,
             turn=proposal.turn,
+            reading=transcript.notes,
             repaired_on_request=proposal.repaired,
             criteria=criteria,
             rationalizations=excuses,

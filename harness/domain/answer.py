@@ -59,6 +59,8 @@ class AnswerGrade(Record):
     """Excuses of the scenario's table that were found in it."""
     turn: Turn = "first"
     """The turn that the programs were taken from."""
+    reading: tuple[str, ...] = ()
+    """What is to be known about how its file was read, one sentence each: a log that is cut off."""
     repaired_on_request: bool = False
     """Whether the first turn's program is wrong and the second turn's is right."""
     error: str | None = None
@@ -112,11 +114,12 @@ class AnswerGrade(Record):
     def notes(self) -> tuple[str, ...]:
         """What a reader should know besides the verdicts, one sentence each."""
         several = len(self.alternatives) > 1
-        return tuple(
+        of_programs = (
             f"{a.origin}: {sentence}" if several else sentence
             for a in self.alternatives
             for sentence in a.grade.notes
         )
+        return (*self.reading, *of_programs)
 
 
 def reasons(grade: Grade) -> tuple[str, ...]:
