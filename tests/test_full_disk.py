@@ -120,3 +120,12 @@ def test_judging_anew_keeps_the_traces_of_scenarios_that_are_gone(bank, tmp_path
     with RunFolder.load(old) as before, RunFolder.load(new) as after:
         assert [one.traces for one in after] == [one.traces for one in before]
         assert json.loads((new / "run.json").read_text())["kind"] == "agent"
+
+
+def test_a_matrix_that_cannot_be_written_leaves_the_report(bank, tmp_path):
+    """It took minutes."""
+    full = call_on_a_full_disk(bank, "quality", "--matrix", tmp_path / "m.md")
+
+    assert (full.exit_code, full.stderr.count("\n")) == (2, 1)
+    assert f"{tmp_path / 'm.md'}: cannot be written: File too large" in full.stderr
+    assert "mutants killed" in full.stdout

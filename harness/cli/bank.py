@@ -36,7 +36,7 @@ AgentOption = Annotated[
     typer.Option(
         "--agent",
         metavar="A",
-        help="Ask this agent instead: anthropic:MODEL, command:'...', replay:DIR.",
+        help="Ask this agent: anthropic:MODEL, command:'...', replay:DIR, reference, buggy.",
         show_default=False,
     ),
 ]
@@ -170,7 +170,8 @@ def _print_run(outcome: Outcome, *, asked: int, as_json: bool, plain: bool, verb
     else:
         if verbose:
             output.show(render_verbose(outcome.run))
-        output.show(render_table(outcome.run, plain=output.plain))
+        if outcome.run.results:
+            output.show(render_table(outcome.run, plain=output.plain))
         if not outcome.interrupted:
             output.show(closing_line(outcome.run, asked))
     print_unstored(outcome.unstored)
