@@ -59,6 +59,17 @@ def _step_twice(program: Program) -> Iterator[Changes]:
             yield {program.statement(step): after(code(step))}
 
 
+def _rate_zero(program: Program) -> Iterator[Changes]:
+    """Before the first loop over the data; before every step where a schedule would give it back."""
+    zero = f"for group in {program.optimizer()}.param_groups:\n    group['lr'] = 0.0"
+    if len(program.calls("step")) == len(program.steps()):
+        yield from _ahead(zero)(program)
+        return
+    steps = [program.statement(step) for step in program.steps()]
+    if steps:
+        yield {step: before(zero) for step in steps}
+
+
 def _step_dropped(program: Program) -> Iterator[Changes]:
     for step in program.steps():
         if changes := program.without(step):
@@ -194,8 +205,8 @@ OPERATORS = (
         "learning-rate-zero",
         "The learning rate is zero.",
         ("every-parameter-learns", "still-learns", "training-unchanged"),
-        _ahead("for group in {o}.param_groups:\n    group['lr'] = 0.0"),
-        also=("first-update-not-lost",),  # a schedule gives the later ones a rate again
+        _rate_zero,
+        also=("first-update-not-lost",),
     ),
 )
 """The operators on updates."""

@@ -39,12 +39,27 @@ def test_a_wrapper_that_the_program_works_with_is_its_own_to_step(run, backward)
     assert (right.error, right.steps) == (None, 14), right.message
 
 
-def test_a_class_that_is_made_and_asked_before_it_trains_is_started_as_before(run):
-    """Its loop is in a method, and nothing else goes backward."""
+def test_a_wrapper_is_its_functions_own_to_step_too(run):
+    """The function is called, since nobody else does, and the wrapper's step is not."""
+    lines = LOOP.format(backward=BACKWARDS[0], step="").strip().splitlines()
+    forgotten = run(WRAPPER + "def train():\n" + "".join(f"    {line}\n" for line in lines))
+
+    assert (forgotten.error, forgotten.steps) == (None, 0), forgotten.message
+    assert forgotten.batches["train"] == 14
+    assert forgotten.calls == [["train"]]
+
+
+LOOK = "        criterion(self.model(torch.ones(2, 8)), torch.ones(2, 3)).backward()\n"
+
+
+@pytest.mark.parametrize("look", ["", LOOK])
+def test_a_class_that_is_made_and_asked_before_it_trains_is_started_as_before(run, look):
+    """Its loop is in a method, whether or not what was asked goes backward too."""
     ran = run(
         "class Trainer:\n    def __init__(self, model, optimizer):\n"
         "        self.model, self.optimizer = model, optimizer\n"
         "    def describe(self):\n        print(len(list(self.model.parameters())))\n"
+        f"{look}"
         "    def train(self, loader):\n        for x, y in loader:\n"
         "            self.optimizer.zero_grad()\n"
         "            criterion(self.model(x), y).backward()\n            self.optimizer.step()\n"
