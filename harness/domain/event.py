@@ -289,6 +289,9 @@ ENOUGH = "stopped by the harness, more of the same was to come"
 DATA_REPLACED = "data drawn at random: the workload's is used instead"
 """What the notes of ``Start`` say where the workload's data replaced the program's own."""
 
+BUILDS_MODELS = "builds models of its own"
+"""What they say where the program makes modules that it calls."""
+
 Event = Annotated[
     Start | BatchYielded | Forward | OutputGradient | Backward | Clip | ScalerCall | OptimizerStep
     | ByHand | NothingRestored | SchedulerStep | Collective | Printed | ClockRead | Finished,

@@ -9,8 +9,8 @@ Bug::
 
 Signature: a parameter with a true gradient has none, or (as good as) 0, when the optimizer steps, in
 every window; or its value is the same, bit for bit, at the end; or of a bias one direction, such as
-the mean of its entries, is taken away in every update; or backward runs over a whole pass and no
-update follows.
+the mean of its entries, is taken away in every update; or backward runs over a whole pass, or stands
+in a closure that every turn defines and none hands on, and no update follows.
 
 Masked by: the parts that do learn, which bring the loss down.
 """
@@ -20,15 +20,12 @@ from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.consumption import weighty
 from harness.properties.evidence.figures import close, count, number
-from harness.properties.evidence.losses import none_is_finite
+from harness.properties.evidence.never_stepped import never_stepped, other_part_idle
 from harness.properties.evidence.unreached import out_of_reach, unstepped
 from harness.properties.evidence.windows import Window, full_of, of_probe, ordinary
 from harness.properties.judging.property import Property
 
 ID = "every-parameter-learns"
-
-A_PASS = 8
-"""Batches with a backward from which on they are training; fewer are a trial of a few batches."""
 
 CUT = 1e-3
 """Part of a gradient's square from which on a missing direction is no rounding, beside
@@ -78,27 +75,6 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         f"All {count(len(checked), 'parameter')} with a true gradient got it and moved.",
         number("parameters", len(checked)),
     )
-
-
-def never_stepped(probe: ProbeTrace) -> Verdict | None:
-    """A fail when backward ran for a pass over the data and no update followed."""
-    seen = probe.program.outcome in ("returned", "exited") and probe.learning is not None
-    for rank in probe.ranks if seen else ():
-        backwards = sum(not b.returned for b in rank.backwards)
-        tried = min(backwards, rank.batches_yielded)
-        if rank.updates or rank.implicit_updates or tried < A_PASS:
-            continue
-        if none_is_finite([rank]):
-            continue  # to leave their steps out is right
-        return failed(
-            ID,
-            f"In {probe.probe} backward ran {backwards} times over "
-            f"{count(rank.batches_yielded, 'batch')} and nothing was ever updated: the step is missing, "
-            "or what it waits for never came. Call optimizer.step() once a window.",
-            number("backward calls", backwards, probe.probe),
-            number("updates", 0, probe.probe),
-        )
-    return None
 
 
 def fed(windows: tuple[Window, ...]) -> tuple[set[str], set[str]]:
@@ -283,4 +259,5 @@ PROPERTY = Property(
         "still-learns",
     ),
     needs="a full window with a true gradient by parameter",
+    of_all_parts=other_part_idle,
 )

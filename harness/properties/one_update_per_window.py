@@ -11,7 +11,7 @@ Bug::
 Signature: a window that the end of the data did not cut differs in size from the usual one, and is
 not the mean of its own micro-batches, or much smaller or larger; all windows hold one micro-batch,
 once or several times, where several were meant; an update has no new micro-batch and the old
-gradient; batches of the window before are in the next one again, in the same pass; or a batch
+gradient, or zeros; batches of the window before are in the next one again, in the same pass; or a batch
 is in one window twice.
 
 Masked by: one update; a loss curve, which falls all the same.
@@ -23,8 +23,8 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import MicroBatch, ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import cut_off
-from harness.properties.evidence.coefficients import consumed_again
 from harness.properties.evidence.figures import close, count, number
+from harness.properties.evidence.stepped_again import on_zeros, repeated
 from harness.properties.evidence.windows import (
     Window,
     crosses_passes,
@@ -57,7 +57,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     whole = 0
     sizes: set[int] = set()
     for probe in ordinary(trace, expectations):
-        wrong = repeated(probe) or trained_again(probe) or counted_twice(probe)
+        wrong = repeated(probe) or on_zeros(probe) or trained_again(probe) or counted_twice(probe)
         if wrong is None and expectations.accumulates:
             wrong = too_small(probe) or odd(probe, expectations)
         if wrong is not None:
@@ -77,22 +77,6 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         number("windows", whole),
         number("micro-batches in a window", max(sizes)),
     )
-
-
-def repeated(probe: ProbeTrace) -> Verdict | None:
-    """A fail when an update consumed the gradient of the update before it."""
-    for window in of_probe(probe):
-        if consumed_again(window):
-            left = "" if window.update.consumed_finite else ", not finite by then"
-            return failed(
-                ID,
-                f"In {window.where} the optimizer stepped without a new micro-batch and consumed "
-                f"the last gradient (norm {window.update.consumed_norm:.3g}{left}) a second time. Step "
-                "once a window, and clear the gradients after it.",
-                number("micro-batches in the window", 0, window.where),
-                number("norm of the consumed gradient", window.update.consumed_norm, window.where),
-            )
-    return None
 
 
 def trained_again(probe: ProbeTrace) -> Verdict | None:

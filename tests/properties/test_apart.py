@@ -14,7 +14,8 @@ THRESHOLD = 5.0
 def played(part: str, first: int, **fields) -> list:
     """Four clipped updates of one part, every other one of the probe."""
     given = {"consumed": THRESHOLD, "coefficients": (1.0,), **fields}
-    return [update(first + 2 * i, true=n, trains=part, **given) for i, n in enumerate(norms(50))]
+    sizes = [{"true": n, **given} for n in norms(50)]
+    return [update(first + 2 * i, trains=part, **size) for i, size in enumerate(sizes)]
 
 
 def game(*parts: list) -> Trace:
@@ -121,6 +122,25 @@ def test_a_norm_over_both_networks_is_no_norm_of_one():
 
     assert found.outcome == "fail"
     assert "the threshold is 5" in found.sentence
+
+
+def test_a_clip_that_is_handed_both_networks_gradients_is_told_by_the_norm_that_it_returned():
+    """What the small one adds does not show in what is left of the large one's gradient."""
+
+    def handed(gradients: int, returned: float) -> Verdict:
+        calls = (f"clip_grad_norm_({gradients} gradients) at 5 returned {returned}",)
+        loud = [
+            u.model_copy(update={"beside": 0.1, "clip_calls": calls})
+            for u in played("judge", 0, true=60.0)
+        ]
+        return judged("clip-global-norm", game(loud, played("maker", 1)))
+
+    both = handed(4, math.hypot(60.0, 0.1))
+
+    assert both.outcome == "fail"
+    assert "was handed 4 gradients, and the judge has 2" in both.sentence
+    assert handed(4, 60.0).outcome == "pass"
+    assert handed(2, math.hypot(60.0, 0.1)).outcome == "pass"
 
 
 def test_a_clip_that_was_given_nothing_is_found_beside_that_of_the_other_network():

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from tests.fakes.traces import backward, match, micro_batch, probe, rank, trace, update
+from tests.fakes.traces import backward, learning, match, micro_batch, probe, rank, trace, update
 from tests.properties.verdicts import on
 
 ID = "one-update-per-window"
@@ -38,6 +38,29 @@ def test_the_same_gradient_stepped_twice_fails():
     verdict = on(ID, trace(probe("plain", sized(0, 4), again, sized(2, 4))))
     assert verdict.outcome == "fail"
     assert "a second time" in verdict.sentence
+
+
+def again_on(gradients, **fields):
+    """Two windows with a step between them that has no micro-batch and a gradient of norm 0."""
+    nothing = {"coefficients": (), "matches": (), "consumed_norm": 0.0, "gradients": gradients}
+    made = sized(0, 4), update(1, moved=0.0, **nothing), sized(2, 4)
+    return trace(probe("plain", *made, **fields))
+
+
+def test_a_step_on_zeros_fails_and_one_on_nothing_does_not():
+    """Momentum and Adam move on zeros; where ``.grad`` is None, nothing does."""
+    verdict = on(ID, again_on(4))
+    assert verdict.outcome == "fail"
+    assert "on gradients of zero" in verdict.sentence
+    assert on(ID, again_on(0)).outcome == "pass"
+
+
+def test_a_step_on_zeros_is_nothing_where_the_program_chose_plain_descent():
+    """Nor is the first step of all one that comes again, nor does a network take another's turn."""
+    assert on(ID, again_on(4, learning=learning(own_optimizer=True))).outcome == "pass"
+    assert on(ID, again_on(4, parts=("judge", "maker"))).outcome == "pass"
+    first = update(0, coefficients=(), matches=(), consumed_norm=0.0, gradients=4)
+    assert on(ID, trace(probe("plain", first, sized(1, 4), sized(2, 4)))).outcome == "pass"
 
 
 def test_a_tail_carried_over_is_not_its_business():

@@ -4,8 +4,9 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from harness.sandbox.binding.flow.callgraph import CallGraph
 from harness.sandbox.binding.flow.definitions import Class, Function, Instance, Parameter
-from harness.sandbox.binding.flow.effects import STEP, Effects, loops
+from harness.sandbox.binding.flow.effects import BACKWARD, MADE, STEP, Effects, loops
 from harness.sandbox.binding.roles.roles import Role
 from harness.syntax import walk
 
@@ -58,6 +59,18 @@ class Own:
 
     name: str
     """Name of the class."""
+
+
+def offered(functions: list[Function], tree: ast.Module, graph: CallGraph) -> list[Function]:
+    """Those that are there for others to call. What a loop defines anew in every turn is there for
+    that turn. A program that runs its own backward and works with an object (clears by it, adds to
+    it) is the one to call its ``step``; where it does not, nothing steps.
+    """
+    of_a_turn = {id(node) for loop in loops(tree.body) for node in walk(loop)}
+    goes_back = BACKWARD in graph.marks[None]
+    used = {f.owner for f in graph.live() if goes_back and f.owner and f.name not in MADE}
+    at_work = used | {parent for owner in used for parent in owner.parents}
+    return [f for f in functions if id(f.tree) not in of_a_turn and f.owner not in at_work]
 
 
 def is_needed(function: Function, parameter: Parameter, role: Role | None) -> bool:

@@ -58,6 +58,17 @@ class CallGraph:
             return any(self._does.get(name) == BACKWARD for name in call.callee.names)
         return any(BACKWARD in self.marks.get(f, ()) for f in _targets(call))
 
+    def live(self) -> set[Function]:
+        """Functions that module-level code calls, or that are called by one that it calls."""
+        found: set[Function] = set()
+        waiting = [*self._callees[None]]
+        while waiting:
+            function = waiting.pop()
+            if function not in found:
+                found.add(function)
+                waiting += self._callees[function]
+        return found
+
     def called(self) -> set[Function]:
         """Functions that another one, or module-level code, calls."""
         return {f for caller, callees in self._callees.items() for f in callees if f is not caller}
