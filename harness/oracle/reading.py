@@ -41,7 +41,6 @@ REDUCTIONS = frozenset(
 )
 """Collectives that reduce. Broadcasts of buffers and gathers do not synchronise gradients."""
 
-
 MANY_READS = 500
 """From this many clock reads on, the recorder may have left some out."""
 
@@ -277,9 +276,7 @@ class _Walk:
         self._reduced = self._exchanged = 0
 
     def _gradients(self, item: Recorded, prefix: str) -> Parameters:
-        """In double precision. Samples are scaled, by one factor a parameter, to the norm of the
-        whole tensor.
-        """
+        """In double precision; samples are scaled, by a factor a parameter, to the whole's norm."""
         found: Parameters = {}
         for name, array in named(item, prefix):
             value = array.astype(np.float64)

@@ -14,6 +14,9 @@ from harness.properties.evidence.windows import Window, of_rank, usual_size
 A_ROUND = 0.9
 """Rounds from which on every parameter was reduced, and not only a loss or a count."""
 
+UNFINISHED = "finished reduction"
+"""What DDP says of a reduction that some parameters had no part in."""
+
 
 @dataclass(frozen=True, slots=True)
 class Parting:
@@ -63,6 +66,11 @@ def without(window: Window, gone: int, others: int) -> Parting:
         why = (
             "a reduction of every parameter ran, and its result was not in .grad when the optimizer "
             "stepped. Wait for it, and write it back into .grad."
+        )
+    elif window.update.frozen and UNFINISHED in (window.probe.program.message or ""):
+        why = (
+            f"DDP waits for the gradient of {', '.join(window.update.frozen[:4])}, frozen since the "
+            "model was wrapped. Freeze before DDP(model), or not at all."
         )
     elif cut_off.last_in_vain(window):
         why = (
