@@ -64,7 +64,7 @@ class Forward(Record):
     differentiable: bool
     """Whether a gradient can flow back through the output."""
     autocast: str | None
-    """Element type of autocast; ``None`` when it is off."""
+    """Element type of autocast, or bfloat16 where all parameters have it; ``None`` otherwise."""
     learning_rates: tuple[float, ...] = ()
     """Learning rate of every parameter group of every optimizer that exists at the call."""
     attached: bool = False

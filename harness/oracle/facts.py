@@ -34,7 +34,7 @@ class Passed:
     parameters: Parameters
     """The parameters at the call."""
     autocast: str | None
-    """Element type of autocast."""
+    """Element type of autocast, or bfloat16 where all parameters have it."""
     position: int
     """Index of its event."""
     batch: tuple[int, int] | None

@@ -1,6 +1,6 @@
 """Calls of backward, with the gradients that they leave behind."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, ValuesView
 from typing import Any, ParamSpec, TypeVar
 
 import torch
@@ -135,10 +135,12 @@ class Backwards:
 
 
 def _kept(grad: Callable[..., R]) -> Callable[..., R]:
-    """``torch.autograd.grad`` with inputs that can be looked at afterwards: a generator is gone then."""
+    """``torch.autograd.grad`` with inputs that can be looked at afterwards: a generator is gone then,
+    and the values of a dictionary have no places.
+    """
 
     def wrapper(outputs: object, inputs: object, *args: object, **kwargs: object) -> R:
-        known = tuple(inputs) if isinstance(inputs, Iterator) else inputs
+        known = tuple(inputs) if isinstance(inputs, Iterator | ValuesView) else inputs
         return grad(outputs, known, *args, **kwargs)
 
     return wrapper

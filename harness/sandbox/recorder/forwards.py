@@ -190,7 +190,7 @@ class Forwards:
                 model=name,
                 training=model.training,
                 differentiable=differentiable,
-                autocast=_autocast(),
+                autocast=_autocast() or _reduced(model),
                 learning_rates=self.learning_rates(),
                 attached=any(t.grad_fn is not None for t in entered),
                 frozen=self._tape.frozen(),
@@ -214,6 +214,12 @@ def _layers(model: nn.Module) -> tuple[object, ...]:
     return tuple(
         (name, id(module), "forward" in vars(module)) for name, module in model.named_modules()
     )
+
+
+def _reduced(model: nn.Module) -> str | None:
+    """The element type of a model that was cast to bfloat16: it computes as under autocast."""
+    types = {p.dtype for p in model.parameters()}
+    return "bfloat16" if types == {torch.bfloat16} else None
 
 
 def _autocast() -> str | None:
