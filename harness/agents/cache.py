@@ -20,8 +20,16 @@ _Kept = TypeVar("_Kept", bound=Record)
 
 
 def default_cache() -> Path:
-    """Where answers are kept when nobody says otherwise."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    """Where answers are kept when nobody says otherwise.
+
+    Raises:
+        UsageError: there is no home folder, as in a container whose user has no name.
+    """
+    try:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError as error:
+        told = "there is no home folder to keep answers in: set HOME or XDG_CACHE_HOME"
+        raise UsageError(told) from error
     return Path(base) / "gradient-skill-harness" / "answers"
 
 

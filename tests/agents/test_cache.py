@@ -1,5 +1,9 @@
 """An answer that was paid for is kept, and nobody is asked the same question twice."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from harness.agents.agent import Unanswered
@@ -88,3 +92,23 @@ def test_an_answer_that_the_disk_has_no_room_for_is_there_and_is_the_last(tmp_pa
     with pytest.raises(UsageError, match=r"cannot be kept.* File too large"):
         shelf.refuse_more()
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+NAMELESS = """
+import pwd, sys
+def nobody(_): raise KeyError("no such user")
+pwd.getpwuid = nobody
+from harness.cli import run_command_line
+sys.exit(run_command_line(["run", "--scenario", "zero-grad-missing", "--agent", "reference", "--plan"]))
+"""
+
+
+def test_without_a_home_folder_it_is_one_sentence():
+    """A container may run as a number that is nobody's."""
+    homeless = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")}
+    command = [sys.executable, "-c", NAMELESS]
+
+    done = subprocess.run(command, env=homeless, text=True, capture_output=True, check=False)
+
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "set HOME or XDG_CACHE_HOME" in done.stderr
