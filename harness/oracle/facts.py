@@ -147,3 +147,7 @@ class RankRun:
     """How many times parameters changed without an optimizer."""
     sampled: bool
     """Whether tensors of parameter size are samples, scaled to the norm of the whole."""
+    holding: frozenset[int] = frozenset()
+    """Positions of the backwards after which some parameter had a gradient that is not 0."""
+    in_vain: frozenset[int] = frozenset()
+    """Positions of backwards that reached neither a forward nor a parameter."""
