@@ -52,6 +52,10 @@ class BackwardSeen(Record):
     """Whether gradients lay in ``.grad`` afterwards although no backward had been called so far that
     leaves them there.
     """
+    in_vain: bool = False
+    """Whether no gradient flowed back into a forward, and those of the parameters are what they were:
+    the loss is cut off from the model.
+    """
 
 
 class ScalerSeen(Record):

@@ -144,6 +144,7 @@ def _backwards(run: RankRun) -> tuple[BackwardSeen, ...]:
                     factor=_factor(event, loss),
                     returned=event.function == "grad",
                     put_by_hand=at in run.holding and not left,
+                    in_vain=at in run.in_vain,
                 )
             )
     return tuple(seen)

@@ -67,6 +67,33 @@ def test_gradients_that_no_backward_made_lose_no_known_batch():
     assert "not known which batches" in verdict.sentence
 
 
+def test_where_each_batch_is_an_update_no_tail_can_be_in_the_next_pass():
+    """What comes on top of the first one was measured before, and not cleared."""
+    measured = update(0, coefficients=(1.0, 1.0))
+    window = tuple(
+        m.model_copy(update={"samples": s})
+        for m, s in zip(measured.micro_batches, [(60,), (0,)], strict=True)
+    )
+    first = measured.model_copy(update={"micro_batches": window})
+    alone = [update(i, coefficients=(1.0,)) for i in (1, 2)]
+    assert on(ID, trace(probe("plain", first, *alone))).outcome == "pass"
+
+
+def cut(*calls, elsewhere=0):
+    """Two batches of which nothing is left where gradients are loud, in windows with these clips."""
+    quiet = rank([update(0)], batches_lost=elsewhere)
+    loud = rank([update(0, clip_calls=calls)], batches_lost=2)
+    return on(ID, trace(probe("quiet", ranks=[quiet]), probe("loud", ranks=[loud]))).outcome
+
+
+def test_what_clips_between_the_backwards_cut_away_is_no_batch_that_was_lost():
+    """Unless as much is missing where they do not act, or there are not as many of them."""
+    often = ["clip_grad_norm_(4 gradients) at 1.0 returned 60.0"] * 4
+    assert cut(*often) == "inconclusive"
+    assert cut(*often, elsewhere=2) == "fail"
+    assert cut(often[0]) == "fail"
+
+
 @pytest.mark.parametrize(("unlearned", "left"), [("data", "made"), ("made", "data")])
 def test_a_judge_of_two_kinds_that_learns_from_one_fails(unlearned, left):
     """The loss on the other kind was detached; every batch is in some forward all the same."""

@@ -4,6 +4,7 @@ from harness.domain.branch import Unentered
 from harness.domain.trace import ProbeTrace, RankTrace, Trace
 from harness.domain.verdict import Verdict, failed
 from harness.properties.evidence.figures import count, number
+from harness.properties.evidence.losses import none_is_finite
 
 ID = "every-parameter-learns"
 
@@ -20,8 +21,8 @@ def never_stepped(probe: ProbeTrace) -> Verdict | None:
     """
     seen = _ended(probe)
     for rank in probe.ranks if seen else ():
-        if rank.updates or rank.implicit_updates:
-            continue
+        if rank.updates or rank.implicit_updates or none_is_finite([rank]):
+            continue  # what has no finite loss is rightly left out
         if is_training(rank):
             return _without_a_step(probe, rank)
         waiting = never_handed_on(probe)

@@ -15,10 +15,11 @@ def repeated(probe: ProbeTrace) -> Verdict | None:
     """A fail when an update consumed the gradient of the update before it."""
     for window in of_probe(probe):
         if consumed_again(window):
+            left = "" if window.update.consumed_finite else ", not finite by then"
             return failed(
                 ID,
                 f"In {window.where} the optimizer stepped without a new micro-batch and consumed "
-                f"the last gradient (norm {window.update.consumed_norm:.3g}) a second time. Step "
+                f"the last gradient (norm {window.update.consumed_norm:.3g}{left}) a second time. Step "
                 "once a window, and clear the gradients after it.",
                 number("micro-batches in the window", 0, window.where),
                 number("norm of the consumed gradient", window.update.consumed_norm, window.where),

@@ -113,7 +113,8 @@ OPERATORS = (
         "The loss is cut off from the model.",
         GONE,
         _loss("({}).detach().requires_grad_()"),
-        also=SAYS_SO,
+        # of several backwards in a window one is cut: smaller windows, or ranks that none synchronises
+        also=(*SAYS_SO, "one-update-per-window", "ranks-agree"),
     ),
     Operator(
         "loss-divided-by-four",
@@ -131,8 +132,13 @@ OPERATORS = (
             "training-unchanged",
         ),
         _backward_twice,
-        # DDP synchronises the first one only
-        also=("clip-inactive-when-small", "ranks-agree", "gradients-start-fresh"),
+        # DDP synchronises the first one only; a hook on the parameters reduces in each
+        also=(
+            "clip-inactive-when-small",
+            "ranks-agree",
+            "gradients-start-fresh",
+            "single-allreduce",
+        ),
         where="known-loss",
     ),
     Operator(
@@ -154,7 +160,8 @@ OPERATORS = (
         "The optimizer steps before the gradient is there.",
         (*GONE, "gradients-start-fresh"),
         _step_before_backward,
-        also=SAYS_SO,
+        # it comes before the clip as well: of two networks, or of two losses, one has its gradient then
+        also=(*SAYS_SO, "clip-before-step"),
         where="no-accumulation",
     ),
     Operator(

@@ -162,8 +162,15 @@ class _Reader:
         if not left_out or (loop is not None and not around & TRAINS and not self._waits(branch)):
             return Touch()  # of a loop over parameters: ``if p.grad is None: continue``
         name = type(jump).__name__.lower()
-        ends = not isinstance(jump, ast.Continue) and "step" in around
+        ends = not isinstance(jump, ast.Continue) and ("step" in around or self._measures(loop))
         return Touch(light=[name]) if ends or left_out >= WHOLE else Touch(deep=[name])
+
+    def _measures(self, loop: ast.For | ast.AsyncFor | ast.While | None) -> bool:
+        """Whether every turn of a loop clears what the one before gathered: no update hangs on how
+        many there are.
+        """
+        always = [s for s in loop.body if isinstance(s, ast.Expr)] if loop is not None else []
+        return "zero_grad" in self._touching.reached(always)
 
     # ---------------------------------------------------------------------------------- what decides
 
