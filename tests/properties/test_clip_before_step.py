@@ -96,3 +96,11 @@ def test_a_loop_that_never_clips_and_explodes_is_named_for_that():
     verdict = on(ID, trace(probe("loud", *raw, exploded)))
     assert verdict.outcome == "fail"
     assert "1e+06" in verdict.sentence
+
+
+def test_a_clip_whose_threshold_nothing_reaches_is_named_for_that():
+    """Whoever calls a clip at infinity is not told to call one."""
+    said = on(ID, loud(clip_calls=("clip_grad_norm_(4 gradients) at inf returned 19.0",))).sentence
+
+    assert "the clip did nothing, as its threshold was inf. Keep it at what was asked for." in said
+    assert "Call torch" not in said
