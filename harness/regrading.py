@@ -6,6 +6,7 @@ from harness.agents.turns import natural_part
 from harness.domain.grade import write_grade
 from harness.domain.scenario import Bank, Scenario
 from harness.domain.stored import StoredAnswer, Told
+from harness.domain.trace import Trace
 from harness.properties import judge
 from harness.rubric import TextJudge, assess
 from harness.store import RunFolder
@@ -17,14 +18,14 @@ def regrade(bank: Bank, run: RunFolder, reader: TextJudge) -> Iterator[Told]:
     """
     known = {scenario.id: scenario for scenario in bank.scenarios}
     for stored in run:
-        scenario = known.get(stored.answer.scenario or "")
-        yield Told(stored) if scenario is None else _judged_anew(stored, scenario, run, reader)
+        scenario, traces = known.get(stored.answer.scenario or ""), run.traces(stored)
+        anew = _judged_anew(stored, scenario, traces, reader) if scenario is not None else stored
+        yield Told(anew, traces)
 
 
 def _judged_anew(
-    stored: StoredAnswer, scenario: Scenario, run: RunFolder, reader: TextJudge
-) -> Told:
-    traces = run.traces(stored)
+    stored: StoredAnswer, scenario: Scenario, traces: tuple[Trace, ...], reader: TextJudge
+) -> StoredAnswer:
     grades = [
         write_grade(scenario, stored.agent, judge(trace, scenario), trace=trace) for trace in traces
     ]
@@ -38,5 +39,5 @@ def _judged_anew(
         said, verdicts = natural_part(stored.transcript), [grade.verdicts for grade in grades]
         criteria, excuses = assess(said, scenario, verdicts, reader)
         update |= {"criteria": criteria, "rationalizations": excuses}
-    answer = stored.answer.model_copy(update=update)
-    return Told(stored.model_copy(update={"answer": answer}), traces)
+        update["reading"] = stored.transcript.notes
+    return stored.model_copy(update={"answer": stored.answer.model_copy(update=update)})

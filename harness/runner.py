@@ -14,7 +14,7 @@ from harness.agents.scripted import BUGGY, REFERENCE
 from harness.agents.turns import has_second_turn, natural_part
 from harness.domain.answer import Alternative, AnswerGrade, Batch, Tally, Turn, code_of_alternatives
 from harness.domain.candidate import Candidate, NoCandidate
-from harness.domain.errors import UserError
+from harness.domain.errors import UsageError, UserError
 from harness.domain.further import further_probes, with_further
 from harness.domain.grade import Code, Grade, write_grade
 from harness.domain.instruments import OpenInstruments
@@ -78,7 +78,7 @@ def run_bank(
         machine_notes=ending.notes,
         seconds=perf_counter() - started,
     )
-    return Outcome(record, tuple(pipeline.faults), ending.interrupted)
+    return Outcome(record, tuple(pipeline.faults), ending.interrupted, tuple(pipeline.unstored))
 
 
 def grade_answers(
@@ -123,12 +123,13 @@ class _Pipeline:
 
     def __init__(self, settings: Settings) -> None:
         self.faults: list[Fault] = []
+        self.unstored: list[str] = []
         self._settings = settings
         self._tally = Tally()
 
     def batch(self, tasks: Tasks[Told], expected: int, open_instruments: OpenInstruments) -> Batch:
         ending = self.work_through(tasks, expected, open_instruments)
-        return Batch(self._tally, tuple(self.faults), ending.interrupted)
+        return Batch(self._tally, tuple(self.faults), ending.interrupted, tuple(self.unstored))
 
     def work_through(
         self, tasks: Tasks[Told], expected: int, open_instruments: OpenInstruments
@@ -139,6 +140,8 @@ class _Pipeline:
 
     def _grade(self, task: Task) -> Told:
         """One answer from question to grade."""
+        if self.unstored and self._settings.asking:
+            raise UserError(f"{self.unstored[0]}; nothing more was asked")  # it may cost money
         try:
             transcript = task.agent.ask(task.scenario, task.trial)
         except Unanswered as unanswered:
@@ -201,6 +204,7 @@ class _Pipeline:
             alternatives=alternatives,
             no_code=proposal.no_code,
             turn=proposal.turn,
+            reading=transcript.notes,
             repaired_on_request=proposal.repaired,
             criteria=criteria,
             rationalizations=excuses,
@@ -220,7 +224,10 @@ class _Pipeline:
         self.faults += told.faults
         self._tally.count(told.stored.answer)
         if self._settings.run is not None and told.is_worth_storing:
-            self._settings.run.add(told)
+            try:
+                self._settings.run.add(told)
+            except UsageError as full:  # the answer is there, and is told
+                self.unstored.append(str(full))
         self._settings.keep(told)
 
 

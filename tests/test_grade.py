@@ -258,6 +258,16 @@ def test_what_is_stored_is_not_executed_again(bank, tmp_path):
     assert result.stderr == f"harness: 2 answers are in {tmp_path / 'run'} already\n"
 
 
+def test_of_a_log_that_is_cut_off_it_is_said(bank, tmp_path):
+    """Also when it is judged anew."""
+    log = ROOT / "tests/material/transcripts/claude-code.jsonl"
+    (line,) = objects(grade(bank, log, "--scenario", "alpha", "--json", "--out", tmp_path / "run"))
+    command = ["regrade", str(tmp_path / "run"), "--bank", str(bank.folder), "--json"]
+    (again,) = objects(CliRunner().invoke(app, command))
+
+    assert line["notes"] == again["notes"] == ["The last line is cut off."]
+
+
 def test_a_file_that_changed_is_another_answer(bank, tmp_path):
     """What is stored under its name says nothing about what it says now."""
     options = ["--scenario", "alpha", "--json", "--out", tmp_path / "run"]

@@ -59,6 +59,16 @@ def test_a_help_page_that_nobody_reads_to_its_end_is_no_error():
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("columns", ["40", "80"])
+def test_a_help_page_cuts_nothing_off_however_narrow_the_terminal_is(columns):
+    """Half a name of an option is no help."""
+    done = process("run", "--help", env={**os.environ, "COLUMNS": columns})
+
+    assert done.returncode == 0
+    assert "--max-cost" in done.stdout
+    assert "…" not in done.stdout
+
+
 def interrupted(
     number: int, *arguments: str, before: Callable[[], object] = as_in_a_terminal
 ) -> subprocess.CompletedProcess[str]:

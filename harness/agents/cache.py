@@ -3,9 +3,8 @@
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,14 +13,23 @@ from pydantic import JsonValue, ValidationError
 from harness.domain.errors import UsageError
 from harness.domain.model import Completion, LanguageModel, Tool, Turn
 from harness.domain.record import Record
+from harness.store.whole import write_whole
 
 _VERSION = 1
 _Kept = TypeVar("_Kept", bound=Record)
 
 
 def default_cache() -> Path:
-    """Where answers are kept when nobody says otherwise."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    """Where answers are kept when nobody says otherwise.
+
+    Raises:
+        UsageError: there is no home folder, as in a container whose user has no name.
+    """
+    try:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError as error:
+        told = "there is no home folder to keep answers in: set HOME or XDG_CACHE_HOME"
+        raise UsageError(told) from error
     return Path(base) / "gradient-skill-harness" / "answers"
 
 
@@ -31,6 +39,8 @@ class Shelf:
 
     folder: Path
     """Created by ``prepare``, or when the first answer comes."""
+    unkept: list[str] = field(default_factory=list, compare=False)
+    """Why an answer could not be kept, for each that was not."""
 
     def prepare(self) -> None:
         """Make sure that answers can be kept, before the first is paid for.
@@ -52,21 +62,25 @@ class Shelf:
         except (OSError, ValidationError):
             return None
 
-    def put(self, key: str, answer: Record) -> None:
-        """Keep it: whole or not at all, whenever the process is killed.
+    def refuse_more(self) -> None:
+        """Called before the next answer is paid for.
 
         Raises:
-            UsageError: the folder cannot be written.
+            UsageError: one could not be kept.
+        """
+        if self.unkept:
+            raise UsageError(self.unkept[0])
+
+    def put(self, key: str, answer: Record) -> None:
+        """Keep it: whole or not at all, whenever the process is killed. One that cannot be kept is
+        noted, and still there to be graded.
         """
         file = self._file(key)
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            handle, draft = tempfile.mkstemp(dir=file.parent, prefix=".draft-")
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(answer.model_dump_json())
-            Path(draft).replace(file)
+            write_whole(file, answer.model_dump_json().encode())
         except OSError as error:
-            raise self._unkept(error.strerror or str(error)) from error
+            self.unkept.append(str(self._unkept(error.strerror or str(error))))
 
     def _unkept(self, why: str) -> UsageError:
         advice = "set XDG_CACHE_HOME to a folder that can be written to"
@@ -115,6 +129,7 @@ class Remembering:
         )
         kept = self.shelf.get(key, Completion)
         if kept is None:
+            self.shelf.refuse_more()
             kept = self.model.complete(system, turns, max_tokens=max_tokens, tools=tools)
             self.shelf.put(key, kept)
         return kept

@@ -49,14 +49,19 @@ class CommandAgent:
 
     def ask(self, scenario: Scenario, trial: int = 1) -> Transcript:
         """What the command prints, and the Python files that it leaves behind."""
-        key = self._key(scenario, trial)
-        answer = self.shelf.get(key, Transcript) if self.shelf else None
-        if answer is None:
-            answer = self._run(scenario)
-            if self.shelf is not None:
-                self.shelf.put(key, answer)
+        answer = self._answer(scenario, self._key(scenario, trial))
         facts = (*answer.facts, Fact(key="trial", value=str(trial)))
         return answer.model_copy(update={"scenario": scenario.id, "facts": facts})
+
+    def _answer(self, scenario: Scenario, key: str) -> Transcript:
+        if self.shelf is None:
+            return self._run(scenario)
+        answer = self.shelf.get(key, Transcript)
+        if answer is None:
+            self.shelf.refuse_more()
+            answer = self._run(scenario)
+            self.shelf.put(key, answer)
+        return answer
 
     def remembers(self, scenario: Scenario, trial: int) -> bool:
         """Whether the answer is kept, so that nothing would be run."""

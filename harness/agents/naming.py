@@ -1,7 +1,7 @@
 """From what stands behind ``--agent`` to an agent that can be asked."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -74,6 +74,13 @@ def break_off(agent: Agent) -> None:
         agent.close()
     elif isinstance(agent, CommandAgent):
         agent.processes.close()
+
+
+def unkept(agent: Agent) -> Sequence[str]:
+    """Why answers could not be kept, for each that was not."""
+    if isinstance(agent, ModelAgent | CommandAgent) and agent.shelf is not None:
+        return agent.shelf.unkept
+    return ()
 
 
 def unconnected(spec: str, asking: Asking) -> Unconnected:

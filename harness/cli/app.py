@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Annotated, Any
 
 import typer
@@ -42,8 +43,12 @@ class _OneSentence(TyperGroup):
         return code
 
 
+BOXES = 60
+"""Columns of a terminal below which the boxes of a help page cut names of options off."""
+
 app = typer.Typer(
     cls=_OneSentence,
+    rich_markup_mode="rich" if get_terminal_size().columns >= BOXES else None,
     add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -51,7 +56,12 @@ app = typer.Typer(
 
 BankOption = Annotated[
     Path | None,
-    typer.Option("--bank", metavar="DIR", help="Somebody else's bank.", show_default=False),
+    typer.Option(
+        "--bank",
+        metavar="DIR",
+        help="Another bank: a folder of ID/scenario.yaml.",
+        show_default=False,
+    ),
 ]
 ScenariosOption = Annotated[
     list[str] | None,

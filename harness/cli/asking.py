@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from harness.cli.app import print_faults
-from harness.cli.stored import print_count, printing, stored
+from harness.cli.stored import print_count, print_unstored, printing, stored
 from harness.domain.answer import Batch
 from harness.domain.instruments import OpenInstruments
 from harness.domain.scenario import Bank
@@ -78,19 +78,34 @@ def ask(ask: Ask, bank: Bank, out: Path | None, shown: Shown, open_: OpenInstrum
     if not shown.as_json:
         print_count(batch, plain=shown.plain)
     print_faults(batch.faults, all_traces=shown.verbose)
+    print_unstored(batch.unstored)
     return batch.exit_code()
 
 
 def ask_and_store(
     ask: Ask, bank: Bank, out: Path | None, keep: Callable[[Told], None], open_: OpenInstruments
 ) -> Batch:
-    """Say what it will take, ask and grade; at the end what it took."""
-    from harness.agents.naming import agent_named, break_off
+    """Say what it will take, ask and grade; at the end, whatever ended it, what it took."""
+    asking = _announce(ask, bank)
+    try:
+        return _ask_and_store(ask, asking, bank, out, keep, open_)
+    finally:
+        if asking.meter.usage.output:
+            Output(stderr=True).text(_spent(asking.meter))
+
+
+def _ask_and_store(
+    ask: Ask,
+    asking: "Asking",
+    bank: Bank,
+    out: Path | None,
+    keep: Callable[[Told], None],
+    open_: OpenInstruments,
+) -> Batch:
+    from harness.agents.naming import agent_named, break_off, unkept
     from harness.rubric import Judging, judge_named
     from harness.runner import Settings, ask_agent
 
-    asking = _announce(ask, bank)
-    errors = Output(stderr=True)
     with (
         agent_named(ask.agent, asking) as agent,
         judge_named(ask.judge, Judging(meter=asking.meter)) as reader,
@@ -103,7 +118,7 @@ def ask_and_store(
             agent=agent.name,
             skill=_used(asking),
         ) as run,
-        progress_bar(errors) as watch,
+        progress_bar(Output(stderr=True)) as watch,
     ):
         settings = Settings(
             seed=ask.seed,
@@ -116,8 +131,8 @@ def ask_and_store(
             run=run,
         )
         batch = ask_agent(bank, agent, ask.trials, settings, open_)
-    if asking.meter.usage.output:
-        errors.text(_spent(asking.meter))
+    for sentence in dict.fromkeys(unkept(agent)):
+        Output(stderr=True).text(f"harness: {sentence}")
     return batch
 
 

@@ -24,7 +24,7 @@ from harness.cli.app import (
     print_faults,
 )
 from harness.cli.asking import Ask, DeliveryOption, Shown, TrialsOption, ask
-from harness.cli.stored import printing, stored
+from harness.cli.stored import print_unstored, printing, stored
 from harness.domain.errors import UsageError
 from harness.domain.outcome import Outcome
 from harness.domain.stored import Told
@@ -36,7 +36,7 @@ AgentOption = Annotated[
     typer.Option(
         "--agent",
         metavar="A",
-        help="Ask this agent instead: anthropic:MODEL, command:'...', replay:DIR.",
+        help="Ask this agent: anthropic:MODEL, command:'...', replay:DIR, reference, buggy.",
         show_default=False,
     ),
 ]
@@ -170,9 +170,11 @@ def _print_run(outcome: Outcome, *, asked: int, as_json: bool, plain: bool, verb
     else:
         if verbose:
             output.show(render_verbose(outcome.run))
-        output.show(render_table(outcome.run, plain=output.plain))
+        if outcome.run.results:
+            output.show(render_table(outcome.run, plain=output.plain))
         if not outcome.interrupted:
             output.show(closing_line(outcome.run, asked))
+    print_unstored(outcome.unstored)
     if outcome.interrupted:
         finished = f"{len(outcome.run.results)} of {asked} scenarios were finished"
         Output(stderr=True).text(f"harness: interrupted; {finished}")

@@ -248,4 +248,6 @@ def _asked(
             print_faults(batch.faults, all_traces=False)
             if batch.interrupted:
                 raise typer.Exit(INTERRUPTED)
+            if batch.unstored:
+                raise UsageError(f"{batch.unstored[0]}; without every answer nothing is compared")
         yield [root / name for name in arms]

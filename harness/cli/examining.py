@@ -106,12 +106,12 @@ def quality(
     with progress_bar(Output(stderr=True)) as watch:
         plan = Plan(folder, cores(jobs), depth=None if thorough else DEPTH, watch=watch)
         report = judge_the_judge(chosen, plan, open_instruments)
-    if matrix is not None:
-        write_file(matrix, render_kill_matrix(report))
     output = Output(plain=plain)
     if as_json:
         output.text(render_quality_json(report))
     else:
         output.show(render_quality(report, plain=output.plain))
         output.show(quality_line(report))
+    if matrix is not None:  # last: minutes of work are told, wherever it cannot be written
+        write_file(matrix, render_kill_matrix(report))
     raise typer.Exit(report.exit_code)

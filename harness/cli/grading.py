@@ -24,7 +24,7 @@ from harness.cli.app import (
     print_faults,
     write_file,
 )
-from harness.cli.stored import print_count, printing, stored
+from harness.cli.stored import print_count, print_unstored, printing, stored
 from harness.domain.errors import UsageError, reason
 from harness.domain.scenario import Bank
 from harness.domain.stored import Told
@@ -83,6 +83,7 @@ def grade(
     if not as_json:
         print_count(batch, plain=plain)
     print_faults(batch.faults, all_traces=verbose)
+    print_unstored(batch.unstored)
     raise typer.Exit(batch.exit_code(strict=strict))
 
 
@@ -149,7 +150,7 @@ def regrade(
     from harness.regrading import regrade as judge_anew
     from harness.rubric import judge_named
 
-    chosen, tally = load(bank), Tally()
+    chosen, tally, unstored = load(bank), Tally(), list[str]()
     told = printing(as_json=as_json, plain=plain, verbose=verbose, show_program=False)
     with (
         judge_named(judge) as reader,
@@ -160,11 +161,15 @@ def regrade(
         for one in judge_anew(chosen, old, reader):
             tally.count(one.stored.answer)
             if new is not None and one.stored.key not in new:
-                new.add(one)
+                try:
+                    new.add(one)
+                except UsageError as full:  # it is told all the same
+                    unstored.append(str(full))
             keep(one)
-    batch = Batch(tally, faults=(), interrupted=False)
+    batch = Batch(tally, faults=(), interrupted=False, unstored=tuple(unstored))
     if not as_json:
         print_count(batch, plain=plain)
+    print_unstored(batch.unstored)
     raise typer.Exit(batch.exit_code(strict=strict))
 
 

@@ -1,6 +1,6 @@
 """Stored runs on the command line: ``--out``, and answers printed as they come."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -81,3 +81,13 @@ def print_count(batch: Batch, *, plain: bool) -> None:
         output.show(render_tally(batch.tally))
     if batch.interrupted:
         Output(stderr=True).text("harness: interrupted; only what was finished is told")
+
+
+def print_unstored(unstored: Sequence[str]) -> None:
+    """That answers were told and are not in the run."""
+    if unstored:
+        answers = "1 answer is" if len(unstored) == 1 else f"{len(unstored)} answers are"
+        again = "repair that, and the same command goes on"
+        Output(stderr=True).text(
+            f"harness: {unstored[0]}; {answers} told only, not stored: {again}"
+        )

@@ -59,6 +59,8 @@ class AnswerGrade(Record):
     """Excuses of the scenario's table that were found in it."""
     turn: Turn = "first"
     """The turn that the programs were taken from."""
+    reading: tuple[str, ...] = ()
+    """What is to be known about how its file was read, one sentence each: a log that is cut off."""
     repaired_on_request: bool = False
     """Whether the first turn's program is wrong and the second turn's is right."""
     error: str | None = None
@@ -112,11 +114,12 @@ class AnswerGrade(Record):
     def notes(self) -> tuple[str, ...]:
         """What a reader should know besides the verdicts, one sentence each."""
         several = len(self.alternatives) > 1
-        return tuple(
+        of_programs = (
             f"{a.origin}: {sentence}" if several else sentence
             for a in self.alternatives
             for sentence in a.grade.notes
         )
+        return (*self.reading, *of_programs)
 
 
 def reasons(grade: Grade) -> tuple[str, ...]:
@@ -168,16 +171,18 @@ class Batch:
     """Faults of the harness."""
     interrupted: bool
     """Whether Ctrl-C ended it."""
+    unstored: tuple[str, ...] = ()
+    """Why an answer could not be stored, for each that was told and is not in the run."""
 
     def exit_code(self, *, strict: bool = False) -> int:
-        """130 when it was interrupted, 3 for a fault of the harness, 2 for something unreadable, 1
-        for a wrong answer, 4 (only with ``strict``) for one that could not be judged, else 0.
+        """130 when it was interrupted, 3 for a fault of the harness, 2 for what could not be read or
+        stored, 1 for a wrong answer, 4 (only with ``strict``) for one that could not be judged, else 0.
         """
         if self.interrupted:
             return 130
         if self.faults:
             return 3
-        if self.tally.not_graded:
+        if self.tally.not_graded or self.unstored:
             return 2
         if self.tally.wrong:
             return 1

@@ -37,6 +37,8 @@ class Unentered(Record):
     """Whether a count of steps or epochs kept the run out of it, whatever it does."""
     thaws: bool = False
     """Whether it changes which parameters require a gradient."""
+    uncalled: bool = False
+    """Whether it is a function that a loop defines in every turn and nothing refers to."""
 
     @property
     def place(self) -> tuple[object, ...]:

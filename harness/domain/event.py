@@ -64,7 +64,7 @@ class Forward(Record):
     differentiable: bool
     """Whether a gradient can flow back through the output."""
     autocast: str | None
-    """Element type of autocast; ``None`` when it is off."""
+    """Element type of autocast, or bfloat16 where all parameters have it; ``None`` otherwise."""
     learning_rates: tuple[float, ...] = ()
     """Learning rate of every parameter group of every optimizer that exists at the call."""
     attached: bool = False
@@ -288,6 +288,9 @@ ENOUGH = "stopped by the harness, more of the same was to come"
 
 DATA_REPLACED = "data drawn at random: the workload's is used instead"
 """What the notes of ``Start`` say where the workload's data replaced the program's own."""
+
+BUILDS_MODELS = "builds models of its own"
+"""What they say where the program makes modules that it calls."""
 
 Event = Annotated[
     Start | BatchYielded | Forward | OutputGradient | Backward | Clip | ScalerCall | OptimizerStep

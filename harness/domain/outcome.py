@@ -29,12 +29,18 @@ class Outcome:
     """Faults of the harness, in the bank's order."""
     interrupted: bool
     """Whether Ctrl-C ended it."""
+    unstored: tuple[str, ...] = ()
+    """Why an answer could not be stored, for each that is not in the run's folder."""
 
     @property
     def exit_code(self) -> int:
-        """130 when it was interrupted, 3 for a fault of the harness, 1 for a surprise, otherwise 0."""
+        """130 when it was interrupted, 3 for a fault of the harness, 2 for what could not be stored, 1
+        for a surprise, otherwise 0.
+        """
         if self.interrupted:
             return 130
         if self.faults:
             return 3
+        if self.unstored:
+            return 2
         return 1 if any(result.surprises for result in self.run.results) else 0

@@ -19,6 +19,7 @@ __all__ = [
     "Learning",
     "Match",
     "MicroBatch",
+    "OneSided",
     "ParameterMatch",
     "ProbeTrace",
     "Program",
@@ -47,6 +48,14 @@ class BackwardSeen(Record):
     """Whether the program got the gradients handed over (``torch.autograd.grad``) and may do with them
     what nobody sees.
     """
+    put_by_hand: bool = False
+    """Whether gradients lay in ``.grad`` afterwards although no backward had been called so far that
+    leaves them there.
+    """
+    in_vain: bool = False
+    """Whether no gradient flowed back into a forward, and those of the parameters are what they were:
+    the loss is cut off from the model.
+    """
 
 
 class ScalerSeen(Record):
@@ -66,6 +75,17 @@ class ScalerSeen(Record):
     """Message of its exception."""
     after_update: int
     """How many updates came before it."""
+
+
+class OneSided(Record):
+    """A part of the model that was run on two kinds of rows and learned from one of them only."""
+
+    part: str
+    """The part."""
+    unlearned: Literal["data", "made"]
+    """What it never learned from: rows of the data, or those that a generator makes."""
+    forwards: int
+    """How many forwards with gradient it was run on them."""
 
 
 class RankTrace(Record):
@@ -91,6 +111,10 @@ class RankTrace(Record):
     """Descriptions of inputs with rows that are in no data set of the workload."""
     implicit_updates: int
     """How many times the parameters changed without an optimizer, after the first backward."""
+    unused_forwards: int = 0
+    """Forwards through which a gradient flowed after the last update."""
+    one_sided: tuple[OneSided, ...] = ()
+    """Parts that are trained against each other, and what they never learned from."""
     ended: str | None = None
     """How the program ended on this rank, as in ``Program.outcome``; ``None`` in traces of older
     versions.

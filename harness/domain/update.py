@@ -125,6 +125,8 @@ class Update(Record):
     """Norm of the consumed gradient; NaN or infinite as it was."""
     consumed_finite: bool
     """Whether every element of the consumed gradient was finite."""
+    gradients: int | None = None
+    """How many parameters had a gradient, be it one of zeros; ``None`` in traces of older versions."""
     unexplained: float | None
     """Relative part of the consumed gradient that is no linear combination of micro-batch gradients."""
     unexplained_by_parameter: float | None

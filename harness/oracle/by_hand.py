@@ -14,8 +14,9 @@ import numpy as np
 from harness.domain.event import ByHand, Finished, Forward, OptimizerStep, ParameterGroup
 from harness.domain.recording import Recorded, TensorBytes
 from harness.oracle.facts import Array
-from harness.oracle.hand_adam import adam_rates
 from harness.oracle.hand_changes import CLOSE, Change, Factor, changes_of
+from harness.oracle.hand_rules import rates_of_a_rule
+from harness.oracle.hand_schedules import scheduled_rates
 
 _WORD = r"(?:lr|lrate|learning_?rate)"
 RATES = (
@@ -34,7 +35,7 @@ def read_by_hand(recorded: tuple[Recorded, ...]) -> tuple[Recorded, ...]:
     if any(isinstance(item.event, OptimizerStep) for item in recorded):
         return tuple(_told_later(recorded))
     changes = changes_of(recorded)
-    read = _read(changes) or _read_as_adam(changes)
+    read = _read(changes) or _read_by_rules(changes)
     if read is None:
         return tuple(_told_later(recorded))
     alone = all(c.after.keys() & changes[0].after.keys() for c in changes)
@@ -82,8 +83,11 @@ def _read(changes: list[Change]) -> list[tuple[Factor | None, float]] | None:
     return [(factor, known[0][1] if rate is None else rate) for factor, rate in found]
 
 
-def _read_as_adam(changes: list[Change]) -> list[tuple[Factor | None, float]] | None:
-    rates = adam_rates(changes) if changes else None
+def _read_by_rules(changes: list[Change]) -> list[tuple[Factor | None, float]] | None:
+    """Where rates are computed anew at every step, or moments are kept."""
+    if not changes:
+        return None
+    rates = scheduled_rates(changes, _rates(changes[0])) or rates_of_a_rule(changes)
     return None if rates is None else [(None, rate) for rate in rates]
 
 

@@ -34,7 +34,7 @@ class Passed:
     parameters: Parameters
     """The parameters at the call."""
     autocast: str | None
-    """Element type of autocast."""
+    """Element type of autocast, or bfloat16 where all parameters have it."""
     position: int
     """Index of its event."""
     batch: tuple[int, int] | None
@@ -147,3 +147,7 @@ class RankRun:
     """How many times parameters changed without an optimizer."""
     sampled: bool
     """Whether tensors of parameter size are samples, scaled to the norm of the whole."""
+    holding: frozenset[int] = frozenset()
+    """Positions of the backwards after which some parameter had a gradient that is not 0."""
+    in_vain: frozenset[int] = frozenset()
+    """Positions of backwards that reached neither a forward nor a parameter."""

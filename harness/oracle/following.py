@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from harness.domain.event import OptimizerStep
-from harness.oracle.facts import Consumed, Parameters, RankRun
+from harness.oracle.facts import Array, Consumed, Parameters, RankRun
 from harness.oracle.gradient import end_to_end, norm, sums
 
 CLOSE = 1e-4
@@ -71,7 +71,7 @@ class Follower:
                 return None
             names += [n for g in step.groups for n in g.parameters]
         shadow = {
-            name: value.detach().numpy()
+            name: _array(value)
             for _, parameters in self._shadows.values()
             for name, value in parameters.items()
         }
@@ -84,8 +84,9 @@ class Follower:
         if cls is None or searches or not known or not step.type.startswith("torch.optim."):
             return False
         if step.optimizer not in self._shadows:
+            cast = torch.bfloat16 if _in_bfloat16(update) else None
             parameters = {
-                n: nn.Parameter(torch.tensor(update.before[n]))
+                n: nn.Parameter(torch.tensor(update.before[n]).to(cast))
                 for g in step.groups
                 for n in g.parameters
             }
@@ -100,14 +101,26 @@ class Follower:
             if "beta1" in theirs.numbers:
                 ours["betas"] = (theirs.numbers["beta1"], theirs.numbers["beta2"])
         for name, parameter in parameters.items():
-            values = parameter.detach().numpy()
-            values[...] = update.before[name]
+            parameter.detach().copy_(torch.tensor(update.before[name]))
             gradient = update.gradients.get(name)
             parameter.grad = (
-                None if gradient is None else torch.from_numpy(gradient.astype(values.dtype))
+                None if gradient is None else torch.tensor(gradient, dtype=parameter.dtype)
             )
         optimizer.step()
         return True
+
+
+def _array(value: nn.Parameter) -> Array:
+    found = value.detach()
+    return (found.float() if found.dtype == torch.bfloat16 else found).numpy()
+
+
+def _in_bfloat16(update: Consumed) -> bool:
+    """Whether all that the update moved, before and after it, are numbers of that type."""
+    values = [v for n, v in update.before.items() if n in update.after]
+    values += [update.after[n] for n in update.before if n in update.after]
+    cut = (v.dtype == np.float32 and not (v.view(np.uint32) & 0xFFFF).any() for v in values)
+    return bool(values) and all(cut)
 
 
 def _close(ours: Parameters, theirs: Parameters, names: list[str]) -> bool:

@@ -12,6 +12,7 @@ from harness.oracle.lost import lost_batches
 from harness.oracle.noise import with_repeats
 from harness.oracle.parts import apart
 from harness.oracle.replay import Replay
+from harness.oracle.sides import one_sided
 from harness.oracle.updates import RankView, measure_update
 from harness.oracle.windows import strays_of, usual_size, windows_of
 
@@ -63,6 +64,10 @@ def _rank(run: RankRun, views: list[RankView], replay: Replay) -> RankTrace:
         lost_at_end=at_end,
         unrecognised=tuple(u for view in views for u in _unrecognised(view)),
         implicit_updates=run.implicit_updates,
+        unused_forwards=len(run.open_flows),
+        one_sided=tuple(
+            found for view in views for found in one_sided(view.trains, view.run, replay)
+        ),
     )
 
 
@@ -124,8 +129,10 @@ def _equal_bits(a: Parameters, b: Parameters) -> bool:
 
 def _backwards(run: RankRun) -> tuple[BackwardSeen, ...]:
     seen, position = [], sorted(u.position for u in run.updates)
+    left = False
     for at, event in enumerate(run.events):
         if isinstance(event, Backward) and event.raised is None:
+            left = left or event.function == "backward"
             loss = event.roots[0] if event.roots else None
             if loss is not None and event.loss_scale:
                 loss = loss / event.loss_scale
@@ -136,6 +143,8 @@ def _backwards(run: RankRun) -> tuple[BackwardSeen, ...]:
                     after_update=bisect_left(position, at),
                     factor=_factor(event, loss),
                     returned=event.function == "grad",
+                    put_by_hand=at in run.holding and not left,
+                    in_vain=at in run.in_vain,
                 )
             )
     return tuple(seen)

@@ -41,7 +41,6 @@ REDUCTIONS = frozenset(
 )
 """Collectives that reduce. Broadcasts of buffers and gathers do not synchronise gradients."""
 
-
 MANY_READS = 500
 """From this many clock reads on, the recorder may have left some out."""
 
@@ -62,8 +61,10 @@ def read_rank(recorded: tuple[Recorded, ...]) -> RankRun:
         forwards=walk.forwards,
         updates=walk.updates,
         open_flows=list(walk.window.values()),
+        in_vain=frozenset(walk.in_vain),
         implicit_updates=walk.implicit,
         sampled=walk.sampled,
+        holding=frozenset(walk.holding),
     )
 
 
@@ -87,7 +88,9 @@ class _Walk:
         self.forwards: dict[int, Passed] = {}
         self.window: dict[int, Flow] = {}
         self.updates: list[Consumed] = []
+        self.in_vain: set[int] = set()
         self.implicit = 0
+        self.holding: list[int] = []
         self._fresh: list[Flow] = []
         self._clips: list[Clip] = []
         self._reduced = self._exchanged = 0
@@ -193,12 +196,23 @@ class _Walk:
         self._last_backward = position, event.gradients_finite, self._batch
         self._scale = event.loss_scale if event.loss_scale is not None else 1.0
         self._early = self._ended = 0
-        self._last_gradients = self._gradients(item, "grad:")
+        left, self._last_gradients = self._last_gradients, self._gradients(item, "grad:")
+        if any(np.any(g) for g in self._last_gradients.values()):
+            self.holding.append(position)
+        if event.function == "backward" and not self._fresh and self._adds_nothing(left):
+            self.in_vain.add(position)
         added = self._gradients(item, "inc:")
         for flow in self._fresh:
-            flow.loss_scale, flow.left, flow.backward = self._scale, self._last_gradients, position
-            flow.added = added
+            flow.loss_scale, flow.left, flow.added = self._scale, self._last_gradients, added
+            flow.backward = position
         self._fresh = []
+
+    def _adds_nothing(self, left: Parameters) -> bool:
+        """Whether the last backward left every gradient at what the one before it had left, or at 0."""
+        return all(
+            not np.any(gradient) or (name in left and same_bits(gradient, left[name]))
+            for name, gradient in self._last_gradients.items()
+        )
 
     def _given_up(self, *, finite: bool) -> None:
         """Gradients that were not finite are gone without a step: the program itself skipped it."""
@@ -262,9 +276,7 @@ class _Walk:
         self._reduced = self._exchanged = 0
 
     def _gradients(self, item: Recorded, prefix: str) -> Parameters:
-        """In double precision. Samples are scaled, by one factor a parameter, to the norm of the
-        whole tensor.
-        """
+        """In double precision; samples are scaled, by a factor a parameter, to the whole's norm."""
         found: Parameters = {}
         for name, array in named(item, prefix):
             value = array.astype(np.float64)

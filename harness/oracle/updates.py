@@ -65,6 +65,7 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         window_size=len(own),
         short=_is_short(view.run, index, len(own), view.usual),
         consumed_norm=Gradient.of(update.gradients).norm,
+        gradients=len(update.gradients),
         changed_after_step=_changed_late(update),
         late_threshold=min((c.threshold for c in update.late_clips if c.threshold), default=None),
         tolerance=tolerance(together, _sum_of(own, together, len(view.windows), names)),

@@ -18,6 +18,7 @@ Masked by: active clipping, after which the norm is exactly the threshold.
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence.clips import clip_calls
 from harness.properties.evidence.coefficients import shares, wiped
 from harness.properties.evidence.consumption import transported
 from harness.properties.evidence.figures import count, number, show_all
@@ -26,6 +27,12 @@ from harness.properties.evidence.windows import Window, full
 from harness.properties.judging.property import Property
 
 ID = "accumulation-not-wiped"
+
+CLEARED = (
+    "Clear the gradients once a window, after the step, not between the micro-batches and not between "
+    "backward and step."
+)
+"""What to do where nothing else accounts for what is gone."""
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
@@ -70,6 +77,24 @@ def calm(wrong: list[Window], expectations: Expectations) -> list[Window]:
     return [w for w in wrong if any(m.expected_norm < bounds.low for m in w.update.matches)]
 
 
+def clipped_away(window: Window, gone: int) -> str | None:
+    """What to say where gradients that carry a loss scale were clipped as often as micro-batches are
+    gone, to next to nothing each time; ``None`` elsewhere.
+    """
+    cut = [
+        c for c in clip_calls(window.update)
+        if c.limit is not None and c.limit <= window.negligible * (c.returned or 0.0)
+    ]  # fmt: skip
+    if window.update.loss_scale <= 1.0 or len(cut) < max(2, gone):
+        return None
+    return (
+        f"{len(cut)} clips in this window cut what had been gathered to {cut[0].limit:.3g}, one of them "
+        f"from {cut[0].returned:.3g}: it still carries the loss scale of "
+        f"{window.update.loss_scale:.0f}. Clip once, after the window's last backward and after "
+        "scaler.unscale_(optimizer)."
+    )
+
+
 def lost(window: Window, gone: int) -> Verdict:
     """The fail, with the share of each micro-batch that arrived."""
     size, arrived = window.update.window_size, show_all(shares(window))
@@ -77,8 +102,7 @@ def lost(window: Window, gone: int) -> Verdict:
     return failed(
         ID,
         f"In {window.where} {gone} of {size} micro-batches did not reach the optimizer at all "
-        f"({found}). Clear the gradients once a "
-        "window, after the step, not between the micro-batches and not between backward and step.",
+        f"({found}). {clipped_away(window, gone) or CLEARED}",
         number("micro-batches wiped", gone, window.where),
         number("micro-batches in the window", size, window.where),
     )

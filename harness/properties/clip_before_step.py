@@ -22,9 +22,9 @@ from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.clip_reasons import why_whole
 from harness.properties.evidence.clips import after_the_step, on_nothing
-from harness.properties.evidence.coefficients import shares
+from harness.properties.evidence.coefficients import even, largest, shares
 from harness.properties.evidence.consumption import Reading, transported
-from harness.properties.evidence.figures import count, number, show, show_all
+from harness.properties.evidence.figures import count, middle, number, show, show_all, spread
 from harness.properties.evidence.regimes import Regimes, regimes
 from harness.properties.judging.property import Property
 
@@ -32,6 +32,10 @@ ID = "clip-before-step"
 
 SEEN = 0.005
 """From this relative change on, a clip after the step had something to clip."""
+
+
+ALIKE = 0.01
+"""Relative spread up to which quiet windows show one factor: half precision rounds it."""
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
@@ -136,11 +140,20 @@ def too_early(reading: Reading, seen: Regimes) -> bool:
     found = shares(reading.window)
     if reading.right or len(found) < 2 or reading.consumed <= seen.bounds.high * 1.01:
         return False
-    last = reading.window.own[-1].coefficient or 0.0
+    last = (reading.window.own[-1].coefficient or 0.0) / unclipped(seen)
     return (
         abs(last - 1.0) <= reading.window.negligible
         and min(found) < 1.0 - reading.window.negligible
     )
+
+
+def unclipped(seen: Regimes) -> float:
+    """The coefficient of a micro-batch that no clip touched: 1, or what the gradients are multiplied
+    by after the window's last backward, where quiet windows show one such factor.
+    """
+    found = [largest(r.window) for r in seen.quiet if r.right and even(r.window)]
+    alike = bool(found) and spread(found) <= ALIKE
+    return middle(found) if alike else 1.0
 
 
 def clipped_early(reading: Reading) -> Verdict:

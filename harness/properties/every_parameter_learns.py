@@ -9,8 +9,8 @@ Bug::
 
 Signature: a parameter with a true gradient has none, or (as good as) 0, when the optimizer steps, in
 every window; or its value is the same, bit for bit, at the end; or of a bias one direction, such as
-the mean of its entries, is taken away in every update; or backward runs over a whole pass and no
-update follows.
+the mean of its entries, is taken away in every update; or backward runs over a whole pass, or stands
+in a closure that every turn defines and none hands on, and no update follows.
 
 Masked by: the parts that do learn, which bring the loss down.
 """
@@ -20,13 +20,12 @@ from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.consumption import weighty
 from harness.properties.evidence.figures import close, count, number
+from harness.properties.evidence.never_stepped import never_stepped, other_part_idle
+from harness.properties.evidence.unreached import out_of_reach, unstepped
 from harness.properties.evidence.windows import Window, full_of, of_probe, ordinary
 from harness.properties.judging.property import Property
 
 ID = "every-parameter-learns"
-
-A_PASS = 8
-"""Batches with a backward from which on they are training; fewer are a trial of a few batches."""
 
 CUT = 1e-3
 """Part of a gradient's square from which on a missing direction is no rounding, beside
@@ -46,12 +45,6 @@ TAKEN = (
     "something after backward takes it away, as a clip does whose limit is a share of the parameter's "
     "own norm where that is 0 (give the limit a floor), or a mean taken off over a single entry"
 )
-FROZEN = "requires_grad is False in every forward (set it, and hand them to the optimizer)"
-UNREACHED = (
-    "either the optimizer does not hold what the model uses (build it after the model is complete and "
-    "in place), or backward does not reach them (detached, under no_grad, or checkpointed from an input "
-    "that asks for no gradient), or their .grad is removed"
-)
 """Why parameters do not learn, as far as it can be told from numbers; what may be one of several is
 said as that.
 """
@@ -62,6 +55,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     design.
     """
     checked: set[str] = set()
+    doubt: Verdict | None = None
     for probe in ordinary(trace, expectations):
         idle = never_stepped(probe)
         if idle is not None:
@@ -69,35 +63,18 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         if probe.probe == expectations.unhealthy_probe or not of_probe(probe):
             continue
         wrong = never_fed(probe) or never_moved(probe) or in_part(probe)
-        if wrong is not None:
+        if wrong is not None and wrong.outcome == "fail":
             return wrong
+        doubt = doubt or wrong
         checked |= fed(full_of(probe))[1]
-    if not checked:
-        return inconclusive(ID, "No full window showed a true gradient parameter by parameter.")
+    if doubt is not None or not checked:
+        nothing = "No full window showed a true gradient parameter by parameter."
+        return doubt or inconclusive(ID, nothing)
     return passed(
         ID,
         f"All {count(len(checked), 'parameter')} with a true gradient got it and moved.",
         number("parameters", len(checked)),
     )
-
-
-def never_stepped(probe: ProbeTrace) -> Verdict | None:
-    """A fail when backward ran for a pass over the data and no update followed."""
-    seen = probe.program.outcome in ("returned", "exited") and probe.learning is not None
-    for rank in probe.ranks if seen else ():
-        backwards = sum(not b.returned for b in rank.backwards)
-        tried = min(backwards, rank.batches_yielded)
-        if rank.updates or rank.implicit_updates or tried < A_PASS:
-            continue
-        return failed(
-            ID,
-            f"In {probe.probe} backward ran {backwards} times over "
-            f"{count(rank.batches_yielded, 'batch')} and nothing was ever updated: the step is missing, "
-            "or what it waits for never came. Call optimizer.step() once a window.",
-            number("backward calls", backwards, probe.probe),
-            number("updates", 0, probe.probe),
-        )
-    return None
 
 
 def fed(windows: tuple[Window, ...]) -> tuple[set[str], set[str]]:
@@ -171,9 +148,13 @@ def zero_throughout(windows: tuple[Window, ...]) -> set[str]:
 
 
 def made_zero(probe: ProbeTrace, names: list[str], *, every: bool) -> Verdict:
-    """The fail when something after backward sets the gradient of some parameters, or of all, to 0."""
+    """The fail when something after backward sets the gradient of some parameters, or of all, to 0;
+    inconclusive in a run that has exploded.
+    """
     windows = len(full_of(probe))
     whose, why = ("every parameter", LOST) if every else (some(names), TAKEN)
+    if 2 * windows < len(of_probe(probe)):  # saturated units give zeros
+        return inconclusive(ID, f"In {probe.probe} most gradients were not finite, and others 0.")
     return failed(
         ID,
         f"In {probe.probe} the gradient of {whose} was 0 or as good as 0 at each of "
@@ -181,12 +162,6 @@ def made_zero(probe: ProbeTrace, names: list[str], *, every: bool) -> Verdict:
         number("parameters with a gradient of 0", len(names), probe.probe),
         number("updates", windows, probe.probe),
     )
-
-
-def out_of_reach(probe: ProbeTrace, names: list[str]) -> str:
-    """Why parameters may have no gradient at a step, as far as the windows tell."""
-    frozen = all({*names} <= {*window.update.frozen} for window in full_of(probe))
-    return FROZEN if frozen else UNREACHED
 
 
 def some(names: list[str]) -> str:
@@ -216,7 +191,7 @@ def never_moved(probe: ProbeTrace) -> Verdict | None:
     return thawed_later(probe, stuck) or failed(
         ID,
         f"In {probe.probe} {some(stuck)} did not move in {count(len(of_probe(probe)), 'update')}: "
-        f"{put_back(rates) if {*stuck} <= got else out_of_reach(probe, stuck)}.",
+        f"{put_back(rates) if {*stuck} <= got else unstepped(probe, stuck)}.",
         number("parameters that did not move", len(stuck), probe.probe),
         number("parameters", len(learning.moved), probe.probe),
     )
@@ -284,4 +259,5 @@ PROPERTY = Property(
         "still-learns",
     ),
     needs="a full window with a true gradient by parameter",
+    of_all_parts=other_part_idle,
 )

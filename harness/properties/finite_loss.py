@@ -74,7 +74,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
-    explains=("params-stay-finite", "still-learns"),
+    explains=("params-stay-finite", "no-batch-lost", "still-learns"),
     needs="a backward pass from a scalar loss",
     rests_on="facts",
 )

@@ -67,7 +67,8 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         found = shares(probe)
         if probe.probe == expectations.unhealthy_probe or not found:
             continue
-        starved = [layer for layer, share in found.items() if share < STARVED]
+        waits = never_moved(probe)
+        starved = [n for n, share in found.items() if share < STARVED and (share or not waits)]
         if len(starved) >= SEVERAL:
             return vanished(probe, found, starved)
         seen.append((probe, found))
@@ -128,6 +129,13 @@ def as_given(updates: list[Update]) -> int:
     """How many updates were made before the parameters had moved far from their initial values."""
     ways = accumulate((u.moved or 0.0 for u in updates[:-1]), initial=0.0)
     return sum(way <= ANOTHER for way in ways)
+
+
+def never_moved(probe: ProbeTrace) -> bool:
+    """Whether no update changed a parameter, as at a learning rate of 0: a branch that starts at zero
+    stays there, and what waits for it shows nothing.
+    """
+    return all(u.moved == 0.0 for u in of_last_model(probe))
 
 
 def largest_shares(updates: list[Update]) -> dict[str, float]:

@@ -51,7 +51,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     )
     if (found := next(by_steps, None)) is not None:
         return found
-    later = [w for w in full(trace) if follows_another(w)]
+    later = [w for w in full(trace) if follows_another(w) and not other_part_rests(w)]
     odd = [w for w in later if w.where not in right]
     measured = [(w, s) for w in odd if (s := stale(w)) is not None]
     worst = max(measured, key=lambda pair: pair[1], default=None)
@@ -75,6 +75,20 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         f"In {count(clean, 'window')} that follow another one, nothing of an earlier window was "
         "left.",
         number("windows", clean),
+    )
+
+
+def other_part_rests(window: Window) -> bool:
+    """Whether the part that this one is trained against never moved: then nothing tells which of the
+    gradients were meant for it, and that it rests is the fault.
+    """
+    learning, parts = window.probe.learning, set(window.probe.parts) - {window.update.trains}
+    if learning is None or not window.update.trains:
+        return False
+    moved = {name.partition(".")[0] for name, way in learning.moved.items() if way != 0.0}
+    return any(
+        part not in moved and any(n.partition(".")[0] == part for n in learning.moved)
+        for part in parts
     )
 
 
@@ -200,6 +214,7 @@ PROPERTY = Property(
         "clip-once-per-update",
         "clip-inactive-when-small",
         "clip-global-norm",
+        "clip-per-group",
         "training-unchanged",
         "finite-loss",
         "params-stay-finite",

@@ -17,6 +17,7 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, RankTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.figures import count, number
+from harness.properties.evidence.losses import none_is_finite
 from harness.properties.evidence.own_scale import all_finite, own_way
 from harness.properties.judging.property import Property
 
@@ -28,10 +29,10 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     probe = trace.probe(expectations.overflow_probe)
     if probe is None:
         return inconclusive(ID, "There is no probe in which a scaled gradient overflows.")
-    for rank in probe.ranks:
-        wrong = consumed(probe, rank)
-        if wrong is not None:
-            return wrong
+    before = broken_before(trace, probe)
+    wrong = (consumed(probe, rank) for rank in probe.ranks)
+    if (decided := before or next(filter(None, wrong), None)) is not None:
+        return decided
     seen = [first for r in probe.ranks if (first := overflow(r)) is not None]
     if not seen and in_bfloat16(trace, expectations):
         return passed(
@@ -42,14 +43,55 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     if not seen:
         return inconclusive(ID, f"In {probe.probe} no gradient overflowed.")
     if probe.program.outcome == "raised":
-        return failed(
-            ID,
-            f"In {probe.probe} the run ended on the overflow ({probe.program.exception}: "
-            f"{probe.program.message}): an overflow under a GradScaler is routine. Let "
-            "scaler.step skip the update and scaler.update lower the scale.",
-            number("updates before it", seen[0], probe.probe),
-        )
+        return ended(trace, probe, seen[0])
     return went_on(probe, seen[0])
+
+
+def ended(trace: Trace, probe: ProbeTrace, first: int) -> Verdict:
+    """The verdict on a run that raised: a fail, unless another probe ended at the same line in the same
+    way, for then it is not because of the overflow.
+    """
+    program = probe.program
+    end = (program.exception, program.line)
+    others = (p for p in trace.probes if p is not probe and p.program.outcome == "raised")
+    other = next((p for p in others if (p.program.exception, p.program.line) == end), None)
+    if other is not None:
+        return inconclusive(
+            ID,
+            f"In {probe.probe} the run raised {program.exception} at line {program.line}, and so it did "
+            f"in {other.probe}, where nothing is made to overflow.",
+        )
+    return failed(
+        ID,
+        f"In {probe.probe} the run ended on the overflow ({program.exception}: {program.message}): an "
+        "overflow under a GradScaler is routine. Let scaler.step skip the update and scaler.update "
+        "lower the scale.",
+        number("updates before it", first, probe.probe),
+    )
+
+
+def broken_before(trace: Trace, overflow_probe: ProbeTrace) -> Verdict | None:
+    """Inconclusive where training is broken without any overflow: no loss is finite in another probe,
+    or the parameters are not finite before the first one.
+    """
+    for probe in trace.probes:
+        if probe is not overflow_probe and none_is_finite(probe.ranks):
+            return inconclusive(
+                ID,
+                f"In {probe.probe}, where nothing is made to overflow, no loss was finite.",
+                number("calls of backward", len(probe.ranks[0].backwards), probe.probe),
+            )
+    for rank in overflow_probe.ranks:
+        first = overflow(rank)
+        for update in rank.updates[:first]:
+            if update.consumed_finite and not update.parameters_finite:
+                return inconclusive(
+                    ID,
+                    f"In {overflow_probe.probe} the parameters were no longer finite after update "
+                    f"{update.index}, before anything overflowed.",
+                    number("updates before it", update.index, overflow_probe.probe),
+                )
+    return None
 
 
 def in_bfloat16(trace: Trace, expectations: Expectations) -> bool:

@@ -10,14 +10,17 @@ Bug::
     # batches 13 and 14 are wiped by the next epoch's zero_grad(), or leak into its first window
 
 Signature: batches whose gradient no optimizer consumed; a window larger than usual that spans two
-passes.
+passes; a network that tells data from what another one makes and learns from one of them only.
 
 Masked by: a number of batches that the window divides; a single pass over the data.
 """
 
+from math import inf
+
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence.clips import clip_calls
 from harness.properties.evidence.figures import count, number
 from harness.properties.evidence.windows import of_probe, ordinary, usual_size
 from harness.properties.judging.property import Property
@@ -30,7 +33,8 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """Compare batches handed out with batches consumed, where the data are sound."""
     handed_out = 0
     for probe in ordinary(trace, expectations):
-        wrong = lost(probe) or carried(probe)
+        wrong = cut_away(probe, trace) or lost(probe) or carried(probe)
+        wrong = wrong or one_sided(probe) or one_behind(probe)
         if wrong is not None:
             return wrong
         if any(rank.updates for rank in probe.ranks):
@@ -42,6 +46,39 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     return passed(
         ID, f"All {handed_out} batches reached the optimizer{also}.", number("batches", handed_out)
     )
+
+
+def cut_away(probe: ProbeTrace, trace: Trace) -> Verdict | None:
+    """Inconclusive where batches left nothing in what was consumed, only where clips between the
+    backwards of a window act: what they cut away is no batch that was lost.
+    """
+    gone = missing_within(probe)
+    others = [p for p in trace.probes if p is not probe and usual_size(p)]
+    if not gone or not others or any(map(missing_within, others)):
+        return None
+    if any(rank.lost_at_end for rank in probe.ranks):
+        return None  # some are lost for certain
+    for window in of_probe(probe):
+        cuts = [
+            c
+            for c in clip_calls(window.update)
+            if c.gradients and (c.limit or inf) < (c.returned or 0.0)
+        ]
+        if len(cuts) >= max(2, window.update.window_size - 1):
+            return inconclusive(
+                ID,
+                f"In {probe.probe} {count(gone, 'batch')} left next to nothing in what was consumed: "
+                f"{len(cuts)} clips in {window.where} cut what had been gathered. In "
+                f"{others[0].probe} none is missing.",
+                number("batches of which little is left", gone, probe.probe),
+                number("clips in the window", len(cuts), window.where),
+            )
+    return None
+
+
+def missing_within(probe: ProbeTrace) -> int:
+    """How many batches never reached the optimizer, beside those at the end of a pass."""
+    return sum(rank.batches_lost - rank.lost_at_end for rank in probe.ranks)
 
 
 def lost(probe: ProbeTrace) -> Verdict | None:
@@ -87,7 +124,7 @@ def carried(probe: ProbeTrace) -> Verdict | None:
     """A fail when the tail of one pass was stepped together with batches of the next."""
     usual = usual_size(probe)
     window = next((w for w in of_probe(probe) if carried_over(w, usual)), None)
-    if window is None:
+    if window is None or usual == 1:  # where each batch has its update, no pass leaves a rest
         return None
     extra = window.update.window_size - usual
     return failed(
@@ -98,6 +135,43 @@ def carried(probe: ProbeTrace) -> Verdict | None:
         number("micro-batches in the window", window.update.window_size, window.where),
         number("usual", usual, probe.probe),
     )
+
+
+def one_sided(probe: ProbeTrace) -> Verdict | None:
+    """A fail when a network that tells rows of the data from made ones never learned from one kind."""
+    found = next((one for rank in probe.ranks for one in rank.one_sided), None)
+    if found is None:
+        return None
+    kinds = {"data": "rows of the data", "made": "rows that the other network makes"}
+    other = next(text for kind, text in kinds.items() if kind != found.unlearned)
+    return failed(
+        ID,
+        f"In {probe.probe} the {found.part} was run on {kinds[found.unlearned]} "
+        f"{count(found.forwards, 'time')}, and no gradient of that ever reached its optimizer: it "
+        f"learns from {other} alone. Let both losses go backward before its step, neither detached.",
+        number("forwards that it never learned from", found.forwards, probe.probe),
+    )
+
+
+def one_behind(probe: ProbeTrace) -> Verdict | None:
+    """A fail when one of several networks steps before its backward: its first step has no gradient
+    yet, each later one that of the turn before, and the last gradient none.
+    """
+    for rank in probe.ranks if probe.parts else ():
+        if len(rank.updates) < 2 or not rank.unused_forwards:
+            continue
+        first, *later = rank.updates
+        empty = not (first.skipped or first.window_size or first.consumed_norm)
+        if empty and all(u.window_size for u in later):
+            return failed(
+                ID,
+                f"In {probe.probe} the {first.trains} stepped {count(1 + len(later), 'time')}, first "
+                "without a gradient, and the gradient of the last turn found no step: it steps before "
+                "its backward. Step after it.",
+                number("norm of the gradient at the first step", 0.0, probe.probe),
+                number("steps", 1 + len(later), probe.probe),
+            )
+    return None
 
 
 PROPERTY = Property(

@@ -11,7 +11,7 @@ Bug::
 Signature: a window that the end of the data did not cut differs in size from the usual one, and is
 not the mean of its own micro-batches, or much smaller or larger; all windows hold one micro-batch,
 once or several times, where several were meant; an update has no new micro-batch and the old
-gradient; batches of the window before are in the next one again, in the same pass; or a batch
+gradient, or zeros; batches of the window before are in the next one again, in the same pass; or a batch
 is in one window twice.
 
 Masked by: one update; a loss curve, which falls all the same.
@@ -22,8 +22,9 @@ from itertools import pairwise
 from harness.domain.scenario import Expectations
 from harness.domain.trace import MicroBatch, ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.evidence.coefficients import consumed_again
-from harness.properties.evidence.figures import close, count, number, show_all
+from harness.properties.evidence import cut_off
+from harness.properties.evidence.figures import close, count, number
+from harness.properties.evidence.stepped_again import on_zeros, repeated
 from harness.properties.evidence.windows import (
     Window,
     crosses_passes,
@@ -31,6 +32,7 @@ from harness.properties.evidence.windows import (
     of_rank,
     ordinary,
     over_and_over,
+    sizes_in_order,
     usual_size,
 )
 from harness.properties.judging.property import Property
@@ -39,6 +41,12 @@ ID = "one-update-per-window"
 
 ALIKE = 0.01
 """How far the sum of a window's weights may be from 1."""
+
+SAME_NUMBER = (
+    "Step after the same number each time, but for the rest of a pass: count from 1 ((i + 1) % N == 0), "
+    "begin anew with each pass, and let no other loss go backward."
+)
+"""What to do about windows of different sizes."""
 
 UNDONE = 0.5
 """An update counts as undone when parameters are moved back by more than this part of it."""
@@ -49,7 +57,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     whole = 0
     sizes: set[int] = set()
     for probe in ordinary(trace, expectations):
-        wrong = repeated(probe) or trained_again(probe) or counted_twice(probe)
+        wrong = repeated(probe) or on_zeros(probe) or trained_again(probe) or counted_twice(probe)
         if wrong is None and expectations.accumulates:
             wrong = too_small(probe) or odd(probe, expectations)
         if wrong is not None:
@@ -69,21 +77,6 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         number("windows", whole),
         number("micro-batches in a window", max(sizes)),
     )
-
-
-def repeated(probe: ProbeTrace) -> Verdict | None:
-    """A fail when an update consumed the gradient of the update before it."""
-    for window in of_probe(probe):
-        if consumed_again(window):
-            return failed(
-                ID,
-                f"In {window.where} the optimizer stepped without a new micro-batch and consumed "
-                f"the last gradient (norm {window.update.consumed_norm:.3g}) a second time. Step "
-                "once a window, and clear the gradients after it.",
-                number("micro-batches in the window", 0, window.where),
-                number("norm of the consumed gradient", window.update.consumed_norm, window.where),
-            )
-    return None
 
 
 def trained_again(probe: ProbeTrace) -> Verdict | None:
@@ -174,20 +167,18 @@ def too_small(probe: ProbeTrace) -> Verdict | None:
     if usual_size(probe) != 1 and not again:
         return None
     steps, times = len(of_probe(probe)), ", time and again" if again else ""
+    to_do = "Run backward for each micro-batch of a window, and step when it is full."
     return failed(
         ID,
         f"In {probe.probe} each of {count(steps, 'update')} consumed a single micro-batch{times}, where "
-        "several were meant to be gathered. Run backward for each micro-batch of a window, and step "
-        "when it is full.",
+        f"several were meant to be gathered. {cut_off.advice(of_probe(probe), to_do)}",
         number("micro-batches in a window", 1, probe.probe),
         number("updates", steps, probe.probe),
     )
 
 
 def counts(window: Window, usual: int, expectations: Expectations) -> bool:
-    """Whether a window counts as full: it has the usual size, or another one and the divisor to
-    match.
-    """
+    """Whether a window counts as full: it has the usual size, or its own and the divisor to match."""
     same = window.update.window_size == usual
     lawful = same or (expectations.accumulates and of_its_own_size(window, usual, expectations))
     return lawful and not window.update.short
@@ -248,18 +239,11 @@ def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
         return failed(
             ID,
             f"In {window.where} the optimizer stepped after {count(size, 'micro-batch')}; the windows "
-            f"hold, in order: {in_order(window)}. Step after the same number each time, but for "
-            "the rest of a pass: count from 1 ((i + 1) % N == 0), begin anew with each pass, and let no "
-            "other loss go backward.",
+            f"hold, in order: {sizes_in_order(window)}. {cut_off.advice([window], SAME_NUMBER)}",
             number("micro-batches in the window", size, window.where),
             number("usual", usual, probe.probe),
         )
     return None
-
-
-def in_order(window: Window) -> str:
-    """The sizes of this rank's windows in this probe."""
-    return show_all([w.update.window_size for w in of_rank(window.probe, window.rank_trace)])
 
 
 def on_unknown_data(window: Window, usual: int) -> bool:
@@ -290,6 +274,8 @@ PROPERTY = Property(
         "clip-once-per-update",
         "clip-global-norm",
         "training-unchanged",
+        "finite-loss",
+        "params-stay-finite",
         "still-learns",
     ),
     needs="two full windows",

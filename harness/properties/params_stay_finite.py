@@ -58,7 +58,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
-    explains=("still-learns",),
+    explains=("no-batch-lost", "still-learns"),  # every later batch may be left out
     needs="an update",
     rests_on="facts",
 )

@@ -18,7 +18,7 @@ Masked by: values, which are right (averages add up); counting calls instead of 
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.evidence.figures import count, middle, number, show
+from harness.properties.evidence.figures import close, count, middle, number, show
 from harness.properties.evidence.windows import Window, full
 from harness.properties.judging.property import Property
 
@@ -71,14 +71,26 @@ def wasteful(many: list[Window], of: int) -> Verdict:
     """The fail for more than one round."""
     rounds = middle([w.update.rounds for w in many])
     size = many[0].update.window_size
+    times = backwards_each(many[0])
+    to_do = (
+        f"Backward ran {times} times over each graph, and synchronised each time. Call it once for each "
+        "loss."
+        if times > 1 and close(many[0].update.rounds, times, HALF / times)
+        else "Run all but the last micro-batch, forward included, under model.no_sync()."
+    )
     return failed(
         ID,
         f"In {many[0].where} each parameter was synchronised {show(many[0].update.rounds)} times "
         f"for one update of {size} micro-batches, and so in {len(many)} of {count(of, 'window')}. "
-        "Run all but the last micro-batch, forward included, under model.no_sync().",
+        f"{to_do}",
         number("rounds", rounds, many[0].where),
         number("micro-batches in the window", size, many[0].where),
     )
+
+
+def backwards_each(window: Window) -> int:
+    """How many times backward ran over each graph of a window: the fewest of its micro-batches."""
+    return min((m.backwards for m in window.own), default=0)
 
 
 PROPERTY = Property(

@@ -35,6 +35,12 @@ NO_HARM = 1.05
 """Loss after over loss before that noise may cause within a few updates."""
 
 
+EXPLODES = 10.0
+"""Loss after over loss before that no choice of a rate excuses. RMSprop begins with steps of ten times
+its rate: at torch's own default it doubles or quadruples a small loss before it falls.
+"""
+
+
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """Compare the loss before and after, in the probes where a right loop learns."""
     probes = [p for p in meant(trace, expectations) if p.updates and not another_model(p)]
@@ -46,13 +52,15 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     if not measured:
         return inconclusive(ID, "No probe with an update had its loss measured before and after.")
     for probe, learning in measured:
-        if not math.isfinite(learning.after) or fraction(learning) > limit(learning, expectations):
-            return stuck(probe, learning, limit(learning, expectations))
+        if not math.isfinite(learning.after) or fraction(learning) > limit(
+            probe, learning, expectations
+        ):
+            return stuck(probe, learning, limit(probe, learning, expectations))
     probe, learning = max(measured, key=lambda pair: fraction(pair[1]))
     return passed(
         ID,
         f"In {probe.probe} the loss went from {show(learning.before)} to {show(learning.after)} "
-        f"({fraction(learning):.2f}, at most {limit(learning, expectations):.2f} expected).",
+        f"({fraction(learning):.2f}, at most {limit(probe, learning, expectations):.2f} expected).",
         number("loss before", learning.before, probe.probe),
         number("loss after", learning.after, probe.probe),
     )
@@ -123,13 +131,23 @@ def fraction(learning: Learning) -> float:
     return learning.after / learning.before if learning.before else float("inf")
 
 
-def limit(learning: Learning, expectations: Expectations) -> float:
+def limit(probe: ProbeTrace, learning: Learning, expectations: Expectations) -> float:
     """Largest lawful loss after over loss before.
 
     A program that builds its own optimizer chose the learning rate for another model, so on ours it
-    only has to do no harm.
+    only has to do no harm, and with true gradients not to explode.
     """
-    return NO_HARM if learning.own_optimizer else expectations.loss_falls_to
+    if not learning.own_optimizer:
+        return expectations.loss_falls_to
+    true = all(_is_true(update, expectations) for update in probe.updates)
+    return EXPLODES if true else NO_HARM
+
+
+def _is_true(update: Update, expectations: Expectations) -> bool:
+    """Whether the optimizer consumed what it was to, of whatever size, and did what it does with it."""
+    asked = (update.match(objective) for objective in expectations.objectives)
+    directed = any(match.direction_error <= APART for match in asked if match is not None)
+    return update.skipped or (directed and update.parameters_followed is not False)
 
 
 def stuck(probe: ProbeTrace, learning: Learning, allowed: float) -> Verdict:

@@ -17,13 +17,14 @@ Masked by: Adam, which hides the size; a scaler that is disabled because there i
 from collections.abc import Sequence
 
 from harness.domain.scenario import Expectations
-from harness.domain.trace import Trace
+from harness.domain.trace import Match, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.consumption import Account, Reading, transported
 from harness.properties.evidence.figures import close, count, number, show, spread
 from harness.properties.evidence.own_scale import own_way, shows
 from harness.properties.evidence.short_windows import aligned
 from harness.properties.evidence.thresholds import NAMED, Bounds
+from harness.properties.evidence.windows import Window
 from harness.properties.judging.property import Property
 
 ID = "unscaled-norm"
@@ -89,7 +90,7 @@ def clipped_first(reading: Reading, found: int, of: int) -> Verdict:
         f"In {reading.where} the optimizer consumed norm {show(reading.consumed)} for a true norm "
         f"of {show(reading.true)}: that is {show(product(reading))} over the loss scale "
         f"{scale:.0f}, in {found} of {count(of, 'window')}. The gradients were clipped while "
-        "still scaled; call scaler.unscale_(optimizer) before clipping.",
+        "still scaled; call scaler.unscale_(optimizer) before any clip.",
         number("norm of the consumed gradient", reading.consumed, reading.where),
         number("norm of the true gradient", reading.true, reading.where),
         number("loss scale", scale, reading.where),
@@ -112,10 +113,12 @@ def unscaled_twice(reading: Reading, found: int) -> Verdict:
 
 def short_window(trace: Trace, account: Account, bounds: Bounds | None) -> Verdict | None:
     """A fail when only the short last window has norm threshold over scale: it was clipped while
-    scaled.
+    scaled; or its true norm over the scale: it was unscaled twice.
     """
     for window, found in aligned(trace, account.objective):
         scale, left = window.update.loss_scale, found.consumed_norm
+        if scale > 1.0 and close(found.ratio * scale, 1.0, NAMED + window.tolerance):
+            return short_unscaled_twice(window, found)
         if bounds is None or bounds.accept(left) or not bounds.accept(left * scale):
             continue
         return failed(
@@ -128,6 +131,19 @@ def short_window(trace: Trace, account: Account, bounds: Bounds | None) -> Verdi
             number("loss scale", scale, window.where),
         )
     return None
+
+
+def short_unscaled_twice(window: Window, found: Match) -> Verdict:
+    """The fail for dividing by the loss scale twice in the short last window alone."""
+    scale = window.update.loss_scale
+    return failed(
+        ID,
+        f"In {window.where}, the short last window, the optimizer consumed {show(found.ratio)} of the "
+        f"true gradient, one over the loss scale {scale:.0f}; full windows are right. The scale was "
+        "taken out twice there. Leave it to scaler.unscale_ or scaler.step, once.",
+        number("consumed over true", found.ratio, window.where),
+        number("loss scale", scale, window.where),
+    )
 
 
 def in_order(account: Account, scaled: Sequence[Reading], bounds: Bounds | None) -> Verdict:

@@ -219,9 +219,11 @@ class _Desk:
         first = mutant.operator.shows_in
         judged = try_program(mutant.scenario, mutant.text, self.sharing, enough, first)
         new = judged.failed
-        if judged.grade.code != "wrong" and new:  # only advisory ones: does the original fail them?
-            before = self.originals.failed(mutant.scenario, mutant.source)
-            new = tuple(name for name in new if name not in before)
+        if (
+            judged.grade.code != "wrong" and new
+        ):  # only advisory ones: is the same told of the original?
+            before = self.originals.told(mutant.scenario, mutant.source)
+            new = tuple(name for name in new if judged.told[name] != before.get(name))
         return _described(mutant, judged, new, self._difference)
 
     def _difference(self, mutant: Mutant) -> str | None:

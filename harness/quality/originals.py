@@ -15,7 +15,7 @@ class Originals:
     def __init__(self, tools: Instruments) -> None:
         """``tools``: what runs them."""
         self._tools = tools
-        self._failed: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._told: dict[tuple[str, str], dict[str, str]] = {}
         self._locks: defaultdict[tuple[str, str], Lock] = defaultdict(Lock)
 
     def judge(self, scenario: Scenario, source: Source) -> Judged:
@@ -23,15 +23,15 @@ class Originals:
         with self._locks[scenario.id, source.name]:
             return self._judge(scenario, source)
 
-    def failed(self, scenario: Scenario, source: Source) -> tuple[str, ...]:
-        """What it fails without a mutation."""
+    def told(self, scenario: Scenario, source: Source) -> dict[str, str]:
+        """What it fails without a mutation, and what is said of that, as in ``Judged.told``."""
         key = scenario.id, source.name
         with self._locks[key]:
-            if key not in self._failed:
+            if key not in self._told:
                 self._judge(scenario, source)
-            return self._failed[key]
+            return self._told[key]
 
     def _judge(self, scenario: Scenario, source: Source) -> Judged:
         judged = try_program(scenario, source.text, self._tools)
-        self._failed[scenario.id, source.name] = judged.failed
+        self._told[scenario.id, source.name] = judged.told
         return judged

@@ -120,9 +120,11 @@ class Program:
                 found[self._decides(branch.test)] = False
         return list(found.items())
 
-    def counter(self) -> str | None:
-        """What counts batches from 0, where they are enumerated."""
+    def counter(self, at: cst.CSTNode) -> str | None:
+        """What counts batches from 0, where they are enumerated and a node can see the count."""
         for loop in self.loaders():
+            if not self._is_seen(loop, at):
+                continue
             if isinstance(loop.target, cst.Tuple) and code(loop.iter).startswith("enumerate("):
                 name = code(loop.target.elements[0].value)
                 start = cast("cst.Call", loop.iter).args[1:]
@@ -132,7 +134,9 @@ class Program:
     def window(self) -> str:
         """The number of micro-batches in a window, as the program calls it; else 4."""
         names = [cast("cst.Name", n).value for n in self.all(cst.Name)]
-        return next((n for n in names if WINDOWS.search(n.lower())), "4")
+        no_number = self._called_or_made()
+        found = (n for n in names if WINDOWS.search(n.lower()) and n not in no_number)
+        return next(found, "4")
 
     def loaders(self) -> list[cst.For]:
         """Loops over the data, or over the numbered data."""
@@ -165,12 +169,24 @@ class Program:
         return found
 
     def _decides(self, test: cst.BaseExpression) -> cst.BaseExpression:
-        """What a flag was assigned, or the test itself."""
+        """What a flag was assigned, other than its first value, or the test itself."""
         if isinstance(test, cst.Name):
             for node in cast("list[cst.Assign]", self.all(cst.Assign)):
-                if code(node.targets[0].target) == test.value:
+                first = code(node.value) in ("True", "False")
+                if code(node.targets[0].target) == test.value and not first:
                     return node.value
         return test
+
+    def _called_or_made(self) -> set[str]:
+        """Names of functions, methods and classes: ``register_post_accumulate_grad_hook``."""
+        made = cast("list[cst.FunctionDef | cst.ClassDef]", self.all(cst.FunctionDef, cst.ClassDef))
+        called = cast("list[cst.Call]", self.all(cst.Call))
+        return {called_name(call) for call in called} | {node.name.value for node in made}
+
+    def _is_seen(self, loop: cst.For, at: cst.CSTNode) -> bool:
+        """Whether what a loop counts with is a name where a node stands."""
+        scope = self._scope(loop)
+        return scope is None or scope in self.above(at)
 
     def _inside(self, outer: cst.CSTNode) -> list[cst.CSTNode]:
         return [n for n in self._positions if outer in self.above(n)]

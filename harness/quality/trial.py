@@ -1,5 +1,6 @@
 """A program executed and judged, probe by probe, as a run does."""
 
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
@@ -11,6 +12,9 @@ from harness.domain.instruments import Instruments
 from harness.domain.scenario import Probe, Scenario
 from harness.domain.trace import ProbeTrace, Trace
 from harness.properties import judge
+
+FIGURES = re.compile(r"[\d.,%]+(e[+-]\d+)?")
+"""What differs between two sentences that say the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,12 @@ class Judged:
     def failed(self) -> tuple[str, ...]:
         """Every property that fails, advisory ones included."""
         return tuple(v.property for v in self.grade.verdicts if v.outcome == "fail")
+
+    @property
+    def told(self) -> dict[str, str]:
+        """By property that fails: what is said of it, without figures."""
+        failing = (v for v in self.grade.verdicts if v.outcome == "fail")
+        return {v.property: FIGURES.sub("", v.sentence) for v in failing}
 
     @property
     def only_raised(self) -> str | None:

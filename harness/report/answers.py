@@ -95,6 +95,7 @@ def _notes(answer: AnswerGrade) -> Iterator[str]:
         yield f"scenario {answer.how}"
     if answer.no_code is not None:
         yield answer.no_code
+    yield from answer.reading
 
 
 def _grade(grade: Grade, *, verbose: bool) -> Iterator[RenderableType]:

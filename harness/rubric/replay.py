@@ -8,8 +8,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from harness.domain.errors import UsageError, UserError
+from harness.domain.errors import UsageError, UserError, reason
 from harness.domain.model import Completion, LanguageModel, Tool, Turn
+from harness.store.whole import write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +63,18 @@ class Recorded:
     def complete(
         self, system: str, turns: Sequence[Turn], *, max_tokens: int, tools: Sequence[Tool] = ()
     ) -> Completion:
-        """The model's reply. Raises what the model raises."""
+        """The model's reply.
+
+        Raises:
+            UsageError: it cannot be kept. Besides, whatever the model raises.
+        """
         reply = self.model.complete(system, turns, max_tokens=max_tokens, tools=tools)
-        self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{key_of(system, turns)}.json"
-        path.write_text(reply.model_dump_json(indent=1), encoding="utf-8")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_whole(path, reply.model_dump_json(indent=1).encode())
+        except OSError as error:
+            raise UsageError(f"{path}: a reply cannot be kept: {reason(error)}") from error
         return reply
 
 

@@ -10,7 +10,18 @@ from pydantic import ValidationError
 from harness.allowance import too_little_memory, too_little_time
 from harness.domain.candidate import Candidate
 from harness.domain.errors import CannotExecuteHere
-from harness.domain.event import DATA_REPLACED, ENOUGH, EVENT, BatchYielded, Finished, Start
+from harness.domain.event import (
+    BUILDS_MODELS,
+    DATA_REPLACED,
+    ENOUGH,
+    EVENT,
+    BatchYielded,
+    Event,
+    Finished,
+    Forward,
+    OptimizerStep,
+    Start,
+)
 from harness.domain.recording import RankRecording, Recorded, Recording
 from harness.domain.scenario import Probe
 from harness.domain.workload import WorkloadSpec
@@ -52,7 +63,10 @@ class JailedExecutor:
         """
         found = self._run(candidate, WorkOrder(workload=workload), probe)
         if fails_on_other_data(found):
-            return self._run(candidate, WorkOrder(workload=workload, own_data=True), probe)
+            found = self._run(candidate, WorkOrder(workload=workload, own_data=True), probe)
+        if fails_before_training(found) or hands_on(found):
+            again = self._run(candidate, WorkOrder(workload=workload, as_written=True), probe)
+            return again if trains(again) else found
         return found
 
     def _run(self, candidate: Candidate, order: WorkOrder, probe: Probe) -> Recording:
@@ -105,11 +119,43 @@ def limits_of(probe: Probe) -> Limits:
 
 def fails_on_other_data(recording: Recording) -> bool:
     """Whether a program does not run through on the workload's data, which it did not ask for."""
-    events = [recorded.event for rank in recording.ranks for recorded in rank.events]
+    events = _events_of(recording)
     started = (e for e in events if isinstance(e, Start))
     replaced = any(note == DATA_REPLACED for e in started for note in e.notes)
     through = all(_ran_through(e) for e in events if isinstance(e, Finished))
     return replaced and not (through and recording.problem is None)
+
+
+def fails_before_training(recording: Recording) -> bool:
+    """Whether a program that builds models of its own fails before it has trained any: they may be
+    parts of one that it puts together itself.
+    """
+    events = _events_of(recording)
+    builds = any(BUILDS_MODELS in e.notes for e in events if isinstance(e, Start))
+    failed = any(e.outcome in ("raised", "unbound") for e in events if isinstance(e, Finished))
+    return builds and failed and not any(isinstance(e, OptimizerStep) for e in events)
+
+
+def hands_on(recording: Recording) -> bool:
+    """Whether one model of the program's own is given what another one computed: what happens to the
+    gradient between them was not seen.
+    """
+    events = _events_of(recording)
+    builds = any(BUILDS_MODELS in e.notes for e in events if isinstance(e, Start))
+    forwards = (e for e in events if isinstance(e, Forward))
+    return builds and any(e.attached and e.model.startswith("own") for e in forwards)
+
+
+def trains(recording: Recording) -> bool:
+    """Whether a program trained and came to its end."""
+    events = _events_of(recording)
+    ends = (e.outcome for e in events if isinstance(e, Finished))
+    through = recording.problem is None and {*ends} <= {"returned", "exited"}
+    return through and any(isinstance(e, OptimizerStep) for e in events)
+
+
+def _events_of(recording: Recording) -> list[Event]:
+    return [recorded.event for rank in recording.ranks for recorded in rank.events]
 
 
 def _ran_through(end: Finished) -> bool:

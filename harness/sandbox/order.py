@@ -11,3 +11,5 @@ class WorkOrder(Record):
     """What the program trains on."""
     own_data: bool = False
     """Whether data that the program draws at random stays as it is."""
+    as_written: bool = False
+    """Whether the program's own modules stay, as parts of a model that it puts together itself."""

@@ -83,15 +83,19 @@ def begin(channel: Channel) -> Work:
 def _work(recorder: Recorder, job: Job, rank: int, world_size: int) -> None:
     """Run one candidate on one rank and send what happened. Returns whatever the candidate does."""
     order = WorkOrder.model_validate_json(job.payload_json)
+    workload = build(order.workload)
+    if order.as_written:
+        recorder.assemble(tuple(workload.batches(rank)[0].inputs.shape[1:]))
     try:
         bound = binding.bind(
             job.program,
-            build(order.workload),
+            workload,
             rank=rank,
             world_size=world_size,
             on_batch=recorder.batch,
             tracked=recorder.track,
             own_data=order.own_data,
+            as_written=order.as_written,
         )
     except binding.Unbound as unbound:
         recorder.start(())
@@ -101,7 +105,8 @@ def _work(recorder: Recorder, job: Job, rank: int, world_size: int) -> None:
     recorder.start(bound.notes, bound.source, tuple(str(call) for call in bound.calls))
     with recorder.recording(bound.module, world_size):
         finished = _run(bound)
-    after = {"untrue": bound.untrue(), "unentered": bound.untaken()}
+    parts = recorder.assembled.untrue if recorder.assembled is not None else None
+    after = {"untrue": bound.untrue() or parts, "unentered": bound.untaken()}
     recorder.finish(finished.model_copy(update=after))
 
 

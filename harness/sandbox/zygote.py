@@ -141,7 +141,13 @@ class Zygote:
                 self._order(self._annex, message)
         for fd in fds:
             os.close(fd)
+        self._keep_spare(message)
         return True
+
+    def _keep_spare(self, last: Message) -> None:
+        """For a job like the last, once its descriptors are closed here: the fork would hold them."""
+        if isinstance(last, Start) and last.job in self._runs and last.world_size == 1:
+            self._spare = self._spare or Spare.fork(self._plan(last), self._begin)
 
     def _send_to_annex(self, message: Start | Prepare, fds: list[int]) -> None:
         if self._annex is None:
@@ -179,8 +185,6 @@ class Zygote:
         self._runs[start.job] = run
         self._selector.register(run.pidfd, selectors.EVENT_READ, run)
         self._tell(Started(start.job, run.pid))
-        if self._spare is None and start.world_size == 1:
-            self._spare = Spare.fork(self._plan(start), self._begin)
 
     def _import(self, frameworks: Collection[str]) -> None:
         """What a program needs is imported once, before its fork, and stays for those after it."""

@@ -41,6 +41,11 @@ def _folders(files: Files) -> list[Path]:
     if (bank / "scenario.yaml").exists():
         files.complain(bank, Complaint(0, f"this is one scenario; the bank is {bank.parent}"))
         return []
+    if (inside := bank / "scenarios").is_dir() and not any(
+        (folder / "scenario.yaml").exists() for folder in folders
+    ):
+        files.complain(bank, Complaint(0, f"no bank, but there is one in it: {inside}"))
+        return []
     if not folders:
         files.complain(bank, Complaint(0, "the bank holds no scenario: expected ID/scenario.yaml"))
     return folders

@@ -92,7 +92,17 @@ class RunFolder:
         return StoredAnswer.model_validate_json(os.pread(self._lines.fileno(), size, start))
 
     def add(self, told: Told) -> StoredAnswer:
-        """Store an answer, its traces first."""
+        """Store an answer, its traces first.
+
+        Raises:
+            UsageError: the folder takes no more. What it holds stays as it was.
+        """
+        try:
+            return self._add(told)
+        except OSError as error:
+            raise UsageError(f"{self.folder}: cannot be written: {reason(error)}") from error
+
+    def _add(self, told: Told) -> StoredAnswer:
         names = tuple(self._store(trace) for trace in told.traces)
         stored = told.stored.model_copy(update={"traces": names})
         line = stored.model_dump_json().encode() + b"\n"

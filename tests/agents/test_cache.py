@@ -1,11 +1,18 @@
 """An answer that was paid for is kept, and nobody is asked the same question twice."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from harness.agents.agent import Unanswered
+from harness.agents.cache import Shelf
 from harness.agents.naming import Asking, agent_named
 from harness.domain.errors import UsageError
+from harness.domain.model import Turn
 from tests.agents.asking import NATURAL, RUNNABLE, SKILL, asked, facts
+from tests.fakes.disk import no_file_longer_than
 from tests.fakes.messages_server import fails
 
 
@@ -73,3 +80,35 @@ def test_where_no_answer_can_be_kept_nobody_is_asked(tmp_path):
         agent_named("command:cat", Asking(cache=nowhere / "answers")),
     ):
         pytest.fail("there is an agent to ask")
+
+
+def test_an_answer_that_the_disk_has_no_room_for_is_there_and_is_the_last(tmp_path):
+    """It has been paid for, so it is graded. It leaves no half file, and no other one is asked for."""
+    shelf = Shelf(tmp_path)
+
+    with no_file_longer_than(20):
+        shelf.put("ab", Turn(role="assistant", text="x" * 100))
+
+    with pytest.raises(UsageError, match=r"cannot be kept.* File too large"):
+        shelf.refuse_more()
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+NAMELESS = """
+import pwd, sys
+def nobody(_): raise KeyError("no such user")
+pwd.getpwuid = nobody
+from harness.cli import run_command_line
+sys.exit(run_command_line(["run", "--scenario", "zero-grad-missing", "--agent", "reference", "--plan"]))
+"""
+
+
+def test_without_a_home_folder_it_is_one_sentence():
+    """A container may run as a number that is nobody's."""
+    homeless = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")}
+    command = [sys.executable, "-c", NAMELESS]
+
+    done = subprocess.run(command, env=homeless, text=True, capture_output=True, check=False)
+
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "set HOME or XDG_CACHE_HOME" in done.stderr

@@ -141,9 +141,11 @@ def norms(low: float, count: int = 4) -> list[float]:
     return [low * (1.0 + 0.3 * i) for i in range(count)]
 
 
-def backward(loss: float | None = 0.5, *, finite: bool = True, after: int = 0) -> BackwardSeen:
+def backward(
+    loss: float | None = 0.5, *, finite: bool = True, after: int = 0, in_vain: bool = False
+) -> BackwardSeen:
     """One backward with finite gradients."""
-    return BackwardSeen(loss=loss, gradients_finite=finite, after_update=after)
+    return BackwardSeen(loss=loss, gradients_finite=finite, after_update=after, in_vain=in_vain)
 
 
 def call(

@@ -171,3 +171,118 @@ def test_of_two_networks_each_change_is_an_update_of_its_own():
     end = Recorded(Finished(outcome="returned"), blobs("param", now))
     updates = read_rank((*events, end)).updates
     assert [s.groups[0].parameters for u in updates for s in u.steps] == [("a",), ("b",)] * 2
+
+
+DECAY, EPS = 0.9, 1e-8
+
+
+def averaged():
+    """A momentum that is a mean."""
+    mean = 0.0
+
+    def change(gradient, _):
+        nonlocal mean
+        mean = DECAY * mean + (1 - DECAY) * gradient
+        return RATE * mean
+
+    return change
+
+
+def nesterov():
+    velocity = 0.0
+
+    def change(gradient, _):
+        nonlocal velocity
+        velocity = DECAY * velocity + gradient
+        return RATE * (gradient + DECAY * velocity)
+
+    return change
+
+
+def adagrad(divided=1):
+    squares = 0.0
+
+    def change(gradient, _):
+        nonlocal squares
+        squares = squares + (gradient / divided) ** 2
+        return RATE * (gradient / divided) / (np.sqrt(squares) + EPS)
+
+    return change
+
+
+def rmsprop():
+    squares = 0.0
+
+    def change(gradient, _):
+        nonlocal squares
+        squares = DECAY * squares + (1 - DECAY) * gradient**2
+        return RATE * gradient / (np.sqrt(squares) + EPS)
+
+    return change
+
+
+NUMBERS = (*LR, ("beta", DECAY), ("eps", EPS))
+
+
+@pytest.mark.parametrize("rule", [averaged, nesterov, adagrad, rmsprop])
+def test_a_rule_that_remembers_consumes_the_gradients_whole(rule):
+    found = consumed(run(rule(), numbers=NUMBERS))
+    assert np.allclose(found, GRADIENTS, rtol=1e-5)
+
+
+def of_two_backwards(change):
+    """The same recording, with every gradient gathered in two backwards."""
+    events = run(change, numbers=NUMBERS)
+    twice = [[item] * (2 if isinstance(item.event, Backward) else 1) for item in events]
+    return tuple(item for items in twice for item in items)
+
+
+@pytest.mark.parametrize("divided", [1, 2])
+def test_a_sum_that_a_rule_may_have_divided_is_no_update(divided):
+    """What it divides by the size of gradients is the same for their sum and for their mean."""
+    assert not is_read(of_two_backwards(adagrad(divided)))
+    assert is_read(of_two_backwards(averaged()))
+
+
+def scheduled(share):
+    """At a rate that is computed in the line, from the number of the step."""
+    steps = iter(range(len(GRADIENTS)))
+    return lambda gradient, _: RATE * share(next(steps)) * gradient
+
+
+FALLING = {
+    "line": lambda step: 1 - step / 9,
+    "line-from-the-step-before": lambda step: 1 - (step + 1) / 9,
+    "cosine": lambda step: 0.5 * (1 + np.cos(np.pi * step / 9)),
+    "factor": lambda step: 0.93**step,
+    "inverse-root": lambda step: (step + 1) ** -0.5,
+}
+OTHER_SHARES = {
+    "line-that-may-be-divided": lambda step: (1 - step / 9) / 4,
+    "climbing": lambda step: (step + 1) / 9,
+    "no-curve": lambda step: (1.0, 0.83, 0.91, 0.6)[step],
+}
+
+
+@pytest.mark.parametrize("share", FALLING.values(), ids=FALLING)
+def test_a_rate_that_falls_along_a_curve_is_the_optimizers(share):
+    found = consumed(run(scheduled(share)))
+    assert np.allclose(found, GRADIENTS, rtol=1e-5)
+
+
+@pytest.mark.parametrize("share", OTHER_SHARES.values(), ids=OTHER_SHARES)
+def test_shares_on_no_curve_from_the_rate_are_no_update(share):
+    assert not is_read(run(scheduled(share)))
+
+
+def by_layer(*rates):
+    return lambda gradient, _: np.stack([r * row for r, row in zip(rates, gradient, strict=True)])
+
+
+def test_a_rate_for_each_layer_is_the_optimizers():
+    """The largest is the one that is named, or no name tells and each is at hand."""
+    found = consumed(run(by_layer(0.8 * RATE, RATE)))
+    assert np.allclose(found, GRADIENTS, rtol=1e-5)
+    assert is_read(run(by_layer(0.2, 0.7), numbers=(("a", 0.2), ("b", 0.7))))
+    assert not is_read(run(by_layer(0.2 * RATE, 0.25 * RATE)))
+    assert not is_read(run(by_layer(0.2, 0.7), numbers=(("a", 0.2), ("b", 0.6))))

@@ -20,6 +20,11 @@ SPLIT = """bce(real_score, torch.ones_like(real_score)).backward()
         loss_d.backward()
 """
 
+REAL_DETACHED = """bce(fake_score, torch.zeros_like(fake_score)).backward()
+"""
+FAKE_DETACHED = """bce(real_score, torch.ones_like(real_score)).backward()
+"""
+
 FAULTS: dict[str, tuple[dict[str, str], str]] = {
     "only the generator is clipped": ({CLIP_D: "0.0"}, "clip-before-step"),
     "only the discriminator is clipped": ({CLIP_G: "0.0"}, "clip-before-step"),
@@ -52,6 +57,12 @@ FAULTS: dict[str, tuple[dict[str, str], str]] = {
         "accumulation-not-wiped",
     ),
     "the generator is never trained": ({STEP_G: ""}, "every-parameter-learns"),
+    "the loss on real rows is detached": ({"loss_d.backward()\n": REAL_DETACHED}, "no-batch-lost"),
+    "the loss on fakes is detached": ({"loss_d.backward()\n": FAKE_DETACHED}, "no-batch-lost"),
+    "the generator steps a turn late": (
+        {STEP_G: "", "        fake = gen": f"{STEP_G}        fake = gen"},
+        "no-batch-lost",
+    ),
 }
 
 
@@ -82,6 +93,20 @@ def test_a_fault_between_two_networks_is_named(court: Court, fault: str) -> None
     found = court.judged(GAN, changed(changes))
 
     assert found.failed == {name}, found.story()
+
+
+def test_rows_of_both_kinds_in_one_batch_and_a_look_at_either_are_no_fault(court: Court) -> None:
+    """What is only looked at learns nothing, and the other batch carried both kinds."""
+    joined = (
+        "scores = discriminator(torch.cat([real, fake.detach()]))\n"
+        "        sure = discriminator(real).mean(), discriminator(fake.detach()).mean()\n"
+        "        bce(scores, torch.cat([torch.ones(len(real), 1), torch.zeros(len(real), 1)]))"
+        ".backward()\n"
+    )
+
+    found = court.judged(GAN, changed({"loss_d.backward()\n": joined}))
+
+    assert found.code == "right", found.story()
 
 
 def test_each_network_has_windows_of_its_own(court: Court) -> None:

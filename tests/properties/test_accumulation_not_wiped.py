@@ -67,3 +67,22 @@ def test_a_window_whose_gradients_were_all_cleared_before_the_step_fails():
     verdict = on(ID, trace(probe("plain", update(0), empty, update(2))))
     assert verdict.outcome == "fail"
     assert "4 of 4 micro-batches did not reach" in verdict.sentence
+
+
+def under_a_scale(*calls):
+    gone = update(
+        0, true=0.2, consumed=1e-5, turned=1.2, coefficients=(0, 0, 0, 0.2), scale=65536.0
+    )
+    return on(ID, trace(probe("quiet", gone.model_copy(update={"clip_calls": calls})))).sentence
+
+
+def test_clips_of_gradients_that_carry_a_loss_scale_are_not_said_to_clear_them():
+    """Each cuts what had been gathered to a ten-thousandth; one of them cannot have cut three."""
+    cut = "clip_grad_norm_(4 gradients) at 1.0 returned 15440.0"
+    often = under_a_scale(*[cut] * 4)
+    assert "3 of 4 micro-batches did not reach the optimizer" in often
+    assert (
+        "4 clips in this window cut what had been gathered to 1, one of them from 1.54e+04" in often
+    )
+    assert "still carries the loss scale of 65536" in often
+    assert "Clear the gradients once a window" in under_a_scale(cut)

@@ -6,7 +6,7 @@ from itertools import chain
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict
 from harness.properties import judge
-from tests.fakes.traces import expect, norms, probe, scenario, trace, update
+from tests.fakes.traces import expect, learning, norms, probe, scenario, trace, update
 
 THRESHOLD = 5.0
 
@@ -14,7 +14,8 @@ THRESHOLD = 5.0
 def played(part: str, first: int, **fields) -> list:
     """Four clipped updates of one part, every other one of the probe."""
     given = {"consumed": THRESHOLD, "coefficients": (1.0,), **fields}
-    return [update(first + 2 * i, true=n, trains=part, **given) for i, n in enumerate(norms(50))]
+    sizes = [{"true": n, **given} for n in norms(50)]
+    return [update(first + 2 * i, trains=part, **size) for i, size in enumerate(sizes)]
 
 
 def game(*parts: list) -> Trace:
@@ -121,3 +122,56 @@ def test_a_norm_over_both_networks_is_no_norm_of_one():
 
     assert found.outcome == "fail"
     assert "the threshold is 5" in found.sentence
+
+
+def test_a_clip_that_is_handed_both_networks_gradients_is_told_by_the_norm_that_it_returned():
+    """What the small one adds does not show in what is left of the large one's gradient."""
+
+    def handed(gradients: int, returned: float) -> Verdict:
+        calls = (f"clip_grad_norm_({gradients} gradients) at 5 returned {returned}",)
+        loud = [
+            u.model_copy(update={"beside": 0.1, "clip_calls": calls})
+            for u in played("judge", 0, true=60.0)
+        ]
+        return judged("clip-global-norm", game(loud, played("maker", 1)))
+
+    both = handed(4, math.hypot(60.0, 0.1))
+
+    assert both.outcome == "fail"
+    assert "was handed 4 gradients, and the judge has 2" in both.sentence
+    assert handed(4, 60.0).outcome == "pass"
+    assert handed(2, math.hypot(60.0, 0.1)).outcome == "pass"
+
+
+def test_a_clip_that_was_given_nothing_is_found_beside_that_of_the_other_network():
+    """Both clips come before both steps; each is known by the norm that it returned."""
+    empty, other = (
+        "clip_grad_norm_(0 gradients) at 5 returned 0.0",
+        "clip_grad_norm_(4 gradients) at 5",
+    )
+    seen = game(
+        raw("judge", 0, clip_calls=(empty, f"{other} returned 999.0")),
+        played("maker", 1, clip_calls=(empty, f"{other} returned 999.0")),
+    )
+    assert "clipping was called with 0 gradients" in judged("clip-global-norm", seen).sentence
+
+    own = [
+        u.model_copy(update={"clip_calls": (empty, f"{other} returned {u.consumed_norm}")})
+        for u in raw("judge", 0)
+    ]
+    found = judged("clip-global-norm", game(own, played("maker", 1)))
+    assert "0 gradients" not in found.sentence
+
+
+def test_gradients_are_not_said_to_be_stale_where_the_other_network_never_moves():
+    """Whose they were cannot be told then, and that its step is missing is told by another property."""
+    moved = {"judge.net.weight": 0.3, "maker.net.weight": 0.0}
+    alone = game(played("judge", 0, turned=0.8, stale=(1.0,))).probes[0]
+    rests = alone.model_copy(
+        update={"parts": ("judge", "maker"), "learning": learning(moved=moved)}
+    )
+    both = rests.model_copy(update={"learning": learning(moved=dict.fromkeys(moved, 0.3))})
+
+    assert judged("gradients-start-fresh", trace(rests)).outcome == "inconclusive"
+    assert judged("gradients-start-fresh", trace(both)).outcome == "fail"
+    assert "never steps" in judged("every-parameter-learns", trace(rests)).sentence

@@ -104,3 +104,22 @@ def test_a_clip_whose_threshold_nothing_reaches_is_named_for_that():
 
     assert "the clip did nothing, as its threshold was inf. Keep it at what was asked for." in said
     assert "Call torch" not in said
+
+
+def divided_later(*shares):
+    """Windows whose gradients are divided by four after the last backward; loud ones are scaled so."""
+    quiet = (update(i, true=n, coefficients=(0.25,) * 4) for i, n in enumerate(norms(0.1)))
+    scaled = [0.25 * share for share in shares]
+    bad = (
+        update(i, true=n, consumed=1.5, turned=0.5, coefficients=scaled)
+        for i, n in enumerate(norms(10))
+    )
+    return on(ID, trace(probe("quiet", *quiet), probe("loud", *bad)))
+
+
+def test_a_clip_before_the_last_backward_fails_where_gradients_are_divided_later():
+    """The last micro-batch has the coefficient of all micro-batches that no clip touched."""
+    verdict = divided_later(0.001, 0.01, 0.1, 1.0)
+    assert verdict.outcome == "fail"
+    assert "before the last backward" in verdict.sentence
+    assert divided_later(0.001, 0.01, 0.1, 0.5).outcome == "pass"  # clipped after each backward

@@ -1,3 +1,5 @@
+import math
+
 from tests.fakes.traces import backward, learning, match, parameter, probe, rank, trace, update
 from tests.properties.verdicts import on
 
@@ -154,3 +156,24 @@ def test_a_bias_whose_gradient_loses_a_direction_in_every_update_fails():
     assert without_its_mean("net.2.weight", 1.5).outcome == "pass"
     assert without_its_mean("net.0.bias", 1.5, dot=3.0).outcome == "pass"
     assert without_its_mean("net.0.bias", 2.0).outcome == "pass"
+
+
+def test_steps_that_are_left_out_because_no_loss_is_finite_are_not_missing():
+    """One finite loss was worth a step."""
+    broken = [backward(math.inf, finite=False)] * 10
+
+    def of(*losses):
+        return on(ID, trace(probe("plain", ranks=[rank((), backwards=losses, batches_yielded=10)])))
+
+    assert of(*broken).outcome == "inconclusive"
+    assert of(*broken[1:], backward()).outcome == "fail"
+
+
+def test_zeros_in_a_run_that_has_exploded_are_not_called_a_lost_gradient():
+    """Most gradients were not finite; saturated units give zeros."""
+    zero = with_head(0.0)
+    exploded = [
+        update(i, matches=(), consumed_norm=math.inf, consumed_finite=False) for i in range(1, 4)
+    ]
+    assert on(ID, trace(probe("plain", zero, *exploded))).outcome == "inconclusive"
+    assert on(ID, trace(probe("plain", zero, exploded[0]))).outcome == "fail"

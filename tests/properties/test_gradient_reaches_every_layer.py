@@ -121,3 +121,10 @@ def test_of_two_models_the_one_that_is_trained_last_counts():
 def test_where_gradients_are_meant_to_vanish_nothing_is_asked():
     """A probe of a diagnosis."""
     assert verdict_on(stack(1e-12), unhealthy_probe="deep").outcome == "inconclusive"
+
+
+def test_layers_that_start_at_zero_cannot_catch_up_where_nothing_is_updated():
+    """A learning rate of 0 is another fault; what is small and not 0 is starved all the same."""
+    first, later = stack(1.0, zeros=6, moved=0.0), stack(1e-2, zeros=6, index=1, moved=0.0)
+    assert verdict_on(first, later).outcome == "inconclusive"
+    assert verdict_on(stack(1e-12, moved=0.0)).outcome == "fail"

@@ -61,3 +61,25 @@ def test_without_an_overflow_it_is_inconclusive():
     """Nothing had to be skipped."""
     assert on(ID, overflow(update(0), update(1)), **WHERE).outcome == "inconclusive"
     assert on(ID, overflow(update(0), skipped(1))).outcome == "inconclusive"
+
+
+def test_a_run_that_ends_as_it_does_without_an_overflow_is_not_held_against_it():
+    """A program that raises at its line 30 in any probe is broken there."""
+    ended = program("raised", exception="TypeError", message="unsupported operand", line=30)
+    seen = rank([update(0)], backwards=(backward(), backward(finite=False, after=1)))
+    broken = probe("overflow", ranks=[seen], program=ended)
+    other = probe("quiet", update(0), program=ended)
+    assert on(ID, trace(other, broken), **WHERE).outcome == "inconclusive"
+    assert on(ID, trace(probe("quiet", update(0)), broken), **WHERE).outcome == "fail"
+
+
+def test_what_is_broken_without_an_overflow_is_not_held_against_it():
+    """A loss that is never finite, and parameters that an update on a finite gradient has broken."""
+    never = rank([], backwards=[backward(math.inf, finite=False)])
+    seen = rank([skipped(0), skipped(1)])
+    both = trace(probe("quiet", ranks=[never]), probe("overflow", ranks=[seen]))
+    assert on(ID, both, **WHERE).outcome == "inconclusive"
+    assert on(ID, trace(both.probes[1]), **WHERE).outcome == "fail"
+
+    thrown = rank([update(0, parameters_finite=False)], backwards=[backward(finite=False, after=1)])
+    assert on(ID, trace(probe("overflow", ranks=[thrown])), **WHERE).outcome == "inconclusive"

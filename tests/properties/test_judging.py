@@ -183,3 +183,17 @@ def test_layers_that_starve_account_for_parameters_that_get_nothing():
     names = ("every-parameter-learns", "gradient-reaches-every-layer")
     found = explain_away([verdict(n, "fail") for n in names], rules(*names), PROPERTIES)
     assert found[0].explained_by == "gradient-reaches-every-layer"
+
+
+def test_a_failure_of_a_program_that_broke_later_names_the_exception():
+    """What torch raised may be what to repair first; what the program raised on purpose is not."""
+    message = "one of the variables has been modified by an inplace operation"
+    broke = program("raised", exception="RuntimeError", message=message, line=10, during="backward")
+
+    def told(end):
+        whole = [update(i, true=10.0 + i) for i in range(4)]
+        return on("clip-before-step", trace(probe("loud", *whole, program=end)))
+
+    assert told(broke).outcome == "fail"
+    assert f"Later it raised RuntimeError at line 10 ({message})." in told(broke).sentence
+    assert "Later" not in told(broke.model_copy(update={"during": None})).sentence

@@ -1,3 +1,6 @@
+import pytest
+
+from harness.domain.trace import OneSided
 from tests.fakes.traces import probe, program, rank, trace, update
 from tests.properties.verdicts import on
 
@@ -62,3 +65,71 @@ def test_gradients_that_no_backward_made_lose_no_known_batch():
     verdict = on(ID, trace(probe("plain", ranks=[seen])))
     assert verdict.outcome == "inconclusive"
     assert "not known which batches" in verdict.sentence
+
+
+def test_where_each_batch_is_an_update_no_tail_can_be_in_the_next_pass():
+    """What comes on top of the first one was measured before, and not cleared."""
+    measured = update(0, coefficients=(1.0, 1.0))
+    window = tuple(
+        m.model_copy(update={"samples": s})
+        for m, s in zip(measured.micro_batches, [(60,), (0,)], strict=True)
+    )
+    first = measured.model_copy(update={"micro_batches": window})
+    alone = [update(i, coefficients=(1.0,)) for i in (1, 2)]
+    assert on(ID, trace(probe("plain", first, *alone))).outcome == "pass"
+
+
+def cut(*calls, elsewhere=0):
+    """Two batches of which nothing is left where gradients are loud, in windows with these clips."""
+    quiet = rank([update(0)], batches_lost=elsewhere)
+    loud = rank([update(0, clip_calls=calls)], batches_lost=2)
+    return on(ID, trace(probe("quiet", ranks=[quiet]), probe("loud", ranks=[loud]))).outcome
+
+
+def test_what_clips_between_the_backwards_cut_away_is_no_batch_that_was_lost():
+    """Unless as much is missing where they do not act, or there are not as many of them."""
+    often = ["clip_grad_norm_(4 gradients) at 1.0 returned 60.0"] * 4
+    assert cut(*often) == "inconclusive"
+    assert cut(*often, elsewhere=2) == "fail"
+    assert cut(often[0]) == "fail"
+
+
+@pytest.mark.parametrize(("unlearned", "left"), [("data", "made"), ("made", "data")])
+def test_a_judge_of_two_kinds_that_learns_from_one_fails(unlearned, left):
+    """The loss on the other kind was detached; every batch is in some forward all the same."""
+    side = OneSided(part="judge", unlearned=unlearned, forwards=6)
+    seen = rank([update(0)], batches_yielded=6, one_sided=(side,))
+    verdict = on(ID, trace(probe("loud", ranks=[seen])))
+    kinds = {"data": "rows of the data", "made": "rows that the other network makes"}
+    assert verdict.outcome == "fail"
+    assert f"the judge was run on {kinds[unlearned]} 6 times" in verdict.sentence
+    assert f"learns from {kinds[left]} alone" in verdict.sentence
+
+
+def turns(*, first_is_empty, unused, parts=("judge", "maker")):
+    """Three updates of one of two networks."""
+    nothing = {"coefficients": (), "matches": (), "consumed_norm": 0.0}
+    first = update(0, trains="maker", **(nothing if first_is_empty else {}))
+    made = [first, *(update(i, trains="maker") for i in (1, 2))]
+    seen = rank(made, batches_yielded=8, unused_forwards=unused)
+    return trace(probe("loud", ranks=[seen], parts=parts))
+
+
+def test_a_network_that_steps_before_its_backward_is_one_behind():
+    """Its first step has nothing to consume, and its last gradient finds no step."""
+    verdict = on(ID, turns(first_is_empty=True, unused=2))
+    assert verdict.outcome == "fail"
+    assert "the maker stepped 3 times, first without a gradient" in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        turns(first_is_empty=True, unused=0),
+        turns(first_is_empty=False, unused=2),
+        turns(first_is_empty=True, unused=2, parts=()),
+    ],
+)
+def test_an_empty_first_step_or_a_measurement_at_the_end_alone_loses_nothing(seen):
+    """A scheduler is pleased by the one, and norms are printed after the other."""
+    assert on(ID, seen).outcome == "pass"

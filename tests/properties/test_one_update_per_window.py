@@ -1,6 +1,8 @@
+import math
+
 import pytest
 
-from tests.fakes.traces import match, micro_batch, probe, trace, update
+from tests.fakes.traces import backward, learning, match, micro_batch, probe, rank, trace, update
 from tests.properties.verdicts import on
 
 ID = "one-update-per-window"
@@ -36,6 +38,29 @@ def test_the_same_gradient_stepped_twice_fails():
     verdict = on(ID, trace(probe("plain", sized(0, 4), again, sized(2, 4))))
     assert verdict.outcome == "fail"
     assert "a second time" in verdict.sentence
+
+
+def again_on(gradients, **fields):
+    """Two windows with a step between them that has no micro-batch and a gradient of norm 0."""
+    nothing = {"coefficients": (), "matches": (), "consumed_norm": 0.0, "gradients": gradients}
+    made = sized(0, 4), update(1, moved=0.0, **nothing), sized(2, 4)
+    return trace(probe("plain", *made, **fields))
+
+
+def test_a_step_on_zeros_fails_and_one_on_nothing_does_not():
+    """Momentum and Adam move on zeros; where ``.grad`` is None, nothing does."""
+    verdict = on(ID, again_on(4))
+    assert verdict.outcome == "fail"
+    assert "on gradients of zero" in verdict.sentence
+    assert on(ID, again_on(0)).outcome == "pass"
+
+
+def test_a_step_on_zeros_is_nothing_where_the_program_chose_plain_descent():
+    """Nor is the first step of all one that comes again, nor does a network take another's turn."""
+    assert on(ID, again_on(4, learning=learning(own_optimizer=True))).outcome == "pass"
+    assert on(ID, again_on(4, parts=("judge", "maker"))).outcome == "pass"
+    first = update(0, coefficients=(), matches=(), consumed_norm=0.0, gradients=4)
+    assert on(ID, trace(probe("plain", first, sized(1, 4), sized(2, 4)))).outcome == "pass"
 
 
 def test_a_tail_carried_over_is_not_its_business():
@@ -174,3 +199,44 @@ def test_windows_that_hold_one_batch_several_times_fail_where_gathering_was_mean
     assert "a single micro-batch, time and again" in on(ID, seen).sentence
     assert on(ID, seen, accumulates=False).outcome == "pass"
     assert on(ID, fed(*([(0, 0)] * 4 for _ in range(3)))).outcome == "pass"
+
+
+def test_a_second_step_on_what_a_hook_has_made_infinite_fails():
+    """The hook divides by a count that is 0 by then; neither norm nor parts equal those of before."""
+    again = update(
+        1,
+        coefficients=(),
+        matches=(),
+        consumed_norm=math.inf,
+        consumed_finite=False,
+        unexplained=None,
+    )
+    found = trace(probe("plain", sized(0, 4), again, sized(2, 4)))
+    assert on(ID, found).outcome == "fail"
+    assert (
+        "the last gradient (norm inf, not finite by then) a second time" in on(ID, found).sentence
+    )
+
+    known = rank(found.probes[0].updates, backwards=[backward(after=1)])
+    assert "a second time" not in on(ID, trace(probe("plain", ranks=[known]))).sentence
+
+
+def cut_off(sizes, calls):
+    """Windows of these sizes, each with as many calls of backward, of which the last ones arrived."""
+    updates = [sized(i, size) for i, size in enumerate(sizes)]
+    backwards = [
+        backward(after=i, in_vain=k < calls - size)
+        for i, size in enumerate(sizes)
+        for k in range(calls)
+    ]
+    return trace(probe("plain", ranks=[rank(updates, backwards=backwards)]))
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (1, 4, 4)], ids=["each window", "the first window"])
+def test_windows_that_are_small_because_losses_are_cut_off_are_told_as_that(sizes):
+    """Backward ran for each micro-batch, and only the last one of a window reached the model."""
+    said = on(ID, cut_off(sizes, 4)).sentence
+    assert "Of the 4 calls of backward before plain, update 0, 3 reached no parameter" in said
+    assert "cut off from the model" in said
+    assert "count from 1" not in said
+    assert "step when it is full" not in said

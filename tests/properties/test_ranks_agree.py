@@ -1,6 +1,6 @@
 import math
 
-from tests.fakes.traces import micro_batch, probe, rank, trace, update
+from tests.fakes.traces import backward, micro_batch, probe, program, rank, trace, update
 from tests.properties.verdicts import on
 
 ID = "ranks-agree"
@@ -107,3 +107,51 @@ def test_a_learning_rate_of_each_rank_is_named():
     """The gradients agree."""
     said = parted({"learning_rates": (0.2,)}, {"learning_rates": (0.4,)}).sentence
     assert "the ranks stepped at different learning rates: 0.2, 0.4" in said
+
+
+def of_two(sizes, rounds, *, in_vain=False):
+    """Two ranks with windows of these sizes, synchronised so often, that share nothing in the first."""
+    ranks = []
+    for number in (0, 1):
+        alone = {"micro_batches": batches(2.0, 0.0, number)}
+        updates = [
+            update(i, rounds=float(n), window_size=size, **({} if i else alone))
+            for i, (size, n) in enumerate(zip(sizes, rounds, strict=True))
+        ]
+        backwards = [backward(), backward(in_vain=in_vain)]
+        ranks.append(rank(updates, number, backwards=backwards))
+    return on(ID, trace(probe("plain", ranks=ranks, ranks_disagree=0.4))).sentence
+
+
+def test_a_step_before_the_first_synchronisation_is_told_as_that():
+    """The windows go by another count than no_sync."""
+    said = of_two((2, 4, 4), (0, 1, 1))
+    assert "the step came before they were synchronised, after 2 micro-batches" in said
+    assert "for the first time on the way to update 1" in said
+
+
+def test_windows_that_are_never_synchronised_or_have_their_size_are_not_told_as_steps_too_soon():
+    """Then it is the synchronisation that is missing."""
+    assert "on, through the DDP model" in of_two((2, 4, 4), (0, 0, 0))
+    assert "on, through the DDP model" in of_two((2, 2, 2), (0, 1, 1))
+
+
+def test_a_last_backward_that_reaches_nothing_synchronises_nothing():
+    """Its loss is cut off; to switch synchronisation on there would not help."""
+    said = of_two((2, 2, 2), (0, 1, 1), in_vain=True)
+    assert "reached no parameter. It started from a loss that is cut off from the model" in said
+
+
+def test_what_ddp_says_of_parameters_frozen_after_it_was_made_is_told():
+    """To synchronise more often would not help."""
+    message = "Expected to have finished reduction in the prior iteration"
+    broke = program("raised", exception="RuntimeError", message=message, line=17, during="forward")
+    ranks = [
+        rank(
+            [update(0, micro_batches=batches(2.0, 0.0, of), window_size=2, frozen=("0.weight",))],
+            of,
+        )
+        for of in (0, 1)
+    ]
+    seen = probe("plain", ranks=ranks, ranks_disagree=0.4, program=broke)
+    assert "0.weight, frozen since the model was wrapped" in on(ID, trace(seen)).sentence

@@ -1,3 +1,5 @@
+import math
+
 from tests.fakes.traces import micro_batch, probe, program, rank, skipped, trace, update
 from tests.properties.verdicts import on
 
@@ -181,6 +183,11 @@ def test_a_rate_of_zero_at_the_end_or_at_the_beginning_passes():
     assert at_rates(0.2, 0.15, 0.1, 0.0) == "pass"
     assert at_rates(0.2, 0.15, 0.1, 0.05, 0.0, 0.01, planned=4) == "pass"
     assert at_rates(0.0, 0.1, 0.2, 0.1) == "pass"
+
+
+def test_an_infinite_rate_is_not_brought_down_by_a_schedules_length():
+    """What falls from there to a number, and to 0, was not counted wrongly."""
+    assert at_rates(math.inf, 0.1, 0.0, 0.0) == "pass"
 
 
 def test_a_schedule_that_is_made_to_come_back_and_one_of_passes_pass():

@@ -1,4 +1,4 @@
-from tests.fakes.traces import probe, rank, trace, update
+from tests.fakes.traces import micro_batch, probe, rank, trace, update
 from tests.properties.verdicts import on
 
 ID = "single-allreduce"
@@ -48,3 +48,12 @@ def test_no_round_is_another_question():
 def test_one_rank_is_inconclusive():
     """Nobody to synchronise with."""
     assert on(ID, trace(probe("plain", update(0, rounds=1.0)))).outcome == "inconclusive"
+
+
+def test_a_round_for_each_of_two_backwards_over_one_graph_is_told_as_that():
+    """no_sync would not help a hook that reduces in the last micro-batch, and runs twice there."""
+    twice = [micro_batch(i, backwards=2) for i in range(4)]
+    verdict = on(ID, of([update(i, rounds=2.0, micro_batches=twice) for i in range(3)]))
+    assert verdict.outcome == "fail"
+    assert "Backward ran 2 times over each graph" in verdict.sentence
+    assert "no_sync" in on(ID, ranks(2.0)).sentence

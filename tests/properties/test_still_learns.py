@@ -43,3 +43,20 @@ def test_a_run_that_raised_is_not_blamed_for_learning_too_little():
 def test_without_a_measured_loss_it_is_inconclusive():
     """Nothing to compare."""
     assert on(ID, trace(probe("plain", update(0), learning=None))).outcome == "inconclusive"
+
+
+def of_its_own(after, *updates):
+    return trace(probe("plain", *updates, learning=learning(2.0, after, own_optimizer=True)))
+
+
+def test_a_rate_of_its_own_may_be_too_large_for_our_model_where_gradients_are_true():
+    """RMSprop at torch's own default; but nothing excuses a loss that explodes."""
+    true = update(0), update(1)
+    assert on(ID, of_its_own(8.0, *true)).outcome == "pass"
+    assert on(ID, of_its_own(50.0, *true)).outcome == "fail"
+
+
+def test_a_loss_that_grows_by_other_gradients_is_no_matter_of_the_rate():
+    """Nor where the parameters do not follow from them."""
+    assert on(ID, of_its_own(2.6, update(0), update(1, turned=0.5))).outcome == "fail"
+    assert on(ID, of_its_own(2.6, update(0, parameters_followed=False))).outcome == "fail"

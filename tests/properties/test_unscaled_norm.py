@@ -62,3 +62,11 @@ def test_a_short_last_window_that_was_clipped_or_divided_by_four_passes():
     """Either is lawful."""
     assert on(ID, with_tail(1.0)).outcome == "pass"
     assert on(ID, with_tail(0.5)).outcome == "pass"
+
+
+def test_a_short_last_window_that_was_unscaled_twice_fails():
+    """By scaler.unscale_ and by hand."""
+    verdict = on(ID, with_tail(3.0 / S))
+    assert verdict.outcome == "fail"
+    assert "short last window" in verdict.sentence
+    assert "The scale was taken out twice there" in verdict.sentence

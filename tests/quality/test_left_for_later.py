@@ -48,3 +48,28 @@ def test_what_a_loop_does_later_counts_as_far_as_it_was_seen(court, late, then, 
 
 def test_a_branch_that_another_rank_entered_is_not_told(court):
     assert graded(court, "ddp-sync-every-micro-batch", RANKS).notes == ()
+
+
+OBSERVED = """import torch
+norms = []
+for i, (x, y) in enumerate(train_loader):
+    if i >= 100:
+        break
+    {clears}
+    criterion(model(x), y).backward()
+    norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), float("inf")).item())
+print(sorted(norms)[len(norms) // 2])
+for x, y in train_loader:
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("clears", "code"), [("model.zero_grad()", "right"), ("pass", "inconclusive")]
+)
+def test_measuring_may_end_at_a_count_where_nothing_is_gathered(court, clears, code):
+    """Where every turn clears first, no update hangs on how many there are; a sum of gradients does."""
+    assert graded(court, "clip-after-step", OBSERVED.format(clears=clears)).code == code

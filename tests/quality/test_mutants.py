@@ -32,8 +32,8 @@ for i, (x, y) in enumerate(train_loader):
 """
 
 
-def mutants_of(operator: str) -> list[str]:
-    parsed = Program(LOOP)
+def mutants_of(operator: str, program: str = LOOP) -> list[str]:
+    parsed = Program(program)
     return [parsed.changed(changes) for changes in BY_ID[operator].derive(parsed)]
 
 
@@ -117,6 +117,42 @@ def test_dropping_zero_grad_drops_every_one():
 def test_a_program_without_the_place_has_no_mutant():
     assert mutants_of("unscale-dropped") == []
     assert mutants_of("sync-never") == []
+
+
+def test_a_count_is_used_only_where_it_can_be_seen():
+    """A generator's count is no name outside of it; what a loop at the top counts with is one anywhere."""
+    inside = """
+def planned(loader):
+    for i, batch in enumerate(train_loader):
+        yield batch, i % 4 == 3
+
+for batch, full in planned(train_loader):
+    loss_of(batch).backward()
+    if full:
+        optimizer.step()
+"""
+    method = LOOP.replace("    if (i + 1)", "    finish()\n\ndef finish():\n    if (i + 1)")
+    assert mutants_of("tail-dropped", inside) == []
+    assert len(mutants_of("step-each-micro-batch", inside)) == 1
+    assert len(mutants_of("window-off-by-one", method)) == 1
+
+
+def test_the_first_value_of_a_flag_is_not_what_decides():
+    """It is the one that the loop gives it."""
+    flagged = "full = False\n" + LOOP.replace(
+        "    if (i + 1) % accumulation_steps == 0:",
+        "    full = (i + 1) % accumulation_steps == 0\n    if full:",
+    )
+    (mutant,) = mutants_of("step-each-micro-batch", flagged)
+    decided = "full = (i + 1) % accumulation_steps == 0"
+    assert changed_lines(flagged, mutant) == ([decided], ["full = (True)"])
+
+
+def test_a_function_or_a_class_is_no_size_of_a_window():
+    """Its name may sound like one."""
+    named = "class Accumulator: ...\nmodel.register_post_accumulate_grad_hook(print)\n"
+    (mutant,) = mutants_of("tail-dropped", named + LOOP.replace("accumulation_steps", "4"))
+    assert "(i + 1) % 4 == 0" in mutant
 
 
 def test_a_scenario_that_does_not_judge_a_fault_is_left_out():

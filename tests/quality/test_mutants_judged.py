@@ -7,18 +7,22 @@ import pytest
 from harness.domain.instruments import Instruments
 from harness.domain.quality import IdleProperty, MutantResult, ProgramResult, QualityReport
 from harness.domain.scenario import Bank
+from harness.domain.verdict import failed
 from harness.quality.equivalence import Comparison
 from harness.quality.judging import Plan, judge_the_judge
 from harness.quality.operator import Operator
 from harness.quality.originals import Originals
 from harness.quality.program import before
 from harness.quality.sources import Source
+from harness.quality.trial import Judged
 from harness.report.console import plain_text
 from harness.report.quality import quality_line, render_kill_matrix, render_quality
 from harness.scenarios import load_bank
 from tests.fakes.bank import FakeBank
 from tests.fakes.executor import FakeExecutor
 from tests.fakes.oracle import FakeMeter, opens
+from tests.fakes.run import grade
+from tests.fakes.traces import trace
 from tests.quality.judging import SCENARIOS, Court
 
 
@@ -115,6 +119,25 @@ def test_a_fault_of_advice_that_the_original_has_too_is_not_the_mutants(fake_ban
     assert [m.fate for m in report.mutants] == ["survived"]
 
 
+@pytest.mark.parametrize(
+    ("sentence", "same"),
+    [
+        ("In quiet 5 of 14 batches never arrived, at the end of a pass.", True),
+        ("In quiet 11 of 1e+01 batches never arrived, at the end of a pass.", True),
+        ("In quiet 6 of 10 batches never arrived, within the pass.", False),
+    ],
+)
+def test_a_fault_of_advice_is_another_one_where_it_is_told_in_other_words(sentence, same):
+    """Figures are no words: they change with everything."""
+
+    def told(text):
+        verdict = failed("no-batch-lost", text)
+        return Judged(grade("quality", "right", verdict), trace()).told
+
+    before = told("In quiet 2 of 10 batches never arrived, at the end of a pass.")
+    assert (told(sentence) == before) is same
+
+
 def test_an_original_is_run_once_however_many_mutants_ask_for_it(fake_bank):
     (scenario,) = load_bank(fake_bank.folder).scenarios
     executor, runs = counting()
@@ -122,7 +145,7 @@ def test_an_original_is_run_once_however_many_mutants_ask_for_it(fake_bank):
     judged, unjudged = Source("fine", "x = 1\n"), Source("reference", scenario.reference)
     assert originals.judge(scenario, judged).failed == ()
     for _ in range(3):
-        assert originals.failed(scenario, judged) == originals.failed(scenario, unjudged) == ()
+        assert originals.told(scenario, judged) == originals.told(scenario, unjudged) == {}
     assert runs == [
         (source.text, probe) for source in (judged, unjudged) for probe in ("quiet", "loud")
     ]
@@ -213,6 +236,41 @@ def test_equivalent_is_what_every_update_of_the_second_probe_agrees_on(
         SCENARIOS["conflicting-advice"], REFERENCE, REFERENCE.replace(*change)
     )
     assert found is None if differs is None else differs in (found or "")
+
+
+def test_a_second_step_is_equivalent_where_nothing_is_left_to_step_on(court: Court) -> None:
+    """A step on ``None`` moves nothing under any optimizer; one on zeros moves under Adam."""
+
+    class Tools:
+        executor = court.executor
+
+    def twice(clearing: str) -> str | None:
+        step = f"optimizer.step()\n    {clearing}"
+        program = REFERENCE.replace("optimizer.step()", step)
+        again = REFERENCE.replace("optimizer.step()", f"{step}\n    optimizer.step()")
+        return Comparison(Tools()).difference(SCENARIOS["conflicting-advice"], program, again)
+
+    assert twice("optimizer.zero_grad()") is None
+    assert "other gradients" in (twice("optimizer.zero_grad(set_to_none=False)") or "same")
+
+
+def test_a_difference_of_rounding_may_grow_as_rounding_does(court: Court) -> None:
+    """A clip of what is clipped already divides by a norm and a millionth again."""
+
+    class Tools:
+        executor = court.executor
+
+    scenario = SCENARIOS["ddp-accumulation-no-sync"]
+    clip = next(line for line in scenario.reference.splitlines() if "clip_grad_norm_" in line)
+    compared = Comparison(Tools())
+
+    def changed(line: str) -> str | None:
+        return compared.difference(
+            scenario, scenario.reference, scenario.reference.replace(clip, f"{clip}\n{line}")
+        )
+
+    assert changed(clip) is None
+    assert "other gradients" in (changed(clip.replace("1.0", "0.999")) or "same")
 
 
 def test_an_empty_bank_of_operators_finds_nothing(fake_bank):

@@ -88,3 +88,14 @@ def test_notes_and_the_reason_stand_where_a_grade_is_shown():
     assert "Nothing wrong was seen, but lines 14-16" in page
     assert line["notes"] == [NOTE]
     assert line["why"][0].startswith("Nothing wrong was seen, but lines 14-16")
+
+
+def test_how_a_file_was_read_is_told_to_people_and_to_programs():
+    """A log that is cut off may have gone on to something better."""
+    cut, stored = "The last line is cut off.", answer("wrong")
+    read = stored.answer.model_copy(update={"reading": (cut,)})
+    page = render_page(report(side("run", stored.model_copy(update={"answer": read}))))
+
+    assert cut in plain_text(render_answer(read, verbose=False, show_program=False))
+    assert cut in page
+    assert json.loads(render_line(read))["notes"] == [cut]

@@ -11,6 +11,7 @@ from harness.rubric.model import ModelJudge
 from harness.rubric.naming import Judging, judge_named
 from harness.rubric.prompting import groups
 from harness.rubric.replay import Recorded, Replayed
+from tests.fakes.disk import no_file_longer_than
 from tests.fakes.patience import PATIENCE
 from tests.rubric.situation import ScriptedModel, scenario
 
@@ -136,6 +137,16 @@ def test_a_recorded_reply_that_was_cut_is_one_clear_line(tmp_path):
 
     with pytest.raises(UserError, match="expected a recorded reply"):
         ModelJudge("m", Replayed(tmp_path)).assess(ANSWER, NAN, TWO)
+
+
+def test_a_reply_that_the_disk_has_no_room_for_leaves_no_file(tmp_path):
+    """Half a reply would be replayed as one that was spoiled."""
+    judge = ModelJudge("m", Recorded(ScriptedModel(GOOD), tmp_path))
+
+    with no_file_longer_than(20), pytest.raises(UserError, match="cannot be kept: File too large"):
+        judge.assess(ANSWER, NAN, TWO)
+
+    assert list(tmp_path.iterdir()) == []
 
 
 def command(tmp_path, body, seconds=PATIENCE):

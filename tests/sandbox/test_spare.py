@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from harness.sandbox.jail.report import JailPolicy
 from harness.sandbox.pool import Job, Limits, Sandbox
 from tests.fakes.patience import PATIENCE
-from tests.fakes.runs import facts
+from tests.fakes.runs import SMALL, facts
 
 WHO = Job(program="import os\nreport(pid=os.getpid())")
 
@@ -75,3 +76,14 @@ def test_several_ranks_leave_the_spare_alone(sandbox):
     sandbox.execute(Job(program="", world_size=2))
 
     assert waiting(sandbox) == before
+
+
+def test_a_spare_holds_nothing_of_the_run_before_it(sandbox):
+    """Where nobody closes descriptors for it, the channel of that run would stay open in it, and the
+    run would last until its time is up.
+    """
+    policy = JailPolicy(disabled=frozenset({"descriptors"}))
+
+    run = sandbox.execute(Job(program=""), SMALL, policy)
+
+    assert not run.inconclusive_timeout

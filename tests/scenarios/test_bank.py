@@ -250,6 +250,10 @@ def test_numbers_and_words_follow_yaml_1_2(tmp_path):
             lambda root: FakeBank(root).add().folder / "toy-loss",
             "this is one scenario; the bank is",
         ),
+        (
+            lambda root: FakeBank(root).add().root,
+            "no bank, but there is one in it: .*/scenarios",
+        ),
     ],
 )
 def test_a_folder_that_is_no_bank_is_a_complaint(tmp_path, make, said):

@@ -43,6 +43,28 @@ def test_in_a_large_bank_the_names_are_not_all_recited(bank):
 
 
 @pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("zero", "did you mean zero-grad or warm-up-from-zero?"),
+        ("grad_zero", "did you mean zero-grad?"),
+        ("Zreo", "did you mean zero-grad or warm-up-from-zero?"),
+        ("up", "`harness list` names them"),
+        ("scenario", f"did you mean {' or '.join(f'scenario-{n}' for n in range(5))} or one of 35"),
+    ],
+)
+def test_a_part_of_a_name_suggests_the_names_that_hold_it(bank, name, said):
+    """Whoever remembers one word of it; two letters stand in too many."""
+    one = bank.scenarios[0]
+    ids = ["zero-grad", "warm-up-from-zero", *(f"scenario-{number}" for number in range(40))]
+    many = tuple(one.model_copy(update={"id": id_}) for id_ in ids)
+
+    with pytest.raises(UsageError) as refused:
+        find(bank.model_copy(update={"scenarios": many}), name)
+
+    assert f"there is no scenario {name}; {said}" in str(refused.value)
+
+
+@pytest.mark.parametrize(
     ("ids", "suite", "said"),
     [
         ("alhpa", None, r"there is no scenario alhpa; did you mean alpha\?"),

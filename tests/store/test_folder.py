@@ -71,7 +71,7 @@ def test_an_answer_that_the_disk_has_no_room_for_leaves_no_half_line(tmp_path):
     with RunFolder.create(tmp_path / "run", head()) as run:
         run.add(told("x"))
         size = (tmp_path / "run" / "answers.jsonl").stat().st_size
-        with no_file_longer_than(size + 10), pytest.raises(OSError, match="File too large"):
+        with no_file_longer_than(size + 10), pytest.raises(UsageError, match="File too large"):
             run.add(told("y"))
         run.add(told("z"))
 
@@ -109,7 +109,7 @@ def test_a_start_that_was_cut_short_is_made_again(tmp_path, on_signal, said):
 def test_a_trace_that_the_disk_has_no_room_for_leaves_no_file(tmp_path):
     """What it took would be missing where the next one needs room."""
     with RunFolder.create(tmp_path / "run", head()) as run:
-        with no_file_longer_than(20), pytest.raises(OSError, match="File too large"):
+        with no_file_longer_than(20), pytest.raises(UsageError, match="File too large"):
             run.add(told("y", trace()))
 
         assert list((tmp_path / "run" / "traces").iterdir()) == []

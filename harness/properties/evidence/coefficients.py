@@ -65,14 +65,17 @@ def consumed_again(window: Window) -> bool:
     """Whether an update without a micro-batch of its own consumed the gradient of the update before
     it.
     """
-    update = window.update
+    update, rank = window.update, window.rank_trace
+    untouched = not any(b.after_update == update.index for b in rank.backwards)
+    last = next((u for u in reversed(rank.updates) if u.index < update.index), None)
+    if not (update.window_size or update.consumed_finite) and untouched:
+        # a hook at the step may have divided it by a count that is 0 by then
+        return last is not None and last.window_size > 0
     if update.window_size or not update.consumed_norm > 0:
         return False
     share = stale(window)
-    rank = window.rank_trace
-    last = next((u for u in reversed(rank.updates) if u.index < update.index), None)
     same = last is not None and close(update.consumed_norm, last.consumed_norm, SAME_NORM)
-    if any(b.after_update == update.index for b in rank.backwards):
+    if not untouched:
         same = False  # gradient came from somewhere that is not on record: clipped norms are alike
     return same or (share is not None and share > window.negligible)
 

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 
 from harness.domain.trace import ProbeTrace
 from harness.domain.verdict import Number
+from harness.properties.evidence import cut_off
 from harness.properties.evidence.figures import count, number, show, show_all, spread
-from harness.properties.evidence.windows import Window
+from harness.properties.evidence.windows import Window, of_rank, usual_size
 
 A_ROUND = 0.9
 """Rounds from which on every parameter was reduced, and not only a loss or a count."""
+
+UNFINISHED = "finished reduction"
+"""What DDP says of a reduction that some parameters had no part in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +62,48 @@ def missing(windows: Sequence[Window]) -> Parting | None:
 
 def without(window: Window, gone: int, others: int) -> Parting:
     """What to say of micro-batches that are missing, by whether a reduction ran all the same."""
-    in_vain = gone == others and window.update.rounds >= A_ROUND
-    why = (
-        "a reduction of every parameter ran, and its result was not in .grad when the optimizer "
-        "stepped. Wait for it, and write it back into .grad."
-        if in_vain
-        else "they were not synchronised. Let the last micro-batch of every window, the short one "
-        "included, run forward and backward with synchronisation on, through the DDP model."
-    )
+    if gone == others and window.update.rounds >= A_ROUND:
+        why = (
+            "a reduction of every parameter ran, and its result was not in .grad when the optimizer "
+            "stepped. Wait for it, and write it back into .grad."
+        )
+    elif window.update.frozen and UNFINISHED in (window.probe.program.message or ""):
+        why = (
+            f"DDP waits for the gradient of {', '.join(window.update.frozen[:4])}, frozen since the "
+            "model was wrapped. Freeze before DDP(model), or not at all."
+        )
+    elif cut_off.last_in_vain(window):
+        why = (
+            "the window's last backward, which is to synchronise them, reached no parameter. It started "
+            f"from {cut_off.WHY}."
+        )
+    else:
+        why = too_soon(window) or (
+            "they were not synchronised. Let the last micro-batch of every window, the short one "
+            "included, run forward and backward with synchronisation on, through the DDP model."
+        )
     return Parting(
         f"In {window.where} the optimizer consumed a gradient without {gone} of the "
         f"{count(others, 'micro-batch')} of other ranks: {why}",
         (number("micro-batches of other ranks that are missing", gone, window.where),),
+    )
+
+
+def too_soon(window: Window) -> str | None:
+    """What to say where the first step came before the first synchronisation, in a window that is
+    smaller than others, or where every micro-batch has its step; ``None`` elsewhere.
+    """
+    row, usual = of_rank(window.probe, window.rank_trace), usual_size(window.probe)
+    reduced = [w.update.rounds >= A_ROUND for w in row]
+    first = window.update.index == row[0].update.index and not window.update.short
+    smaller = usual == 1 or window.update.window_size < usual
+    if not (first and smaller and any(reduced)) or reduced[0]:
+        return None
+    size, synchronised = window.update.window_size, row[reduced.index(True)].update.index
+    return (
+        f"the step came before they were synchronised, after {count(size, 'micro-batch')}, and every "
+        f"parameter was reduced for the first time on the way to update {synchronised}. Step once a "
+        "window, after the micro-batch whose backward synchronises."
     )
 
 

@@ -1,5 +1,7 @@
 """Schedules that reach their end before training does, or never."""
 
+import math
+
 from harness.domain.trace import ProbeTrace, Update
 from harness.domain.verdict import Verdict, failed
 from harness.properties.evidence.figures import count, number, show
@@ -49,6 +51,8 @@ def at_zero_by_half(probe: ProbeTrace) -> Verdict | None:
     if any(u.scheduler_steps != 1 for u in before):
         return None
     largest = max(rate_of(u) for u in before)
+    if not math.isfinite(largest):
+        return None  # it did not come from there by its length
     dead = all(rate_of(u) <= NOTHING * largest for u in rest)
     if not dead and any(u.scheduled_for is None or u.scheduled_for > end for u in before):
         return None  # one that is made to come back says no length

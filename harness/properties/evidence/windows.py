@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from harness.domain.scenario import Expectations
 from harness.domain.trace import MicroBatch, ProbeTrace, RankTrace, Trace, Update
+from harness.properties.evidence.figures import show_all
 
 SAFETY = 2.0
 """The oracle's tolerance is what rounding can cause; a fault has to exceed it this many times."""
@@ -67,6 +68,12 @@ def of_rank(probe: ProbeTrace, rank: RankTrace) -> tuple[Window, ...]:
 def of_probe(probe: ProbeTrace) -> tuple[Window, ...]:
     """Every update of one probe that was not skipped, rank by rank."""
     return tuple(w for rank in probe.ranks for w in of_rank(probe, rank))
+
+
+def sizes_in_order(window: Window) -> str:
+    """The sizes of this rank's windows in this probe."""
+    row = of_rank(window.probe, window.rank_trace)
+    return show_all([w.update.window_size for w in row])
 
 
 def usual_size(probe: ProbeTrace) -> int:

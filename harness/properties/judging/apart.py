@@ -10,15 +10,15 @@ from harness.properties.judging.property import Property
 
 
 def by_part(judged: Property, trace: Trace, expectations: Expectations) -> Verdict:
-    """One property's verdict over all parts: that of the first part that fails, else of the first
-    that is inconclusive, else a pass that joins all of them.
+    """One property's verdict over all parts: that of the first part that fails, or of all of them
+    together, else of the first that is inconclusive, else a pass that joins all of them.
     """
     seen = parts_of(trace)
     found = [verdict(judged, of_part, expectations) for of_part in seen]
-    for outcome in ("fail", "inconclusive"):
-        decisive = next((v for v in found if v.outcome == outcome), None)
-        if decisive is not None:
-            return decisive
+    failing = next((v for v in found if v.outcome == "fail"), None) or judged.of_all_parts(trace)
+    decisive = failing or next((v for v in found if v.outcome == "inconclusive"), None)
+    if decisive is not None:
+        return decisive
     if len(seen) < max((len(p.parts) for p in trace.probes), default=0):
         return inconclusive(judged.id, "Nothing shows how the other network is trained.")
     sentences = dict.fromkeys(v.sentence for v in found)

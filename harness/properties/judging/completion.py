@@ -1,5 +1,7 @@
 """Whether a program ran far enough to be judged: not measured is not failed."""
 
+from collections.abc import Sequence
+
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, inconclusive
@@ -28,6 +30,9 @@ BROKEN = frozenset(
 LONGEST = 160
 """How many characters of a program's own message a sentence quotes."""
 
+QUOTED = 40
+"""So much of such a message shows that a sentence has it already."""
+
 OVERWRITTEN = 0.5
 """How far parameters may be moved behind an update, relative to it. A moving average or a weight
 decay by hand moves them less.
@@ -46,7 +51,7 @@ def verdict(judged: Property, trace: Trace, expectations: Expectations) -> Verdi
     )
     if not usable:
         return inconclusive(judged.id, f"Nothing can be judged: {left_out or 'no probe was run'}.")
-    found = judged.judge(Trace(probes=usable), expectations)
+    found = with_its_end(judged.judge(Trace(probes=usable), expectations), usable)
     untimed = map(training_only, usable) if expectations.measures else usable
     contradiction = next(filter(None, map(contradicts_itself, untimed)), None)
     if found.outcome == "pass" and contradiction is not None:
@@ -57,6 +62,21 @@ def verdict(judged: Property, trace: Trace, expectations: Expectations) -> Verdi
     if found.outcome == "pass" and left_out:
         sentence = f"Nothing wrong was seen, but not everything: {left_out}."
         return inconclusive(judged.id, sentence, *found.numbers)
+    return found
+
+
+def with_its_end(found: Verdict, probes: Sequence[ProbeTrace]) -> Verdict:
+    """The verdict; where it is a fail and the program broke later in that probe, with how it broke."""
+    places = (
+        {n.where.partition(",")[0] for n in found.numbers} if found.outcome == "fail" else set()
+    )
+    for probe in probes:
+        program, said = probe.program, in_one_line(probe.program.message or "no message")
+        broke = program.outcome == "raised" and not stopped_itself(probe)
+        if broke and probe.probe in places and said[:QUOTED] not in found.sentence:
+            line = f" at line {program.line}" if program.line else ""
+            ending = f"Later it raised {program.exception}{line} ({said})."
+            return found.model_copy(update={"sentence": f"{found.sentence} {ending}"})
     return found
 
 

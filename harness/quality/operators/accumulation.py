@@ -71,11 +71,10 @@ def _decided_by(full: str, open_: str) -> Derive:
     """
 
     def derive(program: Program) -> Iterator[Changes]:
-        given = {"i": program.counter(), "n": program.window()}
-        if given["i"] is None and "{i}" in full:
-            return
         for condition, means_full in program.conditions():
-            yield {condition: instead((full if means_full else open_).format(**given))}
+            given = {"i": program.counter(condition), "n": program.window()}
+            if given["i"] is not None or "{i}" not in full:
+                yield {condition: instead((full if means_full else open_).format(**given))}
 
     return derive
 
@@ -151,6 +150,8 @@ def _padding_counted(program: Program) -> Iterator[Changes]:
 SUM = ("accumulation-equals-large-batch",)
 WINDOW = ("one-update-per-window",)
 WIPED = ("accumulation-not-wiped",)
+TOO_SOON = ("ranks-agree",)
+"""What names a step that comes before the micro-batch which synchronises, by a count of its own."""
 
 OPERATORS = (
     Operator(
@@ -208,6 +209,7 @@ OPERATORS = (
         "The optimizer steps after every micro-batch.",
         WINDOW,
         _decided_by("True", "False"),
+        also=TOO_SOON,
         where="accumulation",
     ),
     Operator(
@@ -215,6 +217,7 @@ OPERATORS = (
         "The first window holds a single micro-batch.",
         WINDOW,
         _decided_by("{i} % {n} == 0", "{i} % {n} != 0"),
+        also=TOO_SOON,
         where="accumulation",
     ),
     Operator(

@@ -164,7 +164,8 @@ OPERATORS = (
         "Each micro-batch is clipped as well, so late ones weigh more.",
         ("clip-once-per-update",),
         _each_micro_batch,
-        also=("accumulation-not-wiped",),  # under a loss scale
+        # under a loss scale; where a window has one backward, it is a clip ahead of unscale_
+        also=("accumulation-not-wiped", "unscaled-norm"),
         where="accumulation",
     ),
     Operator(

@@ -46,10 +46,10 @@ def _always(program: Program) -> Iterator[Changes]:
 
 
 def _off_by_one(program: Program) -> Iterator[Changes]:
-    counter = program.counter()
-    for block in _in_no_sync(program) if counter else ():
+    for block in _in_no_sync(program):
+        counter = program.counter(block)
         for item in block.items:
-            if isinstance(item.item, cst.IfExp):
+            if isinstance(item.item, cst.IfExp) and counter:
                 test = f"{counter} % {program.window()} == 0"
                 either = f"{code(item.item.body)} if {test} else {code(item.item.orelse)}"
                 yield {item.item: instead(either)}

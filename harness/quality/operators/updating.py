@@ -59,6 +59,17 @@ def _step_twice(program: Program) -> Iterator[Changes]:
             yield {program.statement(step): after(code(step))}
 
 
+def _rate_zero(program: Program) -> Iterator[Changes]:
+    """Before the first loop over the data; before every step where a schedule would give it back."""
+    zero = f"for group in {program.optimizer()}.param_groups:\n    group['lr'] = 0.0"
+    if len(program.calls("step")) == len(program.steps()):
+        yield from _ahead(zero)(program)
+        return
+    steps = [program.statement(step) for step in program.steps()]
+    if steps:
+        yield {step: before(zero) for step in steps}
+
+
 def _step_dropped(program: Program) -> Iterator[Changes]:
     for step in program.steps():
         if changes := program.without(step):
@@ -102,7 +113,8 @@ OPERATORS = (
         "The loss is cut off from the model.",
         GONE,
         _loss("({}).detach().requires_grad_()"),
-        also=SAYS_SO,
+        # of several backwards in a window one is cut: smaller windows, or ranks that none synchronises
+        also=(*SAYS_SO, "one-update-per-window", "ranks-agree"),
     ),
     Operator(
         "loss-divided-by-four",
@@ -120,8 +132,13 @@ OPERATORS = (
             "training-unchanged",
         ),
         _backward_twice,
-        # DDP synchronises the first one only
-        also=("clip-inactive-when-small", "ranks-agree", "gradients-start-fresh"),
+        # DDP synchronises the first one only; a hook on the parameters reduces in each
+        also=(
+            "clip-inactive-when-small",
+            "ranks-agree",
+            "gradients-start-fresh",
+            "single-allreduce",
+        ),
         where="known-loss",
     ),
     Operator(
@@ -143,7 +160,8 @@ OPERATORS = (
         "The optimizer steps before the gradient is there.",
         (*GONE, "gradients-start-fresh"),
         _step_before_backward,
-        also=SAYS_SO,
+        # it comes before the clip as well: of two networks, or of two losses, one has its gradient then
+        also=(*SAYS_SO, "clip-before-step"),
         where="no-accumulation",
     ),
     Operator(
@@ -187,8 +205,8 @@ OPERATORS = (
         "learning-rate-zero",
         "The learning rate is zero.",
         ("every-parameter-learns", "still-learns", "training-unchanged"),
-        _ahead("for group in {o}.param_groups:\n    group['lr'] = 0.0"),
-        also=("first-update-not-lost",),  # a schedule gives the later ones a rate again
+        _rate_zero,
+        also=("first-update-not-lost",),
     ),
 )
 """The operators on updates."""

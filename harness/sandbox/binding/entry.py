@@ -24,6 +24,7 @@ from harness.sandbox.binding.starting import (
     chosen,
     is_needed,
     is_one_step,
+    offered,
     own_scaler,
 )
 from harness.sandbox.binding.turns import MOMENT, Turns, Wanted, note
@@ -71,6 +72,7 @@ class Entries:
 
     def _roots(self) -> list[Function]:
         own = [f for f in self._reader.functions if not f.nested and self._may_start(f)]
+        own = offered(own, self._tree, self._graph)
         called = self._graph.called()
         for wanted in ({STEP, FIT}, {BACKWARD}, {GRADIENTS}):
             if wanted <= self._live:

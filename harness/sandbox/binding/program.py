@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from harness.domain.branch import Branches
+from harness.domain.event import BUILDS_MODELS
 from harness.sandbox.binding import rewrite
 from harness.sandbox.binding.analysis import Analysis
 from harness.sandbox.binding.branches import marks
@@ -83,13 +84,16 @@ def bind(  # noqa: PLR0913 - each is a fact of one run
     on_batch: OnBatch,
     tracked: Track,
     own_data: bool = False,
+    as_written: bool = False,
 ) -> Bound:
     """Give every free name of ``program`` an object. Raises ``Unbound`` for a name that gets none.
 
-    ``own_data``: whether data that the program draws at random stays as it is.
+    ``own_data``: whether data that the program draws at random stays as it is. ``as_written``: whether
+    its own modules stay, as parts of a model that it puts together itself.
     """
     install_spellings()
     binding = _Binding(program, workload, rank, world_size, on_batch, tracked)
+    binding.own_models.stay = as_written
     if not own_data:
         standins.take_place(binding.analysis, binding.resolver, binding.changes, binding.module)
     return binding.bound()
@@ -171,6 +175,8 @@ class _Binding:
             self.track(part, name, part=True)
         if not self.values.parts:
             self.track(self.values.model, "model")
+        if self.analysis.constructors and self.values.world_size == 1:
+            self.resolver.notes.append(BUILDS_MODELS)
         tree = rewrite.rewrite(self.tree, self.changes)
         source = ast.unparse(tree)
         marked = marks.marked(tree)

@@ -4,8 +4,9 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from harness.sandbox.binding.flow.callgraph import CallGraph
 from harness.sandbox.binding.flow.definitions import Class, Function, Instance, Parameter
-from harness.sandbox.binding.flow.effects import STEP, Effects, loops
+from harness.sandbox.binding.flow.effects import BACKWARD, STEP, Effects, loops
 from harness.sandbox.binding.roles.roles import Role
 from harness.syntax import walk
 
@@ -58,6 +59,22 @@ class Own:
 
     name: str
     """Name of the class."""
+
+
+def offered(functions: list[Function], tree: ast.Module, graph: CallGraph) -> list[Function]:
+    """Those that are there for others to call. What a loop defines anew in every turn is there for
+    that turn. Code that goes backward and works with an object (clears by it, adds to it) is the one
+    to call its ``step``; where it does not, nothing steps. A method that goes backward as well is a
+    loop of its own.
+    """
+    of_a_turn = {id(node) for loop in loops(tree.body) for node in walk(loop)}
+    at_work = graph.at_work()
+    return [
+        f
+        for f in functions
+        if id(f.tree) not in of_a_turn
+        and not (f.owner in at_work and BACKWARD not in graph.marks[f])
+    ]
 
 
 def is_needed(function: Function, parameter: Parameter, role: Role | None) -> bool:

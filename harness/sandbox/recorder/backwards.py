@@ -1,12 +1,13 @@
 """Calls of backward, with the gradients that they leave behind."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, ValuesView
 from typing import Any, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor
 
 from harness.domain.event import Backward
+from harness.sandbox.recorder.assembled import Assembled
 from harness.sandbox.recorder.tape import Blob, Tape, tensors_in
 from harness.sandbox.recorder.transforms import outside, unwrapped
 
@@ -26,6 +27,7 @@ class Backwards:
         has_own: Callable[[], bool],
         returned: Callable[[], tuple[float, ...]] = tuple,
         after: After = lambda *_: (),
+        assembled: Callable[[], Assembled | None] = lambda: None,
     ) -> None:
         """``loss_scale``: the scale in force, ``None`` when no enabled scaler has been used.
 
@@ -36,12 +38,15 @@ class Backwards:
         ``returned``: what torch's loss functions returned since it was asked before.
 
         ``after``: told of each call that is over; returns tensors that belong to its event.
+
+        ``assembled``: who watches models that are put together in the loop, if there are any.
         """
         self._tape = tape
         self._has_own = has_own
         self._loss_scale = loss_scale
         self._returned = returned
         self._after = after
+        self._assembled = assembled
         self._inside = False
 
     def install(self) -> None:
@@ -60,6 +65,7 @@ class Backwards:
             roots = args[0] if args else kwargs.get("tensors", kwargs.get("outputs"))
             plain = unwrapped(tensors_in(roots)) or ()
             with outside():
+                self._anew(function.__name__, plain, args, kwargs)
                 values = tuple(_value(root) for root in plain)
                 before = self._tape.gradient_values() if self._has_own() else None
             self._inside = True
@@ -73,15 +79,31 @@ class Backwards:
                 raise
             finally:
                 self._inside = False
-                name = "grad" if function.__name__ == "grad" else "backward"
-                again, seed = _again(name, args, kwargs), _seed(name, plain, args, kwargs)
                 with outside():
-                    event = self._event(name, values, raised)
-                    event = event.model_copy(update={"create_graph": again, "seed": seed})
+                    name = "grad" if function.__name__ == "grad" else "backward"
+                    more = {
+                        "create_graph": _again(name, args, kwargs),
+                        "seed": _seed(name, plain, args, kwargs),
+                    }
+                    event = self._event(name, values, raised).model_copy(update=more)
                     self._write(event, before, args, kwargs, result)
             return result
 
         return wrapper
+
+    def _anew(
+        self,
+        function: str,
+        roots: Iterable[Tensor],
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+    ) -> None:
+        """Where a model is put together in the loop, what goes through it is found now."""
+        assembled = self._assembled()
+        if assembled is not None:
+            self._inside = True
+            assembled.before_backward(roots, _seed_tensor(function, args, kwargs))
+            self._inside = False
 
     def _event(self, function: str, roots: Iterable[float | None], raised: str | None) -> Backward:
         return Backward(
@@ -101,6 +123,10 @@ class Backwards:
         kwargs: dict[str, object],
         result: object,
     ) -> None:
+        assembled = self._assembled()
+        if assembled is not None:
+            is_grad = event.function == "grad"
+            assembled.after_backward(_given(args, kwargs, result) if is_grad else None)
         alone = event.function == "grad" and not event.create_graph
         given = _given(args, kwargs, result) if alone else []
         added = self._tape.increments(before, given) if before is not None else ()
@@ -109,10 +135,12 @@ class Backwards:
 
 
 def _kept(grad: Callable[..., R]) -> Callable[..., R]:
-    """``torch.autograd.grad`` with inputs that can be looked at afterwards: a generator is gone then."""
+    """``torch.autograd.grad`` with inputs that can be looked at afterwards: a generator is gone then,
+    and the values of a dictionary have no places.
+    """
 
     def wrapper(outputs: object, inputs: object, *args: object, **kwargs: object) -> R:
-        known = tuple(inputs) if isinstance(inputs, Iterator) else inputs
+        known = tuple(inputs) if isinstance(inputs, Iterator | ValuesView) else inputs
         return grad(outputs, known, *args, **kwargs)
 
     return wrapper
@@ -144,10 +172,15 @@ def _seed(
     name: str, roots: Iterable[Tensor], args: tuple[object, ...], kwargs: dict[str, object]
 ) -> float | None:
     """The gradient that was handed over for a single scalar root."""
+    given = [t for t in [_seed_tensor(name, args, kwargs)] if t is not None]
+    scalar = all(t.numel() == 1 for t in (*roots, *given))
+    return _value(given[0]) if scalar and given else None
+
+
+def _seed_tensor(name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> Tensor | None:
     place, key = (2, "grad_outputs") if name == "grad" else (1, "grad_tensors")
     given = unwrapped(tensors_in(args[place] if len(args) > place else kwargs.get(key))) or []
-    scalar = all(t.numel() == 1 for t in (*roots, *given))
-    return _value(given[0]) if scalar and len(given) == 1 else None
+    return given[0] if len(given) == 1 else None
 
 
 def _value(root: Tensor) -> float | None:

@@ -39,9 +39,11 @@ class Forwards:
         self.own = 0
         self.apart = False
         self.rebuilt = False
+        self.assembles = False
         self._layers: tuple[object, ...] = ()
         self._names: tuple[str, ...] = ()
         self._held: list[tuple[Mapping[str, object], str]] = []
+        self._parts: WeakSet[nn.Module] = WeakSet()
         self.learning_rates: Callable[[], tuple[float, ...]] = tuple
 
     def track(self, model: nn.Module, name: str = "model", *, part: bool = False) -> None:
@@ -80,6 +82,31 @@ class Forwards:
         self.rebuilt = True
         self._tape.take_over(model, self._names)
 
+    def is_given(self, module: nn.Module) -> bool:
+        """Whether it is tracked, or part of what is."""
+        known = (self._tape.knows(p) for p in module.parameters())
+        return any(known) and not any(
+            module is part for whole in self._parts for part in whole.modules()
+        )
+
+    def hold(self, module: nn.Module) -> None:
+        """A part of a model that the program puts together, or a container of such parts."""
+        if not any(module is part for whole in self._parts for part in whole.modules()):
+            self.own += 1
+            self._parts.add(module)
+            self._tape.register(f"own{self.own}.", module.named_parameters())
+
+    def held(self) -> list[nn.Parameter]:
+        """The parameters of all such parts."""
+        return [*dict.fromkeys(p for module in self._parts for p in module.parameters())]
+
+    def assembled(self, last: nn.Module, entered: list[Tensor], outputs: list[Tensor]) -> None:
+        """Parts were called one after another. ``last``: that returned ``outputs``."""
+        number = next(self._ids)
+        self._event("own1", last, number, entered, outputs, differentiable=True)
+        for index, tensor in enumerate(outputs):
+            tensor.register_hook(self._hook(number, index))
+
     def find_own(self) -> None:
         """Track models that the program defines itself, at their first call.
 
@@ -91,7 +118,7 @@ class Forwards:
         register_module_forward_hook(self._after_first, always_call=True)
 
     def _look_at(self, module: nn.Module, _: object) -> None:
-        if self._inside or module in self._tracked or module in self._seen:
+        if self._inside or self.assembles or module in self._tracked or module in self._seen:
             return
         self._seen.add(module)
         parameters = list(module.parameters())
@@ -163,7 +190,7 @@ class Forwards:
                 model=name,
                 training=model.training,
                 differentiable=differentiable,
-                autocast=_autocast(),
+                autocast=_autocast() or _reduced(model),
                 learning_rates=self.learning_rates(),
                 attached=any(t.grad_fn is not None for t in entered),
                 frozen=self._tape.frozen(),
@@ -187,6 +214,12 @@ def _layers(model: nn.Module) -> tuple[object, ...]:
     return tuple(
         (name, id(module), "forward" in vars(module)) for name, module in model.named_modules()
     )
+
+
+def _reduced(model: nn.Module) -> str | None:
+    """The element type of a model that was cast to bfloat16: it computes as under autocast."""
+    types = {p.dtype for p in model.parameters()}
+    return "bfloat16" if types == {torch.bfloat16} else None
 
 
 def _autocast() -> str | None:

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from harness.domain.event import BatchYielded, Finished, Start
+from harness.sandbox.recorder.assembled import Assembled
 from harness.sandbox.recorder.backwards import Backwards
 from harness.sandbox.recorder.by_hand import HandUpdates
 from harness.sandbox.recorder.clips import Clips
@@ -34,6 +35,7 @@ class Recorder:
         self.scalers = Scalers(self.tape, lambda: self.steps.count)
         self.forwards = Forwards(self.tape)
         self.forwards.learning_rates = self.steps.learning_rates
+        self.assembled: Assembled | None = None
         self._started = False
 
     def install(self) -> None:
@@ -50,6 +52,7 @@ class Recorder:
             lambda: self.forwards.unlike_the_workload or self.tape.large,
             losses.take,
             self.by_hand.after_backward,
+            lambda: self.assembled,
         ).install()
         Clips(self.tape).install()
         Schedulers(self.tape, self.steps.trains).install()
@@ -60,6 +63,15 @@ class Recorder:
         """Record the calls of ``model``, the workload's, a part of it or another; returns it."""
         self.forwards.track(model, name, part=part)
         return model
+
+    def assemble(self, rows: tuple[int, ...]) -> None:
+        """From now on the program's own modules are parts of a model that it puts together itself.
+
+        ``rows``: sizes of one sample of the workload's inputs.
+        """
+        self.forwards.assembles = True
+        self.assembled = Assembled(self.tape, self.forwards, rows)
+        self.assembled.install()
 
     def start(self, notes: tuple[str, ...], source: str = "", calls: tuple[str, ...] = ()) -> None:
         """Write what is about to run, and the initial parameters."""
@@ -86,7 +98,7 @@ class Recorder:
         Clocks(self.tape, module).install()
         watched = collectives(self.tape) if world_size > 1 else contextlib.nullcontext()
         try:
-            with watched:
+            with watched, self.assembled or contextlib.nullcontext():
                 yield
         finally:
             self.by_hand.end()

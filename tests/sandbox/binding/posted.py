@@ -537,6 +537,8 @@ for x, y in train_loader:
     optimizer.step()
 fig, ax = plt.subplots()
 for n, v in history.items(): ax.plot(v, label=n)
+fig, (above, below) = plt.subplots(2, 1, figsize=(8, 6))
+above.semilogy(history["0.weight"]); below.set_title("norms")
 plt.legend(); plt.show()
 """),
     Posted("set-up and clean-up of ranks", 14, """

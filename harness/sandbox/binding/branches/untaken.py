@@ -9,6 +9,7 @@ from harness.sandbox.binding.branches.counting import TRAINS, Counting
 from harness.sandbox.binding.branches.marks import Branch, Marked, Seen
 from harness.sandbox.binding.branches.tables import Lookup
 from harness.sandbox.binding.branches.touching import CALLS, Touch, Touching
+from harness.sandbox.binding.branches.uncalled import not_entered, uncalled
 from harness.sandbox.binding.flow.sources import Sources, inside, word
 from harness.syntax import walk
 
@@ -41,10 +42,10 @@ def untaken(marked: Marked) -> Branches:
     own = {function.name for function in marked.functions}
     left = [b for b in marked.branches if _is_left(b, marked.seen) and _may_touch(b, own)]
     tables = [look for look in marked.lookups if look.unread(marked.seen.looked)]
-    if not (left or tables):
+    if not (left or tables or not_entered(marked)):
         return ()
     reader = _Reader(marked)
-    return (*reader.read(left), *reader.unread(tables))
+    return (*reader.read(left), *reader.unread(tables), *reader.uncalled())
 
 
 def _is_left(branch: Branch, seen: Seen) -> bool:
@@ -110,6 +111,10 @@ class _Reader:
                 told = _told(branch, touch, reached=reached, waits=bool(touch.deep) and counted)
                 yield told.model_copy(update={"counted": counted})
 
+    def uncalled(self) -> Iterator[Unentered]:
+        """Functions that a loop defines and nothing refers to."""
+        return uncalled(self._marked, self._sources, self._touching)
+
     def unread(self, lookups: list[Lookup]) -> Iterator[Unentered]:
         """Tables that a count goes through, as far as it has not come."""
         for look in lookups:
@@ -157,8 +162,15 @@ class _Reader:
         if not left_out or (loop is not None and not around & TRAINS and not self._waits(branch)):
             return Touch()  # of a loop over parameters: ``if p.grad is None: continue``
         name = type(jump).__name__.lower()
-        ends = not isinstance(jump, ast.Continue) and "step" in around
+        ends = not isinstance(jump, ast.Continue) and ("step" in around or self._measures(loop))
         return Touch(light=[name]) if ends or left_out >= WHOLE else Touch(deep=[name])
+
+    def _measures(self, loop: ast.For | ast.AsyncFor | ast.While | None) -> bool:
+        """Whether every turn of a loop clears what the one before gathered: no update hangs on how
+        many there are.
+        """
+        always = [s for s in loop.body if isinstance(s, ast.Expr)] if loop is not None else []
+        return "zero_grad" in self._touching.reached(always)
 
     # ---------------------------------------------------------------------------------- what decides
 

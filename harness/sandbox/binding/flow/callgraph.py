@@ -7,6 +7,7 @@ from harness.sandbox.binding.flow.definitions import Class, Function, Instance
 from harness.sandbox.binding.flow.effects import (
     BACKWARD,
     GRADIENTS,
+    MADE,
     STEP,
     Effects,
     touches_gradients,
@@ -57,6 +58,19 @@ class CallGraph:
         if not any(isinstance(t, Function) for t in call.callee.targets):
             return any(self._does.get(name) == BACKWARD for name in call.callee.names)
         return any(BACKWARD in self.marks.get(f, ()) for f in _targets(call))
+
+    def at_work(self) -> set[Class]:
+        """Classes of the objects that code which goes backward works with from outside, and what they
+        are built on.
+        """
+        used = {
+            callee.owner
+            for caller, callees in self._callees.items()
+            for callee in callees
+            if BACKWARD in self.marks[caller] and callee.owner and callee.name not in MADE
+            if caller is None or caller.owner is not callee.owner
+        }
+        return used | {parent for owner in used for parent in owner.parents}
 
     def called(self) -> set[Function]:
         """Functions that another one, or module-level code, calls."""

@@ -1,9 +1,12 @@
 """Objects that do nothing: loggers, progress bars, packages that only watch."""
 
+import dis
 import sys
 from collections.abc import Iterable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any, Self
+
+_UNPACK = dis.opmap["UNPACK_SEQUENCE"]
 
 
 class Inert:
@@ -31,7 +34,11 @@ class Inert:
     def __exit__(self, *_: object) -> None: ...
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(())
+        """Nothing; but as many as wanted where it is taken apart: ``a, b = axes``."""
+        caller = sys._getframe(1)
+        at, code = caller.f_lasti, caller.f_code.co_code
+        wanted = code[at + 1] if at >= 0 and code[at] == _UNPACK else 0
+        return iter([Inert() for _ in range(wanted)])
 
     def __len__(self) -> int:
         return 0

@@ -27,6 +27,8 @@ class OwnModels:
         """None is built yet."""
         self.untrue: str | None = None
         """Which model that stays gives other gradients than the derivatives of its outputs."""
+        self.stay = False
+        """Whether all of them stay, as parts of a model that the program puts together itself."""
         self._analysis = analysis
         self._resolver = resolver
         self._values = resolver.values
@@ -50,9 +52,10 @@ class OwnModels:
             return self._values.parts.built(model, name, used, self._track, self._resolver.notes)
         if any(part is self._values.model for part in model.modules()):
             return model
-        if self._analysis.grows(name):  # it is watched from its first call on
+        if self.stay or self._analysis.grows(name):  # it is watched from its first call on
             self._values.trained = model
             return model
+        self._refuse_containers(model, name)
         problem = self._problem(model)
         if problem is None or self._carries_a_state(model, name):
             return self._watched(model, name, problem)
@@ -62,6 +65,10 @@ class OwnModels:
         )
         self._values.trained = self._values.model
         return self._values.another_model()
+
+    def _refuse_containers(self, model: nn.Module, name: str) -> None:
+        if self._analysis.uses_workload_data and _is_container(model):
+            raise Unbound(name, "cannot be called: what it holds is called part by part")
 
     def _problem(self, model: nn.Module) -> str | None:
         if not self._analysis.uses_workload_data:
@@ -99,6 +106,11 @@ class OwnModels:
         written = self._analysis.class_of(name)
         if (lost := derivatives.lost_with(model, self._inputs, written)) is not None:
             raise Unbound(name, f"does not take the workload's data ({problem}), and {lost}")
+
+
+def _is_container(model: nn.Module) -> bool:
+    """Whether it has no forward, and no trainer calls anything else."""
+    return type(model).forward is nn.Module.forward and not hasattr(model, "training_step")
 
 
 class Begun(nn.Module):
