@@ -34,7 +34,7 @@ def default_cache() -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class Cache:
     """A folder with one JSON file an answer, named by the hash of all that led to it."""
 
     folder: Path
@@ -102,7 +102,7 @@ class Remembering:
 
     model: LanguageModel
     """Who is asked otherwise."""
-    shelf: Shelf
+    cache: Cache
     """What was answered."""
     trial: int
     """A further trial is asked anew."""
@@ -127,9 +127,9 @@ class Remembering:
             trial=self.trial,
             apart=list(self.apart),
         )
-        kept = self.shelf.get(key, Completion)
+        kept = self.cache.get(key, Completion)
         if kept is None:
-            self.shelf.refuse_more()
+            self.cache.refuse_more()
             kept = self.model.complete(system, turns, max_tokens=max_tokens, tools=tools)
-            self.shelf.put(key, kept)
+            self.cache.put(key, kept)
         return kept

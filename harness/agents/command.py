@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.agents.agent import Unanswered
-from harness.agents.cache import Shelf, key_of
+from harness.agents.cache import Cache, key_of
 from harness.agents.process import Ended, Processes
 from harness.agents.skill_text import MAIN, SkillText
 from harness.agents.workspace import Workspace, workspace
@@ -35,7 +35,7 @@ class CommandAgent:
     """Installed under ``.claude/skills/``."""
     seconds: float
     """For one answer."""
-    shelf: Shelf | None = None
+    cache: Cache | None = None
     """Where answers are kept."""
     apart: tuple[str, ...] = ()
     """Answers are kept apart from those with other words here."""
@@ -54,19 +54,19 @@ class CommandAgent:
         return answer.model_copy(update={"scenario": scenario.id, "facts": facts})
 
     def _answer(self, scenario: Scenario, key: str) -> Transcript:
-        if self.shelf is None:
+        if self.cache is None:
             return self._run(scenario)
-        answer = self.shelf.get(key, Transcript)
+        answer = self.cache.get(key, Transcript)
         if answer is None:
-            self.shelf.refuse_more()
+            self.cache.refuse_more()
             answer = self._run(scenario)
-            self.shelf.put(key, answer)
+            self.cache.put(key, answer)
         return answer
 
     def remembers(self, scenario: Scenario, trial: int) -> bool:
         """Whether the answer is kept, so that nothing would be run."""
-        shelf = self.shelf
-        return shelf is not None and shelf.get(self._key(scenario, trial), Transcript) is not None
+        cache = self.cache
+        return cache is not None and cache.get(self._key(scenario, trial), Transcript) is not None
 
     def _key(self, scenario: Scenario, trial: int) -> str:
         return key_of(
@@ -128,7 +128,7 @@ class CommandAgent:
 
 
 def command_agent(
-    line: str, skill: SkillText | None, seconds: float, shelf: Shelf | None, apart: tuple[str, ...]
+    line: str, skill: SkillText | None, seconds: float, cache: Cache | None, apart: tuple[str, ...]
 ) -> CommandAgent:
     """The agent for a command line.
 
@@ -144,7 +144,7 @@ def command_agent(
     if (program := shutil.which(words[0])) is None:
         raise UsageError(f"--agent command:{line}: no program {words[0]} on this machine")
     absolute = str(Path(program).absolute())  # the agent works in another folder than we do
-    return CommandAgent(line, (absolute, *words[1:]), skill, seconds, shelf, apart)
+    return CommandAgent(line, (absolute, *words[1:]), skill, seconds, cache, apart)
 
 
 def _read(out: Path) -> Transcript:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from harness.agents.agent import Unanswered
-from harness.agents.cache import Remembering, Shelf
+from harness.agents.cache import Cache, Remembering
 from harness.agents.delivery import Delivered
 from harness.agents.prompting import prompts_version, runnable_form
 from harness.agents.skill_text import MAIN
@@ -32,7 +32,7 @@ class ModelAgent:
     """The skill."""
     max_tokens: int
     """The most that one answer may have, thinking included."""
-    shelf: Shelf | None = None
+    cache: Cache | None = None
     """Where answers are kept; ``None`` for nowhere."""
     apart: tuple[str, ...] = ()
     """Answers are kept apart from those with other words here."""
@@ -47,8 +47,8 @@ class ModelAgent:
     def ask(self, scenario: Scenario, trial: int = 1) -> Transcript:
         """Both turns. Where the model cannot finish the second one, the first stands alone."""
         model = self.model
-        if self.shelf is not None:
-            model = Remembering(model, self.shelf, trial, (*self.apart, scenario.id))
+        if self.cache is not None:
+            model = Remembering(model, self.cache, trial, (*self.apart, scenario.id))
         talk = _Talk(model, self.delivered, self.max_tokens)
         try:
             talk.say(scenario.prompt)

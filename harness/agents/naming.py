@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.agents.agent import Agent
-from harness.agents.cache import Shelf
+from harness.agents.cache import Cache
 from harness.agents.command import CommandAgent, command_agent
 from harness.agents.conversing import ModelAgent, Silent
 from harness.agents.delivery import Delivery, deliver
@@ -57,8 +57,8 @@ def agent_named(spec: str, asking: Asking) -> Iterator[Agent]:
         UsageError: there is no such agent, or something that it needs is missing.
     """
     agent: Agent = unconnected(spec, asking)
-    if isinstance(agent, ModelAgent | CommandAgent) and agent.shelf is not None:
-        agent.shelf.prepare()
+    if isinstance(agent, ModelAgent | CommandAgent) and agent.cache is not None:
+        agent.cache.prepare()
     if isinstance(agent, ModelAgent):
         model = Anthropic(agent.model.name, asking.meter, asking.limits)
         agent = replace(agent, model=model, close=model.close)
@@ -78,8 +78,8 @@ def break_off(agent: Agent) -> None:
 
 def unkept(agent: Agent) -> Sequence[str]:
     """Why answers could not be kept, for each that was not."""
-    if isinstance(agent, ModelAgent | CommandAgent) and agent.shelf is not None:
-        return agent.shelf.unkept
+    if isinstance(agent, ModelAgent | CommandAgent) and agent.cache is not None:
+        return agent.cache.unkept
     return ()
 
 
@@ -90,16 +90,16 @@ def unconnected(spec: str, asking: Asking) -> Unconnected:
         UsageError: as ``agent_named``.
     """
     kind, colon, rest = spec.partition(":")
-    shelf = Shelf(asking.cache) if asking.cache is not None else None
+    cache = Cache(asking.cache) if asking.cache is not None else None
     if spec in ("buggy", "reference"):
         return BUGGY if spec == "buggy" else REFERENCE
     if kind == "anthropic" and rest:
         delivered = deliver(asking.skill, asking.delivery)
         apart = (asking.replicate, os.environ.get("ANTHROPIC_BASE_URL", ""))
-        return ModelAgent(kind, Silent(rest), delivered, asking.max_tokens, shelf, apart)
+        return ModelAgent(kind, Silent(rest), delivered, asking.max_tokens, cache, apart)
     if kind == "command" and colon:
         skill = asking.skill if asking.delivery != "none" else None
-        return command_agent(rest, skill, asking.seconds, shelf, (asking.replicate,))
+        return command_agent(rest, skill, asking.seconds, cache, (asking.replicate,))
     if kind == "replay" and rest:
         return _replay(Path(rest))
     raise UsageError(f"--agent {spec}: no such agent; choose {KINDS}")

@@ -72,6 +72,11 @@ def decide(mark: Mark | None, seen: Evidence) -> Decision:
     return _meant_wrong(seen)
 
 
+def figure(name: str, value: float) -> Number:
+    """A number behind a finding, with what it is."""
+    return Number(name=name, value=value)
+
+
 def _meant_right(seen: Evidence) -> Decision:
     remarks = (*map(_remark, seen.costs), *seen.remarks)
     if seen.faults:

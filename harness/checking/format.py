@@ -7,6 +7,7 @@ quick_validate; the documentation of Claude Code.
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import partial
 
 from harness.checking.links import check_links
 from harness.domain.check import FormatFinding
@@ -103,30 +104,21 @@ def _keys(skill: Skill, head: Frontmatter) -> Iterator[FormatFinding]:
 
 def _name(skill: Skill, head: Frontmatter) -> Iterator[FormatFinding]:
     name, line = head.texts.get("name", ""), head.lines.get("name", 1)
+    wrong = partial(_error, skill, line, "name")
     if "name" not in head.keys:
-        yield _error(skill, 1, "name", "The name is missing.")
+        yield wrong("The name is missing.")
         return
     if head.shapes["name"] != "text" or not name.strip():
-        yield _error(
-            skill,
-            line,
-            "name",
-            "The name has to be text of 1 to 64 characters (quick_validate lets an empty one pass).",
+        yield wrong(
+            "The name has to be text of 1 to 64 characters (quick_validate lets an empty one pass)."
         )
         return
     if len(name) > LONGEST_NAME:
-        yield _error(
-            skill, line, "name", f"The name has {len(name)} characters; {LONGEST_NAME} are allowed."
-        )
+        yield wrong(f"The name has {len(name)} characters; {LONGEST_NAME} are allowed.")
     if not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", name):
         yield _bad_characters(skill, name, line)
     if unicodedata.normalize("NFKC", name) != unicodedata.normalize("NFKC", skill.folder):
-        yield _error(
-            skill,
-            line,
-            "name",
-            f"The name is {name}, the folder {skill.folder}: they have to be equal.",
-        )
+        yield wrong(f"The name is {name}, the folder {skill.folder}: they have to be equal.")
     for word in RESERVED:
         if word in name.lower():
             yield _warning(

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from math import isfinite
 
 from harness.checking import facts
-from harness.checking.evidence import Evidence, Finding
+from harness.checking.evidence import Evidence, Finding, figure
 from harness.domain.check import Observation
-from harness.domain.verdict import Number
 
 _SAYS_CLIP = re.compile(r"\b(?:using|adding|applying) (?:gradient )?clipping", re.IGNORECASE)
 
@@ -42,7 +41,7 @@ def inspection(seen: facts.InspectionSeen) -> Evidence:
     merits = []
     if seen.verified is not None and seen.verified_value is not None:
         sentence = f"{called} finds {seen.verified}, {seen.verified_value:.3g}, as recomputed."
-        merits.append(Finding(sentence, (_n(seen.verified, seen.verified_value),)))
+        merits.append(Finding(sentence, (figure(seen.verified, seen.verified_value),)))
     if seen.said_when_broken:
         merits.append(Finding(f"{called} tells a model with a NaN from a sound one."))
     if not merits and seen.returned and all(isfinite(n) for n in seen.returned):
@@ -62,9 +61,9 @@ def update_function(seen: facts.UpdateFunctionSeen) -> Evidence:
         return Evidence()  # several backwards for one step are no fault: they may be a window
     worst = min(seen.steps, key=lambda taken: taken.cosine)
     numbers = (
-        _n("norm consumed", worst.consumed),
-        _n("norm that the last backward made", worst.fresh),
-        _n("cosine", worst.cosine),
+        figure("norm consumed", worst.consumed),
+        figure("norm that the last backward made", worst.fresh),
+        figure("cosine", worst.cosine),
     )
     if worst.cosine < 0.999 or worst.consumed > 1.001 * worst.fresh:
         sentence = (
@@ -92,7 +91,7 @@ def _gradient_function(seen: facts.GradientFunctionSeen) -> Evidence:
             f"`{seen.name}` takes a gradient of norm {seen.norm_before:.3g} to {seen.norm_after:.3g}; "
             "every parameter keeps a finite gradient."
         )
-    norms = (_n("norm before", seen.norm_before), _n("norm after", seen.norm_after))
+    norms = (figure("norm before", seen.norm_before), figure("norm after", seen.norm_after))
     return Evidence(merits=(Finding(sentence, norms),), remarks=tuple(_bends(seen)))
 
 
@@ -101,14 +100,14 @@ def _spoilt(seen: facts.GradientFunctionSeen) -> Iterator[Finding]:
         yield Finding(
             f"`{seen.name}` leaves no gradient at all for {_names(seen.wiped)}: a parameter that "
             "starts at zero, or has one element, never learns.",
-            (_n("norm of all gradients before", seen.norm_before),),
+            (figure("norm of all gradients before", seen.norm_before),),
         )
     apart = seen.differs_from_torch
     if apart is not None and not apart <= 1e-4:
         yield Finding(
             f"`{seen.name}` leaves other gradients than torch's function of that name "
             f"(relative distance {apart:.2g}).",
-            (_n("relative distance", apart),),
+            (figure("relative distance", apart),),
         )
     if seen.graph:
         yield Finding(
@@ -125,12 +124,12 @@ def _bends(seen: facts.GradientFunctionSeen) -> Iterator[Observation]:
         yield Observation(
             sentence=f"At norm {seen.norm_before:.3g} it bends the gradient of a parameter "
             f"(cosine {lowest:.2g}).",
-            numbers=(_n("smallest cosine of a parameter", lowest),),
+            numbers=(figure("smallest cosine of a parameter", lowest),),
         )
 
 
 def _against_large_batch(seen: facts.UpdateFunctionSeen, off: float) -> Evidence:
-    numbers = (_n("relative distance from the mean over all real tokens", off),)
+    numbers = (figure("relative distance from the mean over all real tokens", off),)
     what = "the mean over all real tokens of all ranks"
     if off < 1e-3:
         sentence = f"`{seen.name}` leaves the gradient of {what} (off by {off:.1g})."
@@ -140,7 +139,3 @@ def _against_large_batch(seen: facts.UpdateFunctionSeen, off: float) -> Evidence
 
 def _names(names: tuple[str, ...]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-def _n(name: str, value: float) -> Number:
-    return Number(name=name, value=value)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from math import inf, isfinite, log
 
 from harness.checking import facts
-from harness.checking.evidence import Evidence, Finding
+from harness.checking.evidence import Evidence, Finding, figure
 from harness.checking.pairs import RATIO
 from harness.domain.check import Observation
 from harness.domain.verdict import Number
@@ -22,7 +22,10 @@ def loss(seen: facts.LossSeen) -> Evidence:
         return Evidence(not_run=f"{called} raised {seen.raised}")
     if not seen.bad:
         sentence = f"{called} is finite in value and gradient at all {seen.tried} edges."
-        numbers = (_n("edges tried", seen.tried), _n("largest gradient", seen.largest_gradient))
+        numbers = (
+            figure("edges tried", seen.tried),
+            figure("largest gradient", seen.largest_gradient),
+        )
         return Evidence(merits=(Finding(sentence[0].upper() + sentence[1:], numbers),))
     first = seen.bad[0]
     finite = isfinite(first.loss)
@@ -30,7 +33,7 @@ def loss(seen: facts.LossSeen) -> Evidence:
     edges = ", ".join(b.what.removeprefix("prediction ") for b in seen.bad[:5])
     numbers = (
         Number(name="loss", value=first.loss, where=first.what),
-        _n("edges where it is not finite", len(seen.bad)),
+        figure("edges where it is not finite", len(seen.bad)),
     )
     sentence = f"At {first.what} {called} {what} (not finite at: {edges})."
     return Evidence(faults=(Finding(sentence, numbers),))
@@ -50,7 +53,7 @@ def module(seen: facts.ModuleSeen) -> Evidence:
     merit = Finding(
         f"Forward and backward of `{seen.name}` are finite, and a gradient reaches all "
         f"{seen.parameters} parameters.",
-        (_n("parameters reached", seen.parameters), *_depth(seen)),
+        (figure("parameters reached", seen.parameters), *_depth(seen)),
     )
     return Evidence(merits=(merit,), remarks=remarks)
 
@@ -68,7 +71,7 @@ def initialisation(seen: facts.InitialisationSeen) -> Evidence:
     if not seen.signal:
         return Evidence(remarks=remarks)
     name, kept = min(seen.signal.items(), key=lambda item: _distance(item[1]))
-    numbers = (_n(f"spread of the output over that of the input, 20 {name} layers", kept),)
+    numbers = (figure(f"spread of the output over that of the input, 20 {name} layers", kept),)
     sentence = (
         f"Under `{seen.name}` a signal keeps {kept:.2g} of its spread through 20 {name} layers."
     )
@@ -80,7 +83,7 @@ def initialisation(seen: facts.InitialisationSeen) -> Evidence:
 def scheduler(seen: facts.SchedulerSeen) -> Evidence:
     """A fault where the learning rate of the first update is 0."""
     if seen.left_at is not None and not seen.updates:
-        numbers = (_n("rate before", seen.base), _n("rate afterwards", seen.left_at))
+        numbers = (figure("rate before", seen.base), figure("rate afterwards", seen.left_at))
         sentence = (
             f"It sets the learning rate from {seen.base:.3g} to {seen.left_at:.3g} and makes no update "
             "on the way: training begins at the last of them."
@@ -88,7 +91,7 @@ def scheduler(seen: facts.SchedulerSeen) -> Evidence:
         return Evidence(costs=(Finding(sentence, numbers),))
     if seen.raised or not seen.rates:
         return Evidence(not_run=f"`{seen.name}` raised {seen.raised}")
-    first = (_n("learning rate of the first update", seen.rates[0]),)
+    first = (figure("learning rate of the first update", seen.rates[0]),)
     if seen.rates[0] == 0:
         sentence = f"Under `{seen.name}` the first update has learning rate 0: it changes nothing."
         return Evidence(faults=(Finding(sentence, first),))
@@ -120,19 +123,15 @@ def _broken(seen: facts.ModuleSeen) -> Iterator[Finding]:
         yield Finding(
             f"Fifty `{seen.name}` after one another explode: gradient norm {stacked:.2g}, one has "
             f"{single:.2g}.",
-            (_n("gradient norm of fifty", stacked), _n("of one", single)),
+            (figure("gradient norm of fifty", stacked), figure("of one", single)),
         )
 
 
 def _depth(seen: facts.ModuleSeen) -> Iterator[Number]:
     if seen.first_over_last is not None:
-        yield _n(RATIO, seen.first_over_last)
+        yield figure(RATIO, seen.first_over_last)
 
 
 def _distance(kept: float) -> float:
     """By what factor a ratio differs from 1, up or down."""
     return abs(log(kept)) if 0 < kept < inf else inf
-
-
-def _n(name: str, value: float) -> Number:
-    return Number(name=name, value=value)

@@ -76,7 +76,7 @@ def grade(
         judge_named(judge) as reader,
         stored(out, "grade", chosen, judge=reader.name) as run,
         told as keep,
-        progress_bar(_errors()) as watch,
+        progress_bar(Output(stderr=True)) as watch,
     ):
         settings = Settings(jobs=cores(jobs), watch=watch, judge=reader, keep=keep, run=run)
         batch = grade_answers(chosen, answers, len(files), settings, open_instruments)
@@ -180,10 +180,6 @@ def _anew(
         return nullcontext()
     update = {"harness_version": __version__, "bank_digest": bank.digest, "judge": judge}
     return RunFolder.create(out, old.head.model_copy(update=update))
-
-
-def _errors() -> Output:
-    return Output(stderr=True)
 
 
 def _choice(

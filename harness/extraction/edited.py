@@ -29,18 +29,31 @@ def program_in_files(transcript: Transcript) -> Candidate | NoCandidate | None:
     states = [s for s in files if s.path.endswith((".py", ".ipynb")) and not _is_test(s.path)]
     states = states[-_LAST_TOUCHED:]
     linked = [_Linked(state, states) for state in states if state.content is not None]
-    trains = [one for one in linked if one.changed and one.trains]
-    trains = [one for one in trains if not one.by_subagent] or trains
     unknown = _unknown(states)
-    trains = [one for one in trains if not one.taken_back] or ([] if unknown else trains)
-    if trains and not _newer(unknown, trains, states):
-        imported = {path for one in trains for path in one.paths[1:]}
-        entries = [one for one in trains if one.paths[0] not in imported] or trains
-        last = max(entries, key=lambda one: max(map([s.path for s in states].index, one.paths)))
+    left = _left([one for one in linked if one.changed and one.trains], unknown)
+    if left and not _newer(unknown, left, states):
+        last = _last_touched(left, states)
         return Candidate(program=last.program, origin=f"file {last.paths[0]}")
     if unknown is None:
         return None
     return _piece(states) or NoCandidate(reason=f"{unknown.path} was edited, but {unknown.why}")
+
+
+def _left(trains: list["_Linked"], unknown: FileState | None) -> list["_Linked"]:
+    """What the agent leaves: a file that only a subagent changed gives way to others, and one that was
+    taken back to any other, an unknown one included.
+    """
+    own = [one for one in trains if not one.by_subagent] or trains
+    standing = [one for one in own if not one.taken_back]
+    return standing or ([] if unknown else own)
+
+
+def _last_touched(trains: list["_Linked"], states: list[FileState]) -> "_Linked":
+    """By itself or in what it imports; what another one imports is no program of its own."""
+    paths = [state.path for state in states]
+    imported = {path for one in trains for path in one.paths[1:]}
+    entries = [one for one in trains if one.paths[0] not in imported] or trains
+    return max(entries, key=lambda one: max(map(paths.index, one.paths)))
 
 
 def _unknown(states: list[FileState]) -> FileState | None:

@@ -105,6 +105,7 @@ def render_script(
 
 
 def _telling(trace: Trace, alternative: Alternative) -> ProbeTrace:
+    """The execution that the first failure speaks of, else the first one."""
     ran = {probe.probe: probe for probe in trace.everything if probe.program.source}
     if not ran:
         why = trace.probes[0].program.message or "it never ran"
@@ -128,6 +129,7 @@ _SUPPLIED = {
 
 
 def _refuse(source: str) -> None:
+    """Raises ``UsageError`` for a program that ran with what a plain script does not have."""
     for shown, what in _SUPPLIED.items():
         if re.search(shown, source):
             raise UsageError(
@@ -136,6 +138,11 @@ def _refuse(source: str) -> None:
 
 
 def _names(probe: ProbeTrace) -> Iterator[tuple[str, str]]:
+    """Each free name of the program, and the expression that the script sets it to.
+
+    Raises:
+        UsageError: as ``render_script``.
+    """
     _refuse(probe.program.source)
     for name, role in _roles(probe):
         if role.startswith(("loader of ", "validation of ")):

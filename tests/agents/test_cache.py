@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from harness.agents.agent import Unanswered
-from harness.agents.cache import Shelf
+from harness.agents.cache import Cache
 from harness.agents.naming import Asking, agent_named
 from harness.domain.errors import UsageError
 from harness.domain.model import Turn
@@ -84,13 +84,13 @@ def test_where_no_answer_can_be_kept_nobody_is_asked(tmp_path):
 
 def test_an_answer_that_the_disk_has_no_room_for_is_there_and_is_the_last(tmp_path):
     """It has been paid for, so it is graded. It leaves no half file, and no other one is asked for."""
-    shelf = Shelf(tmp_path)
+    cache = Cache(tmp_path)
 
     with no_file_longer_than(20):
-        shelf.put("ab", Turn(role="assistant", text="x" * 100))
+        cache.put("ab", Turn(role="assistant", text="x" * 100))
 
     with pytest.raises(UsageError, match=r"cannot be kept.* File too large"):
-        shelf.refuse_more()
+        cache.refuse_more()
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 

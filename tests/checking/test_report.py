@@ -112,4 +112,5 @@ def test_escape_sequences_of_a_skill_do_not_reach_the_terminal():
     ))  # fmt: skip
     said = plain_text(render_check(evil, verbose=True)) + "".join(render_annotations(evil))
 
+    assert "]0;x" in said  # it is told, without what would make it a command
     assert all(character.isprintable() or character == "\n" for character in said)

@@ -67,6 +67,7 @@ def test_a_hostile_answer_brings_no_markup_into_the_summary():
 
     text = render_markdown(report(side("run", evil.model_copy(update={"answer": graded}))))
 
+    assert "everyone" in text
     for forbidden in ("<b>", "[a](", "https://", "@everyone", "\x1b"):
         assert forbidden not in text
 

@@ -50,7 +50,7 @@ def test_every_format_and_every_fixture_is_in_the_table():
         ('{"role": "user", "content": "a"}\n{"role": "assistant", "content": "b"}', "openai"),
     ],
 )
-def test_doubtful_cases(content, expected):
+def test_what_looks_like_two_formats_is_read_as_the_likelier_one(content, expected):
     """Short, mixed and look-alike files."""
     assert _detected(content) == expected
 

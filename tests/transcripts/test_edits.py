@@ -45,7 +45,7 @@ def test_what_the_shell_fills_in_is_not_known():
     assert isinstance(edit, Unshown)
 
 
-def test_appending_and_deleting():
+def test_a_file_is_appended_to_and_deleted():
     """`>>` adds to what is known."""
     write, append = _bash("cat > a <<'E'\n1\nE"), _bash("cat >> a <<'E'\n2\nE")
 

@@ -35,14 +35,14 @@ def _holds(content, form=None):
 
 @FEW
 @given(content=st.binary(max_size=400), form=st.sampled_from([None, *FORMATS]))
-def test_any_bytes(content, form):
+def test_any_bytes_are_a_transcript_or_one_sentence(content, form):
     """Detected or forced."""
     _holds(content, form)
 
 
 @FEW
 @given(content=st.text(max_size=300), form=st.sampled_from([None, "markdown", "python"]))
-def test_any_text(content, form):
+def test_any_text_is_a_transcript_or_one_sentence(content, form):
     """Lone surrogates and NUL included."""
     _holds(content.encode("utf-8", "surrogatepass"), form)
 
@@ -50,7 +50,7 @@ def test_any_text(content, form):
 @pytest.mark.parametrize("name", FORMAT_OF)
 @FEW
 @given(data=st.data())
-def test_bytes_of_a_fixture_changed(name, data):
+def test_a_fixture_with_changed_bytes_is_a_transcript_or_one_sentence(name, data):
     """Cut off, spliced or with a piece written over."""
     raw = RAW[name]
     at = data.draw(st.integers(0, len(raw)))
@@ -67,7 +67,7 @@ def test_bytes_of_a_fixture_changed(name, data):
 @pytest.mark.parametrize("name", [n for n, f in FORMAT_OF.items() if n.endswith(("json", "jsonl"))])
 @FEW
 @given(data=st.data())
-def test_values_of_a_fixture_changed(name, data):
+def test_a_fixture_with_changed_values_is_a_transcript_or_one_sentence(name, data):
     """Any value may be of any type."""
     raw = RAW[name].decode()
     by_line = FORMAT_OF[name] in LINES
@@ -138,6 +138,6 @@ def test_edits_that_would_fill_the_memory_are_not_made():
     ],
     ids=range(16),
 )
-def test_bombs(content, form):
+def test_a_bomb_is_a_transcript_or_one_sentence(content, form):
     """Depth, numbers without end, halves of characters."""
     _holds(content, form)

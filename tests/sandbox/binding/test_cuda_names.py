@@ -49,7 +49,7 @@ SPELLINGS = {
 
 
 @pytest.mark.parametrize("expression", SPELLINGS)
-def test_spelling(run, expression):
+def test_a_spelling_has_the_value_that_programs_count_on(run, expression):
     """The expression has the value that the program counts on."""
     ran = run(f"import torch\nimport torch.nn as nn\nresult = {expression}\n")
 
@@ -70,7 +70,7 @@ def test_spelling(run, expression):
         ("torch.cuda.device(0)", "torch.float32"),
     ],
 )
-def test_context(run, context, dtype):
+def test_a_context_for_cuda_computes_in_the_type_that_it_would_have_there(run, context, dtype):
     """Autocast for CUDA computes in the type that it would have on CUDA; other contexts do nothing."""
     ran = run(
         f"import torch\nwith {context}:\n    result = torch.nn.Linear(2, 2)(torch.ones(1, 2)).dtype\n"

@@ -6,7 +6,7 @@ from tests.sandbox.binding.posted import POSTED
 
 
 @pytest.mark.parametrize("posted", POSTED, ids=lambda p: p.about)
-def test_binds_and_trains(run, posted):
+def test_a_posted_program_binds_and_trains(run, posted):
     """It runs to the end and makes the optimizer steps that it says."""
     ran = run(posted.program, workload=posted.workload)
 

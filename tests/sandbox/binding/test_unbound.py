@@ -40,7 +40,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("about", PROGRAMS)
-def test_is_named(run, about):
+def test_what_cannot_be_bound_is_named(run, about):
     """The message names what could not be bound."""
     program, name = PROGRAMS[about]
 
