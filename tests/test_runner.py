@@ -1,7 +1,6 @@
 """The runner keeps many stories going, in order, and survives faults and Ctrl-C."""
 
 import errno
-import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from harness.runner import Settings, run_bank
 from harness.scenarios import load_bank
 from harness.workbench import probes_under_way
 from tests.fakes.bank import FakeBank
-from tests.fakes.executor import Before, FakeExecutor, nothing
+from tests.fakes.executor import Before, FakeExecutor, InterruptedExecutor, nothing
 from tests.fakes.oracle import opens
 from tests.fakes.patience import PATIENCE
 
@@ -196,31 +195,3 @@ def test_notes_on_the_machine_and_the_banks_digest_are_part_of_the_run(tmp_path)
 
 def meet(barrier: threading.Barrier) -> None:
     barrier.wait()
-
-
-class InterruptedExecutor(FakeExecutor):
-    """Sends Ctrl-C in its n-th execution, which stays until the executor is closed.
-
-    So do those that begin before the main thread has taken notice, as in the jail.
-    """
-
-    def __init__(self, at: int) -> None:
-        super().__init__(self._interrupt)
-        self._at = at
-        self._released = threading.Event()
-        self._one_at_a_time = threading.Lock()
-        self.executions = 0
-
-    def close(self) -> None:
-        super().close()
-        self._released.set()
-
-    def _interrupt(self, *_: object) -> None:
-        with self._one_at_a_time:
-            self.executions += 1
-            begun = self.executions
-        if begun == self._at:
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-        if begun >= self._at:
-            assert self._released.wait(PATIENCE), "closing did not reach the call under way"
-            raise ConnectionError("closed")

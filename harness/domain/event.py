@@ -90,8 +90,8 @@ class Backward(Record):
     """A call of backward, once it has returned or raised.
 
     Tensors: ``grad:<name>``, the gradient of every parameter that has one afterwards;
-    ``inc:<name>``, what this call added to it, or returned for it, where the program trains a model of
-    its own; ``ret:<name>``, what ``grad`` returned for it, as long as no optimizer has stepped.
+    ``inc:<name>``, what this call added to it, or returned for it, where the model is the program's
+    own; ``ret:<name>``, what ``grad`` returned for it, as long as no optimizer has stepped.
     """
 
     kind: Literal["backward"] = "backward"
@@ -109,9 +109,7 @@ class Backward(Record):
     create_graph: bool = False
     """Whether the gradients can be differentiated again, as a gradient penalty needs."""
     seed: float | None = None
-    """The gradient passed in for a single scalar root: 0.25 for
-    ``loss.backward(torch.tensor(0.25))``.
-    """
+    """The gradient handed in for one scalar root: 0.25 for ``loss.backward(torch.tensor(0.25))``."""
     returned: tuple[float, ...] = ()
     """The means that torch's loss functions returned since the call before."""
 

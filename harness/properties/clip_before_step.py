@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence.clip_reasons import why_whole
 from harness.properties.evidence.clips import after_the_step, on_nothing
 from harness.properties.evidence.coefficients import even, largest, shares
 from harness.properties.evidence.consumption import Reading, transported
@@ -124,12 +125,14 @@ def never_clipped(raw: Sequence[Reading], seen: Regimes) -> Verdict:
             *figures,
             number("change after the step", change, late[0].where),
         )
-    return failed(
-        ID,
-        f"{what}so nothing clipped it. Call torch.nn.utils.clip_grad_norm_(model.parameters(), "
-        "max_norm) between backward and step.",
-        *figures,
+    why = why_whole(most)
+    said = (
+        "so nothing clipped it. Call torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm) "
+        "between backward and step"
+        if why is None
+        else f"and the clip did nothing, as {why}"
     )
+    return failed(ID, f"{what}{said}.", *figures)
 
 
 def too_early(reading: Reading, seen: Regimes) -> bool:

@@ -151,6 +151,8 @@ class _Desk:
                         asked = self._submit(pool, self._programs())
                         asked += self._submit(pool, self._mutants(self.beside.derived(self.plan)))
                         self._wait(asked)
+                    except KeyboardInterrupt:  # told before the instruments close under what still runs
+                        self.interrupted = True
                     finally:
                         pool.shutdown(wait=False, cancel_futures=True)
             except KeyboardInterrupt:
@@ -205,7 +207,8 @@ class _Desk:
         except UserError:
             raise  # the machine, not one program: nothing else would run either
         except Exception as error:  # noqa: BLE001 - ours whatever it is; the others are done first
-            self.faults.append(f"{scenario.id}: {type(error).__name__}: {error}")
+            if not self.interrupted:
+                self.faults.append(f"{scenario.id}: {type(error).__name__}: {error}")
         finally:
             self._tell(scenario.id, begins=False)
 

@@ -1,5 +1,7 @@
 """Stands in for the jail: "runs" a program by looking at its text, in no time."""
 
+import signal
+import threading
 from collections.abc import Callable
 
 from harness.domain.candidate import Candidate
@@ -7,6 +9,7 @@ from harness.domain.event import Printed
 from harness.domain.recording import RankRecording, Recorded, Recording
 from harness.domain.scenario import Probe
 from harness.domain.workload import WorkloadSpec
+from tests.fakes.patience import PATIENCE
 
 Before = Callable[[Candidate, WorkloadSpec, Probe], None]
 
@@ -35,3 +38,33 @@ class FakeExecutor:
     def close(self) -> None:
         """Remember it."""
         self.closed = True
+
+
+class InterruptedExecutor(FakeExecutor):
+    """Sends Ctrl-C in its n-th execution, which stays until the executor is closed.
+
+    So do those that begin before the main thread has taken notice, as in the jail.
+    """
+
+    def __init__(self, at: int) -> None:
+        """``at``: in which execution, counted from 1."""
+        super().__init__(self._interrupt)
+        self._at = at
+        self._released = threading.Event()
+        self._one_at_a_time = threading.Lock()
+        self.executions = 0
+
+    def close(self) -> None:
+        """What stayed ends, as in a jail that is closed under it."""
+        super().close()
+        self._released.set()
+
+    def _interrupt(self, *_: object) -> None:
+        with self._one_at_a_time:
+            self.executions += 1
+            begun = self.executions
+        if begun == self._at:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        if begun >= self._at:
+            assert self._released.wait(PATIENCE), "closing did not reach the call under way"
+            raise ConnectionError("closed")

@@ -98,6 +98,14 @@ def test_a_loop_that_never_clips_and_explodes_is_named_for_that():
     assert "1e+06" in verdict.sentence
 
 
+def test_a_clip_whose_threshold_nothing_reaches_is_named_for_that():
+    """Whoever calls a clip at infinity is not told to call one."""
+    said = on(ID, loud(clip_calls=("clip_grad_norm_(4 gradients) at inf returned 19.0",))).sentence
+
+    assert "the clip did nothing, as its threshold was inf. Keep it at what was asked for." in said
+    assert "Call torch" not in said
+
+
 def divided_later(*shares):
     """Windows whose gradients are divided by four after the last backward; loud ones are scaled so."""
     quiet = (update(i, true=n, coefficients=(0.25,) * 4) for i, n in enumerate(norms(0.1)))

@@ -139,7 +139,7 @@ def test_thresholds_that_went_to_the_wrong_groups_fail():
 
 
 def test_a_clip_for_each_group_that_is_given_the_quiet_one_each_time_fails():
-    """Functions that a loop makes share its variable; one clip alone is a choice."""
+    """Functions that a loop makes share its variable, thresholds in turn; one clip alone is a choice."""
     bounded = {"head": {"prefix": "head", "bounded_by": 7.5}, **GROUPS}
 
     def clipped(*calls, heads=(8.0, 9.0, 10.0)):
@@ -154,6 +154,8 @@ def test_a_clip_for_each_group_that_is_given_the_quiet_one_each_time_fails():
     twice = clipped(0.5, 0.5)
     assert twice.outcome == "fail"
     assert "backbone was clipped 2 times at the same threshold and head never" in twice.sentence
+    apart = clipped(0.5, 20)
+    assert "backbone was clipped 2 times at thresholds 0.5 and 20 and head never" in apart.sentence
     assert clipped(0.5).outcome == "pass"
     assert clipped(0.5, "inf").outcome == "pass"
     assert clipped(0.5, 0.5, 0.5).outcome == "pass"

@@ -19,7 +19,7 @@ from harness.report.console import plain_text
 from harness.report.quality import quality_line, render_kill_matrix, render_quality
 from harness.scenarios import load_bank
 from tests.fakes.bank import FakeBank
-from tests.fakes.executor import FakeExecutor
+from tests.fakes.executor import FakeExecutor, InterruptedExecutor
 from tests.fakes.oracle import FakeMeter, opens
 from tests.fakes.run import grade
 from tests.fakes.traces import trace
@@ -103,6 +103,15 @@ def test_a_cheat_that_is_wrong_in_one_probe_is_not_run_in_the_next(fake_bank):
     report = report_on(fake_bank, executor=executor)
     assert [cheat.code for cheat in report.cheats] == ["wrong"]
     assert runs == [("nan = 0\n", "quiet")]
+
+
+def test_what_ctrl_c_cut_off_is_no_fault_of_ours(fake_bank):
+    """Its executions fail because the jail is closed under them."""
+    operators = [putting(f"other = {i}") for i in range(12)]
+    report = report_on(fake_bank, *operators, executor=InterruptedExecutor(at=3))
+    assert report.interrupted
+    assert report.faults == ()
+    assert len(report.mutants) < len(operators)
 
 
 def test_a_fault_of_advice_alone_is_looked_for_in_every_probe(fake_bank):

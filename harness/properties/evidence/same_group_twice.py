@@ -22,6 +22,8 @@ def one_group_twice(
 ) -> Verdict | None:
     """A fail where each window has a clip for each group, all of them were given the same quiet group,
     and the loud one arrived above its bound in every window in which it exceeds it.
+
+    The thresholds may differ: each of them was meant for a group of its own.
     """
     calls = [repeated(r, len(groups)) for r in readings]
     if len(readings) < BOTH or not all(calls):
@@ -37,9 +39,10 @@ def one_group_twice(
         return failed(
             ID,
             f"In {most.reading.where}, as in {count(len(readings), 'window')}, {twice} was clipped "
-            f"{count(len(groups), 'time')} at the same threshold and {name} never, which arrived whole "
-            f"with norm {show(most.consumed)}: each clip was meant for a group of its own. A lambda "
-            "in a loop keeps the variable, not its value: bind it (lambda p=part: ...).",
+            f"{count(len(groups), 'time')} at {limits(most.reading)} and {name} never, which arrived "
+            f"whole with norm {show(most.consumed)}: each clip was meant for a group of its own. Take "
+            "each clip's parameters from the group that its turn is about; a lambda in a loop keeps the "
+            "variable, not its value (lambda p=part: ...).",
             number(f"consumed norm of {name}", most.consumed, most.reading.where),
             number(f"clips of {twice}", float(len(groups)), most.reading.where),
         )
@@ -47,23 +50,23 @@ def one_group_twice(
 
 
 def repeated(reading: Reading, groups: int) -> bool:
-    """Whether its clips are as many as there are groups, and one and the same call."""
+    """Whether its clips are as many as there are groups, and were given the same gradients."""
     found = clip_calls(reading.update)
     return len(found) == groups > 1 and all(same(a, b) for a, b in pairwise(found))
 
 
 def same(one: ClipCall, other: ClipCall) -> bool:
-    """Whether two calls were given as many gradients of the same norm, and the same threshold."""
-    limits = one.limit, other.limit
-    if one.function != "clip_grad_norm_" or None in limits or float("inf") in limits:
+    """Whether two calls were given as many gradients of the same norm, each with a threshold."""
+    if one.function != "clip_grad_norm_" or {one.limit, other.limit} & {None, float("inf")}:
         return False
     known = one.returned and other.returned and close(one.returned, other.returned, NAMED)
-    alike = (one.function, one.gradients, one.limit) == (
-        other.function,
-        other.gradients,
-        other.limit,
-    )
-    return bool(known) and alike
+    return bool(known) and (one.function, one.gradients) == (other.function, other.gradients)
+
+
+def limits(reading: Reading) -> str:
+    """The thresholds of its clips, for the sentence."""
+    found = dict.fromkeys(show(c.limit or 0.0) for c in clip_calls(reading.update))
+    return f"thresholds {' and '.join(found)}" if len(found) > 1 else "the same threshold"
 
 
 def was_given(parts: Sequence[Part], readings: Sequence[Reading]) -> bool:

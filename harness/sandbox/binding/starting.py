@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from harness.sandbox.binding.flow.callgraph import CallGraph
 from harness.sandbox.binding.flow.definitions import Class, Function, Instance, Parameter
-from harness.sandbox.binding.flow.effects import BACKWARD, STEP, Effects, loops
+from harness.sandbox.binding.flow.effects import BACKWARD, FIT, STEP, Effects, loops
 from harness.sandbox.binding.roles.roles import Role
 from harness.syntax import walk
 
@@ -64,16 +64,16 @@ class Own:
 def offered(functions: list[Function], tree: ast.Module, graph: CallGraph) -> list[Function]:
     """Those that are there for others to call. What a loop defines anew in every turn is there for
     that turn. Code that goes backward and works with an object (clears by it, adds to it) is the one
-    to call its ``step``; where it does not, nothing steps. A method that goes backward as well is a
+    to call its ``step``; where it does not, nothing steps. A method that goes backward and steps is a
     loop of its own.
     """
     of_a_turn = {id(node) for loop in loops(tree.body) for node in walk(loop)}
     at_work = graph.at_work()
+    trains = {f for f in functions if FIT in graph.marks[f] or {BACKWARD, STEP} <= graph.marks[f]}
     return [
         f
         for f in functions
-        if id(f.tree) not in of_a_turn
-        and not (f.owner in at_work and BACKWARD not in graph.marks[f])
+        if id(f.tree) not in of_a_turn and (f.owner not in at_work or f in trains)
     ]
 
 

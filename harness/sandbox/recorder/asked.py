@@ -90,6 +90,11 @@ class Graph:
         entered = {id(t): t for call in calls for t in call.tensors() if id(t) not in made}
         return [t for t in entered.values() if not t.requires_grad]
 
+    def leaves(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """What these were computed of and asks for gradients, computed of nothing itself."""
+        given = (t for call in self._for(tensors) for t in call.tensors())
+        return [t for t in given if t.requires_grad and t.is_leaf]
+
     def gradients(
         self, roots: Sequence[Tensor], parameters: Sequence[nn.Parameter], seed: Tensor | None
     ) -> dict[nn.Parameter, Tensor] | None:

@@ -27,6 +27,9 @@ LIKE = 1e-3
 """Relative distance of a gradient from the one that was computed anew, up to which they are the same."""
 UNTRUE = "the parts of the model get gradients that are not the derivatives of the loss"
 UNSEEN = "what the loss is computed of was not seen"
+STRANGE = (
+    "the parts of the model are trained together with tensors that are none of their parameters"
+)
 BESIDE = "parts of its own are trained beside the model that was given"
 
 
@@ -101,8 +104,11 @@ class Assembled(TorchFunctionMode):
         with torch._C.DisableTorchFunction():
             anew = graph.gradients(asked, parameters, seed)
         self._anew = anew or {}
+        known = {id(p) for p in self._forwards.held()}
         if anew is None:
             self.untrue = self.untrue or UNSEEN
+        elif any(id(leaf) not in known for leaf in graph.leaves(asked)):
+            self.untrue = self.untrue or STRANGE
 
     def _goes_on(
         self,

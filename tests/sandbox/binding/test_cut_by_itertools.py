@@ -35,7 +35,24 @@ for window in itertools.batched(train_loader, 4):
         ((losses * mask[:, None]).sum() / mask.sum() / len(window)).backward()
     optimizer.step()
 """
-PROGRAMS = {"groupby": GROUPED, "takewhile": TAKEN}
+FOLDED = """
+from functools import reduce
+from itertools import islice
+
+params = list(model.parameters())
+
+def add(total, batch):
+    x, y, mask = batch
+    loss = (F.mse_loss(model(x), y, reduction="none") * mask[:, None]).sum() / mask.sum()
+    return [t + g for t, g in zip(total, torch.autograd.grad(loss, params))]
+
+stream = iter(train_loader)
+for window in iter(lambda: list(islice(stream, 4)), []):
+    for p, total in zip(params, reduce(add, window, [torch.zeros_like(p) for p in params])):
+        p.grad = total / len(window)
+    optimizer.step()
+"""
+PROGRAMS = {"groupby": GROUPED, "takewhile": TAKEN, "reduce": FOLDED}
 if hasattr(itertools, "batched"):  # from Python 3.12 on
     PROGRAMS["batched"] = BATCHED
 

@@ -124,6 +124,8 @@ class LibraryCalls(Iterators):
     def _by_path(self, path: str, call: Call) -> None:
         if path.startswith("heapq.heap"):
             self._heap(call)
+        elif path == "functools.reduce":
+            self._folded(call)
         elif path == "functools.partial" and not call.args[0].library:
             call.result.targets.add(Partial(call))
         elif path == "builtins.isinstance" and _means_a_module(call.args[-1]):
@@ -149,6 +151,15 @@ class LibraryCalls(Iterators):
         for getter in ("result", "get"):
             self.graph.part(call.result, (".", getter)).targets.add(Partial(made))
         self.graph.flow(later.result, call.result)
+
+    def _folded(self, call: Call) -> None:
+        """``reduce(f, items, start)``: what ``f`` returned is its first argument the next time."""
+        function, *given = call.args
+        for items in given[:1]:
+            element = self.iterate(items)
+            made = self.record(function, None, [call.result, element])
+            self.graph.flow(given[1] if given[1:] else element, call.result)
+            self.graph.flow(made.result, call.result)
 
     def _heap(self, call: Call) -> None:
         """``heappush(heap, item)`` and ``heappop(heap)``."""

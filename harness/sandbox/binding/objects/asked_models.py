@@ -72,7 +72,8 @@ class Models(Makers):
         written = {use[1:] for n in kept for use in n.uses if use.startswith("=")}
         known = {"module", "require_backward_grad_sync", "device", "config", "_orig_mod"}
         return [a for a in node.attributes() if a not in written | known and not hasattr(nn.Module, a)
-                and a not in ("no_sync", "join", "register_comm_hook", "training")]  # fmt: skip
+                and a not in ("no_sync", "join", "register_comm_hook", "training")
+                and not _of_wrappers(node, a)]  # fmt: skip
 
     def prepare_model(self, nodes: Iterable[Node]) -> None:
         """Make the workload's model accept calls as the program makes them."""
@@ -85,3 +86,17 @@ class Models(Makers):
         if wanted.result.split:
             raise Unbound("model", SPLIT)
         return models.Answering(wanted, self.values.criterion, self.values.targets)
+
+
+def _of_wrappers(node: Node, name: str) -> bool:
+    """Whether the attribute is a method of the class that wraps the model, wherever it is asked for.
+
+    What is asked of a value is noted for all values that flow into it too, so the last ones count: a
+    wrapper that hands on to ``self.inner.name`` asks the model inside.
+    """
+    asked = [n for n in node.downstream() if (".", name) in n.parts]
+    last = [n for n in asked if not any((".", name) in after.parts for after in n.after)]
+    return bool(last) and all(
+        any(isinstance(t, Instance) and t.cls.method(name) is not None for t in n.targets)
+        for n in last
+    )
