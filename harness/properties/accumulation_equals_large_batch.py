@@ -27,7 +27,7 @@ from harness.properties.evidence.coefficients import even, shares, wiped
 from harness.properties.evidence.consumption import Account, Reading, account, factor_of, learned
 from harness.properties.evidence.figures import close, count, number, show, show_all, spread
 from harness.properties.evidence.short_windows import arrived, sizes
-from harness.properties.evidence.thresholds import bounds_of
+from harness.properties.evidence.thresholds import Bounds, bounds_of
 from harness.properties.evidence.wrong_rests import why, wrong_rest
 from harness.properties.judging.property import Property
 
@@ -35,6 +35,11 @@ ID = "accumulation-equals-large-batch"
 
 OWN_LOSS = 0.05
 """Misfit from which a loss is a program's own; rounding in half precision stays below it."""
+
+NORMALISED = (
+    "it is brought to the threshold's norm, whatever its own is. Limit the coefficient to 1"
+)
+"""What is said where each window arrives as large as a clip leaves a loud one."""
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
@@ -81,15 +86,21 @@ def wrong_size(gathered: list[Reading], expectations: Expectations) -> Verdict |
     if factor is None:
         return changing_size(off, small)
     first = off[0]
+    up = bounds is not None and all(to_the_threshold(r, bounds) for r in off)
     return failed(
         ID,
         f"In {first.where} the optimizer consumed {show(factor)} times the gradient of the large "
         f"batch ({show(first.consumed)} instead of {show(first.true)}), and so in "
-        f"{count(len(off), 'window')}: {why(factor, first.window)}.",
+        f"{count(len(off), 'window')}: {NORMALISED if up else why(factor, first.window)}.",
         number("consumed over true", factor, first.where),
         number("micro-batches in the window", first.update.window_size, first.where),
         *(number("consumed over true", r.ratio, r.where) for r in off[1:4]),
     )
+
+
+def to_the_threshold(reading: Reading, bounds: Bounds) -> bool:
+    """Whether a smaller gradient arrived enlarged, at the norm that a clip would leave."""
+    return reading.state == "grown" and close(reading.consumed, bounds.high, reading.slack)
 
 
 def changing_size(off: list[Reading], small: list[Reading]) -> Verdict | None:

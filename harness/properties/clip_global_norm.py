@@ -22,7 +22,7 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.clip_once_per_update import TWICE, clipped_twice
-from harness.properties.evidence.clip_reasons import NO_GRADIENT, why_other, why_whole
+from harness.properties.evidence.clip_reasons import NO_GRADIENT, why_other, why_turned, why_whole
 from harness.properties.evidence.clipped_together import together
 from harness.properties.evidence.clips import after_the_step, by_value, on_nothing
 from harness.properties.evidence.coefficients import by_rank
@@ -146,8 +146,7 @@ def not_one_factor(seen: Regimes) -> Verdict | None:
                 ID,
                 f"In {reading.where} the consumed gradient has another direction (cosine "
                 f"{reading.match.cosine:.3f}), not even parameter by parameter the true one, "
-                "and only where clipping acts: each element was cut off on its own. Clip by norm "
-                "(clip_grad_norm_), which keeps the direction.",
+                f"and only where {why_turned(reading)}.",
                 number("cosine", reading.match.cosine, reading.where),
                 number("norm of the consumed gradient", reading.consumed, reading.where),
             )

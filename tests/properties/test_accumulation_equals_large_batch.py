@@ -36,6 +36,15 @@ def test_a_constant_factor_fails_and_is_named(factor, says):
     assert f"consumed {factor:.3g} times" in verdict.sentence
 
 
+def test_a_gradient_that_is_brought_to_the_threshold_is_named_for_that():
+    """No divisor makes small gradients as large as a clip leaves large ones."""
+    said = on(ID, trace(probe("quiet", *off(20.0, clip_calls=())))).sentence
+    same = [update(i, true=0.2, matches=[match(true=0.2, consumed=1.0)]) for i in range(2)]
+
+    assert "divisor is not the 4" in said
+    assert "brought to the threshold's norm" in on(ID, trace(probe("quiet", *same))).sentence
+
+
 def test_a_loss_that_is_too_large_fails_though_a_clip_took_some_of_it():
     """Each window is left at the threshold, at another multiple of its true gradient."""
     clip = ("clip_grad_norm_(6 gradients) returned 2.8",)

@@ -74,3 +74,18 @@ def of_another_scale(reading: Reading, taken: float) -> str | None:
         f"by another scale than the one that they were multiplied by, which was {scale:.0f} here and "
         "changes when gradients overflow. Let the scaler take it out (scaler.unscale_)"
     )
+
+
+def why_turned(reading: Reading) -> str:
+    """Where a loud gradient's direction changed element by element, and what did it."""
+    index = reading.update.index
+    backwards = reading.window.rank_trace.backwards
+    if any(b.after_update == index and not b.gradients_finite for b in backwards):
+        return (
+            "gradients had overflowed: what was not finite was replaced, and the update made. Leave it "
+            "out: change nothing before scaler.unscale_ has looked, and step by scaler.step"
+        )
+    return (
+        "clipping acts: each element was cut off on its own. Clip by norm (clip_grad_norm_), which "
+        "keeps the direction"
+    )

@@ -39,10 +39,10 @@ def one_group_twice(
         return failed(
             ID,
             f"In {most.reading.where}, as in {count(len(readings), 'window')}, {twice} was clipped "
-            f"{count(len(groups), 'time')} at {limits(most.reading)} and {name} never, which arrived "
-            f"whole with norm {show(most.consumed)}: each clip was meant for a group of its own. Take "
-            "each clip's parameters from the group that its turn is about; a lambda in a loop keeps the "
-            "variable, not its value (lambda p=part: ...).",
+            f"{count(len(groups), 'time')} at {limits(most.reading)} and {name} never, which "
+            f"arrived whole with norm {show(most.consumed)}: each clip was meant for a group of its "
+            "own. Take each clip's parameters from the group that its turn is about; a lambda in a loop "
+            "keeps the variable, not its value (lambda p=part: ...).",
             number(f"consumed norm of {name}", most.consumed, most.reading.where),
             number(f"clips of {twice}", float(len(groups)), most.reading.where),
         )
