@@ -12,7 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from harness.cli import app
 from tests.fakes.bank import FakeBank
 from tests.fakes.patience import PATIENCE
 from tests.fakes.runs import as_in_a_terminal, children, eventually
@@ -60,6 +62,34 @@ def test_ctrl_c_while_programs_run_does_not_wait_for_them(tmp_path, number):
     assert running.returncode == 130
     assert said == "harness: interrupted; 0 of 1 scenarios were finished\n"
     assert_nothing_is_left(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["check", "tests/material/faulty-skill"], ""),
+        (
+            ["explain", "tests/material/answers/d12.md", "--scenario", "paper-without-clipping"],
+            "; no script is written",
+        ),
+        (
+            ["compare", "--agent", "buggy", "--skill", "none", "--skill", "none", "--trials", "1"],
+            "; nothing is compared",
+        ),
+    ],
+    ids=lambda part: part[0] if part else "",
+)
+def test_ctrl_c_is_told_by_every_command(monkeypatch, command, said):
+    """Silence would look like a crash."""
+
+    def interrupt(_jobs):
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(ROOT)
+    result = CliRunner().invoke(app, command, obj=interrupt)
+
+    assert result.exit_code == 130
+    assert result.stderr.endswith(f"harness: interrupted{said}\n")
 
 
 def test_a_command_that_is_killed_while_the_zygote_warms_up_leaves_nothing(tmp_path):

@@ -7,9 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from harness.cli import app
 from harness.cli.app import write_file
 from harness.domain.errors import UsageError
+from tests.fakes.bank import FakeBank
 from tests.fakes.disk import no_file_longer_than
 
 LONG = "new\n" * 1000
@@ -101,3 +104,20 @@ def test_a_name_as_long_as_a_name_may_be_can_be_written(tmp_path):
 
     assert file.read_text() == LONG
     assert list(Path(tmp_path).iterdir()) == [file]
+
+
+def test_ctrl_c_leaves_an_older_matrix_as_it_was(tmp_path):
+    """It was written over with what had been finished, which may be nothing."""
+
+    def interrupt(_jobs):
+        raise KeyboardInterrupt
+
+    bank, matrix = FakeBank(tmp_path).add("alpha"), tmp_path / "matrix.md"
+    matrix.write_text("older")
+    command = ["quality", "--bank", str(bank.folder), "--matrix", str(matrix)]
+
+    result = CliRunner().invoke(app, command, obj=interrupt)
+
+    assert result.exit_code == 130
+    assert result.stderr.endswith(f"only what was finished is told; {matrix} stays as it was\n")
+    assert matrix.read_text() == "older"

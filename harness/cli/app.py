@@ -42,6 +42,14 @@ class _OneSentence(TyperGroup):
             sys.exit(code)
         return code
 
+    def invoke(self, ctx: Any) -> Any:
+        """Commands that tell what was finished catch Ctrl-C themselves; the others say that it came."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            Output(stderr=True).text("harness: interrupted")
+            raise
+
 
 BOXES = 60
 """Columns of a terminal below which the boxes of a help page cut names of options off."""

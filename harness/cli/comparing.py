@@ -247,6 +247,8 @@ def _asked(
             batch = ask_and_store(ask, bank, root / name, lambda _: None, open_)
             print_faults(batch.faults, all_traces=False)
             if batch.interrupted:
+                kept = f"; what was answered is in {out}" if out is not None else ""
+                Output(stderr=True).text(f"harness: interrupted; nothing is compared{kept}")
                 raise typer.Exit(INTERRUPTED)
             if batch.unstored:
                 raise UsageError(f"{batch.unstored[0]}; without every answer nothing is compared")

@@ -20,6 +20,7 @@ from harness.cli.app import (
     write_file,
 )
 from harness.domain.errors import UsageError
+from harness.domain.quality import QualityReport
 from harness.report.console import Output, progress_bar
 
 
@@ -90,7 +91,6 @@ def quality(
     from harness.quality.mutants import DEPTH
     from harness.report.quality import (
         quality_line,
-        render_kill_matrix,
         render_quality,
         render_quality_json,
     )
@@ -112,6 +112,16 @@ def quality(
     else:
         output.show(render_quality(report, plain=output.plain))
         output.show(quality_line(report))
-    if matrix is not None:  # last: minutes of work are told, wherever it cannot be written
-        write_file(matrix, render_kill_matrix(report))
+    _write_matrix(matrix, report)  # last: minutes of work are told, wherever it cannot be written
     raise typer.Exit(report.exit_code)
+
+
+def _write_matrix(matrix: Path | None, report: QualityReport) -> None:
+    """Not with the part that was finished before Ctrl-C: an older one holds more."""
+    from harness.report.quality import render_kill_matrix
+
+    if report.interrupted:
+        left = f"; {matrix} stays as it was" if matrix is not None else ""
+        Output(stderr=True).text(f"harness: interrupted; only what was finished is told{left}")
+    elif matrix is not None:
+        write_file(matrix, render_kill_matrix(report))

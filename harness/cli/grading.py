@@ -118,6 +118,8 @@ def explain(
     settings = Settings(jobs=cores(None), keep=told.append)
     batch = grade_answers(chosen, answers, 1, settings, open_instruments)
     print_faults(batch.faults, all_traces=False)
+    if batch.interrupted:
+        Output(stderr=True).text("harness: interrupted; no script is written")
     if not told or batch.faults or batch.interrupted:
         raise typer.Exit(batch.exit_code())
     answer = told[0].stored.answer
@@ -126,11 +128,14 @@ def explain(
     found = next(s for s in chosen.scenarios if s.id == answer.scenario)
     trace = told[0].traces[answer.alternatives.index(answer.deciding)]
     name = output.name if output is not None else "explained.py"
-    script = render_script(name, answer.deciding, trace, found, settings.seed)
-    if output is None:
+    _hand_out(render_script(name, answer.deciding, trace, found, settings.seed), output)
+
+
+def _hand_out(script: str, to: Path | None) -> None:
+    if to is None:
         Output(plain=True).text(script.rstrip("\n"))
     else:
-        write_file(output, script)
+        write_file(to, script)
 
 
 @app.command()

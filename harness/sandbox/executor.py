@@ -16,6 +16,7 @@ from harness.domain.event import (
     ENOUGH,
     EVENT,
     BatchYielded,
+    ByHand,
     Event,
     Finished,
     Forward,
@@ -133,7 +134,7 @@ def fails_before_training(recording: Recording) -> bool:
     events = _events_of(recording)
     builds = any(BUILDS_MODELS in e.notes for e in events if isinstance(e, Start))
     failed = any(e.outcome in ("raised", "unbound") for e in events if isinstance(e, Finished))
-    return builds and failed and not any(isinstance(e, OptimizerStep) for e in events)
+    return builds and failed and not any(isinstance(e, OptimizerStep | ByHand) for e in events)
 
 
 def hands_on(recording: Recording) -> bool:
@@ -151,7 +152,7 @@ def trains(recording: Recording) -> bool:
     events = _events_of(recording)
     ends = (e.outcome for e in events if isinstance(e, Finished))
     through = recording.problem is None and {*ends} <= {"returned", "exited"}
-    return through and any(isinstance(e, OptimizerStep) for e in events)
+    return through and any(isinstance(e, OptimizerStep | ByHand) for e in events)
 
 
 def _events_of(recording: Recording) -> list[Event]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from harness.sandbox.recorder.assembled import UNSEEN
 from tests.quality.judging import SCENARIOS
 
 LOOP = """
@@ -136,3 +137,31 @@ def test_windows_of_a_model_that_is_put_together_are_followed(court, change, cod
     found = court.judged(SCENARIOS["zero-grad-missing"], program)
 
     assert found.code == code, found.story()
+
+
+PUT_OFF = """
+import torch
+import torch.nn as nn
+
+rnn, head = nn.GRU(4, 16, batch_first=True), nn.Linear(16, 1)
+params = [*rnn.parameters(), *head.parameters()]
+opt = torch.optim.SGD(params, lr=0.01)
+waiting = []
+for x, y in train_loader:
+    waiting.append(nn.functional.mse_loss(head(rnn(x.view(len(x), 4, 4))[0][:, -1]), y))
+    if len(waiting) > 1:
+        opt.zero_grad()
+        waiting.pop(0).backward(retain_graph=True)
+        nn.utils.clip_grad_norm_(params, 2.0)
+        with torch.no_grad():
+            for p in params:
+                p.data -= 0.01 * p.grad
+"""
+
+
+def test_a_backward_through_what_was_not_kept_is_said_to_be_unseen(court):
+    """Other calls came between a forward and its backward: nothing is concluded from what is missing."""
+    found = court.judged(SCENARIOS["recurrent-half-clipped"], PUT_OFF)
+
+    assert found.code == "inconclusive", found.story()
+    assert {probe.program.untrue for probe in found.trace.probes} == {UNSEEN}

@@ -1,7 +1,7 @@
 """What torch was asked, in order, and its answers: a graph that can be computed once more."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -81,6 +81,23 @@ class Graph:
         found = {id(t) for t in tensors}
         for call in self._for(tensors):
             found |= {id(t) for t in (*call.tensors(), *call.results())}
+        return found
+
+    def leading_to(
+        self, tensors: Sequence[Tensor], places: Mapping[int, int]
+    ) -> dict[int, set[int]]:
+        """For everything that these were computed of, by identity, which of some places were computed of
+        it: two of them at most, since a place of its own is no other.
+        """
+        found: dict[int, set[int]] = {}
+        for call in reversed(self._for(tensors)):
+            ahead = set[int]()
+            for result in call.results():
+                own = {places[id(result)]} if id(result) in places else set[int]()
+                ahead |= own | found.get(id(result), set())
+            for given in call.tensors():
+                together = found.get(id(given), set()) | ahead
+                found[id(given)] = set(sorted(together)[:2])
         return found
 
     def constants(self, tensors: Sequence[Tensor]) -> list[Tensor]:

@@ -91,12 +91,19 @@ class Assembled(TorchFunctionMode):
         asked = [*roots]
         graph = Graph(self._noted)
         needed = graph.above(asked)
-        through = [m for m in self._returned if any(id(t) in needed for t in m[1])]
-        if not through:
+        places = {
+            id(t): place
+            for place, (_, outputs) in enumerate(self._returned)
+            for t in outputs
+            if id(t) in needed
+        }
+        if not places:
+            self.untrue = self.untrue or (UNSEEN if self._forwards.held() else None)
             return
-        for module, outputs in through:
-            own = [t for t in outputs if id(t) in needed]
-            if not self._goes_on(own, through, graph, needed):
+        onward = graph.leading_to(asked, places)
+        for place, (module, outputs) in enumerate(self._returned):
+            own = [t for t in outputs if places.get(id(t)) == place]
+            if own and not any(onward.get(id(t), set()) - {place} for t in own):
                 entered = self._rows.among(graph.constants(own))
                 self._forwards.assembled(module, entered, own)
         parameters = [p for p in self._forwards.held() if p.requires_grad]
@@ -109,18 +116,6 @@ class Assembled(TorchFunctionMode):
             self.untrue = self.untrue or UNSEEN
         elif any(id(leaf) not in known for leaf in graph.leaves(asked)):
             self.untrue = self.untrue or STRANGE
-
-    def _goes_on(
-        self,
-        own: list[Tensor],
-        through: list[tuple[nn.Module, list[Tensor]]],
-        graph: Graph,
-        needed: set[int],
-    ) -> bool:
-        """Whether another part, that backward goes through too, was handed what this one returned."""
-        mine = {id(t) for t in own}
-        others = (t for _, outputs in through for t in outputs if id(t) in needed - mine)
-        return any(mine & graph.above([other]) for other in others)
 
     def after_backward(self, given: list[tuple[Tensor, Tensor]] | None) -> None:
         """Compare what was left. ``given``: what was returned instead, and for which parameters."""
