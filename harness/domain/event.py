@@ -74,9 +74,7 @@ class Forward(Record):
 
 
 class OutputGradient(Record):
-    """A gradient flowed back into an output of a forward. Tensor: ``grad``, dL/dout with the loss
-    scale.
-    """
+    """A gradient flowed back into an output of a forward. Tensor: ``grad``, dL/dout, loss scale in it."""
 
     kind: Literal["output_gradient"] = "output_gradient"
     """Discriminator."""
