@@ -152,9 +152,8 @@ class _Desk:
                         asked += self._submit(pool, self._mutants(self.beside.derived(self.plan)))
                         self._wait(asked)
                     except KeyboardInterrupt:
-                        self.interrupted = (
-                            True  # before the instruments close under what still runs
-                        )
+                        # before the instruments close under what still runs
+                        self.interrupted = True
                     finally:
                         pool.shutdown(wait=False, cancel_futures=True)
             except KeyboardInterrupt:
