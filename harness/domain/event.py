@@ -74,7 +74,7 @@ class Forward(Record):
 
 
 class OutputGradient(Record):
-    """A gradient flowed back into an output of a forward. Tensor: ``grad``, dL/dout, loss scale in it."""
+    """A gradient flowed back into an output of a forward. Tensor: ``grad``, dL/dout with loss scale."""
 
     kind: Literal["output_gradient"] = "output_gradient"
     """Discriminator."""

@@ -151,7 +151,8 @@ class _Desk:
                         asked = self._submit(pool, self._programs())
                         asked += self._submit(pool, self._mutants(self.beside.derived(self.plan)))
                         self._wait(asked)
-                    except KeyboardInterrupt:  # before the instruments close under what still runs
+                    except KeyboardInterrupt:
+                        # before the instruments close under what still runs
                         self.interrupted = True
                     finally:
                         pool.shutdown(wait=False, cancel_futures=True)
