@@ -67,7 +67,7 @@ def test_ctrl_c_while_programs_run_does_not_wait_for_them(tmp_path, number):
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (["check", "tests/material/faulty-skill"], ""),
+        (["check", "tests/material/faulty-skill"], "; only what was finished is told"),
         (
             ["explain", "tests/material/answers/d12.md", "--scenario", "paper-without-clipping"],
             "; no script is written",

@@ -3,6 +3,7 @@
 import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 
@@ -28,9 +29,10 @@ def check_skill(
     jobs: int = 2,
     watch: Callable[[Progress], None] = lambda _: None,
 ) -> CheckReport:
-    """Check a skill: ``folder`` holds SKILL.md, or is one Markdown file, of a skill or of anything else.
+    """Check a skill, or until Ctrl-C a part of it.
 
-    ``against``: an older version, to tell what differs; ``bank`` tells which scenarios exercise that.
+    ``folder`` holds SKILL.md, or is one Markdown file, of a skill or of anything else. ``against``: an
+    older version, to tell what differs; ``bank`` tells which scenarios exercise that.
 
     Raises:
         UserError: a folder cannot be read, or this machine cannot run candidates.
@@ -39,26 +41,28 @@ def check_skill(
     skill = load_skill(folder)
     older = load_skill(against) if against is not None else None
     examples = _distinct((*skill.examples, *(older.examples if older else ())))
-    results, faults, notes = _check_all(examples, open_instruments, jobs, watch)
-    blocks = _placed(skill.examples, results)
+    found = _check_all(examples, open_instruments, jobs, watch)
+    blocks = _placed(skill.examples, found.results)
+    comparison = None
+    if older is not None and not found.interrupted:  # a block that was not run differs in nothing
+        before = _placed(older.examples, found.results)
+        comparison = compare(skill, blocks, older, before, str(against), bank)
     return CheckReport(
         skill=str(folder),
         is_page=skill.is_page,
         format=check_format(skill),
         blocks=blocks,
-        comparison=compare(
-            skill, blocks, older, _placed(older.examples, results), str(against), bank
-        )
-        if older
-        else None,
-        faults=faults,
-        machine_notes=notes,
+        comparison=comparison,
+        faults=tuple(found.faults),
+        machine_notes=found.machine_notes,
+        interrupted=found.interrupted,
         seconds=perf_counter() - started,
     )
 
 
 _Key = tuple[str, tuple[str, ...], str]
 _Results = dict[_Key, BlockResult]
+_Running = tuple[Example, "Future[BlockResult]"]
 
 
 def _key(example: Example) -> _Key:
@@ -70,41 +74,61 @@ def _distinct(examples: Sequence[Example]) -> tuple[Example, ...]:
     return tuple({_key(example): example for example in reversed(examples)}.values())[::-1]
 
 
+@dataclass(slots=True)
+class _Checked:
+    """What is known of the examples."""
+
+    results: _Results = field(default_factory=dict)
+    faults: list[CheckFault] = field(default_factory=list)
+    machine_notes: tuple[str, ...] = ()
+    interrupted: bool = False
+
+
 def _check_all(
     examples: Sequence[Example],
     open_instruments: OpenInstruments,
     jobs: int,
     watch: Callable[[Progress], None],
-) -> tuple[_Results, tuple[CheckFault, ...], tuple[str, ...]]:
-    """Every example once: results, faults of ours, and what this machine lacks."""
+) -> _Checked:
+    """Every example once, or until Ctrl-C."""
+    found = _Checked()
     if not examples:
-        return {}, (), ()
+        return found
     pool = ThreadPoolExecutor(2 * jobs, "example")
+    done: list[_Running] = []
     with pool:  # left last: its threads end once the instruments are closed
         try:
             with open_instruments(jobs) as tools:
+                found.machine_notes = tools.machine_notes
                 futures = [(e, pool.submit(check_example, e, tools)) for e in examples]
-                return (*_collect(futures, watch), tools.machine_notes)
+                try:
+                    _wait_for(futures, watch)
+                finally:  # what ends once the instruments are closed says nothing of its example
+                    done = [(example, future) for example, future in futures if future.done()]
+        except KeyboardInterrupt:
+            found.interrupted = True
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+    _note(done, found)
+    return found
 
 
-def _collect(
-    futures: Sequence[tuple[Example, "Future[BlockResult]"]], watch: Callable[[Progress], None]
-) -> tuple[_Results, tuple[CheckFault, ...]]:
-    results: _Results = {}
-    faults: list[CheckFault] = []
+def _wait_for(futures: Sequence[_Running], watch: Callable[[Progress], None]) -> None:
     for done, (example, future) in enumerate(futures):
-        place = f"{example.file}:{example.line}"
-        watch(Progress(done, len(futures), (place,)))
+        watch(Progress(done, len(futures), (f"{example.file}:{example.line}",)))
+        error = future.exception()
+        if isinstance(error, UserError):
+            raise error  # the machine: nothing else would run either
+
+
+def _note(done: Sequence[_Running], found: _Checked) -> None:
+    for example, future in done:
         try:
-            results[_key(example)] = weigh_alternatives(future.result())
-        except UserError:
-            raise  # the machine: nothing else would run either
+            found.results[_key(example)] = weigh_alternatives(future.result())
         except Exception as error:  # noqa: BLE001 - ours, whatever it is; it is told with its place
             trace = traceback.format_exception_only(error)[-1].strip()
-            faults.append(CheckFault(place=place, sentence=trace))
-    return results, tuple(faults)
+            place = f"{example.file}:{example.line}"
+            found.faults.append(CheckFault(place=place, sentence=trace))
 
 
 def _placed(examples: Sequence[Example], results: _Results) -> tuple[BlockResult, ...]:

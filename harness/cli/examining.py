@@ -65,6 +65,8 @@ def check(
             output.text(line)
     else:
         output.show(render_check(report, verbose=verbose))
+    if report.interrupted:
+        Output(stderr=True).text("harness: interrupted; only what was finished is told")
     raise typer.Exit(report.exit_code)
 
 

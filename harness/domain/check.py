@@ -182,13 +182,19 @@ class CheckReport(Record):
     """Faults of the harness."""
     machine_notes: tuple[str, ...] = ()
     """What this machine does not offer to the jail."""
+    interrupted: bool = False
+    """Whether Ctrl-C ended it: only blocks that were finished are there, and no comparison."""
     seconds: float = 0.0
     """Wall-clock time."""
 
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
     @property
     def exit_code(self) -> int:
-        """3 for a fault of the harness, 1 for a claim that fails or a broken rule, otherwise 0."""
+        """130 when it was interrupted, 3 for a fault of the harness, 1 for a claim that fails or
+        a broken rule, otherwise 0.
+        """
+        if self.interrupted:
+            return 130
         if self.faults:
             return 3
         broken = any(finding.level == "error" for finding in self.format)

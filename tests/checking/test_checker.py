@@ -1,6 +1,8 @@
 """The story of a check, with a jail and an oracle that only pretend."""
 
 import os
+import threading
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from harness.domain.errors import CannotExecuteHere, HarnessFault, UsageError
 from tests.fakes import unreadable
 from tests.fakes.executor import FakeExecutor
 from tests.fakes.oracle import opens
+from tests.fakes.patience import PATIENCE
 
 HEAD = "---\nname: tiny\ndescription: Use it when a test of the checker needs a skill that is tiny.\n---\n"
 TWO = HEAD + "\n# A\n\n```python\nx = 1\n```\n\n# B\n\n```python\nbroken = 2\n```\n"
@@ -39,6 +42,34 @@ def test_a_machine_that_cannot_run_anything_is_no_fault_of_ours(tmp_path):
 
     with pytest.raises(CannotExecuteHere):
         check_skill(folder(tmp_path, TWO), opens(FakeExecutor(before)))
+
+
+def test_ctrl_c_leaves_what_was_finished(tmp_path):
+    """A block that was cut off is no result, nor a fault; and half of a skill is compared with nothing."""
+    closed = threading.Event()
+
+    def before(candidate, *_):
+        if "broken" in candidate.program:
+            assert closed.wait(PATIENCE), "nothing was closed"
+            raise ConnectionError("closed")
+
+    @contextmanager
+    def open_(jobs):
+        with opens(FakeExecutor(before))(jobs) as tools:
+            try:
+                yield tools
+            finally:
+                closed.set()
+
+    def interrupt(progress):
+        if progress.done == 1:
+            raise KeyboardInterrupt
+
+    old = folder(tmp_path / "old", TWO)
+    report = check_skill(folder(tmp_path, TWO), open_, against=old, watch=interrupt)
+    assert [block.line for block in report.blocks] == [8]
+    assert (report.faults, report.comparison) == ((), None)
+    assert (report.interrupted, report.exit_code) == (True, 130)
 
 
 def test_a_block_that_did_not_change_is_not_run_twice(tmp_path):
