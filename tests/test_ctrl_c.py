@@ -92,6 +92,18 @@ def test_ctrl_c_is_told_by_every_command(monkeypatch, command, said):
     assert result.stderr.endswith(f"harness: interrupted{said}\n")
 
 
+def test_an_interrupted_check_does_not_say_that_there_are_no_blocks(monkeypatch):
+    """There are; none was finished."""
+
+    def interrupt(_jobs):
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(ROOT)
+    result = CliRunner().invoke(app, ["check", "tests/material/faulty-skill"], obj=interrupt)
+
+    assert "no block was finished; format: 2 errors" in result.stdout
+
+
 def test_a_command_that_is_killed_while_the_zygote_warms_up_leaves_nothing(tmp_path):
     """``kill -9``: nobody tells the zygote, which finds out when it is ready and says so."""
     with harness(tmp_path, "run") as running:

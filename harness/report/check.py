@@ -166,7 +166,8 @@ def _closing(report: CheckReport) -> Text:
     said = ", ".join(f"{number} {_WORDS[status][0]}" for status, number in counts if number)
     good = report.exit_code == 0
     noun = "block" if len(report.blocks) == 1 else "blocks"
-    blocks = f"{len(report.blocks)} {noun}: {said}" if report.blocks else "no Python block"
+    none = "no block was finished" if report.interrupted else "no Python block"
+    blocks = f"{len(report.blocks)} {noun}: {said}" if report.blocks else none
     errors = sum(finding.level == "error" for finding in report.format)
     looked_at = "links" if report.is_page else "format"
     broken = f"; {looked_at}: " + (f"{errors} error{'s' * (errors != 1)}" if errors else "in order")
