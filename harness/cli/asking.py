@@ -1,14 +1,14 @@
 """``run --agent``: ask an agent, and grade what it answers."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from harness.cli.app import print_faults
-from harness.cli.stored import print_count, print_unstored, printing, stored
+from harness.cli.stored import print_count, print_unread, print_unstored, printing, stored
 from harness.domain.answer import Batch
 from harness.domain.instruments import OpenInstruments
 from harness.domain.scenario import Bank
@@ -78,6 +78,7 @@ def ask(ask: Ask, bank: Bank, out: Path | None, shown: Shown, open_: OpenInstrum
     if not shown.as_json:
         print_count(batch, plain=shown.plain)
     print_faults(batch.faults, all_traces=shown.verbose)
+    print_unread(batch.unread)
     print_unstored(batch.unstored)
     return batch.exit_code()
 
@@ -106,9 +107,10 @@ def _ask_and_store(
     from harness.rubric import Judging, judge_named
     from harness.runner import Settings, ask_agent
 
+    missing: list[str] = []
     with (
         agent_named(ask.agent, asking) as agent,
-        judge_named(ask.judge, Judging(meter=asking.meter)) as reader,
+        judge_named(ask.judge, Judging(meter=asking.meter, missing=missing)) as reader,
         stored(
             out,
             "agent",
@@ -133,7 +135,7 @@ def _ask_and_store(
         batch = ask_agent(bank, agent, ask.trials, settings, open_)
     for sentence in dict.fromkeys(unkept(agent)):
         Output(stderr=True).text(f"harness: {sentence}")
-    return batch
+    return replace(batch, unread=tuple(missing))
 
 
 def _spent(meter: "Meter") -> str:

@@ -250,6 +250,8 @@ def _asked(
                 kept = f"; what was answered is in {out}" if out is not None else ""
                 Output(stderr=True).text(f"harness: interrupted; nothing is compared{kept}")
                 raise typer.Exit(INTERRUPTED)
+            if batch.unread:
+                raise UsageError(f"{batch.unread[0]}; without every reply nothing is compared")
             if batch.unstored:
                 raise UsageError(f"{batch.unstored[0]}; without every answer nothing is compared")
         yield [root / name for name in arms]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +25,7 @@ from harness.cli.app import (
     print_faults,
     write_file,
 )
-from harness.cli.stored import print_count, print_unstored, printing, stored
+from harness.cli.stored import print_count, print_unread, print_unstored, printing, stored
 from harness.domain.errors import UsageError, reason
 from harness.domain.scenario import Bank
 from harness.domain.stored import Told
@@ -65,24 +66,27 @@ def grade(
     """Grade what agents answered: transcripts, pasted answers, programs, notebooks."""
     open_instruments = instruments(context, jobs)
     from harness.agents.given import given_answers
-    from harness.rubric import judge_named
+    from harness.rubric import Judging, judge_named
     from harness.runner import Settings, grade_answers
     from harness.scenarios.selection import select
 
     chosen = select(load(bank), suite=suite)
     answers = given_answers(files, form, chosen, _choice(chosen, scenario, map_file, files))
     told = printing(as_json=as_json, plain=plain, verbose=verbose, show_program=show_program)
+    missing: list[str] = []
     with (
-        judge_named(judge) as reader,
+        judge_named(judge, Judging(missing=missing)) as reader,
         stored(out, "grade", chosen, judge=reader.name) as run,
         told as keep,
         progress_bar(Output(stderr=True)) as watch,
     ):
         settings = Settings(jobs=cores(jobs), watch=watch, judge=reader, keep=keep, run=run)
         batch = grade_answers(chosen, answers, len(files), settings, open_instruments)
+    batch = replace(batch, unread=tuple(missing))
     if not as_json:
         print_count(batch, plain=plain)
     print_faults(batch.faults, all_traces=verbose)
+    print_unread(batch.unread)
     print_unstored(batch.unstored)
     raise typer.Exit(batch.exit_code(strict=strict))
 
@@ -153,12 +157,12 @@ def regrade(
     """Judge a stored run anew by its traces. Nothing is executed; torch need not be installed."""
     from harness.domain.answer import Batch, Tally
     from harness.regrading import regrade as judge_anew
-    from harness.rubric import judge_named
+    from harness.rubric import Judging, judge_named
 
-    chosen, tally, unstored = load(bank), Tally(), list[str]()
+    chosen, tally, unstored, missing = load(bank), Tally(), list[str](), list[str]()
     told = printing(as_json=as_json, plain=plain, verbose=verbose, show_program=False)
     with (
-        judge_named(judge) as reader,
+        judge_named(judge, Judging(missing=missing)) as reader,
         RunFolder.load(run) as old,
         _anew(out, old, chosen, reader.name) as new,
         told as keep,
@@ -171,9 +175,12 @@ def regrade(
                 except UsageError as full:  # it is told all the same
                     unstored.append(str(full))
             keep(one)
-    batch = Batch(tally, faults=(), interrupted=False, unstored=tuple(unstored))
+    batch = Batch(
+        tally, faults=(), interrupted=False, unstored=tuple(unstored), unread=tuple(missing)
+    )
     if not as_json:
         print_count(batch, plain=plain)
+    print_unread(batch.unread)
     print_unstored(batch.unstored)
     raise typer.Exit(batch.exit_code(strict=strict))
 

@@ -83,6 +83,19 @@ def print_count(batch: Batch, *, plain: bool) -> None:
         Output(stderr=True).text("harness: interrupted; only what was finished is told")
 
 
+def print_unread(unread: Sequence[str]) -> None:
+    """Which replies the judge of the text lacks, and what became of the answers."""
+    distinct = sorted(set(unread))  # threads lack them in any order
+    errors = Output(stderr=True)
+    for sentence in distinct:
+        errors.text(sentence)
+    if distinct:
+        replies = (
+            "1 recorded reply is" if len(distinct) == 1 else f"{len(distinct)} recorded replies are"
+        )
+        errors.text(f"harness: {replies} missing; what they decide is unassessed, all else is told")
+
+
 def print_unstored(unstored: Sequence[str]) -> None:
     """That answers were told and are not in the run."""
     if unstored:

@@ -173,16 +173,19 @@ class Batch:
     """Whether Ctrl-C ended it."""
     unstored: tuple[str, ...] = ()
     """Why an answer could not be stored, for each that was told and is not in the run."""
+    unread: tuple[str, ...] = ()
+    """What the judge of the text lacks to read an answer, each time that it did."""
 
     def exit_code(self, *, strict: bool = False) -> int:
-        """130 when it was interrupted, 3 for a fault of the harness, 2 for what could not be read or
-        stored, 1 for a wrong answer, 4 (only with ``strict``) for one that could not be judged, else 0.
+        """130 when it was interrupted, 3 for a fault of the harness, 2 for what could not be read
+        or stored, 1 for a wrong answer, 4 (only with ``strict``) for one that could not be judged,
+        else 0.
         """
         if self.interrupted:
             return 130
         if self.faults:
             return 3
-        if self.tally.not_graded or self.unstored:
+        if self.tally.not_graded or self.unstored or self.unread:
             return 2
         if self.tally.wrong:
             return 1

@@ -34,6 +34,10 @@ class UsageError(UserError):
     """An argument names something that does not exist or cannot be combined."""
 
 
+class NoReply(UserError):
+    """A reply that a judge of the text needs was not recorded; others may be there."""
+
+
 class CannotExecuteHere(UserError):
     """This machine lacks something that running candidates needs."""
 

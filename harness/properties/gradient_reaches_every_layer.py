@@ -9,7 +9,8 @@ Bug::
     for g in optimizer.param_groups: g["lr"] *= 100      # 100 times 1e-20 is nothing either
 
 Signature: several layers of the trained model whose gradient, recomputed, never reaches a millionth
-of the largest one's before training has made another model of it.
+of the largest one's before training has made another model of it. Or, where a forward loses its
+inputs on the way: outputs that stay the same for all inputs, and a bias that gets all the gradient.
 
 Masked by: the norm of the whole gradient, which is that of the last layers; gradients that are
 scaled up layer by layer, which carry no more of the inputs than before. Lawful: an activation with
@@ -51,6 +52,16 @@ CARRIED = 1e-3
 on the inputs.
 """
 
+HARDLY = 2e-4
+"""The same, below which outputs hardly depend on inputs. Among initialisations of 24 layers, right
+ones reach 4e-3, wrong ones that starve no layer at most 1e-4.
+"""
+
+SILENT = 1e-2
+"""Part of the largest bias's gradient below which a weight sees no signal at its input. A last
+layer that starts at zero sees all of it: its weight gets about as much as its bias.
+"""
+
 ANOTHER = 0.2
 """Once the parameters have moved by this part of their norm, the model counts as another one."""
 
@@ -71,6 +82,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         starved = [n for n, share in found.items() if share < STARVED and (share or not waits)]
         if len(starved) >= SEVERAL:
             return vanished(probe, found, starved)
+        loudest = loudest_weight(probe)
+        if 0.0 < spread(probe) < HARDLY and loudest is not None and 0.0 < loudest < SILENT:
+            return nothing_carried(probe, loudest)
         seen.append((probe, found))
     if not seen:
         return inconclusive(ID, "No update showed a true gradient layer by layer.")
@@ -148,25 +162,52 @@ def largest_shares(updates: list[Update]) -> dict[str, float]:
     return found
 
 
+def loudest_weight(probe: ProbeTrace) -> float | None:
+    """The largest part of the largest bias's gradient that anything else got, in any update; ``None``
+    where the trained model is not deep in weights, or has no bias with a gradient.
+
+    At a layer's input the gradient of the bias says how much flows back, that of the weight how
+    much of the inputs has come so far.
+    """
+    found = []
+    for update in of_last_model(probe):
+        biases: list[float] = []
+        others: list[float] = []
+        for name, norm in norms_of(update).items():
+            (biases if name.rpartition(".")[2].startswith("bias") else others).append(norm)
+        if len(others) < DEEP or not any(biases):
+            return None
+        found.append(max(others) / max(biases))
+    return max(found, default=None)
+
+
 def layers(update: Update) -> dict[str, float]:
     """Norm of each layer's gradient in one update; empty where no gradient is known, or one is not
     finite.
+    """
+    squares: dict[str, float] = {}
+    for name, norm in norms_of(update).items():
+        layer = layer_of(name)
+        squares[layer] = squares.get(layer, 0.0) + norm**2
+    largest = max(squares.values(), default=0.0)
+    if largest == 0.0 or not all(map(math.isfinite, squares.values())):
+        return {}
+    return {layer: math.sqrt(square) for layer, square in squares.items()}
+
+
+def norms_of(update: Update) -> dict[str, float]:
+    """Norm of the gradient of each parameter that the optimizer had one for.
 
     The recomputed gradient counts as long as the model is the workload's. Once the program has
     exchanged parts of the model, only the consumed gradient is known.
     """
     match = update.match("as-computed")
     true = update.output_differs <= SAME_MODEL
-    squares: dict[str, float] = {}
-    for p in match.parameters if match is not None else ():
-        if p.consumed_norm is not None:
-            norm = p.expected_norm if true else p.consumed_norm
-            layer = layer_of(p.name)
-            squares[layer] = squares.get(layer, 0.0) + norm**2
-    largest = max(squares.values(), default=0.0)
-    if largest == 0.0 or not all(map(math.isfinite, squares.values())):
-        return {}
-    return {layer: math.sqrt(square) for layer, square in squares.items()}
+    return {
+        p.name: p.expected_norm if true else p.consumed_norm
+        for p in (match.parameters if match is not None else ())
+        if p.consumed_norm is not None
+    }
 
 
 def layer_of(parameter: str) -> str:
@@ -198,6 +239,20 @@ def vanished(probe: ProbeTrace, found: dict[str, float], starved: list[str]) -> 
         number("starved layers", len(starved), probe.probe),
         number("layers", len(found), probe.probe),
         number("least share of a layer", found[least], probe.probe),
+    )
+
+
+def nothing_carried(probe: ProbeTrace, loudest: float) -> Verdict:
+    """The fail for inputs that are lost on their way forward."""
+    carried = spread(probe)
+    return failed(
+        ID,
+        f"In {probe.probe} next to nothing of the inputs reached the outputs: these differed "
+        f"over samples by {show(carried)} of the targets' deviation at most, and no weight got more "
+        f"than {show(loudest)} of the gradient that a bias got. The signal shrinks in every layer: take "
+        "the initialisation that fits the activation, normalise, or add an identity path.",
+        number("deviation of outputs over that of targets", carried, probe.probe),
+        number("largest gradient of a weight over that of a bias", loudest, probe.probe),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.domain.assessment import Assessment, Votes
-from harness.domain.errors import UsageError
+from harness.domain.errors import NoReply, UsageError
 from harness.domain.model import LanguageModel, Turn, Unavailable
 from harness.domain.scenario import Criterion, Scenario
 from harness.rubric.prompting import Found, again, groups, occurs, question, read_reply, system
@@ -23,6 +23,8 @@ class ModelJudge:
     """Who is asked."""
     votes: int = 1
     """Readings of each answer."""
+    missing: list[str] | None = None
+    """Takes what is wrong with recorded replies; ``None``: that is raised."""
 
     def assess(
         self, answer: str, scenario: Scenario, criteria: Sequence[Criterion]
@@ -31,6 +33,7 @@ class ModelJudge:
 
         Raises:
             UsageError: the model cannot be asked anything at all.
+            NoReply: one was not recorded, and nobody takes note of it.
         """
         readings = [self._read(answer, scenario, criteria, vote) for vote in range(self.votes)]
         return {c.id: _counted(c, [reading[c.id] for reading in readings]) for c in criteria}
@@ -57,6 +60,11 @@ class ModelJudge:
                 if failure.kind in _HOPELESS:
                     raise UsageError(f"--judge {self.name}: {failure.sentence}") from failure
                 return said | dict.fromkeys(wanted, failure.sentence)
+            except NoReply as lacking:
+                if self.missing is None:
+                    raise
+                self.missing.append(str(lacking))
+                return said | dict.fromkeys(wanted, str(lacking))
             said |= usable(reply.text, wanted, answer)
             wanted = [name for name in wanted if isinstance(said[name], str)]
             if not wanted:

@@ -32,6 +32,10 @@ class Judging:
     """Counts tokens and dollars, and keeps the limit."""
     record: Path | None = None
     """Folder in which a model's replies are kept for ``replay:DIR``; ``None``: they are not."""
+    missing: list[str] | None = None
+    """Where ``replay:DIR`` notes each reply that it lacks, and leaves open what that one decides;
+    ``None``: the first one is an error.
+    """
 
 
 @contextmanager
@@ -48,7 +52,7 @@ def judge_named(spec: str = "lexical", judging: Judging | None = None) -> Iterat
     elif kind == "command" and rest:
         yield ModelJudge(spec, commanded(rest, how.seconds), how.votes)
     elif kind == "replay" and rest:
-        yield ModelJudge(spec, replayed(Path(rest)), how.votes)
+        yield ModelJudge(spec, replayed(Path(rest)), how.votes, how.missing)
     elif kind == "anthropic" and rest:
         from harness.llm import Anthropic, Meter
 

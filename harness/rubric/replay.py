@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from harness.domain.errors import UsageError, UserError, reason
+from harness.domain.errors import NoReply, UsageError, reason
 from harness.domain.model import Completion, LanguageModel, Tool, Turn
 from harness.store.whole import write_whole
 
@@ -31,19 +31,19 @@ class Replayed:
         """The recorded reply.
 
         Raises:
-            UserError: there is none, or it cannot be read.
+            NoReply: there is none, or it cannot be read.
         """
         del max_tokens, tools
         path = self.folder / f"{key_of(system, turns)}.json"
         try:
             return Completion.model_validate_json(path.read_bytes())
         except OSError:
-            raise UserError(
+            raise NoReply(
                 f"{path}: no such recorded reply; the answer, the scenario or the harness's prompts "
                 "differ from those that were recorded"
             ) from None
         except ValidationError:
-            raise UserError(f"{path}: expected a recorded reply as it was written") from None
+            raise NoReply(f"{path}: expected a recorded reply as it was written") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,18 @@ def stack(share, *, layers=LAYERS, zeros=0, consumed=None, index=0, name="net.{}
     return update(index, matches=seen, **{"output_spread": 0.5, **fields})
 
 
+def constant(weight, *, head=None, layers=LAYERS, bias="bias", **fields):
+    """One update of a stack whose last bias gets a gradient of 1, each weight ``weight`` of it.
+
+    ``head``: what the last weight gets instead.
+    """
+    weights = [weight] * (layers - 1) + [weight if head is None else head]
+    parts = [parameter(f"net.{i}.weight", norm, norm) for i, norm in enumerate(weights)]
+    parts += [parameter(f"net.{i}.{bias}", 0.6**i, 0.6**i) for i in range(layers)]
+    seen = [match("as-computed", parameters=parts)]
+    return update(fields.pop("index", 0), matches=seen, **{"output_spread": 3e-5, **fields})
+
+
 def verdict_on(*updates, **expectations):
     return on(ID, trace(probe("deep", *updates)), **expectations)
 
@@ -128,3 +140,29 @@ def test_layers_that_start_at_zero_cannot_catch_up_where_nothing_is_updated():
     first, later = stack(1.0, zeros=6, moved=0.0), stack(1e-2, zeros=6, index=1, moved=0.0)
     assert verdict_on(first, later).outcome == "inconclusive"
     assert verdict_on(stack(1e-12, moved=0.0)).outcome == "fail"
+
+
+def test_inputs_that_are_lost_on_the_way_forward_fail():
+    """Each layer gets its thousandth, and the last bias learns the mean of the targets."""
+    verdict = verdict_on(constant(3e-3), constant(1e-3, index=1))
+    assert verdict.outcome == "fail"
+    assert "3e-05 of the targets' deviation" in verdict.sentence
+    assert "0.003 of the gradient that a bias got" in verdict.sentence
+
+
+def test_a_last_layer_that_starts_at_zero_loses_no_inputs():
+    """Its weight gets as much as its bias, while nothing else gets anything yet."""
+    first = constant(0.0, head=0.5, output_spread=0.0)
+    assert verdict_on(first, constant(1e-5, head=0.5, index=1)).outcome == "inconclusive"
+    assert verdict_on(constant(1e-3, head=0.5)).outcome == "inconclusive"
+
+
+def test_inputs_count_as_lost_only_where_all_figures_say_so():
+    """An update that carries them, a spread nobody measured, weights of 0, a bias by another name."""
+    lost = constant(3e-3)
+    assert verdict_on(lost, constant(3e-3, index=1, output_spread=5e-4)).outcome == "inconclusive"
+    assert verdict_on(lost, constant(3e-2, index=1)).outcome == "inconclusive"
+    assert verdict_on(constant(3e-3, output_spread=None)).outcome == "inconclusive"
+    assert verdict_on(constant(3e-3, bias="shift")).outcome == "inconclusive"
+    assert verdict_on(constant(3e-3, layers=4)).outcome == "inconclusive"
+    assert verdict_on(constant(0.0)).outcome == "inconclusive"
