@@ -49,8 +49,8 @@ bench: $(INSTALLED) ## the numbers, beside what a user would do instead
 quality: $(EXTRAS) ## judge the judge: wrong loops, right loops, cheats (minutes)
 	@exec $(BIN)/python -m harness quality $(ARGS)
 
-kill-matrix: $(EXTRAS) ## the same, and write docs/kill-matrix.md
-	@exec $(BIN)/python -m harness quality --matrix docs/kill-matrix.md $(ARGS)
+kill-matrix: $(EXTRAS) ## the same with every operator on every alternative, into docs/kill-matrix.md
+	@exec $(BIN)/python -m harness quality --thorough --matrix docs/kill-matrix.md $(ARGS)
 
 docs: $(INSTALLED) ## write the pages that are generated from the code
 	@$(BIN)/python -m harness.report.properties_page > docs/properties.md

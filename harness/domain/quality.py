@@ -94,6 +94,8 @@ class QualityReport(Record):
     """Ids of all scenarios that were tried."""
     not_run: tuple[NotRun, ...] = ()
     """Those that need a package which is not installed."""
+    thorough: bool = False
+    """Whether every operator was tried on every alternative."""
     operators: tuple[OperatorSeen, ...]
     """All operators, in the order of the matrix."""
     mutants: tuple[MutantResult, ...]

@@ -30,7 +30,7 @@ from itertools import takewhile
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.evidence.drawn_out import as_long_as_batches
+from harness.properties.evidence.drawn_out import as_long_as_batches, leaves_rests_out
 from harness.properties.evidence.figures import count, middle, number, show
 from harness.properties.evidence.rates_by_hand import by_hand
 from harness.properties.evidence.scheduled_late import by_micro_batch
@@ -56,6 +56,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
             elsewhere(probe)
             or too_often(probe, [w for w in windows if w.probe is probe])
             or spent(probe)
+            or leaves_rests_out(probe)
         )
         if wrong is not None:
             return wrong

@@ -34,7 +34,6 @@ APART = 0.05
 NO_HARM = 1.05
 """Loss after over loss before that noise may cause within a few updates."""
 
-
 EXPLODES = 10.0
 """Loss after over loss before that no choice of a rate excuses. RMSprop begins with steps of ten times
 its rate: at torch's own default it doubles or quadruples a small loss before it falls.
@@ -48,9 +47,12 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     for probe in others:
         if (verdict := of_its_own(probe)) is not None:
             return verdict
-    measured = [(p, p.learning) for p in probes if p.learning is not None and p not in others]
+    left_out = (*others, *filter(skips_all_by_its_own, probes))
+    measured = [(p, p.learning) for p in probes if p.learning is not None and p not in left_out]
     if not measured:
-        return inconclusive(ID, "No probe with an update had its loss measured before and after.")
+        return inconclusive(
+            ID, "No probe with an update that was made had its loss measured before and after."
+        )
     for probe, learning in measured:
         if not math.isfinite(learning.after) or fraction(learning) > limit(
             probe, learning, expectations
@@ -124,6 +126,14 @@ def of_its_own(probe: ProbeTrace) -> Verdict | None:
         number("its loss at first", first, probe.probe),
         number("its loss at last", last, probe.probe),
     )
+
+
+def skips_all_by_its_own(probe: ProbeTrace) -> bool:
+    """Whether no update was made by an optimizer of the program's own: what it did not move shows
+    neither harm nor learning.
+    """
+    own = probe.learning is not None and probe.learning.own_optimizer
+    return own and all(update.skipped for update in probe.updates)
 
 
 def fraction(learning: Learning) -> float:

@@ -65,6 +65,7 @@ def judge_the_judge(bank: Bank, plan: Plan, open_instruments: OpenInstruments) -
         bank_digest=bank.digest,
         scenarios=tuple(s.id for s in bank.scenarios),
         not_run=not_run,
+        thorough=plan.depth is None,
         operators=tuple(
             OperatorSeen(id=o.id, fault=o.fault, named_by=o.named_by) for o in plan.operators
         ),

@@ -1,4 +1,4 @@
-"""A schedule that tells no length, and moves with updates along a curve made for micro-batches."""
+"""Schedules that tell no length: their curve shows whether it counts micro-batches, or all updates."""
 
 import math
 
@@ -64,3 +64,30 @@ LAWFUL = {
 @pytest.mark.parametrize("rate", LAWFUL.values(), ids=LAWFUL)
 def test_a_curve_of_any_other_length_is_the_programs_choice(rate):
     assert judged(rate).outcome == "pass"
+
+
+def without_rests(rate, moves=(1, 1, 0, 1, 1, 0), length=None):
+    """The verdict on two passes of two full windows and a short one; ``rate`` gets the schedule's steps."""
+    made = [
+        update(
+            i,
+            learning_rates=(0.2 * rate(sum(moves[:i])),),
+            scheduler_steps=moves[i],
+            scheduled_for=length,
+            short=i in (2, 5),
+        )
+        for i in range(6)
+    ]
+    return on(ID, trace(probe("plain", *made))).outcome
+
+
+def test_a_curve_of_all_updates_that_stands_still_in_short_windows_fails():
+    """One that ends with the full windows, or moves in the short ones as well, is right."""
+    assert without_rests(lambda k: line(k / 6)) == "fail"
+    assert without_rests(lambda k: cosine(k / 6)) == "fail"
+    assert without_rests(lambda k: line(k / 4)) == "pass"
+    assert without_rests(lambda k: cosine(k / 4)) == "pass"
+    assert without_rests(lambda k: 0.9**k) == "pass"
+    assert without_rests(lambda _: 1.0) == "pass"
+    assert without_rests(lambda k: line(k / 6), length=4) == "pass"
+    assert without_rests(lambda k: line(k / 6), moves=(1,) * 6) == "pass"

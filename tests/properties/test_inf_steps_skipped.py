@@ -51,6 +51,50 @@ def test_a_scale_that_is_still_looked_for_is_inconclusive():
     assert searching(finite=False) == "fail"  # the overflow is never cleared
 
 
+def kept(*, second=0.3, finite=False, scale=2.0**15):
+    return kept_by((0.8, 1e6, second, 0.2), finite=finite, scale=scale)
+
+
+def kept_by(*losses_of_ranks, finite=False, scale=2.0**15):
+    """A sound update, one that overflows and is skipped, another that is skipped, and a sound one."""
+    scales = (2.0**16, 2.0**16, scale, 2.0**14)
+    steps = (update(0), skipped(1), skipped(2), update(3))
+    made = [u.model_copy(update={"loss_scale": s}) for u, s in zip(steps, scales, strict=True)]
+    sound = (True, False, finite, True)
+    ranks = [
+        rank(
+            made,
+            backwards=[
+                backward(loss=loss * scales[i], finite=sound[i], after=i)
+                for i, loss in enumerate(losses)
+            ],
+        )
+        for losses in losses_of_ranks
+    ]
+    return on(ID, trace(probe("overflow", ranks=ranks)), **WHERE)
+
+
+def test_infinities_that_stay_in_the_gradients_fail():
+    """A window with a small loss is skipped at half of a scale at which a larger one was sound."""
+    assert kept().outcome == "fail"
+    assert "were still in .grad" in kept().sentence
+
+
+def test_a_second_overflow_right_after_the_first_passes():
+    """Its loss is as large, is NaN, or had no lower scale; or the gradients were finite at first."""
+    assert kept(second=3.0).outcome == "pass"
+    assert kept(second=math.nan).outcome == "pass"
+    assert kept(scale=2.0**16).outcome == "pass"
+    assert kept(finite=True).outcome == "pass"
+
+
+def test_an_overflow_of_another_rank_is_no_infinity_that_stayed():
+    """What it sends to the others is infinite, though their own losses are small."""
+    one = kept_by((0.8, 1e6, 0.3, 0.2), (0.8, 0.9, 1e6, 0.2))
+    assert one.outcome == "pass"
+    assert kept_by((0.8, 1e6, 0.3, 0.2), (0.8, 0.9, 0.3, 0.2)).outcome == "fail"
+
+
 def test_a_window_left_out_by_hand_passes():
     """Testing the norm and clearing is as good."""
     seen = rank([update(0), update(1)], backwards=(backward(), backward(finite=False, after=1)))

@@ -1,6 +1,6 @@
 import math
 
-from tests.fakes.traces import learning, probe, program, trace, update
+from tests.fakes.traces import learning, probe, program, skipped, trace, update
 from tests.properties.verdicts import on
 
 ID = "still-learns"
@@ -54,6 +54,12 @@ def test_a_rate_of_its_own_may_be_too_large_for_our_model_where_gradients_are_tr
     true = update(0), update(1)
     assert on(ID, of_its_own(8.0, *true)).outcome == "pass"
     assert on(ID, of_its_own(50.0, *true)).outcome == "fail"
+
+
+def test_an_optimizer_of_its_own_that_never_stepped_shows_neither_harm_nor_learning():
+    """A GradScaler skipped every update, so the loss is what it was."""
+    assert on(ID, of_its_own(2.0, skipped(0), skipped(1))).outcome == "inconclusive"
+    assert on(ID, of_its_own(2.0, skipped(0), update(1))).outcome == "pass"
 
 
 def test_a_loss_that_grows_by_other_gradients_is_no_matter_of_the_rate():

@@ -33,7 +33,7 @@ LENGTHS = (
 
 def spent(probe: ProbeTrace) -> Verdict | None:
     """A fail when the schedule's length and the number of updates do not agree."""
-    return at_zero_by_half(probe) or comes_back(probe) or leaves_rests_out(probe)
+    return at_zero_by_half(probe) or comes_back(probe)
 
 
 def at_zero_by_half(probe: ProbeTrace) -> Verdict | None:
@@ -90,28 +90,6 @@ def comes_back(probe: ProbeTrace) -> Verdict | None:
         f"{show(last)}. Count the short last window of each pass in its length too.",
         number("length of the schedule", length, probe.probe),
         number("updates", len(updates), probe.probe),
-    )
-
-
-def leaves_rests_out(probe: ProbeTrace) -> Verdict | None:
-    """A fail when a schedule as long as there are updates moves with every full window and with no
-    short one.
-    """
-    updates = [u for u in probe.updates if u.window_size]
-    rests = [u for u in updates if u.short]
-    lengths = {u.scheduled_for for u in updates if u.scheduler_steps}
-    ended = probe.program.outcome in ("returned", "exited") and not probe.parts
-    steps = {(u.short, u.scheduler_steps) for u in updates}
-    if not ended or lengths != {len(updates)} or steps != {(False, 1), (True, 0)} or guessed(probe):
-        return None
-    return failed(
-        ID,
-        f"In {probe.probe} the schedule is made for {len(updates)} steps, one for each update, and did "
-        f"not move in {count(len(rests), 'update')} of short last windows: it is late from the first "
-        "pass on and never ends. Step it after every optimizer.step(), or leave these out of its "
-        "length.",
-        number("length of the schedule", len(updates), probe.probe),
-        number("short last windows without a step", len(rests), probe.probe),
     )
 
 

@@ -1,0 +1,19 @@
+import torch
+from itertools import islice
+
+
+def windows(loader, steps):
+    it = iter(loader)
+    while window := list(islice(it, steps)):
+        yield window
+
+
+accumulation_steps = 4
+for epoch in range(2):
+    for window in windows(train_loader, accumulation_steps):
+        rows = len(window[0][0]) * accumulation_steps
+        optimizer.zero_grad()
+        for x, y in window:
+            loss = criterion(model(x), y) * (len(x) / rows)
+            loss.backward()
+        optimizer.step()
