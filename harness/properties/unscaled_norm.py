@@ -9,7 +9,8 @@ Bug::
 
 Signature: consumed norm times loss scale is the threshold in every window; or consumed over true
 is one over the scale (unscaled twice). The short last window alone may be at threshold over scale.
-Calling clip first and ``unscale_`` second gives the same number.
+Calling clip first and ``unscale_`` second gives the same number. Or, under a clip, losses keep the
+factor of a scale that the scaler has left.
 
 Masked by: Adam, which hides the size; a scaler that is disabled because there is no GPU.
 """
@@ -23,6 +24,7 @@ from harness.properties.evidence.consumption import Account, Reading, transporte
 from harness.properties.evidence.figures import close, count, number, show, spread
 from harness.properties.evidence.own_scale import own_way, shows
 from harness.properties.evidence.short_windows import aligned
+from harness.properties.evidence.stale_scale import left_behind
 from harness.properties.evidence.thresholds import NAMED, Bounds
 from harness.properties.evidence.windows import Window
 from harness.properties.judging.property import Property
@@ -48,7 +50,11 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     too_soon = clipped_while_scaled(small, bounds)
     if too_soon:
         return clipped_first(too_soon[0], len(too_soon), len(scaled))
-    return short_window(trace, account, bounds) or in_order(account, scaled, bounds)
+    return (
+        short_window(trace, account, bounds)
+        or stale_scale(scaled)
+        or in_order(account, scaled, bounds)
+    )
 
 
 def without_scaler(trace: Trace, expectations: Expectations) -> Verdict:
@@ -143,6 +149,22 @@ def short_unscaled_twice(window: Window, found: Match) -> Verdict:
         "taken out twice there. Leave it to scaler.unscale_ or scaler.step, once.",
         number("consumed over true", found.ratio, window.where),
         number("loss scale", scale, window.where),
+    )
+
+
+def stale_scale(scaled: Sequence[Reading]) -> Verdict | None:
+    """A fail when the loss goes on to be multiplied by a scale that the scaler has left."""
+    if (found := left_behind(scaled)) is None:
+        return None
+    first, late = found
+    old, new = first.update.loss_scale, late.update.loss_scale
+    return failed(
+        ID,
+        f"In {late.where} the loss was still multiplied by {old:.0f}, the loss scale of {first.where}, "
+        f"and its gradients were divided by {new:.0f}: they came to the clip {show(old / new)} times "
+        "as large as they are. Call scaler.scale(loss) in every window, which knows the scale.",
+        number("loss scale", new, late.where),
+        number("loss scale", old, first.where),
     )
 
 

@@ -35,6 +35,7 @@ SETS = [
         "shapes",
         "more-shapes",
         "twins",
+        "twins-third",
         "byhand",
         "sessions",
         "more-sessions",
