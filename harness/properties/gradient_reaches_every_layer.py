@@ -41,6 +41,11 @@ FED = 3e-5
 OWN = re.compile(r"^own\d+\.")
 """How the recorder marks parameters of a model that the program defines itself."""
 
+AWAKE = 1e-12
+"""Part of the largest layer's gradient above which what was exactly 0 at first has woken, and has not
+only been too small for a number.
+"""
+
 SEVERAL = 3
 """So many starved layers are no accident; a single one may be a dead branch."""
 
@@ -78,8 +83,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         found = shares(probe)
         if probe.probe == expectations.unhealthy_probe or not found:
             continue
-        waits = never_moved(probe)
-        starved = [n for n, share in found.items() if share < STARVED and (share or not waits)]
+        starved = starved_of(probe, found)
         if len(starved) >= SEVERAL:
             return vanished(probe, found, starved)
         loudest = loudest_weight(probe)
@@ -104,6 +108,23 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         f"gradient in {probe.probe}, and the outputs depend on the inputs.",
         *figures,
     )
+
+
+def starved_of(probe: ProbeTrace, found: dict[str, float]) -> list[str]:
+    """The layers that get next to nothing of the largest one's gradient.
+
+    Layers whose gradient is exactly 0 at first wait for a part that starts at zero. As long as that
+    part has hardly moved, all of them get little, and are compared with the largest of themselves.
+    """
+    updates, waits = of_last_model(probe), never_moved(probe)
+    late = {layer for layer, norm in layers(updates[0]).items() if norm == 0.0}
+    loudest = max((found[n] for n in late), default=0.0)
+    bound = STARVED * (loudest if loudest > AWAKE else 1.0)
+    return [
+        n
+        for n, share in found.items()
+        if share < (bound if n in late else STARVED) and (share or not waits)
+    ]
 
 
 def doubtful(least: float, layers: int, carried: float) -> str | None:

@@ -63,6 +63,19 @@ def test_layers_that_start_at_zero_may_catch_up():
     assert verdict_on(first, stack(1e-2, zeros=6, index=1)).outcome == "fail"
 
 
+def test_layers_that_wait_for_a_head_that_hardly_moves_are_compared_among_themselves():
+    """At a rate of 1e-6 all of them get a millionth of its gradient, and nothing has vanished yet."""
+
+    def waking(last):
+        norms = [last ** (1 - i / (LAYERS - 2)) * 1e-7 for i in range(LAYERS - 1)]
+        parts = [parameter(f"net.{i}.weight", norm, norm) for i, norm in enumerate([*norms, 1.0])]
+        return update(1, matches=[match("as-computed", parameters=parts)], output_spread=0.5)
+
+    first = stack(1.0, zeros=LAYERS - 1, moved=1e-6)
+    assert verdict_on(first, waking(0.1)).outcome == "inconclusive"
+    assert verdict_on(first, waking(1e-12)).outcome == "fail"
+
+
 def test_weights_that_are_thrown_about_make_another_model():
     """A rate of 10 finds some that pass gradient, after the loss has exploded."""
     assert verdict_on(stack(1e-12, moved=3.0), stack(0.3, index=1)).outcome == "fail"
