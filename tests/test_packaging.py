@@ -139,8 +139,8 @@ def test_readme_asks_for_the_python_that_pyproject_asks_for() -> None:
 
 
 def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Make as a user has it: without the variables that an outer make hands down."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    """Make as a user has it: without the variables that an outer make hands down, ``ARGS`` included."""
+    clean = {n: v for n, v in os.environ.items() if not n.startswith(("MAKE", "ARGS"))}
     return subprocess.run(
         ["make", *arguments],
         cwd=folder,

@@ -170,7 +170,7 @@ def _print_run(outcome: Outcome, *, asked: int, as_json: bool, plain: bool, verb
     else:
         if verbose:
             output.show(render_verbose(outcome.run))
-        if outcome.run.results:
+        if outcome.run.results or outcome.run.not_run:
             output.show(render_table(outcome.run, plain=output.plain))
         if not outcome.interrupted:
             output.show(closing_line(outcome.run, asked))
