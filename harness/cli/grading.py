@@ -72,17 +72,16 @@ def grade(
 
     chosen = select(load(bank), suite=suite)
     answers = given_answers(files, form, chosen, _choice(chosen, scenario, map_file, files))
-    told = printing(as_json=as_json, plain=plain, verbose=verbose, show_program=show_program)
     missing: list[str] = []
     with (
         judge_named(judge, Judging(missing=missing)) as reader,
         stored(out, "grade", chosen, judge=reader.name) as run,
-        told as keep,
+        printing(as_json=as_json, plain=plain, verbose=verbose, show_program=show_program) as keep,
         progress_bar(Output(stderr=True)) as watch,
     ):
         settings = Settings(jobs=cores(jobs), watch=watch, judge=reader, keep=keep, run=run)
-        batch = grade_answers(chosen, answers, len(files), settings, open_instruments)
-    batch = replace(batch, unread=tuple(missing))
+        graded = grade_answers(chosen, answers, len(files), settings, open_instruments)
+    batch = replace(graded, unread=tuple(missing))
     if not as_json:
         print_count(batch, plain=plain)
     print_faults(batch.faults, all_traces=verbose)
