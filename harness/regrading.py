@@ -4,10 +4,12 @@ from collections.abc import Iterator
 
 from harness.agents.turns import natural_part
 from harness.domain.grade import write_grade
+from harness.domain.own import OWN, OWN_SCENARIO
 from harness.domain.scenario import Bank, Scenario
 from harness.domain.stored import StoredAnswer, Told
 from harness.domain.trace import Trace
 from harness.properties import judge
+from harness.properties.own import own_grade
 from harness.rubric import TextJudge, assess
 from harness.store import RunFolder
 
@@ -16,7 +18,7 @@ def regrade(bank: Bank, run: RunFolder, reader: TextJudge) -> Iterator[Told]:
     """Judge the stored traces of a run and read its texts anew. Answers to scenarios that are not in
     the bank stay as they are.
     """
-    known = {scenario.id: scenario for scenario in bank.scenarios}
+    known = {scenario.id: scenario for scenario in (*bank.scenarios, OWN_SCENARIO)}
     for stored in run:
         scenario, traces = known.get(stored.answer.scenario or ""), run.traces(stored)
         anew = _judged_anew(stored, scenario, traces, reader) if scenario is not None else stored
@@ -27,7 +29,10 @@ def _judged_anew(
     stored: StoredAnswer, scenario: Scenario, traces: tuple[Trace, ...], reader: TextJudge
 ) -> StoredAnswer:
     grades = [
-        write_grade(scenario, stored.agent, judge(trace, scenario), trace=trace) for trace in traces
+        own_grade(trace, stored.agent)
+        if scenario.id == OWN
+        else write_grade(scenario, stored.agent, judge(trace, scenario), trace=trace)
+        for trace in traces
     ]
     update: dict[str, object] = {
         "alternatives": tuple(

@@ -3,9 +3,10 @@
 The stages are drawn in ``harness/__init__.py``; ``harness/workbench.py`` works on many answers at once.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
+from types import MappingProxyType
 
 from harness import __version__
 from harness.agents.agent import Agent, Unanswered
@@ -15,21 +16,22 @@ from harness.agents.turns import has_second_turn, natural_part
 from harness.domain.answer import Alternative, AnswerGrade, Batch, Tally, Turn, code_of_alternatives
 from harness.domain.candidate import Candidate, NoCandidate
 from harness.domain.errors import UsageError, UserError
-from harness.domain.further import further_probes, with_further
-from harness.domain.grade import Code, Grade, write_grade
+from harness.domain.grade import Code
 from harness.domain.instruments import OpenInstruments
 from harness.domain.outcome import Fault, Outcome
+from harness.domain.own import OWN, OWN_SCENARIO, lent
 from harness.domain.run import Run, ScenarioResult
-from harness.domain.scenario import Bank, Probe
+from harness.domain.scenario import Bank
 from harness.domain.stored import StoredAnswer, Told
-from harness.domain.trace import ProbeTrace, Trace
+from harness.domain.trace import Trace
 from harness.domain.transcript import Transcript
 from harness.extraction import extract
 from harness.instruments import jail_and_oracle
-from harness.properties import judge
 from harness.properties.judging.places import story_around
+from harness.properties.own import own_settings
 from harness.rubric import assess
 from harness.scenarios.availability import runnable
+from harness.trial import Trial
 from harness.workbench import Ending, Ready, Settings, Story, Task, Tasks, Workbench, torch_version
 
 __all__ = [
@@ -39,6 +41,10 @@ __all__ = [
     "run_bank",
     "torch_version",
 ]
+
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
+"""Nothing may fail on purpose."""
 
 
 def run_bank(
@@ -87,9 +93,14 @@ def grade_answers(
     expected: int,
     settings: Settings,
     open_instruments: OpenInstruments = jail_and_oracle,
+    *,
+    allowed: Mapping[str, str] = NOTHING,
 ) -> Batch:
-    """Grade answers that exist already, about ``expected`` of them. Raises as ``run_bank`` does."""
-    known = {scenario.id: scenario for scenario in bank.scenarios}
+    """Grade answers that exist already, about ``expected`` of them. Raises as ``run_bank`` does.
+
+    ``allowed``: ids of properties that may fail on purpose, with the reasons.
+    """
+    known = {s.id: s.allowing(allowed) for s in (*bank.scenarios, OWN_SCENARIO)}
     tasks = (
         Task(a.key, known[a.scenario], a, how=a.how, name=a.name)
         if isinstance(a, Given)
@@ -162,32 +173,18 @@ class _Pipeline:
 
     def _judge_one(self, candidate: Candidate, task: Task) -> "_Judged":
         """One program, executed, measured and judged."""
-        scenario, tools = task.scenario, self._bench.tools
-
-        def observe(probe: Probe) -> tuple[ProbeTrace, float]:
-            started = perf_counter()
-            workload = scenario.workload_of(probe, self._settings.seed)
-            recording = tools.executor.execute(candidate, workload, probe)
-            measured = tools.meter.measure(recording, workload, probe, scenario.expectations)
-            return measured, perf_counter() - started
-
-        def grade_of(trace: Trace, seconds: float) -> Grade:
-            verdicts = judge(trace, scenario)
-            return write_grade(scenario, task.agent.name, verdicts, trace=trace, seconds=seconds)
-
-        probes, seconds = zip(*self._bench.side_by_side(observe, scenario.probes), strict=True)
-        trace = Trace(probes=probes)
-        grade = grade_of(trace, sum(seconds))
-        if grade.code == "right" and (further := further_probes(scenario, candidate.program)):
-            added, more = zip(*self._bench.side_by_side(observe, further), strict=True)
-            trace = with_further(probes, added)
-            grade = grade_of(trace, grade.seconds + sum(more))
+        own = task.scenario.id == OWN
+        trial = Trial(candidate, task, self._bench)
+        trace, grade = trial.alone() if own else trial.in_scenario()
+        first = trace.probes[0].program
         alternative = Alternative(
             origin=candidate.origin,
             program=candidate.program,
-            as_run=probes[0].program.as_run,
+            as_run=first.as_run,
             grade=grade,
             story=story_around(trace, grade.verdicts),
+            settings=own_settings(trace) if own else None,
+            lent=lent(first.bound) if own else (),
         )
         return _Judged(alternative, trace)
 

@@ -97,8 +97,8 @@ def test_an_answer_without_code_has_nothing_to_explain(tmp_path):
     assert result.stderr.endswith("the answer holds no Python block\n")
 
 
-def test_an_answer_that_is_like_no_scenario_is_told_only_of_options_that_there_are(tmp_path):
-    """``--map`` is for many answers: it belongs to ``grade`` alone."""
+def test_an_answer_that_is_like_no_scenario_is_run_all_the_same(tmp_path):
+    """There is nothing to ask back: it has settings of its own."""
     bank = FakeBank(tmp_path).add("alpha")
     file = tmp_path / "a.md"
     file.write_text("```python\nprint(1)\n```\n")
@@ -107,4 +107,4 @@ def test_an_answer_that_is_like_no_scenario_is_told_only_of_options_that_there_a
     result = CliRunner().invoke(app, command, obj=opens(FakeExecutor()))
 
     assert result.exit_code == 2
-    assert result.stderr.endswith("; name one with --scenario\n")
+    assert "there is nothing to reproduce: the program could not be bound" in result.stderr

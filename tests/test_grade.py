@@ -16,7 +16,10 @@ from tests.transcripts.material import FORMAT_OF
 
 ROOT = Path(__file__).resolve().parents[1]
 ANSWERS = ROOT / "tests/material/answers"
-KEYS = ["file", "scenario", "code", "failed", "advisory", "why", "notes", "criteria", "error"]
+KEYS = [
+    "file", "scenario", "code", "failed", "advisory", "why", "notes", "settings", "lent", "criteria",
+    "error",
+]  # fmt: skip
 RIGHT, WRONG = "```python\nloss = 1.0\n```\n", "```python\nloss = float('nan')\n```\n"
 NEITHER = "I would first look at the data.\n"
 

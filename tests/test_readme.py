@@ -127,10 +127,16 @@ def test_a_command_of_the_readme_prints_what_the_readme_shows(command, lines):
     assert "Traceback" not in done.stderr
 
 
-def test_the_readme_shows_four_uses():
+def test_the_readme_shows_a_script_that_is_judged_and_four_uses():
     """A use without a command that runs is a promise."""
-    assert len(re.findall("<!-- use -->", README)) == 4
+    assert len(re.findall("<!-- use -->", README)) == 5
     assert all(command.startswith("python -m harness ") and lines for command, lines in uses())
+
+
+def test_the_script_of_the_readme_is_the_one_that_is_judged():
+    """Whoever copies it gets the same verdict."""
+    shown = block("script").strip().removeprefix("```python\n").removesuffix("```")
+    assert shown == (ROOT / "examples/train.py").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

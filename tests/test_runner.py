@@ -51,7 +51,7 @@ def test_every_probe_of_every_answer_is_executed_with_its_own_workload(tmp_path)
     seen: list[tuple[str, float, int]] = []
 
     def note(_candidate: Candidate, workload: WorkloadSpec, probe: Probe) -> None:
-        seen.append((probe.name, workload.parameters.model_dump()["loss_scale"], workload.seed))
+        seen.append((probe.name, workload.parameters.model_dump()["init_gain"], workload.seed))
 
     bank = load_bank(FakeBank(tmp_path).add().folder)
     run_bank(bank, Settings(jobs=1, seed=7), opens(FakeExecutor(note)))

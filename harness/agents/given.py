@@ -6,10 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.agents.programs import Found, is_program, programs_in, programs_of
 from harness.domain.errors import UserError
+from harness.domain.own import OWN
 from harness.domain.scenario import Bank, Scenario
-from harness.domain.transcript import Transcript, Unreadable
-from harness.extraction.assignment import Assigned, Choice, assign
+from harness.domain.transcript import Message, Origin, Transcript, Unreadable
+from harness.extraction.assignment import Assigned, Choice, assign, named
+from harness.markdown import fence
 from harness.transcripts import read
 
 
@@ -54,9 +57,12 @@ def given_answers(
 ) -> Iterator[Given | Refused]:
     """Every answer in the files, in order; ``-`` is standard input."""
     names: dict[str, int] = {}
+    programs = _programs(files, form, choice)
     for file in files:
+        if programs.get(file) == []:
+            continue  # a part of another one
         try:
-            for found in read("-" if file == "-" else Path(file), form):
+            for found in programs.get(file) or read("-" if file == "-" else Path(file), form):
                 name = _name(found)
                 names[name] = names.get(name, 0) + 1
                 unique = name if names[name] == 1 else f"{name} ({names[name]})"
@@ -68,15 +74,49 @@ def given_answers(
             yield Refused(file, sentence, traceback.format_exc())
 
 
+def _programs(
+    files: Sequence[str], form: str | None, choice: Choice
+) -> dict[str, list[Transcript | Unreadable]]:
+    """The programs of each file or folder that is judged by its own settings."""
+    python = [f for f in files if form in (None, "python") and is_program(f)]
+    alone = [f for f in python if choice.scenario is None and choice.mapped(f) is None]
+    found: dict[str, list[Transcript | Unreadable]] = {file: [] for file in alone}
+    for one in programs_of(alone):
+        found[one.path] = [_transcript(one)]
+    for folder in (f for f in files if Path(f).is_dir()):
+        trained = "a program that trains", "none of its Python files trains"
+        none = Unreadable(file=folder, expected=trained[0], sentence=trained[1])
+        found[folder] = [_transcript(one) for one in programs_in(Path(folder))] or [none]
+    return found
+
+
+def _transcript(program: Found) -> Transcript:
+    with_others = tuple(f"with {Path(other).name}, which it imports" for other in program.beside)
+    return Transcript(
+        messages=(Message(role="assistant", text=fence(program.code, "python")),),
+        agent="unknown",
+        origin=Origin(file=program.path, format="python"),
+        notes=with_others,
+    )
+
+
 def _given(
     found: Transcript | Unreadable, name: str, bank: Bank, choice: Choice
 ) -> Given | Refused:
     if isinstance(found, Unreadable):
         return Refused(name, f"{found.sentence}; expected {found.expected}")
+    if _is_program(found) and not named(found, choice):
+        return Given(name, found, OWN, "")
     assigned = assign(found, bank, choice)
     if isinstance(assigned, Assigned):
         return Given(name, found, assigned.scenario, assigned.how)
-    return Refused(name, assigned.sentence)
+    if named(found, choice):
+        return Refused(name, assigned.sentence)
+    return Given(name, found, OWN, assigned.sentence)
+
+
+def _is_program(found: Transcript) -> bool:
+    return found.origin is not None and found.origin.format == "python"
 
 
 def _name(found: Transcript | Unreadable) -> str:

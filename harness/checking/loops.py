@@ -24,7 +24,7 @@ class LoopSeen:
     trace: Trace
     """Every probe of the run, measured by the oracle."""
     verdicts: tuple[Verdict, ...]
-    """One verdict for each property that was judged."""
+    """One verdict for each property that was judged and counts."""
     threshold: float | None
     """The one threshold that it clipped at, as seen; ``None`` for none or several."""
     always_fired: tuple[float, float] | None = None
@@ -67,7 +67,8 @@ def run_loop(program: str, origin: str, tools: Instruments) -> LoopSeen:
             for recording, probe in zip(recordings, scenario.probes, strict=True)
         )
     )
-    return LoopSeen(found, trace, judge(trace, scenario), threshold, fired)
+    counting = tuple(v for v in judge(trace, scenario) if v.level != "advisory")
+    return LoopSeen(found, trace, counting, threshold, fired)
 
 
 def vanishing_norms(program: str, origin: str, tools: Instruments) -> tuple[float, ...]:

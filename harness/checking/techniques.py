@@ -4,20 +4,21 @@ Structure chooses the conditions only. What is right under them is decided by nu
 """
 
 import ast
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from harness.checking.shape import called
+from harness.domain.injection import Injection, OnePass
 from harness.domain.scenario import Expectations, Probe, PropertyRule, Scenario
 from harness.domain.workload import WorkloadSpec
 from harness.skills.kinds import uses
 
-_QUIET = {"loss_scale": 0.15, "learning_rate": 0.5}
-_LOUD = {"loss_scale": 3.0, "learning_rate": 0.2}
-_OVERFLOW = {**_LOUD, "poison": "inf-loss", "poison_at": 5}
-_POISONED = {"target_scale": 8.0, "poison": "nan-input", "poison_at": 5}
+_QUIET = Injection(factor=0.15), 0.5
+_LOUD = Injection(factor=3.0), 0.2
+"""What is done to gradients, and the learning rate for that."""
+_OVERFLOW = OnePass(at=5, times=1e5)
+_POISONED: dict[str, JsonValue] = {"target_scale": 8.0, "poison_at": 5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +96,12 @@ def scenario_for(found: Techniques, threshold: float | None) -> Scenario:
 
 def _measurement() -> Scenario:
     """A scenario whose gradients have norms of 10 to 40, so that a clip always has something to do."""
-    parameters = {"loss_scale": 20.0, "learning_rate": 0.002, "batches": 2, "epochs": 1}
+    parameters = {"learning_rate": 0.002, "batches": 2, "epochs": 1}
+    lifts = "A cost in percent needs a size."
     return Scenario(
         id="example", title="", suite="check", source="", pressure="", prompt="", buggy="", reference="",
         workload=WorkloadSpec.model_validate({"name": "mlp", "parameters": parameters}),
-        probes=(Probe(name="mlp", lifts="A cost in percent needs a size."),),
+        probes=(Probe(name="mlp", lifts=lifts, injection=Injection(factor=20.0)),),
         expectations=Expectations(
             objectives=("sample-mean",), max_norm_between=(0.1, 10.0), measures=True
         ),
@@ -130,22 +132,18 @@ def _probes(found: Techniques, threshold: float | None) -> tuple[Probe, ...]:
         return (Probe(name="unequal", lifts="Equal counts hide wrong weights."),)
     if found.parts:
         return (Probe(name="usual", lifts="Parts of equal size share one factor without harm."),)
-    probes = [
-        Probe(
-            name="quiet", lifts="An active clip hides factors.", parameters=_at(_QUIET, threshold)
-        )
-    ]
+    probes = [_at("quiet", "An active clip hides factors.", _QUIET, threshold)]
     if found.clips_norm or found.other_clip or threshold is not None:
-        loud = _at(_LOUD, threshold)
-        probes.append(
-            Probe(name="loud", lifts="Below the threshold nothing clips.", parameters=loud)
-        )
+        probes.append(_at("loud", "Below the threshold nothing clips.", _LOUD, threshold))
     if found.scaler:
+        lifts, batches = "Without an overflow no step is skipped.", 32 if found.accumulates else 12
+        loud = _at("overflow", lifts, _LOUD, None)
         probes.append(
-            Probe(
-                name="overflow",
-                lifts="Without an overflow no step is skipped.",
-                parameters={**_OVERFLOW, "batches": 32 if found.accumulates else 12},
+            loud.model_copy(
+                update={
+                    "injection": loud.injection.model_copy(update={"passes": (_OVERFLOW,)}),
+                    "parameters": {**loud.parameters, "batches": batches},
+                }
             )
         )
     if found.checks_loss:
@@ -156,16 +154,17 @@ def _probes(found: Techniques, threshold: float | None) -> tuple[Probe, ...]:
     return tuple(probes)
 
 
-def _at(regime: Mapping[str, float], threshold: float | None) -> dict[str, JsonValue]:
-    """A probe's parameters for another clipping threshold: gradients and step sizes both scale with the
-    loss.
-    """
-    if threshold is None or 0.5 <= threshold <= 1.5:
-        return dict(regime)
-    return {
-        "loss_scale": regime["loss_scale"] * threshold,
-        "learning_rate": regime["learning_rate"] / threshold,
-    }
+def _at(name: str, lifts: str, regime: tuple[Injection, float], threshold: float | None) -> Probe:
+    """A probe for a clipping threshold: gradients are larger by as much, and step sizes smaller."""
+    usual = threshold is None or 0.5 <= threshold <= 1.5
+    times = 1.0 if usual or threshold is None else threshold
+    injection, rate = regime
+    return Probe(
+        name=name,
+        lifts=lifts,
+        injection=Injection(factor=injection.factor * times),
+        parameters={"learning_rate": rate / times},
+    )
 
 
 def _required(found: Techniques, threshold: float | None) -> list[str]:

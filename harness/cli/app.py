@@ -94,6 +94,15 @@ OutOption = Annotated[
 SeedOption = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Added to every workload's seed.")
 ]
+AllowOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow",
+        metavar="ID[=REASON]",
+        help="A property that may fail on purpose; again for another.",
+        show_default=False,
+    ),
+]
 StrictOption = Annotated[
     bool, typer.Option("--strict", help="Exit code 4 where something could not be told.")
 ]
@@ -166,7 +175,9 @@ def _is_a_stream(path: Path) -> bool:
 
 def cores(jobs: int | None) -> int:
     """How many executions at the same time."""
-    return jobs or os.cpu_count() or 1
+    from harness.cli.configuring import configuration
+
+    return jobs or configuration().jobs or os.cpu_count() or 1
 
 
 def instruments(
@@ -184,10 +195,11 @@ def instruments(
 
 
 def load(folder: Path | None) -> Bank:
-    """The bank that was named, or the project's own."""
+    """The bank that was named, on the command line or in ``pyproject.toml``, or the harness's own."""
+    from harness.cli.configuring import configuration
     from harness.scenarios import default_bank, load_bank
 
-    return load_bank(folder if folder is not None else default_bank())
+    return load_bank(folder or configuration().bank or default_bank())
 
 
 def only_runnable(bank: Bank) -> Bank:

@@ -63,6 +63,8 @@ class Shown:
     """No colours, no boxes."""
     verbose: bool
     """Every verdict with its numbers."""
+    strict: bool = False
+    """Whether what could not be judged is exit code 4."""
 
 
 def ask(ask: Ask, bank: Bank, out: Path | None, shown: Shown, open_: OpenInstruments) -> int:
@@ -80,7 +82,7 @@ def ask(ask: Ask, bank: Bank, out: Path | None, shown: Shown, open_: OpenInstrum
     print_faults(batch.faults, all_traces=shown.verbose)
     print_unread(batch.unread)
     print_unstored(batch.unstored)
-    return batch.exit_code()
+    return batch.exit_code(strict=shown.strict)
 
 
 def ask_and_store(

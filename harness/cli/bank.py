@@ -14,6 +14,7 @@ from harness.cli.app import (
     PlainOption,
     ScenariosOption,
     SeedOption,
+    StrictOption,
     SuiteOption,
     VerboseOption,
     app,
@@ -24,6 +25,7 @@ from harness.cli.app import (
     print_faults,
 )
 from harness.cli.asking import Ask, DeliveryOption, Shown, TrialsOption, ask
+from harness.cli.configuring import configuration
 from harness.cli.stored import print_unstored, printing, stored
 from harness.domain.errors import UsageError
 from harness.domain.outcome import Outcome
@@ -67,6 +69,7 @@ def run(
         float | None, typer.Option(min=0.0, metavar="USD", help="Stop before.", show_default=False)
     ] = None,
     judge: JudgeOption = "lexical",
+    strict: StrictOption = False,
     plan: Annotated[
         bool, typer.Option("--plan", help="Say what asking takes; ask nothing.")
     ] = False,
@@ -74,9 +77,10 @@ def run(
     """Let the bank check itself: each posted loop has to fail as declared, each fix to be right.
     With --agent, ask an agent every question and grade what it answers.
     """
-    if agent is None and (skill is not None or plan or max_cost is not None or trials > 1):
+    of_asking = skill is not None or plan or max_cost is not None or trials > 1 or strict
+    if agent is None and of_asking:
         raise UsageError(
-            "--skill, --trials, --max-cost and --plan are about asking: name an --agent"
+            "--skill, --trials, --max-cost, --strict and --plan are about asking: name an --agent"
         )
     open_instruments = instruments(context, jobs, ahead=agent is None)
     from harness.runner import Settings, run_bank
@@ -84,8 +88,9 @@ def run(
 
     chosen = select(load(bank), ",".join(scenario or ["all"]), suite)
     if agent is not None:
+        skill = skill or configuration().skill
         asked = Ask(agent, skill, delivery, trials, max_cost, judge, seed, cores(jobs), plan)
-        shown = Shown(as_json, plain, verbose)
+        shown = Shown(as_json, plain, verbose, strict)
         here = only_runnable(chosen)
         raise typer.Exit(ask(asked, here, out, shown, open_instruments))
     errors = Output(stderr=True)

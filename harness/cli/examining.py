@@ -19,6 +19,7 @@ from harness.cli.app import (
     load,
     write_file,
 )
+from harness.cli.configuring import configuration
 from harness.domain.errors import UsageError
 from harness.domain.quality import QualityReport
 from harness.report.console import Output, progress_bar
@@ -27,7 +28,10 @@ from harness.report.console import Output, progress_bar
 @app.command()
 def check(
     context: typer.Context,
-    skill: Annotated[Path, typer.Argument(metavar="SKILL_DIR", help="The skill, or one page.")],
+    skill: Annotated[
+        Path | None,
+        typer.Argument(metavar="SKILL_DIR", help="The skill, or one page.", show_default=False),
+    ] = None,
     *,
     against: Annotated[
         Path | None,
@@ -46,6 +50,9 @@ def check(
     from harness.checking import check_skill
     from harness.report.check import render_annotations, render_check, render_check_json
 
+    skill = skill or configuration().skill
+    if skill is None:
+        raise UsageError("no skill is named; expected SKILL_DIR, or skill in [tool.harness]")
     if as_json and annotate:
         raise UsageError("--json and --annotate both take standard output: give one")
     with progress_bar(Output(stderr=True)) as watch:

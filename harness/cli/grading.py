@@ -10,6 +10,7 @@ import typer
 
 from harness import __version__
 from harness.cli.app import (
+    AllowOption,
     BankOption,
     JobsOption,
     JudgeOption,
@@ -25,8 +26,10 @@ from harness.cli.app import (
     print_faults,
     write_file,
 )
+from harness.cli.configuring import allowed
 from harness.cli.stored import print_count, print_unread, print_unstored, printing, stored
 from harness.domain.errors import UsageError, reason
+from harness.domain.own import OWN_SCENARIO
 from harness.domain.scenario import Bank
 from harness.domain.stored import Told
 from harness.report.console import Output, progress_bar
@@ -39,7 +42,10 @@ if TYPE_CHECKING:
 @app.command()
 def grade(
     context: typer.Context,
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Answers; - is stdin.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Programs, folders of them, answers; - is stdin."),
+    ],
     *,
     scenario: Annotated[
         str | None, typer.Option("--scenario", metavar="ID", help="Which scenario all answer.")
@@ -58,12 +64,16 @@ def grade(
     plain: PlainOption = False,
     judge: JudgeOption = "lexical",
     strict: StrictOption = False,
+    allow: AllowOption = None,
     verbose: VerboseOption = False,
     show_program: Annotated[
         bool, typer.Option("--show-program", help="Print exactly what was run.")
     ] = False,
 ) -> None:
-    """Grade what agents answered: transcripts, pasted answers, programs, notebooks."""
+    """Grade programs by their own settings (a script, several files, a folder), and what agents
+    answered by the scenario that they answer: transcripts, pasted answers, notebooks.
+    """
+    meant = allowed(allow)
     open_instruments = instruments(context, jobs)
     from harness.agents.given import given_answers
     from harness.rubric import Judging, judge_named
@@ -80,7 +90,9 @@ def grade(
         progress_bar(Output(stderr=True)) as watch,
     ):
         settings = Settings(jobs=cores(jobs), watch=watch, judge=reader, keep=keep, run=run)
-        graded = grade_answers(chosen, answers, len(files), settings, open_instruments)
+        graded = grade_answers(
+            chosen, answers, len(files), settings, open_instruments, allowed=meant
+        )
     batch = replace(graded, unread=tuple(missing))
     if not as_json:
         print_count(batch, plain=plain)
@@ -128,7 +140,7 @@ def explain(
     answer = told[0].stored.answer
     if answer.error is not None or not answer.alternatives:
         raise UsageError(f"{file}: {answer.error or answer.no_code}")
-    found = next(s for s in chosen.scenarios if s.id == answer.scenario)
+    found = next(s for s in (*chosen.scenarios, OWN_SCENARIO) if s.id == answer.scenario)
     trace = told[0].traces[answer.alternatives.index(answer.deciding)]
     name = output.name if output is not None else "explained.py"
     _hand_out(render_script(name, answer.deciding, trace, found, settings.seed), output)

@@ -1,8 +1,10 @@
-"""``doctor``: what this machine offers."""
+"""``doctor`` and ``names``: what this machine offers, and what names of posted code stand for."""
 
+import json
 import os
 import platform
 import sys
+import textwrap
 from collections.abc import Iterator
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -28,6 +30,22 @@ def doctor(*, as_json: JsonOption = False, plain: PlainOption = False) -> None:
     else:
         output.show(render_machine(machine))
     raise typer.Exit(0 if machine.can_execute else 1)
+
+
+@app.command()
+def names(*, as_json: JsonOption = False) -> None:
+    """List the names that a posted program may use, and what each of them stands for."""
+    from harness.sandbox.names.table import sections
+
+    if as_json:
+        sys.stdout.write(json.dumps(sections(), indent=2) + "\n")
+        return
+    for kind, roles in sections().items():
+        sys.stdout.write(f"{kind}\n")
+        for role, spellings in roles.items():
+            said = ", ".join(spelling.replace(" ", "_") for spelling in spellings)
+            text = textwrap.fill(said, 76, initial_indent="      ", subsequent_indent="      ")
+            sys.stdout.write(f"  {role}\n{text}\n")
 
 
 def _basics() -> Iterator[Offer]:

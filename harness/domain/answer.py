@@ -9,6 +9,7 @@ from pydantic import Field
 from harness.domain.assessment import CriterionState, Rationalized
 from harness.domain.grade import Code, Grade, write_grade
 from harness.domain.outcome import Fault
+from harness.domain.own import OwnSettings
 from harness.domain.record import Record
 from harness.domain.scenario import Scenario
 
@@ -26,6 +27,10 @@ class Alternative(Record):
     """How it was judged."""
     story: tuple[str, ...] = ()
     """What happened in the window of a failure, in order, one line for each event."""
+    settings: OwnSettings | None = None
+    """What it sets out to do, where no scenario says what it should."""
+    lent: tuple[str, ...] = ()
+    """What was lent to it, mapped, replaced or shortened, where no scenario provides that."""
 
 
 Turn = Literal["first", "second"]

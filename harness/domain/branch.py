@@ -1,6 +1,6 @@
 """Branches that touch training and that nothing entered: of them nobody saw anything.
 
-``sandbox/binding`` finds them in a program; a pass says something about what ran only.
+``sandbox/branches`` finds them in a program; a pass says something about what ran only.
 """
 
 from collections.abc import Sequence

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from harness.domain.branch import Unentered
+from harness.domain.injection import OnePass
 from harness.domain.record import Record
 
 
@@ -31,6 +32,8 @@ class Start(Record):
     """Whether the model is so large that its gradients and parameters are recorded as norm and
     samples.
     """
+    own_world: bool = False
+    """Whether model, data and loss are the program's own, so that nothing is recomputed."""
 
 
 class BatchYielded(Record):
@@ -71,6 +74,12 @@ class Forward(Record):
     """Whether an input is attached to a graph, for example because another model computed it."""
     frozen: tuple[str, ...] = ()
     """Parameters that do not require a gradient at the call."""
+    sampled: bool = False
+    """Whether gradients and parameters are recorded as norm and samples from here on, because what the
+    program trains is large.
+    """
+    injected: OnePass | None = None
+    """What the harness changed about it, if anything."""
 
 
 class OutputGradient(Record):
@@ -110,6 +119,8 @@ class Backward(Record):
     """The gradient handed in for one scalar root: 0.25 for ``loss.backward(torch.tensor(0.25))``."""
     returned: tuple[float, ...] = ()
     """The means that torch's loss functions returned since the call before."""
+    injected: float = 1.0
+    """The known factor on the gradients that it started from, beside what the program asked for."""
 
 
 class Clip(Record):
@@ -261,8 +272,10 @@ class Finished(Record):
 
     kind: Literal["finished"] = "finished"
     """Discriminator."""
-    outcome: Literal["returned", "raised", "exited", "unbound"]
-    """It ran to its end, raised, called exit, or never started because a name could not be bound."""
+    outcome: Literal["returned", "raised", "exited", "unbound", "scouted"]
+    """It ran to its end, raised, called exit, or never started because a name could not be bound;
+    ``scouted``: a scout found out the role (``exception``) of a name (``message``).
+    """
     exception: str | None = None
     """Type of the exception."""
     message: str | None = None
@@ -277,6 +290,8 @@ class Finished(Record):
     """
     unentered: tuple[Unentered, ...] = ()
     """Branches that touch training and were not entered."""
+    lent: tuple[str, ...] = ()
+    """What was lent to the program while it ran, in words: stand-ins, shortened loops, settings."""
 
 
 ENOUGH = "stopped by the harness, more of the same was to come"

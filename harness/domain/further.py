@@ -12,9 +12,11 @@ from harness.domain.spoiled import spoiled_probe
 from harness.domain.trace import ProbeTrace, Trace
 
 
-def further_probes(scenario: Scenario, program: str) -> tuple[Probe, ...]:
-    """Those that this program calls for."""
-    found = (spoiled_probe(scenario, program), graded_probe(scenario, program))
+def further_probes(
+    scenario: Scenario, program: str, seen: Sequence[ProbeTrace]
+) -> tuple[Probe, ...]:
+    """Those that this program calls for, which was ``seen`` in the probes of the scenario."""
+    found = (spoiled_probe(scenario, program), graded_probe(scenario, program, seen))
     return tuple(probe for probe in found if probe is not None)
 
 

@@ -25,7 +25,7 @@ class Grade(Record):
     code: Code
     """Judgement of the program."""
     verdicts: tuple[Verdict, ...]
-    """One for each property of the scenario, in its order."""
+    """One for each property that judged: required ones, guards, then what is only shown."""
     advisory: tuple[str, ...]
     """Ids of the properties that are only shown: their failure does not count."""
     guards: tuple[str, ...] = ()
@@ -47,12 +47,11 @@ class Grade(Record):
         )
 
 
-def code_of(scenario: Scenario, verdicts: tuple[Verdict, ...]) -> Code:
+def code_of(verdicts: tuple[Verdict, ...]) -> Code:
     """Wrong when a required property or a guard fails; right when every required property passes."""
-    level = {rule.id: rule.level for rule in scenario.properties}
-    if any(v.outcome == "fail" and level[v.property] != "advisory" for v in verdicts):
+    if any(v.outcome == "fail" and v.level != "advisory" for v in verdicts):
         return "wrong"
-    required = [v.outcome for v in verdicts if level[v.property] == "required"]
+    required = [v.outcome for v in verdicts if v.level == "required"]
     return "right" if required and set(required) == {"pass"} else "inconclusive"
 
 
@@ -68,7 +67,7 @@ def write_grade(
     """The grade of one program, or of an answer without one (``reason`` says why). A program is not
     called right if it trains in another way later on, where no probe came.
     """
-    code: Code = "none" if reason is not None else code_of(scenario, verdicts)
+    code: Code = "none" if reason is not None else code_of(verdicts)
     said = note(_not_entered(trace.everything) if trace is not None else ())
     waiting = _not_entered(trace.probes) if trace is not None else ()
     if code == "right" and (later := left_for_later(waiting)):
@@ -78,8 +77,8 @@ def write_grade(
         agent=agent,
         code=code,
         verdicts=verdicts,
-        advisory=tuple(rule.id for rule in scenario.properties if rule.level == "advisory"),
-        guards=tuple(rule.id for rule in scenario.properties if rule.level == "guard"),
+        advisory=tuple(v.property for v in verdicts if v.level == "advisory"),
+        guards=tuple(v.property for v in verdicts if v.level == "guard"),
         reason=reason,
         notes=(said,) if said is not None else (),
         seconds=seconds,

@@ -4,10 +4,14 @@ No scenario declares it. Between what is far below a threshold and what is far a
 which a clip acts, and a loop may clip what is ten times too large and nothing else.
 """
 
+import math
 import re
+from collections.abc import Sequence
+from statistics import median
 
+from harness.domain.injection import Injection
 from harness.domain.scenario import Expectations, Probe, Scenario
-from harness.domain.workload import Mlp
+from harness.domain.trace import ProbeTrace
 
 COMPARES = re.compile(
     r"(?<![-<>=])[<>](?![<>])|\b(?:gt|ge|lt|le|greater|less)\w*\(|heaviside", re.IGNORECASE
@@ -25,40 +29,52 @@ what went before explains which of them are clipped.
 SPIKES = (250.0, 2500.0, 25000.0)
 """The last ones, which a clip may be kept from by mistake."""
 
-SCALED_SPIKES = (250.0,) * 5
-"""The same under a loss scale, where each lowers the scale until one of them does not overflow."""
+STRAY = 10.0
+"""A gradient that is so many times larger or smaller than the usual one is a spike, or was changed."""
+
+HEADROOM = 16.0
+"""What the scale of a GradScaler is lowered by, so that the rungs do not overflow; the spikes may."""
 
 
-def graded_probe(scenario: Scenario, program: str) -> Probe | None:
+def graded_probe(scenario: Scenario, program: str, seen: Sequence[ProbeTrace]) -> Probe | None:
     """The loud probe with a gradient of another size in each window; ``None`` where the program
-    compares nothing, or the scenario is not about one threshold for the whole.
+    compares nothing, or the scenario is not about one threshold for the whole. ``seen``: the probes of
+    this program, which tell how large its gradients are by themselves.
     """
     loud = next((p for p in scenario.probes if p.name == "loud"), None)
     threshold = _threshold(scenario.expectations)
-    judged = any(rule.id == "clip-global-norm" for rule in scenario.properties)
-    if loud is None or threshold is None or not judged or not COMPARES.search(program):
+    of_parts = bool(scenario.expectations.groups)
+    if loud is None or threshold is None or of_parts or not COMPARES.search(program):
+        return None
+    norms = _natural(loud, next((p for p in seen if p.probe == loud.name), None))
+    if not norms:
         return None
     usual = scenario.workload_of(loud).parameters
-    if not isinstance(usual, Mlp):
-        return None
     rung = usual.accumulation_steps if scenario.expectations.accumulates else 1
-    scaled = any(rule.id == "scaler-protocol" for rule in scenario.properties)
-    rungs = (*RUNGS, *(SCALED_SPIKES if scaled else SPIKES))
-    sizes = {
-        "ladder": tuple(threshold * size for size in rungs),
-        "rung": rung,
-        "batches": rung * len(rungs),
-        "epochs": 1,
-        "calm_at": None,
-        "poison": "none",
-    }
+    sizes = (*RUNGS, *SPIKES)
+    of_each = [*norms, *[median(norms)] * len(sizes)]
+    factors = (threshold * s / (n * HEADROOM) for s, n in zip(sizes, of_each, strict=False))
     return loud.model_copy(
         update={
             "name": NAME,
             "lifts": "From which size on a clip acts shows only between the small and the large.",
-            "parameters": {**loud.parameters, **sizes},
+            "injection": Injection(factor=HEADROOM, by_window=tuple(factors)),
+            "parameters": {**loud.parameters, "batches": rung * len(sizes), "epochs": 1},
         }
     )
+
+
+def _natural(loud: Probe, seen: ProbeTrace | None) -> list[float]:
+    """Norms of the gradients of successive windows, as they are without a factor. Where single
+    forwards were changed, the usual one stands in.
+    """
+    found = [(m, u) for u in (seen.updates if seen else ()) if (m := u.match("as-computed"))]
+    norms = [m.expected_norm / loud.injection.factor for m, _ in found]
+    usual = [n for n in norms if 0.0 < n < math.inf]
+    if not usual:
+        return []
+    near = median(usual)
+    return [n if near / STRAY < n < near * STRAY else near for n in norms]
 
 
 def _threshold(expectations: Expectations) -> float | None:

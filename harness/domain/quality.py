@@ -5,7 +5,7 @@ from typing import Literal
 from harness.domain.grade import Code
 from harness.domain.record import Record
 from harness.domain.run import NotRun
-from harness.domain.scenario import Level
+from harness.domain.verdict import Level
 
 Fate = Literal["killed", "equivalent", "survived", "not runnable"]
 """``killed``: judged wrong. ``equivalent``: it does the same in a second probe. ``survived``: it does

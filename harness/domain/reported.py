@@ -6,6 +6,7 @@ from harness.domain.answer import AnswerGrade
 from harness.domain.assessment import CriterionState
 from harness.domain.comparison import Comparison, Tally
 from harness.domain.grade import Code
+from harness.domain.own import OwnSettings
 from harness.domain.record import Record
 from harness.domain.stored import RunHead
 
@@ -27,6 +28,10 @@ class AnswerLine(Record):
     """The reasons for its judgement, one sentence each."""
     notes: tuple[str, ...] = ()
     """What a reader should know besides: which branches no probe entered."""
+    settings: OwnSettings | None = None
+    """What the program sets out to do, where it was judged by that; ``null`` with a scenario."""
+    lent: tuple[str, ...] = ()
+    """What was lent to it then."""
     criteria: dict[str, CriterionState]
     """Each line of the rubric, by its id."""
     error: str | None
@@ -35,6 +40,7 @@ class AnswerLine(Record):
     @classmethod
     def of(cls, answer: AnswerGrade) -> Self:
         """The line of one answer."""
+        deciding = answer.deciding if answer.alternatives else None
         return cls(
             file=answer.file,
             scenario=answer.scenario,
@@ -43,6 +49,8 @@ class AnswerLine(Record):
             advisory=answer.advisory,
             why=answer.why,
             notes=answer.notes,
+            settings=deciding.settings if deciding is not None else None,
+            lent=deciding.lent if deciding is not None else (),
             criteria=answer.criteria,
             error=answer.error,
         )

@@ -1,9 +1,11 @@
 """One situation in which a skill is put under pressure, as data."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Literal, Self
 
 from pydantic import Field, JsonValue
 
+from harness.domain.injection import Injection
 from harness.domain.lexicon import Lexicon
 from harness.domain.packages import Package
 from harness.domain.record import Record
@@ -27,8 +29,12 @@ class Probe(Record):
     """What would hide the fault, and how this probe avoids it."""
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
     """Overrides of the scenario's workload parameters."""
+    injection: Injection = Injection()
+    """What is done to the gradients of the program, whatever it trains on."""
     workload: str | None = None
     """A workload to use instead of the scenario's, where a scenario compares two."""
+    own_data: bool = False
+    """Whether data that the program makes itself stay as they are."""
     reference_seconds: float | None = Field(default=None, gt=0.0)
     """Median wall-clock time of the reference on two cores, if above half a second. A program may
     take twenty times as long, and never less than the sandbox's own limit.
@@ -61,6 +67,10 @@ class Expectations(Record):
     """The clipping threshold that the message names; ``None`` when it names none."""
     max_norm_between: tuple[float, float] | None = None
     """The range of thresholds to choose from, where the message leaves the choice."""
+    own_max_norm: bool = False
+    """Whether the message states no threshold, so that the answer's own counts if it is an ordinary one,
+    from 0.1 to 10, beside those of the range.
+    """
     accumulates: bool = False
     """Whether an update is meant to accumulate several micro-batches."""
     groups: dict[str, Group] = Field(default_factory=dict)
@@ -85,25 +95,23 @@ class Expectations(Record):
     """Whether the scenario is about a measurement, so that updates after the first clock read are
     not training.
     """
-    loss_falls_to: float = 0.9
-    """For ``still-learns``: the largest lawful loss after training, over the loss before it."""
-
-
-Level = Literal["required", "guard", "advisory"]
-"""What a verdict does to the grade of the code.
-
-``required``: code is right only if it passes. ``guard``: a failure makes code wrong, and
-inconclusive does not keep it from being right. ``advisory``: a failure is shown and does not count.
-"""
+    loss_falls_to: float | None = None
+    """The largest lawful loss after training, over the loss before it; ``None`` where nobody knows how
+    far it falls.
+    """
 
 
 class PropertyRule(Record):
-    """One property that the scenario judges by."""
+    """One property that is judged by, and what its verdict does to the grade."""
 
     id: str
     """Id in ``harness.properties``."""
-    level: Level = "required"
-    """What its verdict does to the grade."""
+    level: Literal["required", "guard", "advisory", "allowed"] = "required"
+    """As in ``Verdict.level``. A scenario lists no guards: the trace calls for them. ``allowed``: a
+    failure is let pass on purpose.
+    """
+    reason: str | None = None
+    """Why it is allowed."""
 
 
 class Criterion(Record):
@@ -171,7 +179,9 @@ class Scenario(Record):
     expectations: Expectations
     """What a right loop does here."""
     properties: tuple[PropertyRule, ...]
-    """The properties to judge by, required ones first."""
+    """What is required, what is only shown, and what is allowed. Every other property judges where a
+    trace holds its preconditions.
+    """
     buggy_fails: tuple[str, ...]
     """Ids of the properties that the faulty loop fails: exactly these."""
     rubric: tuple[Criterion, ...]
@@ -191,6 +201,12 @@ class Scenario(Record):
                 {"name": probe.workload, "parameters": {}, "world_size": base.world_size}
             )
         return base.with_parameters(probe.parameters).model_copy(update={"seed": base.seed + seed})
+
+    def allowing(self, meant: Mapping[str, str]) -> Self:
+        """The same, with properties that may fail on purpose, by id, each with its reason."""
+        kept = tuple(rule for rule in self.properties if rule.id not in meant)
+        added = (PropertyRule(id=n, level="allowed", reason=why) for n, why in meant.items())
+        return self.model_copy(update={"properties": (*kept, *added)})
 
 
 class Bank(Record):

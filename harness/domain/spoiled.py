@@ -4,8 +4,8 @@ No scenario declares it. What such a question leads to runs in no other probe, w
 """
 
 import re
-from typing import get_args
 
+from harness.domain.injection import OnePass
 from harness.domain.scenario import Probe, Scenario
 
 ASKS = re.compile(r"is_?(?:finite|nan|inf)|non_?finite", re.IGNORECASE)
@@ -16,26 +16,19 @@ NAME = "spoiled"
 
 
 def spoiled_probe(scenario: Scenario, program: str) -> Probe | None:
-    """The first probe with a NaN among the inputs of one batch, the last of its window, on rank 0
-    alone; ``None`` where the program does not ask, or the scenario has no place for such a batch.
+    """The first probe with a NaN in what the model says to one batch, the last of its window, on rank
+    0 alone; ``None`` where the program does not ask, or the scenario has such a batch itself.
     """
     expects = scenario.expectations
     if expects.poisoned_probe or expects.measures or not ASKS.search(program):
         return None
     first = scenario.probes[0]
     usual = scenario.workload_of(first).parameters
-    if "nan-input" not in get_args(type(usual).model_fields["poison"].annotation):
-        return None
-    poison: dict[str, str | int | None] = {
-        "poison": "nan-input",
-        "poison_at": usual.accumulation_steps - 1,
-        "poison_apart": usual.batches,
-        "poison_further": None,
-    }
+    bad = OnePass(at=usual.accumulation_steps - 1, every=usual.batches, rank=0, row="nan")
     return first.model_copy(
         update={
             "name": NAME,
             "lifts": "What a program does where numbers are not finite shows only there.",
-            "parameters": {**first.parameters, **poison},
+            "injection": first.injection.model_copy(update={"passes": (bad,)}),
         }
     )

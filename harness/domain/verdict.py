@@ -7,6 +7,13 @@ from harness.domain.record import Record
 Outcome = Literal["pass", "fail", "inconclusive"]
 """``inconclusive``: the probes could not show it either way. That never counts as wrong."""
 
+Level = Literal["required", "guard", "advisory"]
+"""What a verdict does to the grade of the code.
+
+``required``: code is right only if it passes. ``guard``: a failure makes code wrong, and
+inconclusive does not keep it from being right. ``advisory``: a failure is shown and does not count.
+"""
+
 
 class Number(Record):
     """One figure that a verdict rests on."""
@@ -32,6 +39,10 @@ class Verdict(Record):
     """The figures behind the sentence."""
     explained_by: str | None = None
     """Id of the failing property that already accounts for this verdict."""
+    level: Level = "required"
+    """What it does to the grade."""
+    allowed: str | None = None
+    """Why a failure is let pass, where the scenario or the user allows it."""
 
 
 def passed(name: str, sentence: str, *numbers: Number) -> Verdict:

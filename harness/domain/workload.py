@@ -13,7 +13,6 @@ from harness.domain.record import Record
 
 Activation = Literal["tanh", "relu", "sigmoid"]
 OptimizerName = Literal["sgd", "momentum", "adam", "adamw"]
-Poison = Literal["none", "nan-input", "inf-loss", "half-overflow", "overflows"]
 
 
 class WorkloadParameters(Record):
@@ -45,20 +44,6 @@ class WorkloadParameters(Record):
     """Value of the free name that means it."""
     epochs: int = Field(default=2, ge=1, le=50)
     """Value of free names such as ``num_epochs``."""
-    poison: Poison = "none"
-    """What is wrong with one batch: a NaN among its inputs; targets so large that the scaled
-    gradient overflows; inputs so large that the loss is NaN in float16, and only there; or
-    ``overflows``: such targets, and in a later batch some with which a scaled gradient has infinities
-    and no NaN.
-    """
-    poison_at: int = Field(default=5, ge=0)
-    """Index of that batch."""
-    poison_apart: int = Field(default=0, ge=0)
-    """Each further rank has its bad batch so many batches later; above 0, ranks have theirs one at
-    a time.
-    """
-    poison_further: Poison | None = None
-    """What is wrong on ranks after the first; ``None``: the same as on the first."""
 
 
 class Mlp(WorkloadParameters):
@@ -72,24 +57,8 @@ class Mlp(WorkloadParameters):
     """Nonlinearity after each hidden layer."""
     outputs: int = Field(default=3, ge=1, le=512)
     """Width of the output."""
-    loss_scale: float = 1.0
-    """Factor inside the loss: it makes gradients small or large and changes nothing about what is
-    learned.
-    """
     init_gain: float = 1.0
     """Factor on the initial weights; far below 1, signals vanish with depth."""
-    calm_at: int | None = Field(default=None, ge=0)
-    """Index of a batch whose targets lie near what the untrained network says, so that its gradient is
-    far smaller than those of the others; ``None``: no such batch.
-    """
-    calm: float = Field(default=0.1, gt=0.0)
-    """How far its targets are from there, relative to where they would be."""
-    ladder: tuple[Annotated[float, Field(gt=0.0)], ...] = ()
-    """Norms that the gradients of batches have at the untrained network, repeated over the loader: their
-    targets are moved towards what it says. Empty: targets stay where they are.
-    """
-    rung: int = Field(default=1, ge=1)
-    """Batches in a row with the same norm."""
 
 
 class DeepResidual(WorkloadParameters):
@@ -121,6 +90,10 @@ class PositiveLoss(WorkloadParameters):
     """Whether some batches push predictions to exact zeros and negative values."""
     adverse_from: int = Field(default=6, ge=0)
     """Index of the first adverse batch; all later ones are adverse too."""
+    poison_at: int | None = Field(default=None, ge=0)
+    """Index of a batch with NaN in an input and a target; a later one has it in an input alone.
+    ``None``: no such batch.
+    """
 
 
 class Padded(WorkloadParameters):
@@ -164,8 +137,6 @@ class Transformer(WorkloadParameters):
     """The last of every so many batches spikes; 0 = none does."""
     spike_size: float = 1000.0
     """How much longer the embedding of the rare token is than that of any other."""
-    poison: Literal["none"] = "none"
-    """Tokens cannot be poisoned."""
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Self:
@@ -207,8 +178,6 @@ class Gan(WorkloadParameters):
     """Factor on the discriminator's initial weights, squared for its last layer: gradients of both
     networks grow with it.
     """
-    poison: Literal["none"] = "none"
-    """Data are not poisoned."""
 
 
 WORKLOADS: dict[str, type[WorkloadParameters]] = {

@@ -60,14 +60,23 @@ class Unassigned(Record):
 
 def assign(transcript: Transcript, bank: Bank, choice: Choice) -> Assigned | Unassigned:
     """The scenario of an answer: named by the user, named in the file, or matched by words."""
-    told = choice.scenario
-    if told is None and transcript.origin is not None:
-        told = choice.mapped(transcript.origin.file)
+    told = _told(transcript, choice)
     if told is not None:
         return _known(told, bank, how="")
     if transcript.scenario is not None:
         return _known(transcript.scenario, bank, how="named in the file")
     return _matched(transcript, bank, f"name one with {choice.options}")
+
+
+def named(transcript: Transcript, choice: Choice) -> bool:
+    """Whether the user or the file says which scenario it answers."""
+    return _told(transcript, choice) is not None or transcript.scenario is not None
+
+
+def _told(transcript: Transcript, choice: Choice) -> str | None:
+    if choice.scenario is not None or transcript.origin is None:
+        return choice.scenario
+    return choice.mapped(transcript.origin.file)
 
 
 def read_map(text: str, name: str) -> dict[str, str]:

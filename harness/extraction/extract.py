@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from harness.domain.candidate import Candidate, NoCandidate
 from harness.domain.file_edit import changes_a_file
+from harness.domain.own import OWN
 from harness.domain.scenario import Scenario
 from harness.domain.transcript import Transcript
 from harness.extraction.assembly import Assembled, Shelf, assemble, join
@@ -14,6 +15,7 @@ from harness.extraction.pieces import Piece, pieces_of
 from harness.extraction.prose import told_in_words
 from harness.extraction.snippets import into_posted, only_snippets, whole_loop
 from harness.extraction.standing import with_what_stands
+from harness.markdown import fenced_blocks
 
 MOST_BLOCKS = 1000
 """Python blocks of an answer that are read: each may be a program of its own, with help from others."""
@@ -25,6 +27,8 @@ def extract(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...]
     Files that the agent edited come before what it said: their final state is what it leaves. A
     whole loop that it shows in a later turn, without editing any more, corrects them.
     """
+    if scenario.id == OWN and (whole := _whole_file(transcript)) is not None:
+        return (whole,)
     edited = program_in_files(transcript)
     if edited is None:
         return _said(transcript, scenario)
@@ -34,6 +38,15 @@ def extract(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...]
         return left
     said = _said(since, scenario)
     return said if isinstance(said, tuple) else left
+
+
+def _whole_file(transcript: Transcript) -> Candidate | None:
+    """A file of Python as it is, where it is a program of its own and no answer to anything."""
+    origin = transcript.origin
+    if origin is None or origin.format != "python":
+        return None
+    code = "\n".join(block.content for block in fenced_blocks(transcript.answer))
+    return Candidate(program=code, origin=f"file {origin.file}")
 
 
 def _said(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...] | NoCandidate:

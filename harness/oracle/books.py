@@ -7,9 +7,13 @@ nobody inside can take one back.
 
 from collections.abc import Sequence
 
-from harness.domain.event import Collective, Forward
+from harness.domain.event import Backward, Collective, Forward
+from harness.domain.injection import Injection
 from harness.domain.recording import Recording
 from harness.oracle.facts import RankRun
+
+AS_IT_IS = Injection()
+"""Nothing was done to gradients."""
 
 OVERHEAD = 1.3
 """What headers and acknowledgements add to the elements of a large message."""
@@ -21,9 +25,30 @@ ASIDE = 32_000
 """Bytes for the rendezvous, and for groups that the program forms itself, for each pair of ranks."""
 
 
-def contradiction(recording: Recording, runs: Sequence[RankRun]) -> str | None:
+def contradiction(
+    recording: Recording, runs: Sequence[RankRun], injection: Injection = AS_IT_IS
+) -> str | None:
     """Why the record cannot be true; ``None`` where nothing contradicts it."""
-    return out_of_turn(runs) or unaccounted(recording, runs)
+    return out_of_turn(runs) or otherwise(runs, injection) or unaccounted(recording, runs)
+
+
+def otherwise(runs: Sequence[RankRun], injection: Injection) -> str | None:
+    """Why, if gradients were changed in other ways than the probe says. What starts inside of a model,
+    and ``torch.autograd.grad``, may have been left as they were.
+    """
+    known = {None, *injection.passes}
+    for event in (event for run in runs for event in run.events):
+        match event:
+            case Backward():
+                left = event.injected == 1.0 and (event.function == "grad" or None in event.roots)
+                right = left or event.injected in injection.factors
+            case Forward():
+                right = event.injected in known
+            case _:
+                continue
+        if not right:
+            return "gradients were changed in other ways than the probe says: they prove nothing."
+    return None
 
 
 def out_of_turn(runs: Sequence[RankRun]) -> str | None:

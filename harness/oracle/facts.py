@@ -11,6 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from harness.domain.event import Clip, Event, OptimizerStep
+from harness.domain.injection import OnePass
 
 Array = NDArray[Any]
 """Numbers of any type."""
@@ -43,6 +44,8 @@ class Passed:
     """Whether a gradient could flow on into what computed its input."""
     frozen: tuple[str, ...] = ()
     """Parameters that required no gradient at the call."""
+    injected: OnePass | None = None
+    """What the harness changed about it, if anything."""
 
     @property
     def in_pass(self) -> int | None:
@@ -74,6 +77,14 @@ class Flow:
     """Whether the output gradients do not determine all that it added, because a gradient was
     differentiated again.
     """
+    started_from: float = 1.0
+    """The factor that the harness put on the gradients from which its backward started."""
+
+    @property
+    def factor(self) -> float:
+        """The factor that the harness put on dL/dout."""
+        one = self.forward.injected
+        return self.started_from * (1.0 if one is None else one.times)
 
     @cached_property
     def both_ways(self) -> bool:

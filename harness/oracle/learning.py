@@ -3,7 +3,9 @@
 from functools import lru_cache
 
 import numpy as np
+import torch
 
+from harness.domain.injection import Injection
 from harness.domain.trace import Learning
 from harness.oracle.facts import Array, Parameters, RankRun
 from harness.oracle.gradient import norm
@@ -19,9 +21,11 @@ LOOKED_AT = 3
 """Updates whose batches tell who makes them."""
 
 
-def measure_learning(run: RankRun, replay: Replay, *, compare: bool) -> Learning | None:
+def measure_learning(
+    run: RankRun, replay: Replay, injection: Injection, *, compare: bool
+) -> Learning | None:
     """The loss before and after; with ``compare`` also the plain loop's parameters and every
-    printable norm.
+    printable norm. ``injection``: what was done to the gradients of the run.
     """
     if not replay.fits(run.initial) or not replay.fits(run.final):
         return None
@@ -30,7 +34,9 @@ def measure_learning(run: RankRun, replay: Replay, *, compare: bool) -> Learning
         before=replay.loss(run.initial),
         after=replay.loss(run.final),
         parameters_identical=(
-            _same_as_plain(run, replay) if compare and _comparable(run, replay) else None
+            _same_as_plain(run, replay, injection.factor)
+            if compare and _comparable(run, replay, injection)
+            else None
         ),
         own_optimizer=_own_way(run, replay) or foreign_rate(run, replay),
         moved={n: _moved(_at_first(run)[n], run.final[n]) for n in _used(run, replay)},
@@ -80,27 +86,29 @@ def _own_batches(run: RankRun, replay: Replay) -> bool:
     return any(len({places.get(s) for s in samples}) > 1 for samples in entered)
 
 
-def _comparable(run: RankRun, replay: Replay) -> bool:
+def _comparable(run: RankRun, replay: Replay, injection: Injection) -> bool:
     """Whether the plain loop is what the program would be without its additions."""
+    if injection.by_window or injection.passes:
+        return False
     reduced = any(f.forward.autocast is not None for u in run.updates for f in u.flows)
     return not reduced and not _own_way(run, replay)
 
 
-def _same_as_plain(run: RankRun, replay: Replay) -> bool:
+def _same_as_plain(run: RankRun, replay: Replay, factor: float) -> bool:
     """Whether the final parameters are, bit for bit, those of as many plain updates."""
-    plain = _plain(replay, len(run.updates) or len(replay.batches))
+    plain = _plain(replay, len(run.updates) or len(replay.batches), factor)
     return all(np.array_equal(value, run.final[name]) for name, value in plain.items())
 
 
 @lru_cache(maxsize=64)
-def _plain(replay: Replay, updates: int) -> dict[str, Array]:
-    """The parameters after so many plain updates, batch by batch."""
+def _plain(replay: Replay, updates: int, factor: float) -> dict[str, Array]:
+    """The parameters after so many plain updates, batch by batch; ``factor``: on every gradient."""
     model = replay.workload.model()
     optimizer = replay.workload.optimizer(model.parameters())
     criterion = replay.workload.criterion()
     for number in range(updates):
         batch = replay.batches[number % len(replay.batches)]
         optimizer.zero_grad()
-        criterion(model(batch.inputs), batch.target).backward()
+        criterion(model(batch.inputs), batch.target).backward(torch.tensor(factor))
         optimizer.step()
     return {name: p.detach().numpy() for name, p in model.named_parameters()}

@@ -10,7 +10,7 @@ from harness.domain.branch import in_none
 from harness.domain.recording import Recording
 from harness.domain.scenario import Expectations, Probe
 from harness.domain.trace import Learning, ProbeTrace
-from harness.domain.workload import WorkloadSpec
+from harness.domain.workload import PositiveLoss, WorkloadSpec
 from harness.oracle import learning, program, thawing
 from harness.oracle.books import contradiction
 from harness.oracle.facts import RankRun
@@ -47,7 +47,9 @@ def _measured(
     unentered = thawing.waiting(in_none([end.unentered for end in ends]), traces)
     worst = worst.model_copy(update={"unentered": unentered})
     if runs and probe.name == expectations.poisoned_probe:
-        said = program.reported(runs[0], workload.parameters.poison_at)
+        own = workload.parameters
+        spoilt = own.poison_at if isinstance(own, PositiveLoss) else None
+        said = program.reported(runs[0], spoilt)
         worst = worst.model_copy(update={"reported_before_backward": said})
     return ProbeTrace(
         probe=probe.name,
@@ -61,7 +63,7 @@ def _measured(
         segments=program.segments(runs[0]) if runs else (),
         restored_nothing=program.restored_nothing(runs[0]) if runs else 0,
         learning=_learning(runs, replays, probe, expectations),
-        contradiction=contradiction(recording, runs),
+        contradiction=contradiction(recording, runs, probe.injection),
         wall_seconds=recording.wall_seconds,
     )
 
@@ -85,4 +87,4 @@ def _learning(
         expectations.unhealthy_probe,
         expectations.stable_probe,
     )
-    return learning.measure_learning(runs[0], replays[0], compare=diagnosed)
+    return learning.measure_learning(runs[0], replays[0], probe.injection, compare=diagnosed)

@@ -1,6 +1,7 @@
 """How the program ended, what it said, and what it did between clock reads."""
 
 import re
+from typing import Any
 
 import numpy as np
 
@@ -44,9 +45,13 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
     texts = tuple(e.text for e in run.events if isinstance(e, Printed))
     finished = next((e for e in reversed(run.events) if isinstance(e, Finished)), None)
     about = next((e for e in run.events if isinstance(e, Start)), None)
-    ran = {"source": about.source, "bound": about.notes, "calls": about.calls} if about else {}
+    ran: dict[str, Any] = {}
+    if about is not None:
+        ran = {"source": about.source, "bound": about.notes, "calls": about.calls}
     if recording.problem is not None or finished is None:
         return nothing(recording).model_copy(update={"texts": texts, **ran})
+    if ran and finished.lent:
+        ran["bound"] = (*ran["bound"], *finished.lent)
     return Program(
         outcome=finished.outcome,
         exception=finished.exception,

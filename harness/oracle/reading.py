@@ -92,6 +92,7 @@ class _Walk:
         self.implicit = 0
         self.holding: list[int] = []
         self._fresh: list[Flow] = []
+        self._own_world = False
         self._clips: list[Clip] = []
         self._reduced = self._exchanged = 0
         self._scale = 1.0
@@ -123,7 +124,7 @@ class _Walk:
 
     def _edge(self, item: Recorded) -> None:
         if isinstance(item.event, Start):
-            self.sampled = item.event.sampled
+            self.sampled, self._own_world = item.event.sampled, item.event.own_world
             self.initial = self.parameters = dict(named(item, "param:"))
         else:
             self._note_change(dict(named(item, "param:")))
@@ -152,6 +153,7 @@ class _Walk:
                 pass
 
     def _forward(self, position: int, event: Forward, item: Recorded) -> None:
+        self.sampled = self.sampled or event.sampled
         self._rate = max(event.learning_rates, default=0.0)
         self._note_change(dict(named(item, "param:")))
         if event.differentiable:
@@ -167,6 +169,7 @@ class _Walk:
                 batch=self._batch,
                 attached=event.attached,
                 frozen=event.frozen,
+                injected=event.injected,
             )
 
     def _note_change(self, changed: Parameters) -> None:
@@ -202,10 +205,22 @@ class _Walk:
         if event.function == "backward" and not self._fresh and self._adds_nothing(left):
             self.in_vain.add(position)
         added = self._gradients(item, "inc:")
+        if self._own_world and not self._fresh and event.function == "backward":
+            self._through_nothing(position, added)
         for flow in self._fresh:
             flow.loss_scale, flow.left, flow.added = self._scale, self._last_gradients, added
-            flow.backward = position
+            flow.backward, flow.started_from = position, event.injected
         self._fresh = []
+
+    def _through_nothing(self, position: int, added: Parameters) -> None:
+        """A gradient reached parameters and went through no forward that was recorded: the program
+        called it by another way, or trains what is no model.
+        """
+        if not any(np.any(g) for g in added.values()):
+            return
+        passed = Passed(-1 - position, "own", (), (), self.parameters, None, position, self._batch)
+        self.window[passed.id] = flow = Flow(passed, {}, self._scale)
+        self._fresh.append(flow)
 
     def _adds_nothing(self, left: Parameters) -> bool:
         """Whether the last backward left every gradient at what the one before it had left, or at 0."""

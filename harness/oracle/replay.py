@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from harness.domain.injection import OnePass
 from harness.domain.workload import WorkloadSpec
 from harness.oracle.facts import Array, Flow, Parameters, Passed
 from harness.oracle.gradient import Gradient, norm
@@ -17,7 +18,6 @@ from harness.oracle.recent import Recent, digest
 from harness.oracle.replayed import Replayed
 from harness.oracle.samples import SampleIndex
 from harness.workloads import Batch, Workload, build
-from harness.workloads.workload import poisoned
 
 BESIDE = ("loose.", "own")
 """Beginning of the names of parameters that do not belong to the workload's model."""
@@ -47,9 +47,7 @@ class Replay:
         self.index = SampleIndex(ranks, rank)
         self.batches = ranks[rank]
         self.parts = self.workload.parts()
-        kind, spoilt = poisoned(spec.parameters, rank)
-        kept = [b for at, b in enumerate(self.batches) if kind == "none" or at != spoilt]
-        sound = [b for b in kept if bool(torch.isfinite(b.inputs).all())]
+        sound = [b for b in self.batches if _is_finite(b.inputs) and _is_finite(b.target)]
         self._sound = (
             self.index.target(tuple(s for b in sound for s in b.samples)) if sound else None
         )
@@ -78,8 +76,7 @@ class Replay:
     def output(self, passed: Passed) -> Tensor:
         """The model's output for what entered, with gradient. (n, ...)"""
         self._load(passed.parameters)
-        output: Tensor = self.model(_entering(passed.inputs[0]))
-        return output
+        return _as_injected(self.model(_entering(passed.inputs[0])), passed.injected)
 
     def recorded(self, flow: Flow) -> Replayed:
         """A flow through a model that the program defines: its gradient as recorded, its weights
@@ -96,7 +93,7 @@ class Replay:
         weights = batch.weights.double().numpy()
         real = int((weights > 0).sum())
         try:
-            reference = self._loss_gradient(output, batch)
+            reference = self._loss_gradient(output, batch) * flow.factor
         except RuntimeError:  # the program's model ends in other sizes than the workload's
             return Replayed(flow, samples, real, gradient, None, None, None, recomputed=False)
         weight, error = fitted_weights(flow.gradients[0] / flow.loss_scale, reference, weights)
@@ -151,8 +148,9 @@ class Replay:
         gradient = self._pull(output, received)
         if loss is None:
             return Replayed(flow, None, len(output), gradient, None, None, None)
-        weighted = loss.gradient * loss.weights.reshape(-1, *[1] * (output.ndim - 1))
-        weight, error = fitted_weights(received, loss.gradient, loss.weights)
+        reference = loss.gradient * flow.factor
+        weighted = reference * loss.weights.reshape(-1, *[1] * (output.ndim - 1))
+        weight, error = fitted_weights(received, reference, loss.weights)
         factor = uniform_factor(received, weighted)
         own = gradient.scaled(1.0 / factor) if factor else self._pull(output, weighted)
         differs = _distance(flow.forward, output)
@@ -262,7 +260,7 @@ class _Loss:
 
 def _key(together: bytes, flow: Flow) -> bytes:
     passed = flow.forward
-    more = repr((passed.model, passed.autocast, flow.loss_scale)).encode()
+    more = repr((passed.model, passed.autocast, flow.loss_scale, flow.factor)).encode()
     return digest(together + more, (*passed.inputs, flow.gradients[0], *passed.outputs))
 
 
@@ -277,6 +275,18 @@ def _kept(key: bytes, found: Replayed) -> Replayed:
 def _entering(inputs: Array) -> Tensor:
     """What a model in double precision takes; tokens stay what they are."""
     return torch.tensor(inputs.astype(np.float64) if inputs.dtype.kind == "f" else inputs)
+
+
+def _is_finite(tensor: Tensor) -> bool:
+    return bool(torch.isfinite(tensor).all())
+
+
+def _as_injected(output: Tensor, one: OnePass | None) -> Tensor:
+    if one is None or one.row == 1.0:
+        return output
+    row = torch.ones_like(output)
+    row[:1] = one.row_factor
+    return output * row
 
 
 def _distance(passed: Passed, output: Tensor) -> float:

@@ -5,7 +5,9 @@ judged (``completion``), what does the property itself say, and which failure ac
 (``explanations``).
 """
 
-from harness.domain.scenario import Expectations, Scenario
+from collections.abc import Sequence
+
+from harness.domain.scenario import Expectations, PropertyRule, Scenario
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict
 from harness.properties import (
@@ -40,13 +42,15 @@ from harness.properties import (
     training_unchanged,
     unscaled_norm,
 )
+from harness.properties.evidence.settings import with_own_settings
 from harness.properties.judging.apart import by_part
 from harness.properties.judging.bad_batches import convicted
 from harness.properties.judging.explanations import explain_away
+from harness.properties.judging.guards import levelled, rules_for, rules_of
 from harness.properties.judging.late_clips import convicted_of_waiting
 from harness.properties.judging.property import Property
 
-__all__ = ["PROPERTIES", "Property", "judge"]
+__all__ = ["PROPERTIES", "Property", "judge", "judge_by", "judge_one", "judging_in"]
 
 PROPERTIES: dict[str, Property] = {
     module.PROPERTY.id: module.PROPERTY
@@ -87,13 +91,28 @@ PROPERTIES: dict[str, Property] = {
 
 
 def judge(trace: Trace, scenario: Scenario) -> tuple[Verdict, ...]:
-    """One verdict for each property of the scenario, in the scenario's order."""
-    found = [
-        _judged(PROPERTIES[rule.id], trace, scenario.expectations) for rule in scenario.properties
-    ]
-    return explain_away(found, scenario.properties, PROPERTIES)
+    """One verdict for each property that the scenario lists, or that the trace calls for."""
+    return judge_by(trace, scenario.properties, scenario.expectations)
 
 
-def _judged(one: Property, trace: Trace, expectations: Expectations) -> Verdict:
+def judge_by(
+    trace: Trace, rules: Sequence[PropertyRule], expectations: Expectations
+) -> tuple[Verdict, ...]:
+    """The same by rules and expectations alone: without either, a program is judged by its own
+    settings.
+    """
+    expects = with_own_settings(expectations, trace)
+    judging = rules_for(trace, rules, expectations, PROPERTIES)
+    found = [judge_one(PROPERTIES[rule.id], trace, expects) for rule in judging]
+    return explain_away(tuple(levelled(found, judging)), PROPERTIES)
+
+
+def judging_in(scenario: Scenario) -> tuple[PropertyRule, ...]:
+    """What judges a program that sets out to do just what the scenario is about."""
+    return rules_of(scenario, PROPERTIES)
+
+
+def judge_one(one: Property, trace: Trace, expectations: Expectations) -> Verdict:
+    """What one property says by itself, explained by no other."""
     verdict = convicted(by_part(one, trace, expectations), trace)
     return convicted_of_waiting(verdict, trace, expectations)

@@ -23,11 +23,14 @@ hide weights.
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.coefficients import even, shares, wiped
 from harness.properties.evidence.consumption import Account, Reading, account, factor_of, learned
+from harness.properties.evidence.divisors import own_size
 from harness.properties.evidence.figures import close, count, number, show, show_all, spread
 from harness.properties.evidence.short_windows import arrived, sizes
 from harness.properties.evidence.thresholds import Bounds, bounds_of
+from harness.properties.evidence.windows import losses_of_one_batch
 from harness.properties.evidence.wrong_rests import why, wrong_rest
 from harness.properties.judging.property import Property
 
@@ -45,12 +48,14 @@ NORMALISED = (
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """Compare all full windows under one objective: the size of the gradient, then its direction."""
     seen = account(trace, expectations)
-    gathered = [r for r in seen.readings if r.update.window_size > 1] if seen else []
+    several = [r for r in seen.readings if r.update.window_size > 1] if seen else []
+    gathered = [r for r in several if not losses_of_one_batch(r.window)]
     if seen is None or not gathered:
         return inconclusive(
             ID, "No full window of several micro-batches could be compared with a large batch."
         )
-    return (
+    of_own_loss = own_size(gathered) if seen.objective == "as-computed" else None
+    return of_own_loss or (
         padding_trained(gathered)
         or wrong_size(gathered, expectations)
         or wrong_weights([r for r in gathered if not learned(r, gathered)])
@@ -263,6 +268,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.accumulates,
     explains=(
         "training-unchanged",
         "finite-loss",

@@ -15,10 +15,11 @@ optimizer has no gradient at all.
 Masked by: active clipping, after which the norm is exactly the threshold.
 """
 
+from harness.domain.clip_call import clip_calls
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.evidence.clips import clip_calls
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.coefficients import shares, wiped
 from harness.properties.evidence.consumption import transported
 from harness.properties.evidence.figures import count, number, show_all
@@ -112,6 +113,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.accumulates,
     explains=(
         "accumulation-equals-large-batch",
         "no-batch-lost",

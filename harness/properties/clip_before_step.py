@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.clip_reasons import why_whole
 from harness.properties.evidence.clips import after_the_step, on_nothing
 from harness.properties.evidence.coefficients import even, largest, shares
@@ -173,6 +174,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.clips,
     explains=(
         "clip-once-per-update",
         "clip-global-norm",

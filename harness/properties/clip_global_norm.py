@@ -22,6 +22,7 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.clip_once_per_update import TWICE, clipped_twice
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.clip_reasons import NO_GRADIENT, why_other, why_turned, why_whole
 from harness.properties.evidence.clipped_together import together
 from harness.properties.evidence.clips import after_the_step, by_value, on_nothing
@@ -293,6 +294,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.clips,
     explains=("finite-loss", "params-stay-finite", "training-unchanged", "still-learns"),
     needs="a window whose true norm is far above the threshold",
 )

@@ -18,10 +18,11 @@ Masked by: a probe with loud gradients only; Adam.
 
 import math
 
+from harness.domain.clip_call import clip_calls
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.evidence.clips import clip_calls
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.consumption import Account, Reading, factor_of, transported
 from harness.properties.evidence.figures import count, number, show, spread
 from harness.properties.judging.property import Property
@@ -43,7 +44,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     raised = [r for r in account.readings if raised_to_its_threshold(r)]
     if len(raised) > 1:
         return normalised(raised[0])
-    return of_small(below(account, expectations))
+    return of_small(below(account, expectations) or just_below(account, expectations))
 
 
 def of_small(small: list[Reading]) -> Verdict:
@@ -130,6 +131,15 @@ def below(account: Account, expectations: Expectations) -> list[Reading]:
     ]
 
 
+def just_below(account: Account, expectations: Expectations) -> list[Reading]:
+    """Windows below the threshold at which others were clipped, where all of them arrived whole."""
+    bounds, realised = account.bounds(expectations), account.threshold
+    if bounds is None or realised is None or not bounds.accept(realised):
+        return []
+    found = [r for r in account.readings if r.true < realised * (1.0 - CLEARLY)]
+    return found if all(r.state == "exact" for r in found) else []
+
+
 def clipped_small(touched: list[Reading], of: int) -> Verdict:
     """The fail for a threshold that is too low."""
     first = touched[0]
@@ -174,6 +184,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
-    explains=("clip-global-norm", "clip-once-per-update", "training-unchanged", "still-learns"),
+    applies=preconditions.clips,
+    explains=("clip-global-norm", "clip-once-per-update", "still-learns"),
     needs="a window whose true norm is below the threshold",
 )

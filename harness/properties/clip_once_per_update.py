@@ -18,6 +18,7 @@ Masked by: a look at the norm alone; norms below the threshold; windows of one m
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.coefficients import by_rank, even, shares
 from harness.properties.evidence.consumption import Reading
 from harness.properties.evidence.figures import close, count, number, show, show_all, spread
@@ -135,6 +136,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.clips,
     explains=(
         "clip-global-norm",
         "training-unchanged",

@@ -17,10 +17,12 @@ Masked by: groups of equal size; Adam, which makes up for the factor; a head tha
 from collections.abc import Mapping, Sequence
 from itertools import permutations
 
+from harness.domain.clip_call import clip_calls
 from harness.domain.scenario import Expectations, Group
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.evidence.clips import clip_calls, on_nothing, ran_dry
+from harness.properties.evidence import preconditions
+from harness.properties.evidence.clips import on_nothing, ran_dry
 from harness.properties.evidence.consumption import Reading, transported
 from harness.properties.evidence.figures import close, count, number, show, spread
 from harness.properties.evidence.group_parts import Part, parts_of
@@ -223,6 +225,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.keeps_a_group,
     explains=("still-learns",),
     needs="groups, and a window in which another part is at least twice as large",
 )

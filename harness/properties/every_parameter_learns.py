@@ -18,6 +18,7 @@ Masked by: the parts that do learn, which bring the loss down.
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.consumption import weighty
 from harness.properties.evidence.figures import close, count, number
 from harness.properties.evidence.never_stepped import never_stepped, other_part_idle
@@ -279,6 +280,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.trains,
     explains=(
         "accumulation-not-wiped",
         "accumulation-equals-large-batch",

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from harness.domain.scenario import Expectations
 from harness.domain.trace import BackwardSeen, ProbeTrace, RankTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.figures import count, number
 from harness.properties.evidence.losses import none_is_finite
 from harness.properties.judging.property import Property
@@ -101,6 +102,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.always,
     explains=("params-stay-finite", "no-batch-lost", "still-learns"),
     needs="a backward pass from a scalar loss",
     rests_on="facts",

@@ -21,6 +21,7 @@ from itertools import pairwise, takewhile
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.figures import close, count, number, show
 from harness.properties.evidence.windows import Window, of_rank, ordinary
 from harness.properties.judging.property import Property
@@ -198,6 +199,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.warms_up,
     explains=("still-learns",),
     needs="two updates with a gradient and a learning rate",
 )

@@ -22,6 +22,7 @@ from itertools import chain
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.coefficients import consumed_again, stale
 from harness.properties.evidence.consumption import transported
 from harness.properties.evidence.figures import close, count, number, show
@@ -208,6 +209,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.updates,
     explains=(
         "accumulation-equals-large-batch",
         "clip-before-step",
@@ -215,6 +217,7 @@ PROPERTY = Property(
         "clip-inactive-when-small",
         "clip-global-norm",
         "clip-per-group",
+        "noise-is-new",
         "training-unchanged",
         "finite-loss",
         "params-stay-finite",

@@ -14,6 +14,7 @@ Masked by: a part that stays quiet; Adam, which divides a spike by its own runni
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.consumption import transported
 from harness.properties.evidence.figures import number, show
 from harness.properties.evidence.group_parts import Part, parts_of
@@ -65,6 +66,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.bounds_a_group,
     explains=("still-learns",),
     needs="a group with a bound, and a window in which it exceeds it",
 )

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, RankTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.figures import count, number, show
 from harness.properties.evidence.kept_infinities import kept
 from harness.properties.evidence.losses import none_is_finite
@@ -197,6 +198,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.made_to_overflow,
     explains=("finite-loss", "params-stay-finite", "still-learns"),
     needs="a probe in which a scaled gradient overflows",
 )

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.consumption import Reading, account, read, weighty
 from harness.properties.evidence.figures import count, number, show, spread
 from harness.properties.evidence.thresholds import Bounds, bounds_of
@@ -220,6 +221,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.each_batch_an_update,
     explains=("training-unchanged", "still-learns", "clip-inactive-when-small"),
     needs="two updates of a single batch below the clipping threshold",
 )

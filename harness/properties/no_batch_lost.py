@@ -17,10 +17,11 @@ Masked by: a number of batches that the window divides; a single pass over the d
 
 from math import inf
 
+from harness.domain.clip_call import clip_calls
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.evidence.clips import clip_calls
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.figures import count, number
 from harness.properties.evidence.windows import of_probe, ordinary, usual_size
 from harness.properties.judging.property import Property
@@ -178,6 +179,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.loses_batches,
     needs="updates made from batches of the training loader",
     rests_on="end",
 )

@@ -17,6 +17,7 @@ Masked by: ranks that agree, which is what the shared seed is for; a loss that f
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.figures import count, number
 from harness.properties.evidence.windows import Window, full
 from harness.properties.judging.property import Property
@@ -67,5 +68,6 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.several_ranks,
     needs="two updates whose gradients hold more than micro-batches gave",
 )

@@ -22,7 +22,7 @@ from itertools import pairwise
 from harness.domain.scenario import Expectations
 from harness.domain.trace import MicroBatch, ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.evidence import cut_off
+from harness.properties.evidence import cut_off, preconditions
 from harness.properties.evidence.figures import close, count, number
 from harness.properties.evidence.stepped_again import on_zeros, repeated
 from harness.properties.evidence.windows import (
@@ -263,6 +263,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.updates,
     explains=(
         "gradients-start-fresh",
         "accumulation-not-wiped",

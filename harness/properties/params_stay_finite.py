@@ -15,6 +15,7 @@ Masked by: a run that is too short; a loss that ignores the broken part of the o
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.figures import count, number
 from harness.properties.judging.property import Property
 
@@ -58,6 +59,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.updates,
     explains=("no-batch-lost", "still-learns"),  # every later batch may be left out
     needs="an update",
     rests_on="facts",

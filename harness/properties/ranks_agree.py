@@ -19,6 +19,7 @@ import math
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.figures import count, number, show, show_all
 from harness.properties.evidence.parting import parting
 from harness.properties.evidence.windows import SAFETY
@@ -101,6 +102,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.several_ranks,
     explains=(
         "single-allreduce",
         "one-update-per-window",

@@ -19,6 +19,7 @@ of the program's own that is taken out again and skips what overflows.
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.coefficients import wiped
 from harness.properties.evidence.consumption import Reading, transported
 from harness.properties.evidence.figures import count, number, show, show_all
@@ -178,6 +179,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.scaled,
     explains=(
         "unscaled-norm",
         "inf-steps-skipped",

@@ -30,6 +30,7 @@ from itertools import takewhile
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.drawn_out import as_long_as_batches, leaves_rests_out
 from harness.properties.evidence.figures import count, middle, number, show
 from harness.properties.evidence.rates_by_hand import by_hand
@@ -288,6 +289,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.scheduled,
     explains=("training-unchanged", "still-learns"),
     needs="a scheduler that steps, and a full window",
 )

@@ -18,6 +18,7 @@ Masked by: values, which are right (averages add up); counting calls instead of 
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.figures import close, count, middle, number, show
 from harness.properties.evidence.windows import Window, full
 from harness.properties.judging.property import Property
@@ -97,5 +98,6 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.communicates,
     needs="a full window on several ranks",
 )

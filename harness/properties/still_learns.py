@@ -22,6 +22,7 @@ from statistics import fmean
 from harness.domain.scenario import Expectations, Objective
 from harness.domain.trace import Learning, ProbeTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.figures import count, number, show
 from harness.properties.evidence.windows import ordinary
 from harness.properties.judging.property import Property
@@ -148,7 +149,7 @@ def limit(probe: ProbeTrace, learning: Learning, expectations: Expectations) -> 
     only has to do no harm, and with true gradients not to explode.
     """
     if not learning.own_optimizer:
-        return expectations.loss_falls_to
+        return NO_HARM if expectations.loss_falls_to is None else expectations.loss_falls_to
     true = all(_is_true(update, expectations) for update in probe.updates)
     return EXPLODES if true else NO_HARM
 
@@ -177,6 +178,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.has_to_learn,
     needs="an update, and the loss before and after",
     rests_on="end",
 )

@@ -15,6 +15,7 @@ Masked by: norms below the threshold; a loss curve that looks the same.
 from harness.domain.scenario import Expectations, Objective
 from harness.domain.trace import Learning, ProbeTrace, Trace
 from harness.domain.verdict import Number, Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.consumption import Reading, read
 from harness.properties.evidence.figures import count, number, show
 from harness.properties.evidence.windows import full_of, of_probe
@@ -150,6 +151,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.must_not_change,
     explains=("finite-loss", "params-stay-finite", "still-learns"),
     needs="an update in a probe that is compared with the plain loop",
     rests_on="end",

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Match, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
 from harness.properties.evidence.consumption import Account, Reading, transported
 from harness.properties.evidence.figures import close, count, number, show, spread
 from harness.properties.evidence.own_scale import own_way, shows
@@ -45,9 +46,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     twice = [
         r for r in small if close(r.ratio * r.update.loss_scale, 1.0, NAMED + r.window.tolerance)
     ]
-    if twice:
-        return unscaled_twice(twice[0], len(twice))
     too_soon = clipped_while_scaled(small, bounds)
+    if len(twice) > len(too_soon):
+        return unscaled_twice(twice[0], len(twice))
     if too_soon:
         return clipped_first(too_soon[0], len(too_soon), len(scaled))
     return (
@@ -194,6 +195,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    applies=preconditions.scaled,
     explains=(
         "accumulation-equals-large-batch",
         "clip-before-step",

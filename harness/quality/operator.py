@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.domain.scenario import Scenario
+from harness.properties import judging_in
 from harness.quality.program import Changes, Program
 
 Derive = Callable[[Program], Iterator[Changes]]
@@ -64,7 +65,7 @@ class Operator:
 
     def applies_to(self, scenario: Scenario) -> bool:
         """Whether the scenario judges this fault."""
-        judged = {rule.id for rule in scenario.properties}
+        judged = {rule.id for rule in judging_in(scenario)}
         if scenario.expectations.measures:  # what is timed there is no training
             judged &= {"measurement-is-fair"}
         return _fits(self.where, scenario) and not judged.isdisjoint(self.named_by)

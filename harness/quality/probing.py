@@ -1,5 +1,6 @@
 """The second probe: other data, other sizes, other optimizers, more ranks, an overflow."""
 
+from harness.domain.injection import OnePass
 from harness.domain.scenario import Probe, Scenario
 from harness.domain.workload import WorkloadSpec
 
@@ -26,14 +27,13 @@ RANKS = 3
 
 def second_probes(scenario: Scenario, program: str) -> tuple[tuple[Probe, WorkloadSpec], ...]:
     """Every probe of the scenario under SGD and Adam, and with an overflow where a scaler is used."""
-    changes: list[dict[str, object]] = [{"optimizer": "sgd"}, {"optimizer": "adam"}]
-    if "Scaler" in program:
-        changes.append({"poison": "inf-loss"})
-    return tuple(
-        (probe, _other(scenario.workload_of(probe, OTHER_SEED), change))
-        for probe in scenario.probes
-        for change in changes
-    )
+    found: list[tuple[Probe, WorkloadSpec]] = []
+    for probe in scenario.probes:
+        workload = scenario.workload_of(probe, OTHER_SEED)
+        found += [(probe, _other(workload, {"optimizer": name})) for name in ("sgd", "adam")]
+        if "Scaler" in program:
+            found.append((_overflowing(probe, workload), _other(workload, {})))
+    return tuple(found)
 
 
 def said(scenario: Scenario, program: str) -> str:
@@ -44,6 +44,13 @@ def said(scenario: Scenario, program: str) -> str:
     if "Scaler" in program:
         parts.append("an overflow")
     return ", ".join(parts)
+
+
+def _overflowing(probe: Probe, workload: WorkloadSpec) -> Probe:
+    every = workload.parameters.batches
+    overflow = OnePass(at=min(5, every - 1), every=every, times=1e5)
+    injection = probe.injection.model_copy(update={"passes": (*probe.injection.passes, overflow)})
+    return probe.model_copy(update={"injection": injection})
 
 
 def _other(workload: WorkloadSpec, change: dict[str, object]) -> WorkloadSpec:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from threading import Lock
 
 from harness.domain.candidate import Candidate
+from harness.domain.injection import Injection
 from harness.domain.instruments import Executor
 from harness.domain.recording import Recording
 from harness.domain.scenario import Probe
@@ -14,8 +15,8 @@ from harness.domain.workload import WorkloadSpec
 ROOM = 64
 """Recordings that are kept; about 200 KB each."""
 
-_Asked = tuple[str, str, float | None]
-"""Program, workload, and how long the reference takes: all that an execution depends on."""
+_Asked = tuple[str, str, Injection, float | None]
+"""Program, workload, injection, and how long the reference takes: all that an execution depends on."""
 
 
 class Repeats:
@@ -32,7 +33,12 @@ class Repeats:
         """What was recorded before or is being recorded, under this probe's name. Raises as the
         executor does.
         """
-        asked = (candidate.program, workload.model_dump_json(), probe.reference_seconds)
+        asked = (
+            candidate.program,
+            workload.model_dump_json(),
+            probe.injection,
+            probe.reference_seconds,
+        )
         with self._lock:
             first = asked not in self._known
             found = self._known.setdefault(asked, Future())

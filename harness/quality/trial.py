@@ -70,7 +70,7 @@ def try_program(
         judged = _judged(scenario, Trace(probes=tuple(seen)))
         if enough(judged):
             return judged
-    if judged.grade.code == "right" and (further := further_probes(scenario, text)):
+    if judged.grade.code == "right" and (further := further_probes(scenario, text, seen)):
         added = [_seen(scenario, candidate, probe, tools) for probe in further]
         judged = _judged(scenario, with_further(seen, added))
     return judged

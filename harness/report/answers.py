@@ -9,8 +9,10 @@ from rich.text import Text
 
 from harness.domain.answer import Alternative, AnswerGrade, Tally, reasons
 from harness.domain.grade import Grade
+from harness.domain.own import OWN
 from harness.domain.reported import AnswerLine
 from harness.domain.stored import RunHead
+from harness.report.own import lent_line, settings_line
 from harness.report.verbose import render_verdicts
 from harness.report.words import clean, indented, text
 
@@ -20,6 +22,9 @@ _WORDS = {
     "inconclusive": ("could not tell", "bold yellow"),
     "none": ("no code", "bold yellow"),
 }
+
+_OWN_WORDS = {name: ("inconclusive" if name == "inconclusive" else said.removeprefix("code "), style)
+              for name, (said, style) in _WORDS.items()}  # fmt: skip
 
 _STATES = {
     ("must", "met"): ("met", "green"),
@@ -67,9 +72,10 @@ def _answer(answer: AnswerGrade, *, verbose: bool, show_program: bool) -> Iterat
         why = clean(f"not graded: {answer.error}")
         yield Text.assemble((clean(answer.file), "bold"), ": ", (why, "red"))
         return
-    words, style = _WORDS[answer.code]
+    words, style = (_OWN_WORDS if answer.scenario == OWN else _WORDS)[answer.code]
+    beside = ", by its own settings" if answer.scenario == OWN else f"  {answer.scenario}"
     yield Text.assemble(
-        (clean(answer.file), "bold"), ": ", (words, style), f"  {answer.scenario}{_rubric(answer)}"
+        (clean(answer.file), "bold"), ": ", (words, style), f"{beside}{_rubric(answer)}"
     )
     yield from (indented(note, "dim") for note in _notes(answer))
     for alternative in answer.alternatives:
@@ -80,6 +86,9 @@ def _answer(answer: AnswerGrade, *, verbose: bool, show_program: bool) -> Iterat
             yield indented(alternative.origin, "dim")
         yield from _grade(alternative.grade, verbose=verbose)
         yield from (indented(note, "dim") for note in alternative.grade.notes)
+        if alternative.settings is not None:
+            yield indented(settings_line(alternative.settings), "dim")
+            yield indented(lent_line(alternative), "dim")
         yield from _story(alternative)
         if show_program:
             yield Padding.indent(text(alternative.as_run or alternative.program), 6)
@@ -92,7 +101,7 @@ def _notes(answer: AnswerGrade) -> Iterator[str]:
     elif answer.turn == "second":
         yield "judged by the runnable form that was asked for"
     if answer.how:
-        yield f"scenario {answer.how}"
+        yield f"no scenario: {answer.how}" if answer.scenario == OWN else f"scenario {answer.how}"
     if answer.no_code is not None:
         yield answer.no_code
     yield from answer.reading
@@ -106,8 +115,16 @@ def _grade(grade: Grade, *, verbose: bool) -> Iterator[RenderableType]:
         return
     for sentence in reasons(grade) if grade.reason is None else ():
         name, _, rest = sentence.partition(": ")
-        mark = " (advisory)" if name in grade.advisory else ""
+        mark = _mark(name, grade)
         yield indented(f"{name}{mark}: {rest}", "" if mark else "red" * (grade.code == "wrong"))
+
+
+def _mark(name: str, grade: Grade) -> str:
+    """That a failure does not count, and why where somebody allowed it."""
+    if name not in grade.advisory:
+        return ""
+    why = next((v.allowed for v in grade.verdicts if v.property == name), None)
+    return f" (allowed: {why})" if why else " (advisory)"
 
 
 def _criteria(answer: AnswerGrade, *, verbose: bool) -> Iterator[RenderableType]:

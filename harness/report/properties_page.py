@@ -1,8 +1,10 @@
 """``docs/properties.md``, generated: every property's claim, bug, signature and what it explains."""
 
+import inspect
 import sys
 
 from harness.properties import PROPERTIES
+from harness.properties.evidence.preconditions import never
 from harness.properties.judging.property import Property
 
 HEAD = """# Properties
@@ -29,6 +31,9 @@ def _section(judged: Property) -> str:
     lines = [f"## {judged.id}", "", story]
     if judged.needs:
         lines += ["", f"To pass it needs {judged.needs}."]
+    if judged.applies is not never:
+        when = inspect.cleandoc(judged.applies.__doc__ or "").replace("\n", " ")
+        lines += ["", f"Where nobody requires it, it judges all the same: {when}"]
     if judged.explains:
         lines += ["", f"Its failure accounts for: {', '.join(judged.explains)}."]
     return "\n".join([*lines, ""])

@@ -6,6 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.domain.scenario import Bank, Scenario
+from harness.properties import judging_in
 
 
 def render_list(bank: Bank, *, plain: bool = False) -> RenderableType:
@@ -41,9 +42,11 @@ def _section(title: str, body: RenderableType) -> tuple[RenderableType, ...]:
 
 def _rules(scenario: Scenario) -> Text:
     lines = []
-    for rule in scenario.properties:
+    for rule in judging_in(scenario):
         fails = "  (the posted loop fails it)" if rule.id in scenario.buggy_fails else ""
-        lines.append(f"{rule.level:<8}  {rule.id}{fails}")
+        reason = f": {rule.reason}" if rule.reason is not None else ""
+        lines.append(f"{rule.level:<8}  {rule.id}{fails}{reason}")
+    lines.append("Besides, every property judges whose preconditions a program meets (guard).")
     return Text("\n".join(lines))
 
 

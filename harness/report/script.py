@@ -74,7 +74,7 @@ def render_script(
         UsageError: the program takes something for granted that a plain script cannot supply.
     """
     probe = _telling(trace, alternative)
-    known = [*scenario.probes, *further_probes(scenario, alternative.program)]
+    known = [*scenario.probes, *further_probes(scenario, alternative.program, trace.probes)]
     declared = next(p for p in known if p.name == probe.probe)
     spec = scenario.workload_of(declared, seed)
     names = list(_names(probe))
@@ -94,6 +94,8 @@ def render_script(
         schema=WORKLOADS[spec.name].__name__,
         spec=spec,
         parameters=spec.parameters.model_dump(),
+        injection=declared.injection,
+        passes=[(o.at, o.every, o.rank, o.times, o.row) for o in declared.injection.passes],
         needs_optimizer=any("OPTIMIZER" in expression for _, expression in names),
         each_batch={n: role for n, role in _roles(probe) if role in _EACH_BATCH},
         names=names,

@@ -12,8 +12,6 @@ from harness.domain.candidate import Candidate
 from harness.domain.errors import CannotExecuteHere
 from harness.domain.event import (
     BUILDS_MODELS,
-    DATA_REPLACED,
-    ENOUGH,
     EVENT,
     BatchYielded,
     ByHand,
@@ -30,11 +28,22 @@ from harness.sandbox import raw_recording as raw
 from harness.sandbox.frames import Frame
 from harness.sandbox.jail.report import JailPolicy, JailReport
 from harness.sandbox.job import Job, Limits
-from harness.sandbox.order import WorkOrder
+from harness.sandbox.order import Shrunk, WorkOrder
+from harness.sandbox.own import is_hopeless, is_large, is_own_world
 from harness.sandbox.pool import Sandbox
 
 PATIENCE = 20
 """How many times the reference's time a program may take."""
+
+SCOUTS = 8
+"""How many unknown names of one program are found out before it is given up."""
+
+
+SOON = 6.0
+"""Seconds in which a program that could be smaller has to come to its first updates."""
+
+FEW = 2
+"""So many updates."""
 
 
 class JailedExecutor:
@@ -46,6 +55,9 @@ class JailedExecutor:
         """
         self._sandbox = Sandbox(parallel=parallel)
         self._policy = policy or JailPolicy()
+        self._known: dict[str, dict[str, str]] = {}
+        self._sizes: dict[str, tuple[Shrunk, ...]] = {}
+        """Which sizes of a program in its own world came to updates, once that is known."""
 
     def start(self) -> None:
         """Have the sandbox warm up while the caller does something else."""
@@ -62,22 +74,56 @@ class JailedExecutor:
         Raises:
             CannotExecuteHere: our own part failed where ``ulimit`` leaves it little.
         """
-        found = self._run(candidate, WorkOrder(workload=workload), probe)
-        if fails_on_other_data(found):
-            found = self._run(candidate, WorkOrder(workload=workload, own_data=True), probe)
+        known = dict(self._known.get(candidate.program, {}))
+        order = WorkOrder(workload=workload, injection=probe.injection, known=known)
+        if probe.own_data and is_own_world(candidate.program):
+            return self._in_its_own_world(candidate, order, probe)
+        found = self._run(candidate, order, probe)
+        for _ in range(SCOUTS):
+            scouted = scouted_by(found)
+            if scouted is None or scouted[0] in known:
+                break
+            known |= [scouted]
+            order = order.model_copy(update={"known": dict(known)})
+            found = self._run(candidate, order, probe)
+        if known:
+            self._known[candidate.program] = known
         if fails_before_training(found) or hands_on(found):
-            again = self._run(candidate, WorkOrder(workload=workload, as_written=True), probe)
+            again = self._run(candidate, order.model_copy(update={"as_written": True}), probe)
             return again if trains(again) else found
         return found
 
-    def _run(self, candidate: Candidate, order: WorkOrder, probe: Probe) -> Recording:
+    def _in_its_own_world(self, candidate: Candidate, order: WorkOrder, probe: Probe) -> Recording:
+        """Run a program that needs no names as it is; smaller, if it is too large for a CPU."""
+        tried: list[tuple[int, Shrunk, Recording]] = []
+        for how in self._sizes.get(candidate.program) or sizes_to_try(candidate.program):
+            seconds = SOON if how == "no" and is_large(candidate.program) else None
+            own = order.model_copy(update={"own_world": True, "shrunk": how})
+            found = self._run(candidate, own, probe, seconds)
+            tried.append((updates_in(found), how, found))
+            if updates_in(found) >= FEW or (how == "no" and through(found)):
+                break
+        _, how, found = max(tried, key=lambda one: one[0])
+        self._sizes[candidate.program] = (how,)
+        return found
+
+    def _run(
+        self,
+        candidate: Candidate,
+        order: WorkOrder,
+        probe: Probe,
+        seconds: float | None = None,
+    ) -> Recording:
         job = Job(
             program=candidate.program,
             payload_json=order.model_dump_json(),
             world_size=order.workload.world_size,
             seed=order.workload.seed,
         )
-        found = self._sandbox.execute(job, limits_of(probe), self._policy)
+        limits = limits_of(probe)
+        if seconds is not None:
+            limits = replace(limits, wall_seconds=seconds)
+        found = self._sandbox.execute(job, limits, self._policy)
         recording = recording_of(probe.name, found, order.workload)
         if recording.ours:
             limit = too_little_time() if recording.timed_out else too_little_memory()
@@ -118,13 +164,18 @@ def limits_of(probe: Probe) -> Limits:
     )
 
 
-def fails_on_other_data(recording: Recording) -> bool:
-    """Whether a program does not run through on the workload's data, which it did not ask for."""
-    events = _events_of(recording)
-    started = (e for e in events if isinstance(e, Start))
-    replaced = any(note == DATA_REPLACED for e in started for note in e.notes)
-    through = all(_ran_through(e) for e in events if isinstance(e, Finished))
-    return replaced and not (through and recording.problem is None)
+def scouted_by(recording: Recording) -> tuple[str, str] | None:
+    """The name that a scout ended for, with its role; ``None`` where none did."""
+    ends = (e for e in _events_of(recording) if isinstance(e, Finished))
+    found = ((e.message or "", e.exception or "") for e in ends if e.outcome == "scouted")
+    return next(found, None)
+
+
+def sizes_to_try(program: str) -> tuple[Shrunk, ...]:
+    """In which sizes a program is run until it trains."""
+    if not is_large(program):
+        return ("no",)
+    return ("widths", "free") if is_hopeless(program) else ("no", "widths", "free")
 
 
 def fails_before_training(recording: Recording) -> bool:
@@ -151,18 +202,26 @@ def trains(recording: Recording) -> bool:
     """Whether a program trained and came to its end."""
     events = _events_of(recording)
     ends = (e.outcome for e in events if isinstance(e, Finished))
-    through = recording.problem is None and {*ends} <= {"returned", "exited"}
-    return through and any(isinstance(e, OptimizerStep | ByHand) for e in events)
+    ended = recording.problem is None and {*ends} <= {"returned", "exited"}
+    return ended and any(isinstance(e, OptimizerStep | ByHand) for e in events)
+
+
+def through(recording: Recording) -> bool:
+    """Whether a program came to its end, be it the one that the harness set, or said what it lacks."""
+    ends = [e.outcome for e in _events_of(recording) if isinstance(e, Finished)]
+    return recording.problem is None and {*ends} <= {"returned", "exited", "unbound"}
+
+
+def updates_in(recording: Recording) -> int:
+    """How many updates its first rank made."""
+    if not recording.ranks:
+        return 0
+    events = (recorded.event for recorded in recording.ranks[0].events)
+    return sum(isinstance(e, OptimizerStep | ByHand) for e in events)
 
 
 def _events_of(recording: Recording) -> list[Event]:
     return [recorded.event for rank in recording.ranks for recorded in rank.events]
-
-
-def _ran_through(end: Finished) -> bool:
-    said = end.message or ""
-    left = end.outcome == "exited" and (said in ("None", "0") or said.startswith(ENOUGH))
-    return (left or end.outcome == "returned") and end.untrue is None
 
 
 def recording_of(probe: str, found: raw.RawRecording, workload: WorkloadSpec) -> Recording:

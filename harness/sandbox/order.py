@@ -1,7 +1,17 @@
 """What the parent tells the worker beside the program."""
 
+from typing import Literal
+
+from pydantic import Field
+
+from harness.domain.injection import Injection
 from harness.domain.record import Record
 from harness.domain.workload import WorkloadSpec
+
+Shrunk = Literal["no", "widths", "free"]
+"""Whether sizes of a program that are too large for a CPU are lowered: all that are known by name, or
+only those on which no shape depends.
+"""
 
 
 class WorkOrder(Record):
@@ -9,7 +19,13 @@ class WorkOrder(Record):
 
     workload: WorkloadSpec
     """What the program trains on."""
-    own_data: bool = False
-    """Whether data that the program draws at random stays as it is."""
+    injection: Injection = Injection()
+    """What is done to its gradients."""
+    known: dict[str, str] = Field(default_factory=dict)
+    """What scouts found out: names of the program with their roles."""
     as_written: bool = False
     """Whether the program's own modules stay, as parts of a model that it puts together itself."""
+    own_world: bool = False
+    """Whether it runs as it is, with its own model, data and loss: it has no names to bind."""
+    shrunk: Shrunk = "no"
+    """Whether sizes of such a program are lowered."""

@@ -5,15 +5,20 @@ import functools
 import os
 import traceback
 from array import array
+from collections.abc import Callable, Mapping
 from types import TracebackType
 
 from harness.domain.event import Finished
 from harness.domain.workload import WorkloadSpec
-from harness.sandbox import binding, hot_pages, large_pages, large_text
+from harness.sandbox import hot_pages, large_pages, large_text, world
+from harness.sandbox.absent import standins
 from harness.sandbox.channel import Channel
+from harness.sandbox.derivatives.derivatives import untrue
 from harness.sandbox.job import Job
 from harness.sandbox.leader import Work
+from harness.sandbox.machine.spellings import install_spellings
 from harness.sandbox.order import WorkOrder
+from harness.sandbox.own import program as own_program
 from harness.sandbox.recorder import Recorder, collectives
 from harness.workloads import build
 
@@ -31,16 +36,18 @@ there.
 
 def warm_up() -> None:
     """Called in the zygote before it forks: what every child would do again is done once."""
-    binding.install_spellings()
+    install_spellings()
     collectives.operations()
+    standins.load_all()
     workload = build(WorkloadSpec.model_validate({"name": "mlp", "parameters": {}}))
-    binding.bind(
+    world.bind(
         WARMING,
         workload,
         rank=0,
         world_size=1,
         on_batch=lambda *_: None,
-        tracked=lambda model, _="": model,
+        tracked=lambda model, *_, **__: model,
+        known={},
     )
 
 
@@ -68,53 +75,118 @@ def _rehearse() -> None:
     nowhere.install()
     order = WorkOrder(workload=WorkloadSpec.model_validate({"name": "mlp", "parameters": {}}))
     job = Job(program=WARMING, payload_json=order.model_dump_json(), world_size=1, seed=0)
-    _work(nowhere, job, rank=0, world_size=1)
+    work_on(nowhere, job, rank=0, world_size=1)
 
 
 def begin(channel: Channel) -> Work:
     """Attach the probes, which needs no job; the rest is done with one."""
     hot_pages.own(_Learned.pages)  # first: to copy a page costs half of what a fault on it costs
     recorder = Recorder(channel)
-    binding.install_spellings()
+    install_spellings()
     recorder.install()
-    return functools.partial(_work, recorder)
+    return functools.partial(work_on, recorder)
 
 
-def _work(recorder: Recorder, job: Job, rank: int, world_size: int) -> None:
+def work_on(recorder: Recorder, job: Job, rank: int, world_size: int) -> None:
     """Run one candidate on one rank and send what happened. Returns whatever the candidate does."""
     order = WorkOrder.model_validate_json(job.payload_json)
+    if order.own_world:
+        _own_world(recorder, job.program, order, rank, world_size)
+        return
     workload = build(order.workload)
+    recorder.inject(order.injection, rank)
     if order.as_written:
         recorder.assemble(tuple(workload.batches(rank)[0].inputs.shape[1:]))
     try:
-        bound = binding.bind(
+        bound = world.bind(
             job.program,
             workload,
             rank=rank,
             world_size=world_size,
             on_batch=recorder.batch,
             tracked=recorder.track,
-            own_data=order.own_data,
-            as_written=order.as_written,
+            known=order.known,
         )
-    except binding.Unbound as unbound:
-        recorder.start(())
-        recorder.finish(Finished(outcome="unbound", message=str(unbound)))
+    except (OSError, MemoryError):
+        raise  # the machine's, whatever the program
+    except Exception as error:  # noqa: BLE001 - no program may make us fail: it is one that we cannot read
+        _refuse(recorder, Finished(outcome="unbound", message=_unreadable(error)))
+        return
+    except world.Scouted as scouted:
+        _refuse(recorder, _scouted(scouted, order.known))
         return
     recorder.steps.given = bound.optimizers
     recorder.start(bound.notes, bound.source, tuple(str(call) for call in bound.calls))
     with recorder.recording(bound.module, world_size):
-        finished = _run(bound)
+        finished = _run(bound, order.known)
     parts = recorder.assembled.untrue if recorder.assembled is not None else None
-    after = {"untrue": bound.untrue() or parts, "unentered": bound.untaken()}
-    recorder.finish(finished.model_copy(update=after))
+    after = {"untrue": parts, **_afterwards(bound)}
+    recorder.finish(finished.model_copy(update=after), functools.partial(_untrue, recorder))
 
 
-def _run(bound: binding.Bound) -> Finished:
+def _refuse(recorder: Recorder, finished: Finished) -> None:
+    """A program that does not begin to run."""
+    recorder.start(())
+    recorder.finish(finished)
+
+
+def _unreadable(error: Exception) -> str:
+    """Why a program could not be made ready."""
+    if isinstance(error, world.Unbound):
+        return str(error)
+    trace = _innermost(error.__traceback__)
+    place = trace.tb_frame.f_globals.get("__name__", "?") if trace is not None else "?"
+    return f"it could not be made ready to run ({type(error).__name__} in {place})"
+
+
+def _afterwards(bound: world.Bound) -> dict[str, object]:
+    """What is asked of a program once it has run: what it changed cannot make us fail."""
     try:
-        binding.run(bound)
-    except binding.Unbound as unbound:
+        return {"unentered": bound.untaken()}
+    except Exception:  # noqa: BLE001 - as above
+        return {"unentered": None}
+
+
+def _untrue(recorder: Recorder) -> str | None:
+    """Which of its own models gives untrue gradients; a model that cannot be asked gives none."""
+    try:
+        return untrue(recorder.forwards.first_calls)
+    except Exception:  # noqa: BLE001 - as above
+        return None
+
+
+def _own_world(
+    recorder: Recorder, program: str, order: WorkOrder, rank: int, world_size: int
+) -> None:
+    """A program that needs no names: prepare, run, record."""
+    try:
+        own = own_program.prepare(program, rank, world_size, order.shrunk, recorder.batch)
+    except (OSError, MemoryError):
+        raise  # the machine's, whatever the program
+    except Exception as error:  # noqa: BLE001 - as for any other program
+        recorder.start(())
+        recorder.finish(Finished(outcome="unbound", message=_unreadable(error)))
+        return
+    recorder.own_world()
+    recorder.inject(order.injection, rank)
+    recorder.start(own.notes, own.source)
+    with recorder.recording(own.module, world_size):
+        finished = _ended(functools.partial(own_program.run, own), {})
+    recorder.finish(finished.model_copy(update={"lent": own_program.lent()}))
+
+
+def _run(bound: world.Bound, known: Mapping[str, str]) -> Finished:
+    return _ended(functools.partial(world.run, bound), known)
+
+
+def _ended(run: Callable[[], None], known: Mapping[str, str]) -> Finished:
+    """How a program ended."""
+    try:
+        run()
+    except world.Unbound as unbound:
         return Finished(outcome="unbound", message=str(unbound))
+    except world.Scouted as scouted:
+        return _scouted(scouted, known)
     except SystemExit as exit_:
         return Finished(outcome="exited", exception="SystemExit", message=str(exit_.code))
     except BaseException as error:
@@ -130,8 +202,16 @@ def _run(bound: binding.Bound) -> Finished:
     return Finished(outcome="returned")
 
 
+def _scouted(found: world.Scouted, known: Mapping[str, str]) -> Finished:
+    """A scout's end: what one name of the program is, unless that did not help before."""
+    if found.name in known or not found.role:
+        said = f"`{found.name}` is used in no way that tells what it is"
+        return Finished(outcome="unbound", message=said)
+    return Finished(outcome="scouted", exception=found.role, message=found.name)
+
+
 def _line(trace: TracebackType | None) -> int | None:
-    lines = [f.lineno for f in traceback.extract_tb(trace) if f.filename == binding.FILENAME]
+    lines = [f.lineno for f in traceback.extract_tb(trace) if f.filename == world.FILENAME]
     return lines[-1] if lines else None
 
 
@@ -167,7 +247,7 @@ def _during(trace: TracebackType | None) -> str | None:
     last, at = None, trace
     while at is not None:
         last, at = at if not _of_a_probe(at) else last, at.tb_next
-    if last is None or last.tb_frame.f_code.co_filename == binding.FILENAME:
+    if last is None or last.tb_frame.f_code.co_filename == world.FILENAME:
         return None
     module = last.tb_frame.f_globals.get("__name__", "?")
     return f"{module}.{last.tb_frame.f_code.co_qualname}"

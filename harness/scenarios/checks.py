@@ -62,13 +62,11 @@ def _properties_are_listed_once(file: ScenarioFile, tree: Tree) -> Iterator[Comp
     lists = file.properties
     names: list[str] = []
     places: list[Place] = []
-    for key, listed in (
-        ("required", lists.required),
-        ("guards", lists.guards),
-        ("advisory", lists.advisory),
-    ):
+    for key, listed in (("required", lists.required), ("advisory", lists.advisory)):
         names += listed
         places += [("properties", key, i) for i in range(len(listed))]
+    names += lists.allows
+    places += [("properties", "allows", name) for name in lists.allows]
     yield from _repeated("property", names, places, tree)
 
 
@@ -80,10 +78,9 @@ def _buggy_fails_required(file: ScenarioFile, tree: Tree) -> Iterator[Complaint]
     if file.properties is None:
         return
     for i, name in enumerate(failing):
-        counted = (*file.properties.required, *file.properties.guards)
-        if name not in counted:
-            hint = did_you_mean(name, counted)
-            sentence = f"buggy_fails: {name} is not among properties.required or guards{hint}"
+        uncounted = (*file.properties.advisory, *file.properties.allows)
+        if name in uncounted and name not in file.properties.required:
+            sentence = f"buggy_fails: a failure of {name} does not count here (advisory or allowed)"
             yield Complaint(tree.line_of(("buggy_fails", i)), sentence)
 
 

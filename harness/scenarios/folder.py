@@ -155,8 +155,9 @@ def _scenario(file: ScenarioFile, message: str, buggy: str, reference: str) -> S
 
 def _rules(lists: PropertyLists) -> Iterator[PropertyRule]:
     yield from (PropertyRule(id=name, level="required") for name in lists.required)
-    yield from (PropertyRule(id=name, level="guard") for name in lists.guards)
     yield from (PropertyRule(id=name, level="advisory") for name in lists.advisory)
+    for name, reason in lists.allows.items():
+        yield PropertyRule(id=name, level="allowed", reason=reason)
 
 
 def _criteria(rubric: RubricEntry) -> Iterator[Criterion]:

@@ -65,14 +65,14 @@ class ProbeEntry(Probe):
 
 
 class PropertyLists(Record):
-    """What is judged."""
+    """What is required, shown and allowed. Every other property judges where a trace calls for it."""
 
     required: tuple[PropertyId, ...] = Field(min_length=1)
     """Ids of the properties that right code passes and whose failure makes code wrong."""
-    guards: tuple[PropertyId, ...] = ()
-    """Ids of those whose failure makes code wrong, and which may remain open in right code."""
     advisory: tuple[PropertyId, ...] = ()
     """Ids of the properties whose failure is shown and flips nothing."""
+    allows: dict[PropertyId, Text] = Field(default_factory=dict)
+    """Ids of the properties whose failure is let pass on purpose, each with the reason."""
 
 
 class CriterionEntry(Record):

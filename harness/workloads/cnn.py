@@ -13,7 +13,6 @@ from harness.workloads.workload import (
     cut,
     generator,
     initialise,
-    poison,
     random_state_kept,
 )
 
@@ -43,7 +42,7 @@ class CnnWorkload(Workload):
         y = torch.arange(sum(sizes)) % p.outputs  # classes in balance: less noise in the gradient
         noise = torch.randn(len(y), 1, p.side, p.side, generator=source)
         x = (patterns[y] * p.target_scale + 0.5 * noise) * p.input_scale
-        return poison(cut(x, y, sizes), p, rank)
+        return cut(x, y, sizes)
 
     def criterion(self) -> Callable[..., Tensor]:
         """Cross-entropy."""

@@ -13,7 +13,6 @@ from harness.workloads.workload import (
     cut,
     generator,
     initialise,
-    poison,
     random_state_kept,
 )
 
@@ -46,7 +45,7 @@ class DeepResidualWorkload(Workload):
         x = torch.randn(sum(sizes), p.features, generator=source)
         scores = x @ directions * p.target_scale
         y = (scores + 0.3 * torch.randn(scores.shape, generator=source)).argmax(dim=1)
-        return poison(cut(x * p.input_scale, y, sizes), p, rank)
+        return cut(x * p.input_scale, y, sizes)
 
     def criterion(self) -> Callable[..., Tensor]:
         """Cross-entropy."""

@@ -12,7 +12,6 @@ from harness.workloads.workload import (
     cut,
     generator,
     initialise,
-    poison,
     random_state_kept,
 )
 
@@ -52,7 +51,7 @@ class PaddedWorkload(Workload):
         scores = x @ directions * p.target_scale
         y = (scores + 0.3 * torch.randn(scores.shape, generator=source)).argmax(dim=1)
         y[mask == 0] = IGNORED
-        return poison(cut(x * p.input_scale, y, [p.batch_size] * p.batches, mask), p, rank)
+        return cut(x * p.input_scale, y, [p.batch_size] * p.batches, mask)
 
     def criterion(self) -> Callable[..., Tensor]:
         """Cross-entropy over real samples."""

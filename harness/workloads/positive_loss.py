@@ -13,8 +13,6 @@ from harness.workloads.workload import (
     cut,
     generator,
     initialise,
-    poison,
-    poisoned,
     random_state_kept,
 )
 
@@ -54,11 +52,10 @@ class PositiveLossWorkload(Workload):
             for batch in batches[p.adverse_from :]:
                 batch.inputs[0, 0] = 0.0
                 batch.inputs[-1, 0].neg_()
-        poison(batches, p, rank)
-        kind, at = poisoned(p, rank)
-        if kind == "nan-input" and at < len(batches):
-            batches[at].target[0] = float("nan")  # no choice of loss can look past it
-            for batch in batches[at + COVERED : at + COVERED + 1]:
+        if p.poison_at is not None:
+            for batch in batches[p.poison_at : p.poison_at + 1]:
+                batch.target[0] = float("nan")  # no choice of loss can look past it
+            for batch in batches[p.poison_at : p.poison_at + COVERED + 1 : COVERED]:
                 batch.inputs[0, -1] = float("nan")  # whoever covers it up has NaN in the gradient
         return batches
 

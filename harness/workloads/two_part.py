@@ -13,7 +13,6 @@ from harness.workloads.workload import (
     cut,
     generator,
     initialise,
-    poison,
     random_state_kept,
 )
 
@@ -69,7 +68,7 @@ class TwoPartWorkload(Workload):
         x = torch.randn(sum(sizes), p.features, generator=source)
         noise = torch.randn(len(x), p.outputs, generator=source)
         y = (torch.tanh(x @ truth) + 1.0 + 0.1 * noise) * p.target_scale
-        return poison(cut(x * p.input_scale, y, sizes), p, rank)
+        return cut(x * p.input_scale, y, sizes)
 
     def criterion(self) -> Callable[..., Tensor]:
         """Mean squared error."""

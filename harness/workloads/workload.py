@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from harness.domain.workload import Poison, WorkloadParameters, WorkloadSpec
+from harness.domain.workload import WorkloadParameters, WorkloadSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,40 +114,6 @@ def cut(
         batches.append(Batch(inputs[rows], target[rows], real, tuple(range(first, first + size))))
         first += size
     return tuple(batches)
-
-
-def poisoned(parameters: WorkloadParameters, rank: int) -> tuple[Poison, int]:
-    """What is wrong on one rank, and the index of the batch."""
-    further = parameters.poison if rank == 0 else parameters.poison_further
-    at = parameters.poison_at + rank * parameters.poison_apart
-    return further or parameters.poison, at
-
-
-LATER = 3
-"""How many batches after the first overflow the second one comes, where there are two."""
-SLIGHTLY = 8.0
-"""What is added to its targets."""
-
-
-def poison(
-    batches: tuple[Batch, ...], parameters: WorkloadParameters, rank: int
-) -> tuple[Batch, ...]:
-    """Spoil one batch of a rank as ``parameters.poison`` says, in place; inputs are floating point."""
-    kind, at = poisoned(parameters, rank)
-    if kind == "overflows":  # a little too large: what is summed over the batch overflows, no more
-        kind = "inf-loss"
-        for batch in batches[at + LATER : at + LATER + 1]:
-            batch.target.add_(SLIGHTLY)
-    for batch in batches[at : at + 1]:
-        if kind == "nan-input":
-            batch.inputs[0].flatten()[-1] = float("nan")
-        elif kind == "half-overflow":
-            batch.inputs[0].flatten()[-2:] = 1.0e6  # inf - inf, where one inf may saturate
-        elif kind == "inf-loss" and batch.target.is_floating_point():
-            batch.target.add_(3.0e4)
-        elif kind == "inf-loss":  # classes cannot be moved; 1e20 squared overflows
-            batch.inputs.mul_(1.0e20)
-    return batches
 
 
 @contextmanager

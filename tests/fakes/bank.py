@@ -20,7 +20,7 @@ probes:
   - name: loud
     lifts: small gradients
     parameters:
-      loss_scale: 100.0
+      init_gain: 100.0
 expects:
   max_norm: 1.0
   stable_probe: quiet

@@ -258,7 +258,8 @@ def quiet_and_loud(*, threshold: float = 1.0) -> Trace:
 
 def expect(**fields: Any) -> Expectations:
     """Clipping at 1 and windows of several micro-batches."""
-    return Expectations(**{"max_norm": 1.0, "accumulates": True, **fields})
+    usual = {"max_norm": 1.0, "accumulates": True, "loss_falls_to": 0.9}
+    return Expectations(**{**usual, **fields})
 
 
 def scenario(

@@ -5,8 +5,8 @@ from itertools import chain
 
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict
-from harness.properties import judge
-from tests.fakes.traces import expect, learning, norms, probe, scenario, trace, update
+from harness.properties import PROPERTIES, judge_one
+from tests.fakes.traces import expect, learning, norms, probe, trace, update
 
 THRESHOLD = 5.0
 
@@ -26,7 +26,7 @@ def game(*parts: list) -> Trace:
 def judged(name: str, seen: Trace) -> Verdict:
     """One property's verdict, any threshold from 0.5 to 10 allowed."""
     accepted = expect(max_norm=None, max_norm_between=(0.5, 10.0), objectives=("as-computed",))
-    return judge(seen, scenario([name], accepted))[0]
+    return judge_one(PROPERTIES[name], seen, accepted)
 
 
 def raw(part: str, first: int, **fields) -> list:

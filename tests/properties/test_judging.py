@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import harness.properties
-from harness.domain.scenario import PropertyRule
 from harness.domain.verdict import Verdict
 from harness.properties import PROPERTIES, judge
 from harness.properties.judging.explanations import explain_away
@@ -16,19 +15,21 @@ from tests.properties import loops
 from tests.properties.verdicts import on
 from tests.properties.worlds import Loop
 
+LEVELS = ("required", "guard", "advisory")
+
 HOUSE = Path(harness.properties.__file__).parent
 
 
-def verdict(name: str, outcome: str, *, figures: bool = True) -> Verdict:
+def verdict(name: str, outcome: str, *, figures: bool = True, level: str = "required") -> Verdict:
     numbers = ({"name": "x", "value": 1.0},) if figures else ()
     return Verdict.model_validate(
-        {"property": name, "outcome": outcome, "sentence": "Seen.", "numbers": numbers}
-    )
-
-
-def rules(*names: str, advisory: tuple[str, ...] = ()) -> tuple[PropertyRule, ...]:
-    return tuple(
-        PropertyRule(id=n, level="advisory" if n in advisory else "required") for n in names
+        {
+            "property": name,
+            "outcome": outcome,
+            "sentence": "Seen.",
+            "numbers": numbers,
+            "level": level,
+        }
     )
 
 
@@ -88,34 +89,37 @@ def test_a_fault_of_ours_is_never_held_against_the_program():
 def test_a_fault_that_another_accounts_for_is_explained():
     """One fault, one failure."""
     names = ("unscaled-norm", "clip-global-norm", "still-learns")
-    found = explain_away([verdict(n, "fail") for n in names], rules(*names), PROPERTIES)
+    found = explain_away([verdict(n, "fail") for n in names], PROPERTIES)
     assert [v.outcome for v in found] == ["fail", "inconclusive", "inconclusive"]
     assert {v.explained_by for v in found[1:]} == {"unscaled-norm"}
 
 
 def test_a_pass_and_nothing_seen_need_no_explanation():
     """Only what is off does."""
-    names = ("unscaled-norm", "clip-global-norm", "still-learns")
     given = [
         verdict("unscaled-norm", "fail"),
         verdict("clip-global-norm", "pass"),
         verdict("still-learns", "inconclusive", figures=False),
     ]
-    assert explain_away(given, rules(*names), PROPERTIES) == tuple(given)
+    assert explain_away(given, PROPERTIES) == tuple(given)
 
 
 def test_an_advisory_failure_explains_no_required_one():
     """It flips nothing, so it must not unflip either."""
-    names = ("unscaled-norm", "still-learns")
-    given = [verdict(n, "fail") for n in names]
-    found = explain_away(given, rules(*names, advisory=names[:1]), PROPERTIES)
+    given = [
+        verdict("unscaled-norm", "fail", level="advisory"),
+        verdict("still-learns", "fail"),
+    ]
+    found = explain_away(given, PROPERTIES)
     assert [v.outcome for v in found] == ["fail", "fail"]
 
 
-def test_verdicts_come_in_the_scenarios_order():
-    """As a reader of the scenario expects them."""
+def test_verdicts_come_in_the_scenarios_order_and_then_in_that_of_the_trace():
+    """As a reader of the scenario expects them: what is required first."""
     names = ["still-learns", "finite-loss"]
-    assert [v.property for v in judge(quiet_and_loud(), scenario(names))] == names
+    found = judge(quiet_and_loud(), scenario(names))
+    assert [v.property for v in found][:2] == names
+    assert [v.level for v in found] == sorted((v.level for v in found), key=LEVELS.index)
 
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e4])
@@ -134,7 +138,8 @@ def test_verdicts_do_not_depend_on_units(size):
     judged = chosen.model_copy(
         update={"expectations": chosen.expectations.model_copy(update={"max_norm": size})}
     )
-    assert {v.outcome for v in judge(trace(*probes), judged)} == {"pass"}
+    required = [v for v in judge(trace(*probes), judged) if v.level == "required"]
+    assert {v.outcome for v in required} == {"pass"}
 
 
 def test_updates_that_do_not_last_prove_nothing():
@@ -181,7 +186,7 @@ def test_what_could_not_be_told_of_a_program_that_raised_names_the_exception():
 def test_layers_that_starve_account_for_parameters_that_get_nothing():
     """Forwards that underflow leave zeros where the true gradient is tiny: nothing takes it away."""
     names = ("every-parameter-learns", "gradient-reaches-every-layer")
-    found = explain_away([verdict(n, "fail") for n in names], rules(*names), PROPERTIES)
+    found = explain_away([verdict(n, "fail") for n in names], PROPERTIES)
     assert found[0].explained_by == "gradient-reaches-every-layer"
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from harness.domain.branch import Unentered
-from harness.properties import judge
-from tests.fakes.traces import backward, expect, probe, program, rank, scenario, trace, update
+from harness.properties import PROPERTIES, judge_one
+from tests.fakes.traces import backward, expect, probe, program, rank, trace, update
 from tests.properties.verdicts import on
 
 ID = "every-parameter-learns"
@@ -73,7 +73,7 @@ def test_one_network_of_two_whose_closure_nothing_calls_is_told():
 
     def both(**fields):
         seen = trace(probe("loud", *trained, parts=parts, **fields))
-        return judge(seen, scenario([ID], expect()))[0]
+        return judge_one(PROPERTIES[ID], seen, expect())
 
     told = both(program=program(unentered=(CLOSURE,)))
     assert told.outcome == "fail"

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 import pytest
 
 from harness.domain.grade import Code, code_of
-from harness.domain.scenario import Scenario
 from harness.domain.verdict import Verdict
 from harness.oracle import books, program
 from harness.properties.evidence import layers
 from harness.properties.judging import completion
 
 Switch = Callable[[pytest.MonkeyPatch], None]
-Reading = Callable[[Scenario, tuple[Verdict, ...]], Code]
+Reading = Callable[[tuple[Verdict, ...]], Code]
 
 
 @dataclass(frozen=True)
@@ -34,18 +33,18 @@ class Guard:
     """How verdicts become a grade without it."""
 
 
-def _nothing_fails(scenario: Scenario, verdicts: tuple[Verdict, ...]) -> Code:
+def _nothing_fails(verdicts: tuple[Verdict, ...]) -> Code:
     """Without numbers nothing can be wrong: a program is believed, if only it came to an end."""
     believed = tuple(v.model_copy(update={"outcome": "pass"}) for v in verdicts)
-    return code_of(scenario, believed)
+    return code_of(believed)
 
 
-def _unknown_is_fine(scenario: Scenario, verdicts: tuple[Verdict, ...]) -> Code:
+def _unknown_is_fine(verdicts: tuple[Verdict, ...]) -> Code:
     believed = (
         v.model_copy(update={"outcome": "pass"}) if v.outcome == "inconclusive" else v
         for v in verdicts
     )
-    return code_of(scenario, tuple(believed))
+    return code_of(tuple(believed))
 
 
 def _quiet(*names: str) -> Switch:

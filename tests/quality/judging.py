@@ -54,13 +54,12 @@ class Judged:
     @property
     def failed(self) -> set[str]:
         """Properties that fail and count."""
-        advisory = {r.id for r in self.scenario.properties if r.level == "advisory"}
-        return {p for p, outcome in self.outcomes.items() if outcome == "fail"} - advisory
+        return {v.property for v in self.verdicts if v.outcome == "fail" and v.level != "advisory"}
 
     @property
     def code(self) -> str:
         """The grade of the code."""
-        return code_of(self.scenario, self.verdicts)
+        return code_of(self.verdicts)
 
     def story(self) -> str:
         """What a red test has to say: how each probe ended, and all verdicts that are no pass."""
@@ -105,8 +104,8 @@ class Court:
 
         trace = Trace(probes=tuple(map(seen, scenario.probes)))
         judged = Judged(scenario, trace, judge(trace, scenario))
-        further = further_probes(scenario, program) if judged.code == "right" else ()
-        if not further:
+        further = further_probes(scenario, program, trace.probes)
+        if judged.code != "right" or not further:
             return judged
         trace = with_further(trace.probes, [seen(probe) for probe in further])
         return Judged(scenario, trace, judge(trace, scenario))

@@ -4,32 +4,37 @@ import ast
 import builtins
 from collections.abc import Iterator
 
+from harness.sandbox.names.table import table
+from harness.sandbox.world.reading import Reading
+
 LIBRARY = frozenset(
     {"torch", "nn", "F", "pl", "DDP", "GradScaler", "autocast", "clip_grad_norm_", "nullcontext"}
 )
 """Names that mean something without an import because everybody imports them so."""
 
-MISLEADING = ("model", "train_loader", "optimizer", "criterion", "target", "custom_loss")
-"""Names that say what something is; each is given to the next one's thing."""
-
 
 def renamed(program: str) -> str:
-    """Every identifier replaced by ``v0``, ``v1``, ...: local names and the free ones that a harness binds.
+    """What the program binds itself is called ``v0``, ``v1``, ...; its free names are a contract.
 
-    Kept: what is imported, builtins, ``LIBRARY``, attributes and the names of methods, keywords of
+    Kept too: what is imported, builtins, ``LIBRARY``, attributes and the names of methods, keywords of
     calls into libraries. Keywords of calls of the program's own functions follow their parameters.
     """
     tree = ast.parse(program)
-    renamer = _Renamer(_imported(tree), _own_callables(tree))
+    kept = _imported(tree) | _contract(tree, program)
+    renamer = _Renamer(kept, _own_callables(tree))
     return ast.unparse(renamer.visit(tree))
 
 
-def misnamed(program: str) -> str:
-    """The usual names in a circle: the model is called ``train_loader``, the loader ``optimizer``."""
-    tree = ast.parse(program)
-    circle = dict(zip(MISLEADING, MISLEADING[1:] + MISLEADING[:1], strict=True))
-    kept = _identifiers(tree) - set(MISLEADING) | _imported(tree)
-    return ast.unparse(_Renamer(kept, _own_callables(tree), circle).visit(tree))
+def _contract(tree: ast.Module, program: str) -> frozenset[str]:
+    """Names that the reader brings: free ones, those read before they are bound, and parameters of
+    functions and classes that nothing calls.
+    """
+    reading = Reading(tree, program, table())
+    parameters = {a.arg for f in reading.functions for a in f.wanted()}
+    early = read_before_bound(
+        [s for s in tree.body if not isinstance(s, ast.Import | ast.ImportFrom)]
+    )
+    return frozenset({*reading.free, *early, *parameters})
 
 
 def outlined(program: str, name: str = "train") -> str:

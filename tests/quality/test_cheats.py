@@ -50,7 +50,7 @@ class Station:
         if name not in self.known:
             self.known[name] = self.run(scenario, cheat)
         measured = (measure(r, w, p, scenario.expectations) for r, w, p in self.known[name])
-        return read(scenario, judge(Trace(probes=tuple(measured)), scenario))
+        return read(judge(Trace(probes=tuple(measured)), scenario))
 
     def run(self, scenario: Scenario, cheat: NamedProgram) -> list[Run]:
         """Every probe of it."""

@@ -2,7 +2,8 @@
 
 import pytest
 
-from harness.domain.graded import graded_probe
+from harness.domain.graded import RUNGS, graded_probe
+from tests.fakes.traces import probe, update
 from tests.quality.judging import SCENARIOS
 
 LOOP = """import torch
@@ -33,23 +34,27 @@ def test_a_clip_acts_from_its_threshold_on(court, condition, code):
     assert found.code == code
 
 
+SEEN = (probe("loud", *(update(i, true=8.0, consumed=1.0) for i in range(3))),)
+
+
 def test_only_programs_that_compare_sizes_are_run_once_more():
-    """Where one threshold is asked for the whole model, and the workload has gradients of all sizes."""
+    """Where one threshold is asked for the whole model."""
     named = SCENARIOS["clip-after-step"]
 
-    assert graded_probe(named, "if norm > 10: clip()") is not None
-    assert graded_probe(named, "clip(torch.gt(norm, 10))") is not None
-    assert graded_probe(named, "def clip(norm) -> None: clip_grad_norm_(p, 1.0)") is None
-    assert graded_probe(SCENARIOS["zero-grad-missing"], "if norm > 10: clip()") is None
-    assert graded_probe(SCENARIOS["conflicting-advice"], "if norm > 10: clip()") is None
+    assert graded_probe(named, "if norm > 10: clip()", SEEN) is not None
+    assert graded_probe(named, "clip(torch.gt(norm, 10))", SEEN) is not None
+    assert graded_probe(named, "def clip(norm) -> None: clip_grad_norm_(p, 1.0)", SEEN) is None
+    assert graded_probe(named, "if norm > 10: clip()", ()) is None
+    assert graded_probe(SCENARIOS["zero-grad-missing"], "if norm > 10: clip()", SEEN) is None
 
 
 @pytest.mark.parametrize("scenario", ["clip-after-step", "clip-per-micro-batch"])
-def test_a_window_has_one_size_and_the_next_one_another(scenario):
-    probe = graded_probe(SCENARIOS[scenario], "norm > 1")
-    assert probe is not None
-    parameters = SCENARIOS[scenario].workload_of(probe).parameters
-    sizes = [parameters.ladder[i // parameters.rung] for i in range(parameters.batches)]
+def test_each_window_is_brought_to_its_size_from_what_it_is_by_itself(scenario):
+    found = graded_probe(SCENARIOS[scenario], "norm > 1", SEEN)
+    assert found is not None
+    loud = next(p for p in SCENARIOS[scenario].probes if p.name == "loud")
+    natural = 8.0 / loud.injection.factor
 
-    assert len(set(sizes[: parameters.rung])) == 1
-    assert sizes[0] != sizes[parameters.rung]
+    sizes = [natural * found.injection.of_window(window) for window in range(len(RUNGS))]
+
+    assert sizes == pytest.approx(RUNGS)

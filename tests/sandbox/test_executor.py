@@ -1,10 +1,9 @@
 import pytest
 
-from harness.domain.event import DATA_REPLACED, ENOUGH, Finished, Start
-from harness.domain.recording import Joined, RankRecording, Recorded, Recording
+from harness.domain.recording import Joined, Recording
 from harness.domain.scenario import Probe
 from harness.domain.workload import WorkloadSpec
-from harness.sandbox.executor import fails_on_other_data, limits_of, recording_of
+from harness.sandbox.executor import limits_of, recording_of
 from harness.sandbox.frames import Frame
 from harness.sandbox.raw_recording import RawRank, RawRecording
 
@@ -65,26 +64,3 @@ def test_only_a_program_that_had_no_chance_is_a_fault_of_ours(batches, cpu, ours
 
     assert found.ours == ours
     assert said in found.problem
-
-
-@pytest.mark.parametrize(
-    ("outcome", "message", "fails"),
-    [
-        ("returned", None, False),
-        ("exited", "None", False),
-        ("exited", "0", False),
-        ("exited", f"{ENOUGH} after 1000 updates", False),
-        ("exited", "1", True),
-        ("exited", "no data", True),
-        ("raised", "expected 3 channels", True),
-    ],
-)
-def test_a_program_that_leaves_without_complaint_has_run_through(outcome, message, fails):
-    """``sys.exit(main())`` was run again, on data of its own."""
-    events = (
-        Start(torch_version="2", notes=(DATA_REPLACED,)),
-        Finished(outcome=outcome, message=message),
-    )
-    rank = RankRecording(rank=0, events=tuple(Recorded(e, ()) for e in events), complete=True)
-
-    assert fails_on_other_data(Recording(probe="usual", ranks=(rank,))) == fails

@@ -81,14 +81,14 @@ def test_the_digest_changes_with_any_file_and_with_nothing_else(tmp_path):
         ("suite: toy", "suit: toy", 3, "suit is not a key; did you mean suite?"),
         ("    batches: 4", "    batchs: 4", 10, "batchs is not a key in workload.parameters"),
         ("    lifts: nothing", "    lift: nothing", 13, "lift is not a key in probes[0]; did"),
-        ("      loss_scale: 100.0", "      losscale: 1.0", 17, "losscale is not a key in probes"),
+        ("      init_gain: 100.0", "      initgain: 1.0", 17, "initgain is not a key in probes"),
         ("  max_norm: 1.0", "  maxnorm: 1.0", 19, "maxnorm is not a key in expects; did you"),
         ("      by: text", "      bye: text", 31, "bye is not a key in rubric.must.names-the-loss"),
         ("source: nowhere\n", "", 1, "the key source is missing: the section of the written advic"),
         ("    lifts: nothing\n", "", 12, "the key lifts is missing in probes[0]: Which mask it"),
         ("    - finite-loss\n  adv", "    - finit-loss\n  adv", 23, "did you mean finite-loss?"),
         ("  - finite-loss\nrubric", "  - finit-loss\nrubric", 27, "there is no property finit-los"),
-        ("  - finite-loss\nrub", "  - still-learns\nrub", 27, "not among properties.required"),
+        ("  - finite-loss\nrub", "  - still-learns\nrub", 27, "does not count here (advisory"),
         ("[clip-before-step]", "[clip-before]", 37, "there is no property clip-before; did you"),
         ("    - still-learns", "    - finite-loss", 25, "finite-loss is listed twice"),
         ("  name: mlp", "  name: mpl", 8, "there is no workload mpl; did you mean mlp?"),
@@ -222,13 +222,13 @@ def test_all_problems_of_all_files_are_said_at_once_in_order(tmp_path):
 
 
 def test_a_probe_on_another_workload_takes_that_ones_parameters(tmp_path):
-    """``loss_scale`` is a parameter of mlp; a CNN has none."""
+    """``init_gain`` is a parameter of mlp; a CNN has none."""
     bank = FakeBank(tmp_path).add()
     bank.edit(YAML, "    lifts: small gradients", "    lifts: small gradients\n    workload: cnn")
 
     (complaint,) = complaints(bank.folder)
 
-    assert ":18: loss_scale is not a key in probes[1].parameters" in complaint
+    assert ":18: init_gain is not a key in probes[1].parameters" in complaint
 
 
 def test_numbers_and_words_follow_yaml_1_2(tmp_path):

@@ -6,6 +6,7 @@ from statistics import median
 import pytest
 import torch
 
+from harness.domain.injection import Injection
 from harness.domain.workload import WorkloadSpec
 from harness.scenarios import default_bank, load_bank
 from harness.workloads import build
@@ -22,12 +23,29 @@ def of(scenario: str, probe: str, seed: int, **overrides) -> WorkloadSpec:
     return found.workload_of(chosen, seed).with_parameters(overrides)
 
 
+def injected(scenario: str, probe: str) -> Injection:
+    """What a probe of the bank does to gradients."""
+    return next(p.injection for p in SCENARIOS[scenario].probes if p.name == probe)
+
+
+def trained(
+    scenario: str, probe: str, seed: int, *, window: int = 1, max_norm: float = 1.0, **overrides
+):
+    """The plain loop under a probe of the bank."""
+    return train(
+        of(scenario, probe, seed, epochs=1, **overrides),
+        max_norm=max_norm,
+        window=window,
+        factor=injected(scenario, probe).factor,
+    )
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("scenario", ["all-three-techniques", "ddp-accumulation-no-sync"])
 def test_quiet_windows_lie_far_below_the_threshold_and_loud_ones_far_above(scenario, seed):
     """Clipping at 1 has to leave all quiet windows alone and to act on all loud ones."""
-    quiet = train(of(scenario, "quiet", seed, epochs=1), max_norm=1.0, window=4)
-    loud = train(of(scenario, "loud", seed, epochs=1), max_norm=1.0, window=4)
+    quiet = trained(scenario, "quiet", seed, window=4)
+    loud = trained(scenario, "loud", seed, window=4)
     assert max(quiet.norms) < 0.5
     assert min(loud.norms) > 2.0
     assert quiet.ratio < 0.9
@@ -35,37 +53,32 @@ def test_quiet_windows_lie_far_below_the_threshold_and_loud_ones_far_above(scena
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_loud_regime_of_mixed_precision_does_not_overflow(seed):
-    """At scale 65536 no micro-batch's gradient in fp16 is infinite, so that no window is skipped."""
-    workload = build(of("all-three-techniques", "loud", seed))
-    model = workload.model()
-    for batch in workload.batches(0):
-        with torch.autocast("cpu", torch.float16):
-            loss = workload.criterion()(model(batch.inputs), batch.target)
-        (65536.0 / 4 * loss).backward()
-        assert all(p.grad.isfinite().all() for p in model.parameters())
-        model.zero_grad()
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_overflow_probe_overflows_in_its_batch_alone(seed):
-    """The poisoned batch is beyond fp16, the others are not."""
-    workload = build(of("all-three-techniques", "overflow", seed))
+@pytest.mark.parametrize("scenario", ["all-three-techniques", "amp-optimizer-step"])
+def test_only_chosen_batches_overflow_in_float16(scenario, seed):
+    """At the scale that a scaler then begins with, no other micro-batch is skipped."""
+    loud, overflow = (injected(scenario, probe) for probe in ("loud", "overflow"))
+    workload = build(of(scenario, "overflow", seed))
     model, found = workload.model(), []
-    for batch in workload.batches(0):
+    scale = 65536.0 / loud.scale_divisor
+    for number, batch in enumerate(workload.batches(0)):
+        one = overflow.of_pass(number, 0)
         with torch.autocast("cpu", torch.float16):
-            loss = workload.criterion()(model(batch.inputs), batch.target)
-        (65536.0 / 4 * loss).backward()
+            output = model(batch.inputs)
+            loss = workload.criterion()(output, batch.target)
+        output.register_hook(lambda g, one=one: g * (one.times if one else 1.0))
+        (scale * overflow.factor * loss).backward()
         found.append(all(p.grad.isfinite().all() for p in model.parameters()))
         model.zero_grad()
-    assert [i for i, finite in enumerate(found) if not finite] == [5]
+    assert [i for i, finite in enumerate(found) if not finite] == [o.at for o in overflow.passes]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_healthy_and_the_vanishing_gradient_have_the_same_size(seed):
     """1e-7 both; one learns and is even over layers, the other starves its first layer."""
-    healthy = train(of("small-gradients-still-learning", "healthy", seed, epochs=1))
-    vanishing = train(of("small-gradients-still-learning", "vanishing", seed, epochs=1))
+    name = "small-gradients-still-learning"
+    healthy, vanishing = (
+        trained(name, probe, seed, max_norm=math.inf) for probe in ("healthy", "vanishing")
+    )
     assert all(2e-8 < n < 1e-6 for n in healthy.norms + vanishing.norms)
     assert healthy.ratio < 0.6 < vanishing.ratio
     assert first_over_last(healthy.by_part) > 0.1
@@ -126,9 +139,8 @@ def test_the_backbone_is_quiet_and_the_head_is_loud(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_lightning_meets_a_quiet_and_a_loud_regime(seed):
     """At the learning rate of the posted module."""
-    overrides = {"epochs": 1, "learning_rate": 0.05}
-    quiet = train(of("lightning-clipping", "quiet", seed, **overrides), max_norm=1.0)
-    loud = train(of("lightning-clipping", "loud", seed, **overrides), max_norm=1.0)
+    quiet = trained("lightning-clipping", "quiet", seed, learning_rate=0.05)
+    loud = trained("lightning-clipping", "loud", seed, learning_rate=0.05)
     assert max(quiet.norms) < 0.5
     assert sum(n > 2.0 for n in loud.norms) > 10
 
@@ -209,19 +221,3 @@ def step(optimizer: torch.optim.Optimizer, loss: torch.Tensor, norms: list[float
     held = optimizer.param_groups[0]["params"]
     norms.append(torch.nn.utils.clip_grad_norm_(held, 5.0).item())
     optimizer.step()
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_ladder_gives_each_batch_the_gradient_that_it_asks_for(seed):
-    """At the untrained network, whatever the loss is scaled by."""
-    rungs = (0.5, 40.0, 2.0)
-    spec = of("clip-after-step", "loud", seed, ladder=rungs, rung=2, batches=6, poison="none")
-    workload = build(spec)
-    model, criterion = workload.model(), workload.criterion()
-    found = []
-    for batch in workload.batches(0):
-        model.zero_grad()
-        criterion(model(batch.inputs), batch.target).backward()
-        found.append(float(torch.nn.utils.get_total_norm([p.grad for p in model.parameters()])))
-
-    assert found == pytest.approx([0.5, 0.5, 40.0, 40.0, 2.0, 2.0], rel=1e-3)

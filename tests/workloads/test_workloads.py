@@ -156,55 +156,18 @@ def test_training_on_the_defaults_learns(name):
     assert log.ratio < 0.95
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("transformer", "padded", "gan")])
-def test_poison_spoils_one_batch_and_no_other(name):
-    """A NaN among the inputs, or a loss beyond all bounds, in the batch that the spec names. Where the
-    loss is the program's own, one later batch more has a NaN that a program can cover up.
+def test_two_batches_are_poisoned_and_no_other():
+    """One whose loss is NaN whatever a program makes of the output, and a later one whose NaN a program
+    can cover up.
     """
-    for poison in ("nan-input", "inf-loss"):
-        workload = build(spec(name, poison=poison, poison_at=3))
-        model = workload.model()
-        losses = [loss_of(workload, model, b).item() for b in workload.batches(0)]
-        covered = {3 + COVERED} if (name, poison) == ("positive-loss", "nan-input") else set()
-        others = [loss for at, loss in enumerate(losses) if at not in {3} | covered]
-        assert all(math.isnan(losses[at]) for at in covered)
-        assert all(abs(loss) < 1e6 for loss in others)
-        assert not abs(losses[3]) < 1e3 * max(map(abs, others))
-
-
-def test_one_rank_alone_is_poisoned_where_the_spec_says_so():
-    """The second rank by inputs that only float16 cannot hold: its loss is NaN there, finite here."""
-    workload = build(
-        spec("mlp", poison="inf-loss", poison_at=3, poison_apart=6, poison_further="half-overflow")
-    )
-    model = workload.model()
-    spoilt = [
-        [loss_of(workload, model, b).item() > 1e6 for b in workload.batches(r)] for r in (0, 1)
-    ]
-    assert [at for at, bad in enumerate(spoilt[0]) if bad] == [3]
-    assert not any(spoilt[1])
-    held = [bool(b.inputs.half().isfinite().all()) for b in workload.batches(1)]
-    assert [at for at, fits in enumerate(held) if not fits] == [9]
-    with torch.autocast("cpu", dtype=torch.float16):
-        assert math.isnan(loss_of(workload, model, workload.batches(1)[9]).item())
-
-
-def test_two_overflows_differ_in_what_is_not_finite():
-    """NaN in the first, as where infinities meet; infinities alone in the second, whose norm is no NaN."""
-    workload = build(spec("mlp", poison="overflows", poison_at=3, hidden=32, features=16))
+    workload = build(spec("positive-loss", poison_at=3))
     model = workload.model()
 
-    def gradients(at, scale):
-        model.zero_grad()
-        with torch.autocast("cpu", dtype=torch.float16):
-            loss = loss_of(workload, model, workload.batches(0)[at])
-        (scale * loss).backward()
-        return torch.cat([p.grad.flatten() for p in model.parameters()])
+    losses = [loss_of(workload, model, b).item() for b in workload.batches(0)]
+    targets = [bool(b.target.isnan().any()) for b in workload.batches(0)]
 
-    assert gradients(3, 65536.0).isnan().any()
-    assert gradients(6, 32768.0).isinf().any()
-    assert not gradients(6, 32768.0).isnan().any()
-    assert gradients(5, 65536.0).isfinite().all()
+    assert [at for at, loss in enumerate(losses) if math.isnan(loss)] == [3, 3 + COVERED]
+    assert [at for at, bad in enumerate(targets) if bad] == [3]
 
 
 def test_heads_that_do_not_divide_the_width_are_refused():

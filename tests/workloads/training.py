@@ -57,8 +57,12 @@ def loss_of(workload: Workload, model: nn.Module, batch: Batch) -> torch.Tensor:
     return workload.criterion()(model(batch.inputs), batch.target, *extra)
 
 
-def train(of: WorkloadSpec, *, max_norm: float = math.inf, window: int = 1) -> Training:
-    """Accumulate over ``window`` batches, clip, step; for as many passes as the workload says."""
+def train(
+    of: WorkloadSpec, *, max_norm: float = math.inf, window: int = 1, factor: float = 1.0
+) -> Training:
+    """Accumulate over ``window`` batches, clip, step; for as many passes as the workload says.
+    ``factor``: on every gradient.
+    """
     workload = build(of)
     model = workload.model()
     optimizer = workload.optimizer(model.parameters())
@@ -70,7 +74,7 @@ def train(of: WorkloadSpec, *, max_norm: float = math.inf, window: int = 1) -> T
             part = batches[first : first + window]
             for batch in part:
                 loss = loss_of(workload, model, batch)
-                (loss / len(part)).backward()
+                (factor * loss / len(part)).backward()
                 log.losses.append(loss.item())
             log.by_part.append(norms_by_part(model))
             log.norms.append(clip_grad_norm_(model.parameters(), max_norm).item())

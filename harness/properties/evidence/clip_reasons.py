@@ -4,7 +4,8 @@ the norm that it took. A clip that a program computes itself has no calls, and n
 
 import math
 
-from harness.properties.evidence.clips import after_the_step, clip_calls
+from harness.domain.clip_call import clip_calls
+from harness.properties.evidence.clips import after_the_step
 from harness.properties.evidence.consumption import Reading
 from harness.properties.evidence.figures import close, show
 

@@ -2,8 +2,8 @@
 
 import math
 
+from harness.domain.clip_call import clip_calls
 from harness.domain.verdict import Verdict, failed
-from harness.properties.evidence.clips import clip_calls
 from harness.properties.evidence.consumption import Reading
 from harness.properties.evidence.figures import middle, number, show, spread
 from harness.properties.evidence.regimes import Regimes

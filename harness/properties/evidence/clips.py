@@ -1,47 +1,13 @@
 """Calls of clipping functions, parsed from a trace. They explain a verdict; values decide it."""
 
 import math
-import re
-from dataclasses import dataclass
 
+from harness.domain.clip_call import ClipCall, clip_calls
 from harness.domain.trace import Update
 from harness.properties.evidence.figures import close
 
 SAME = 0.01
 """Relative difference up to which a clip returned the norm of a gradient that the oracle recomputed."""
-
-CALL = re.compile(
-    r"^(?P<function>\w+)\((?P<gradients>\d+) gradients\)"
-    r"( at (?P<limit>\S+))? returned (?P<returned>\S+)$"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class ClipCall:
-    """One call of a clipping function."""
-
-    function: str
-    """Name of the function."""
-    gradients: int
-    """How many gradients it was given."""
-    limit: float | None
-    """Its threshold; ``None`` if it takes none, and in traces of older versions."""
-    returned: float | None
-    """The norm that it returned."""
-
-
-def clip_calls(update: Update) -> tuple[ClipCall, ...]:
-    """The clipping calls of an update's window, as far as they can be parsed."""
-    found = [CALL.match(text) for text in update.clip_calls]
-    return tuple(
-        ClipCall(m["function"], int(m["gradients"]), _number(m["limit"]), _number(m["returned"]))
-        for m in found
-        if m is not None
-    )
-
-
-def _number(text: str | None) -> float | None:
-    return None if text is None or text == "None" else float(text)
 
 
 def on_nothing(update: Update) -> bool:

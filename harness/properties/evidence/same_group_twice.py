@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from harness.domain.clip_call import ClipCall, clip_calls
 from harness.domain.scenario import Group
 from harness.domain.verdict import Verdict, failed
-from harness.properties.evidence.clips import ClipCall, clip_calls
 from harness.properties.evidence.consumption import Reading
 from harness.properties.evidence.figures import close, count, number, show
 from harness.properties.evidence.group_parts import Part

@@ -12,6 +12,10 @@ SAFETY = 2.0
 """The oracle's tolerance is what rounding can cause; a fault has to exceed it this many times."""
 
 
+UNDIVIDED = 0.01
+"""How far a loss that goes backward as it is may be from what the loss function returned."""
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """One update of one rank in one probe."""
@@ -110,10 +114,23 @@ def ordinary(trace: Trace, expectations: Expectations) -> tuple[ProbeTrace, ...]
 
 def crosses_passes(window: Window) -> bool:
     """Whether the data started anew within the window, so that it joins the tail of one pass to the
-    next.
+    next. Of data that the program brought itself only the passes over its loaders are known.
     """
     firsts = [min(m.samples) for m in window.own if m.samples]
-    return any(later < earlier for earlier, later in pairwise(firsts))
+    if firsts:
+        return any(later < earlier for earlier, later in pairwise(firsts))
+    return len({m.after_batch[0] for m in window.own if m.after_batch is not None}) > 1
+
+
+def losses_of_one_batch(window: Window) -> bool:
+    """Whether a program of its own data gathered several whole losses of one batch, as those of a
+    discriminator on real rows and on made-up ones: their sum is what it trains on.
+    """
+    places = {m.after_batch for m in window.own}
+    if len(places) != 1 or None in places or any(m.samples for m in window.own):
+        return False
+    own = (b for b in window.rank_trace.backwards if b.after_update == window.update.index)
+    return all(b.factor is None or abs(b.factor - 1.0) <= UNDIVIDED for b in own)
 
 
 def over_and_over(probe: ProbeTrace) -> bool:

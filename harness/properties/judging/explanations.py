@@ -2,23 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 
-from harness.domain.scenario import PropertyRule
 from harness.domain.verdict import Verdict
 from harness.properties.judging.property import Property
 
 
-def explain_away(
-    verdicts: Sequence[Verdict], rules: Sequence[PropertyRule], known: Mapping[str, Property]
-) -> tuple[Verdict, ...]:
+def explain_away(verdicts: Sequence[Verdict], known: Mapping[str, Property]) -> tuple[Verdict, ...]:
     """The verdicts, in order. A verdict that another failure accounts for becomes inconclusive and
     names it.
 
-    An advisory failure changes no grade, so it cannot account for a required one.
+    An advisory failure changes no grade, so it cannot account for one that counts.
     """
-    required = {rule.id for rule in rules if rule.level != "advisory"}
+    counting = {v.property for v in verdicts if v.level != "advisory"}
     failing = {v.property for v in verdicts if v.outcome == "fail"}
     causes = [
-        root(v.property, failing, required, known) if is_affected(v) else None for v in verdicts
+        root(v.property, failing, counting, known) if is_affected(v) else None for v in verdicts
     ]
     return tuple(
         v if cause is None else explained(v, cause)
@@ -34,13 +31,13 @@ def is_affected(verdict: Verdict) -> bool:
 
 
 def root(
-    name: str, failing: set[str], required: set[str], known: Mapping[str, Property]
+    name: str, failing: set[str], counting: set[str], known: Mapping[str, Property]
 ) -> str | None:
     """The failing property at the start of the chain that leads to this one."""
     for cause in known:
-        counts = cause in required or name not in required
+        counts = cause in counting or name not in counting
         if cause in failing and counts and name in known[cause].explains:
-            return root(cause, failing, required, known) or cause
+            return root(cause, failing, counting, known) or cause
     return None
 
 

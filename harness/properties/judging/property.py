@@ -7,6 +7,7 @@ from typing import Literal
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict
+from harness.properties.evidence.preconditions import Precondition, never
 
 Judge = Callable[[Trace, Expectations], Verdict]
 """Same trace, same expectations, same verdict: no clock, no disk, no chance."""
@@ -22,6 +23,8 @@ class Property:
     """The claim, a bug that breaks it, the signature in numbers, and what masks it."""
     judge: Judge
     """Judges the numbers. ``completion.verdict`` first leaves out probes that did not run far enough."""
+    applies: Precondition = never
+    """When it judges a program without being required, and what its failure does then."""
     explains: tuple[str, ...] = ()
     """Ids of properties whose failure follows from a failure of this one."""
     needs: str = ""

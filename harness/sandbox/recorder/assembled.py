@@ -18,8 +18,10 @@ from torch.nn.modules.module import (
 )
 from torch.overrides import TorchFunctionMode
 
+from harness.domain.injection import OnePass
 from harness.sandbox.recorder.asked import MOST, Asked, Graph
 from harness.sandbox.recorder.forwards import Forwards
+from harness.sandbox.recorder.injected import at_output
 from harness.sandbox.recorder.rows import Rows
 from harness.sandbox.recorder.tape import Tape, tensors_in
 
@@ -43,7 +45,8 @@ class Assembled(TorchFunctionMode):
         self._noted = list[Asked]()
         self._returned = list[tuple[nn.Module, list[Tensor]]]()
         self._depth = 0
-        self._noting = self._over = False
+        self._noting = self._over = self._passing = self._changes = False
+        self._one: OnePass | None = None
         self._before: dict[nn.Parameter, Tensor | None] = {}
         self._anew: dict[nn.Parameter, Tensor] = {}
         self.untrue: str | None = None
@@ -52,7 +55,8 @@ class Assembled(TorchFunctionMode):
     def install(self) -> None:
         """Watch all modules that the program calls by itself."""
         register_module_forward_pre_hook(self._enters)
-        register_module_forward_hook(self._leaves, always_call=True)
+        leaves: Callable[..., Any] = self._leaves
+        register_module_forward_hook(leaves, always_call=True)
 
     def _enters(self, module: nn.Module, _: object) -> None:
         self._depth += 1
@@ -65,12 +69,24 @@ class Assembled(TorchFunctionMode):
         if self._over or not self._noting:
             self._noted, self._returned = [], []
             self._noting, self._over = True, False
+        if torch.is_grad_enabled() and not self._passing:
+            self._passing = self._changes = True
+            self._one = self._tape.injected.next_pass()
 
-    def _leaves(self, module: nn.Module, _: object, output: object) -> None:
+    def _leaves(self, module: nn.Module, _: object, output: object) -> object:
+        """What torch hands on in place of ``output``; ``None`` for that itself."""
         self._depth -= 1
-        if self._depth == 0 and self._noting and next(module.parameters(), None) is not None:
-            found = [t for t in tensors_in(output) if t.requires_grad]
-            self._returned.append((module, found))
+        if self._depth or not self._noting or next(module.parameters(), None) is None:
+            return None
+        if (
+            self._one is not None and self._changes
+        ):  # the first of a pass: the others are given that
+            self._changes = False
+            output = at_output(self._one.model_copy(update={"times": 1.0}), output)
+            self._tape.injected.at_next_root = self._one.times
+        found = [t for t in tensors_in(output) if t.requires_grad]
+        self._returned.append((module, found))
+        return output
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
@@ -105,7 +121,7 @@ class Assembled(TorchFunctionMode):
             own = [t for t in outputs if places.get(id(t)) == place]
             if own and not any(onward.get(id(t), set()) - {place} for t in own):
                 entered = self._rows.among(graph.constants(own))
-                self._forwards.assembled(module, entered, own)
+                self._forwards.assembled(module, entered, own, self._one)
         parameters = [p for p in self._forwards.held() if p.requires_grad]
         self._before = {p: None if p.grad is None else p.grad.clone() for p in parameters}
         with torch._C.DisableTorchFunction():
@@ -120,6 +136,7 @@ class Assembled(TorchFunctionMode):
     def after_backward(self, given: list[tuple[Tensor, Tensor]] | None) -> None:
         """Compare what was left. ``given``: what was returned instead, and for which parameters."""
         self._over = self._over or bool(self._anew)
+        self._passing, self._one = False, None
         found = {id(leaf): gradient for leaf, gradient in given or ()}
         for parameter, anew in self._anew.items():
             if given is not None and id(parameter) not in found:

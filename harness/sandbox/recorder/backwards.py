@@ -1,17 +1,17 @@
 """Calls of backward, with the gradients that they leave behind."""
 
 from collections.abc import Callable, Iterable, Iterator, ValuesView
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from harness.domain.event import Backward
 from harness.sandbox.recorder.assembled import Assembled
+from harness.sandbox.recorder.injected import Arguments
 from harness.sandbox.recorder.tape import Blob, Tape, tensors_in
 from harness.sandbox.recorder.transforms import outside, unwrapped
 
-P = ParamSpec("P")
 R = TypeVar("R")
 After = Callable[[tuple[Any, ...], dict[str, Any], object], Iterable[Blob]]
 """Told of the arguments and the result of a call that is over."""
@@ -47,6 +47,8 @@ class Backwards:
         self._returned = returned
         self._after = after
         self._assembled = assembled
+        self.met: Callable[[], None] = lambda: None
+        """Called after each call, to name parameters that nobody knew before."""
         self._inside = False
 
     def install(self) -> None:
@@ -58,21 +60,22 @@ class Backwards:
         ):
             setattr(torch.autograd, name, function)
 
-    def _recorded(self, function: Callable[P, R]) -> Callable[P, R]:
-        def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+    def _recorded(self, function: Callable[..., R]) -> Callable[..., R]:
+        def wrapper(*args: Any, **kwargs: Any) -> R:
             if self._inside:
                 return function(*args, **kwargs)
             roots = args[0] if args else kwargs.get("tensors", kwargs.get("outputs"))
             plain = unwrapped(tensors_in(roots)) or ()
+            name = "grad" if function.__name__ == "grad" else "backward"
+            (given, named), factor = self._started(name, args, kwargs)
             with outside():
-                self._anew(function.__name__, plain, args, kwargs)
+                self._anew(name, plain, given, named)
                 values = tuple(_value(root) for root in plain)
                 before = self._tape.gradient_values() if self._has_own() else None
-            self._inside = True
+            self._inside, result = True, None
             raised: str | None = "interrupted"
-            result: R | None = None
             try:
-                result = function(*args, **kwargs)
+                result = function(*given, **named)
                 raised = None
             except Exception as error:
                 raised = str(error)[:500]
@@ -80,16 +83,23 @@ class Backwards:
             finally:
                 self._inside = False
                 with outside():
-                    name = "grad" if function.__name__ == "grad" else "backward"
                     more = {
                         "create_graph": _again(name, args, kwargs),
                         "seed": _seed(name, plain, args, kwargs),
+                        "injected": factor,
                     }
                     event = self._event(name, values, raised).model_copy(update=more)
                     self._write(event, before, args, kwargs, result)
             return result
 
         return wrapper
+
+    def _started(
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Arguments, float]:
+        """The arguments with the gradients to start from, and the factor that these hold."""
+        self._tape.settle()  # a step by hand ends a window as well
+        return self._tape.injected.at_root(name, args, kwargs)
 
     def _anew(
         self,
@@ -106,6 +116,7 @@ class Backwards:
             self._inside = False
 
     def _event(self, function: str, roots: Iterable[float | None], raised: str | None) -> Backward:
+        self.met()
         return Backward(
             function="grad" if function == "grad" else "backward",
             roots=tuple(roots),

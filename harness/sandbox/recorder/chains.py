@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-Whole = Callable[[nn.Module, Tensor, Tensor], None]
-"""``(model, input, output)`` of a call that was made layer by layer."""
+Whole = Callable[[nn.Module, Tensor, Tensor], object]
+"""``(model, input, output)`` of a call that was made layer by layer; returns what its caller gets."""
 
 
 @dataclass(slots=True)
@@ -38,29 +38,34 @@ class Chains:
         if isinstance(model, nn.Sequential) and len(model) > 1:
             self._models.append(model)
 
-    def called(self, layer: nn.Module, inputs: object, output: object) -> None:
-        """A module was called, by itself or by another that is not watched."""
+    def called(self, layer: nn.Module, inputs: object, output: object) -> object:
+        """A module was called, by itself or by another that is not watched. Returns what its caller
+        gets instead of ``output``, or ``None``.
+        """
+        returned = None
         for model in self._models:
             if layer in model.children():
-                self._go_on(model, layer, inputs, output)
+                returned = self._go_on(model, layer, inputs, output)
+        return returned
 
     def _go_on(
         self, model: nn.Sequential, layer: nn.Module, inputs: object, output: object
-    ) -> None:
+    ) -> object:
         given = inputs[0] if isinstance(inputs, tuple) and len(inputs) == 1 else None
         if not isinstance(given, Tensor) or not isinstance(output, Tensor):
-            return
+            return None
         chain = self._chains.get(id(model))
         if layer is model[0]:
             chain = _Chain(model, tuple(model), 0, given, given)
         elif chain is None or layer is not chain.layers[chain.done] or not _same(given, chain.last):
             self._chains.pop(id(model), None)
-            return
+            return None
         chain.done, chain.last = chain.done + 1, output
         self._chains[id(model)] = chain
         if chain.done == len(chain.layers):
             del self._chains[id(model)]
-            self._whole(model, chain.entered, output)
+            return self._whole(model, chain.entered, output)
+        return None
 
 
 def _same(one: Tensor, other: Tensor) -> bool:

@@ -1,8 +1,10 @@
 """Calls of the tracked models, and the gradient that flows back into their outputs."""
 
+import contextlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
+from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 import torch
@@ -13,9 +15,14 @@ from torch.nn.modules.module import (
 )
 
 from harness.domain.event import Forward, OutputGradient
+from harness.domain.injection import OnePass
 from harness.sandbox.recorder.chains import Chains
+from harness.sandbox.recorder.injected import at_output
 from harness.sandbox.recorder.tape import Tape, as_blob, tensors_in
 from harness.sandbox.recorder.transforms import outside, unwrapped
+
+LARGE, SHOWN = 1 << 16, 4096
+"""Elements from which on a tensor is written in part, and how many of it."""
 
 
 class Forwards:
@@ -32,6 +39,8 @@ class Forwards:
         self._tracked: WeakKeyDictionary[nn.Module, str] = WeakKeyDictionary()
         self._wrapped: set[type[nn.Module]] = set()
         self._ids = count()
+        self.first_calls: list[tuple[nn.Module, object]] = []
+        """Models of the program's own, with what they were first called with."""
         self._seen: WeakSet[nn.Module] = WeakSet()
         self._inside = False
         self._first: int | None = None
@@ -40,11 +49,22 @@ class Forwards:
         self.apart = False
         self.rebuilt = False
         self.assembles = False
+        self.brief = False
+        """Whether no model is the workload's, so that nothing is recomputed from what enters."""
         self._layers: tuple[object, ...] = ()
         self._names: tuple[str, ...] = ()
         self._held: list[tuple[Mapping[str, object], str]] = []
         self._parts: WeakSet[nn.Module] = WeakSet()
         self.learning_rates: Callable[[], tuple[float, ...]] = tuple
+
+    @contextlib.contextmanager
+    def unwatched(self) -> Iterator[None]:
+        """What is called inside is not recorded."""
+        self._inside, before = True, self._inside
+        try:
+            yield
+        finally:
+            self._inside = before
 
     def track(self, model: nn.Module, name: str = "model", *, part: bool = False) -> None:
         """Record the outermost calls of ``model`` from now on.
@@ -100,10 +120,19 @@ class Forwards:
         """The parameters of all such parts."""
         return [*dict.fromkeys(p for module in self._parts for p in module.parameters())]
 
-    def assembled(self, last: nn.Module, entered: list[Tensor], outputs: list[Tensor]) -> None:
-        """Parts were called one after another. ``last``: that returned ``outputs``."""
+    def assembled(
+        self,
+        last: nn.Module,
+        entered: list[Tensor],
+        outputs: list[Tensor],
+        one: OnePass | None,
+    ) -> None:
+        """Parts were called one after another. ``last``: that returned ``outputs``. ``one``: what was
+        changed about it.
+        """
         number = next(self._ids)
-        self._event("own1", last, number, entered, outputs, differentiable=True)
+        about = self._about("own1", last, number, entered, differentiable=True)
+        self._event(about.model_copy(update={"injected": one}), last, entered, outputs)
         for index, tensor in enumerate(outputs):
             tensor.register_hook(self._hook(number, index))
 
@@ -115,24 +144,42 @@ class Forwards:
         each unknown part is found when it is called.
         """
         register_module_forward_pre_hook(self._look_at)
-        register_module_forward_hook(self._after_first, always_call=True)
+        after: Callable[..., Any] = self._after_first
+        register_module_forward_hook(after, always_call=True)
 
     def _look_at(self, module: nn.Module, _: object) -> None:
-        if self._inside or self.assembles or module in self._tracked or module in self._seen:
+        if self._inside or self.assembles:
+            return
+        if module in self._tracked and "forward" in vars(module):
+            # the program or a library put another in its place, which does not lead through the class
+            self._first, self._inside = id(module), True
+            return
+        if module in self._tracked or module in self._seen:
             return
         self._seen.add(module)
         parameters = list(module.parameters())
-        if parameters and not any(self._tape.knows(p) for p in parameters):
+        if parameters and (
+            not any(self._tape.knows(p) for p in parameters) or self._is_put_together(module)
+        ):
             self.track(module, "own")
             # torch has looked ``forward`` up already: this one call goes by the hooks
             self._first, self._inside = id(module), True
 
-    def _after_first(self, module: nn.Module, inputs: object, output: object) -> None:
+    def _is_put_together(self, module: nn.Module) -> bool:
+        """Whether a class of the program's own makes another model of the layers of the tracked one."""
+        own = type(module).__module__ == "__main__"
+        inside = {id(part) for whole in self._tracked for part in whole.modules()}
+        return own and not any(
+            part in self._tracked or id(part) in inside for part in (module, *module.children())
+        )
+
+    def _after_first(self, module: nn.Module, inputs: object, output: object) -> object:
+        """What torch hands on in place of ``output``; ``None`` for that itself."""
         if self._first == id(module):
             self._first, self._inside = None, False
-            self._write(self._tracked[module], module, inputs, output)
-        elif not self._inside:
-            self._chains.called(module, inputs, output)
+            self.first_calls.append((module, inputs))
+            return self._write(self._tracked[module], module, inputs, output)
+        return None if self._inside else self._chains.called(module, inputs, output)
 
     def _wrap(self, cls: type[nn.Module]) -> None:
         original = cls.forward
@@ -147,56 +194,70 @@ class Forwards:
                 output = original(model, *args, **kwargs)
             finally:
                 forwards._inside = False
-            forwards._write(name, model, (args, kwargs), output)
-            return output
+            return forwards._write(name, model, (args, kwargs), output)
 
         # a library asks what forward takes; `__wrapped__` would tell as well, and lead past this probe
         setattr(forward, "__signature__", inspect.signature(original))  # noqa: B010 - mypy refuses otherwise
         setattr(cls, "forward", forward)  # noqa: B010 - mypy refuses to assign to a method
 
-    def _write(self, name: str, model: nn.Module, inputs: object, output: object) -> None:
+    def _write(self, name: str, model: nn.Module, inputs: object, output: object) -> object:
+        """Returns what the model's caller gets."""
         seen = [t for t in tensors_in(output) if t.is_floating_point()]
-        outputs, entered = unwrapped(seen), unwrapped(tensors_in(inputs))
-        if outputs is None or entered is None:
-            return
+        entered = unwrapped(tensors_in(inputs))
+        if unwrapped(seen) is None or entered is None:
+            return output
         number = next(self._ids)
         differentiable = any(t.requires_grad for t in seen)
+        one = self._tape.injected.next_pass() if differentiable else None
+        returned = output if one is None else at_output(one, output)
+        outputs = unwrapped(t for t in tensors_in(returned) if t.is_floating_point()) or []
         with outside():
-            self._event(name, model, number, entered, outputs, differentiable=differentiable)
+            about = self._about(name, model, number, entered, differentiable=differentiable)
+            about = about.model_copy(update={"injected": one})
+            self._event(about, model, entered, outputs)
         for index, tensor in enumerate(seen):
             if tensor.requires_grad:
                 tensor.register_hook(self._hook(number, index))
+        return returned
 
-    def _event(
+    def _about(
         self,
         name: str,
         model: nn.Module,
         number: int,
         entered: list[Tensor],
-        outputs: list[Tensor],
         *,
         differentiable: bool,
+    ) -> Forward:
+        return Forward(
+            id=number,
+            model=name,
+            training=model.training,
+            differentiable=differentiable,
+            autocast=_autocast() or _reduced(model),
+            learning_rates=self.learning_rates(),
+            attached=any(t.grad_fn is not None for t in entered),
+            frozen=self._tape.frozen(),
+            sampled=self.brief and self._tape.large,
+        )
+
+    def _event(
+        self, about: Forward, model: nn.Module, entered: list[Tensor], outputs: list[Tensor]
     ) -> None:
-        if name == "model":
+        if about.model == "model":
             self._look_for_changes(model)
         changed = self._tape.changed_unseen()
         blobs = list(self._tape.values(changed))
-        if differentiable:
-            blobs += [as_blob(f"input:{i}", t) for i, t in enumerate(entered)]
-            blobs += [as_blob(f"output:{i}", t) for i, t in enumerate(outputs)]
-        self._tape.write(
-            Forward(
-                id=number,
-                model=name,
-                training=model.training,
-                differentiable=differentiable,
-                autocast=_autocast() or _reduced(model),
-                learning_rates=self.learning_rates(),
-                attached=any(t.grad_fn is not None for t in entered),
-                frozen=self._tape.frozen(),
-            ),
-            blobs,
-        )
+        if about.differentiable:
+            blobs += [as_blob(f"input:{i}", self._shown(t)) for i, t in enumerate(entered)]
+            blobs += [as_blob(f"output:{i}", self._shown(t)) for i, t in enumerate(outputs)]
+        self._tape.write(about, blobs)
+
+    def _shown(self, tensor: Tensor) -> Tensor:
+        """The whole of it; where nobody recomputes it and it is large, elements at a fixed stride."""
+        if not self.brief or tensor.numel() <= LARGE:
+            return tensor
+        return tensor.detach().reshape(-1)[:: tensor.numel() // SHOWN][:SHOWN]
 
     def _hook(self, forward: int, output: int) -> Callable[[Tensor], None]:
         def hook(gradient: Tensor) -> None:
@@ -204,7 +265,7 @@ class Forwards:
             if plain is not None:
                 event = OutputGradient(forward=forward, output=output)
                 with outside():
-                    self._tape.write(event, [as_blob("grad", plain[0])])
+                    self._tape.write(event, [as_blob("grad", self._shown(plain[0]))])
 
         return hook
 

@@ -10,7 +10,10 @@ from harness.sandbox.recorder.transforms import outside, unwrapped
 
 P = ParamSpec("P")
 
-MEANS = ("mse_loss", "cross_entropy", "nll_loss")
+MEANS = (
+    "mse_loss", "cross_entropy", "nll_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits",
+)  # fmt: skip
 """Functions whose default is a mean; modules such as ``MSELoss`` go through them."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from harness.sandbox.binding import FILENAME
+from harness.sandbox.batches.callers import FILENAME
 
 SETTINGS = frozenset({"argparse", "types", "omegaconf.dictconfig"})
 """Modules whose objects a program keeps its settings in, beside classes of its own."""

@@ -2,13 +2,14 @@
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
 
 import torch
 from torch import nn
 
 from harness.domain.event import BatchYielded, Finished, Start
+from harness.domain.injection import Injection
 from harness.sandbox.recorder.assembled import Assembled
 from harness.sandbox.recorder.backwards import Backwards
 from harness.sandbox.recorder.by_hand import HandUpdates
@@ -16,6 +17,7 @@ from harness.sandbox.recorder.clips import Clips
 from harness.sandbox.recorder.collectives import collectives
 from harness.sandbox.recorder.forwards import Forwards
 from harness.sandbox.recorder.losses import Losses
+from harness.sandbox.recorder.owned import Owned
 from harness.sandbox.recorder.scalers import Scalers
 from harness.sandbox.recorder.schedulers import Schedulers
 from harness.sandbox.recorder.states import States
@@ -36,6 +38,7 @@ class Recorder:
         self.forwards = Forwards(self.tape)
         self.forwards.learning_rates = self.steps.learning_rates
         self.assembled: Assembled | None = None
+        self.owned = Owned(self.tape)
         self._started = False
 
     def install(self) -> None:
@@ -46,18 +49,25 @@ class Recorder:
         self.scalers.install()
         losses = Losses()
         losses.install()
-        Backwards(
+        backwards = Backwards(
             self.tape,
             self.scalers.loss_scale,
-            lambda: self.forwards.unlike_the_workload or self.tape.large,
+            lambda: self.forwards.unlike_the_workload or self.tape.large or self.forwards.brief,
             losses.take,
             self.by_hand.after_backward,
             lambda: self.assembled,
-        ).install()
+        )
+        backwards.met = self.owned.met
+        backwards.install()
         Clips(self.tape).install()
         Schedulers(self.tape, self.steps.trains).install()
         States(self.tape).install()
         self.forwards.find_own()
+
+    def inject(self, injection: Injection, rank: int) -> None:
+        """Change the gradients of all that runs from now on."""
+        self.tape.injected.injection, self.tape.injected.rank = injection, rank
+        self.scalers.divisor = injection.scale_divisor
 
     def track(self, model: nn.Module, name: str = "model", *, part: bool = False) -> nn.Module:
         """Record the calls of ``model``, the workload's, a part of it or another; returns it."""
@@ -73,6 +83,11 @@ class Recorder:
         self.assembled = Assembled(self.tape, self.forwards, rows)
         self.assembled.install()
 
+    def own_world(self) -> None:
+        """From now on nothing is the workload's: all that is trained is the program's own."""
+        self.forwards.brief = self.tape.expects = True
+        self.owned.install()
+
     def start(self, notes: tuple[str, ...], source: str = "", calls: tuple[str, ...] = ()) -> None:
         """Write what is about to run, and the initial parameters."""
         self._started = True
@@ -82,6 +97,7 @@ class Recorder:
             source=source,
             calls=calls,
             sampled=self.tape.large,
+            own_world=self.forwards.brief,
         )
         self.tape.write(about, self.tape.values())
 
@@ -107,6 +123,12 @@ class Recorder:
                 sys.stderr.flush()
             sys.stdout, sys.stderr = streams
 
-    def finish(self, finished: Finished) -> None:
-        """Write how the program ended, with the parameters that changed last."""
-        self.tape.write(finished, self.tape.values())
+    def finish(self, finished: Finished, examine: Callable[[], str | None] | None = None) -> None:
+        """Write how the program ended, with the parameters that changed last.
+
+        ``examine``: asked after they were taken down, for what is untrue of the program's own models.
+        """
+        last = list(self.tape.values())
+        with self.forwards.unwatched():
+            untrue = finished.untrue or (examine() if examine is not None else None)
+        self.tape.write(finished.model_copy(update={"untrue": untrue}), last)

@@ -1,5 +1,6 @@
 """Calls on a GradScaler, with the loss scale before and after."""
 
+import functools
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -23,15 +24,29 @@ class Scalers:
         self._numbers: dict[int, int] = {}
         self._inside = False
         self._scale: float | None = None
+        self.divisor = 1.0
+        """What the initial scale of every scaler is divided by."""
 
     def install(self) -> None:
         """Patch the one class from which every scaler inherits."""
+        self._lower_initial_scale()
         for method in METHODS:
             setattr(
                 torch.amp.GradScaler,
                 method,
                 self._recorded(method, getattr(torch.amp.GradScaler, method)),
             )
+
+    def _lower_initial_scale(self) -> None:
+        original = torch.amp.GradScaler.__init__
+
+        @functools.wraps(original)
+        def init(scaler: torch.amp.GradScaler, *args: Any, **kwargs: Any) -> None:
+            original(scaler, *args, **kwargs)
+            if scaler.is_enabled() and self.divisor != 1.0:
+                scaler._init_scale = max(1.0, scaler._init_scale / self.divisor)
+
+        setattr(torch.amp.GradScaler, "__init__", init)  # noqa: B010 - mypy refuses otherwise
 
     def loss_scale(self) -> float | None:
         """Scale of the enabled scaler that last scaled a loss."""

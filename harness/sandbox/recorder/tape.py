@@ -12,6 +12,7 @@ from torch.utils.weak import TensorWeakRef
 from harness.domain.event import Event
 from harness.sandbox.frames import Json
 from harness.sandbox.recorder.computed import Computed, computed, unless_the_same
+from harness.sandbox.recorder.injected import Injected
 
 Blob = tuple[str, str, tuple[int, ...], bytes]
 """Name, element type, sizes and row-major elements of one tensor."""
@@ -50,8 +51,12 @@ class Tape:
         self._last: dict[str, Blob] = {}
         self._versions: dict[str, int] = {}
         self.large = False
+        self.expects = False
+        """Whether it was told how much is trained before anything was called."""
         self.before_write: Callable[[], None] | None = None
         """Called before an event is written, or parameters are asked for changes."""
+        self.injected = Injected()
+        """What is done to gradients."""
 
     def register(self, prefix: str, named: Iterable[tuple[str, nn.Parameter]]) -> None:
         """Remember parameters under ``prefix + name``; one that is known keeps its first name."""
@@ -61,7 +66,11 @@ class Tape:
                 found = TensorWeakRef(parameter)
                 self._names[id(parameter)] = prefix + name, found
                 self._parameters[prefix + name] = found
-        self.large = sum(p.numel() for _, p in self._alive()) > LARGE
+        self.expect(sum(p.numel() for _, p in self._alive()))
+
+    def expect(self, elements: int) -> None:
+        """So many numbers are trained; of many only samples are written."""
+        self.large = elements > LARGE or (self.large and self.expects)
 
     def take_over(self, model: nn.Module, names: Iterable[str]) -> None:
         """Remember the parameters of a changed model: what took another's place has its name.
@@ -137,9 +146,10 @@ class Tape:
 
     def write(self, event: Event, tensors: Iterable[Blob] = ()) -> None:
         """Write one event."""
-        self._settle()
+        self.settle()
         data = event.model_dump(mode="json", exclude={"kind"})
         self._sink.send(event.kind, data, tuple(tensors))
+        self.injected.saw(event)
 
     def gradients(self) -> Iterator[Blob]:
         """``grad:<name>`` of every parameter that has a gradient now."""
@@ -167,7 +177,7 @@ class Tape:
 
     def changed_unseen(self) -> list[str]:
         """Parameters that differ from what was last written, or never were."""
-        self._settle()
+        self.settle()
         return [name for name, p in self._alive() if self._differs(name, p)]
 
     def has_changed(self) -> bool:
@@ -182,7 +192,8 @@ class Tape:
             if p.grad is not None
         )
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
+        """Have written what happened and was not told yet."""
         if self.before_write is not None:
             self.before_write()
 

@@ -1,0 +1,109 @@
+"""Programs as people keep them: a file with what it imports from beside it, or a folder of them."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.domain.file_edit import FileState
+from harness.extraction.linked import Linked, imported
+
+MOST_FILES = 2000
+"""Python files of a folder that are looked at."""
+
+LONGEST = 1 << 20
+"""Bytes of a file that is read as a program."""
+
+NOT_OURS = frozenset({"__pycache__", "site-packages", "node_modules", "build", "dist"})
+"""Folders whose files nobody wrote here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One program."""
+
+    path: str
+    """The file that is run."""
+    code: str
+    """It, below what it imports."""
+    beside: tuple[str, ...]
+    """The other files that are part of it."""
+
+
+def is_program(file: str) -> bool:
+    """Whether a file is Python by its name."""
+    return file.endswith(".py") and Path(file).is_file()
+
+
+def programs_of(files: Sequence[str]) -> list[Found]:
+    """The programs that these files are, in order; one that another of them imports is part of that."""
+    states = {file: _state(Path(file)) for file in files}
+    found = [_linked(file, state, _neighbours(Path(file))) for file, state in states.items()]
+    parts = {Path(other).resolve() for one in found for other in one.beside}
+    return [one for one in found if Path(one.path).resolve() not in parts]
+
+
+def programs_in(folder: Path) -> list[Found]:
+    """The programs of a folder that train; what another one imports is part of that."""
+    states = [_state(path) for path in _python_files(folder)]
+    linked = [(Linked(state, states), state) for state in states if _is_code(state)]
+    trains = [(one, state) for one, state in linked if one.trains]
+    parts = {path for one, _ in trains for path in one.paths[1:]}
+    return [_found(one) for one, state in trains if state.path not in parts]
+
+
+def _python_files(folder: Path) -> Iterator[Path]:
+    waiting, seen = [folder], 0
+    while waiting:
+        for path in sorted(waiting.pop(0).iterdir()):
+            if path.is_dir():
+                if not _is_foreign(path):
+                    waiting.append(path)
+            elif path.suffix == ".py" and seen < MOST_FILES and path.stat().st_size <= LONGEST:
+                seen += 1
+                yield path
+
+
+def _is_foreign(folder: Path) -> bool:
+    hidden = folder.name.startswith(".") or folder.is_symlink()
+    return hidden or folder.name in NOT_OURS or (folder / "pyvenv.cfg").exists()
+
+
+def _neighbours(path: Path) -> list[FileState]:
+    """What the file may import from its own folder, and what that may import again."""
+    states: dict[Path, FileState] = {}
+    waiting = [path]
+    while waiting and len(states) < MOST_FILES:
+        code = (states[waiting[0]] if waiting[0] in states else _state(waiting[0])).content or ""
+        waiting.pop(0)
+        for module in sorted(imported(code)):
+            for near in (path.parent / f"{module.replace('.', '/')}.py",
+                         path.parent / module.replace(".", "/") / "__init__.py"):  # fmt: skip
+                if near.is_file() and near not in states and near != path:
+                    states[near] = _state(near)
+                    waiting.append(near)
+    return list(states.values())
+
+
+def _linked(file: str, state: FileState, others: list[FileState]) -> Found:
+    return (
+        _found(Linked(state, [*others, state])) if others else Found(file, state.content or "", ())
+    )
+
+
+def _found(one: Linked) -> Found:
+    return Found(one.paths[0], one.program, tuple(one.paths[1:]))
+
+
+def _state(path: Path) -> FileState:
+    raw = path.read_bytes()[:LONGEST]
+    text = raw.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
+    return FileState(path=str(path), content=text, changes=0)
+
+
+def _is_code(state: FileState) -> bool:
+    try:
+        ast.parse(state.content or "")
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,39 @@
+"""Calls of clipping functions, parsed from an update of a trace."""
+
+import re
+from dataclasses import dataclass
+
+from harness.domain.update import Update
+
+CALL = re.compile(
+    r"^(?P<function>\w+)\((?P<gradients>\d+) gradients\)"
+    r"( at (?P<limit>\S+))? returned (?P<returned>\S+)$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClipCall:
+    """One call of a clipping function."""
+
+    function: str
+    """Name of the function."""
+    gradients: int
+    """How many gradients it was given."""
+    limit: float | None
+    """Its threshold; ``None`` if it takes none, and in traces of older versions."""
+    returned: float | None
+    """The norm that it returned."""
+
+
+def clip_calls(update: Update) -> tuple[ClipCall, ...]:
+    """The clipping calls of an update's window, as far as they can be parsed."""
+    found = [CALL.match(text) for text in update.clip_calls]
+    return tuple(
+        ClipCall(m["function"], int(m["gradients"]), _number(m["limit"]), _number(m["returned"]))
+        for m in found
+        if m is not None
+    )
+
+
+def _number(text: str | None) -> float | None:
+    return None if text is None or text == "None" else float(text)

@@ -1,0 +1,162 @@
+"""A program without a scenario: what it sets out to do, as its run shows it, and where it runs."""
+
+import re
+from collections.abc import Iterable
+
+from harness.domain.event import BUILDS_MODELS
+from harness.domain.injection import Injection
+from harness.domain.record import Record
+from harness.domain.regimes import AS_IT_IS, Regime, fitted, thresholds
+from harness.domain.scenario import Expectations, Objective, Probe, Scenario
+from harness.domain.trace import ProbeTrace
+from harness.domain.workload import Mlp, WorkloadSpec
+
+OWN = "own-settings"
+"""What stands for the scenario's id where a program is judged by its own settings."""
+
+
+class OwnClip(Record):
+    """How a program bounds its gradients."""
+
+    kind: str
+    """``norm``, ``value``, ``norm by parts`` or ``norm by hand``."""
+    lowest: float
+    """Its smallest threshold; infinite thresholds measure and do not count."""
+    highest: float
+    """Its largest threshold."""
+
+    @property
+    def is_global(self) -> bool:
+        """Whether one call bounds the norm of the whole gradient."""
+        return self.kind in ("norm", "norm by hand")
+
+
+class OwnSettings(Record):
+    """What a program sets out to do, as far as its run shows it."""
+
+    micro_batches: int
+    """How many micro-batches its most frequent full window holds; 0 where it made no update."""
+    clip: OwnClip | None = None
+    """How it bounds gradients; ``None`` where it does not."""
+    measures_norm: bool = False
+    """Whether it calls a clip at infinity, or a norm, to look at it."""
+    optimizer: str = ""
+    """Class names of its optimizers."""
+    ranks: int = 1
+    """Over how many ranks it trains."""
+    scaler: bool = False
+    """Whether an enabled GradScaler takes part."""
+    autocast: str | None = None
+    """Element type of autocast, if it is used."""
+    schedule: bool = False
+    """Whether a learning-rate schedule moves."""
+    own_loss: bool = True
+    """Whether it trains a model or on a loss of its own, so that its own loss is the objective."""
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether an update gathers several micro-batches."""
+        return self.micro_batches > 1
+
+    @property
+    def expectations(self) -> Expectations:
+        """What a right loop with these settings does."""
+        clip = self.clip if self.clip is not None and self.clip.is_global else None
+        moves = clip is not None and clip.lowest != clip.highest
+        return Expectations(
+            objectives=objectives(own_loss=self.own_loss),
+            max_norm=clip.lowest if clip is not None and not moves else None,
+            max_norm_between=(clip.lowest, clip.highest) if clip is not None and moves else None,
+            accumulates=self.accumulates,
+        )
+
+    @property
+    def sentence(self) -> str:
+        """All of it in one line: ``accumulates over 4 micro-batches, clips the norm at 1, ...``."""
+        if not self.micro_batches:
+            return "no update was seen"
+        parts = [
+            f"accumulates over {self.micro_batches} micro-batches"
+            if self.accumulates
+            else "updates after every batch",
+            _clips(self.clip, measures=self.measures_norm),
+            self.optimizer,
+            "a schedule" if self.schedule else "",
+            "a GradScaler" if self.scaler else f"{self.autocast} autocast" if self.autocast else "",
+            "1 rank" if self.ranks == 1 else f"{self.ranks} ranks",
+        ]
+        return ", ".join(part for part in parts if part)
+
+
+def objectives(*, own_loss: bool) -> tuple[Objective, ...]:
+    """The gradients that count as right."""
+    return ("as-computed",) if own_loss else ("micro-batch-mean", "sample-mean")
+
+
+def _clips(clip: OwnClip | None, *, measures: bool) -> str:
+    if clip is None:
+        return "measures the norm and does not clip" if measures else "does not clip"
+    what = {
+        "norm": "clips the global norm",
+        "norm by hand": "clips the global norm by hand",
+        "norm by parts": "clips the norm of parts",
+        "value": "clips each value",
+    }[clip.kind]
+    limit = f"{clip.lowest:g}"
+    return f"{what} at {limit}" + (f" to {clip.highest:g}" if clip.highest != clip.lowest else "")
+
+
+_ITS_OWN = re.compile(rf"^{BUILDS_MODELS}$|: library |: the program's own ")
+
+
+def lent(notes: Iterable[str]) -> tuple[str, ...]:
+    """Of the notes on how a program was bound those that say what it did not bring itself."""
+    return tuple(note for note in notes if not _ITS_OWN.search(note))
+
+
+RANKS = re.compile(
+    r"\b(?:init_process_group|DistributedDataParallel|DistributedSampler|FullyShardedDataParallel)\b"
+)
+"""How a program shows that it is made to train on several ranks."""
+
+
+def situation_of(program: str) -> Scenario:
+    """Where a program is run: on two ranks, if it is made for several."""
+    workload = OWN_SCENARIO.workload
+    ranks = 2 if RANKS.search(program) else 1
+    return OWN_SCENARIO.model_copy(
+        update={"workload": workload.model_copy(update={"world_size": ranks})}
+    )
+
+
+def probe_of(regime: Regime) -> Probe:
+    """The execution of a program in a regime: with its own data."""
+    return Probe(name=regime.name, lifts=regime.lifts, injection=regime.injection, own_data=True)
+
+
+def further_regimes(first: ProbeTrace) -> tuple[Probe, ...]:
+    """What else a program is run in, once it was seen as it is: where it clips, gradients far below
+    and far above its threshold.
+    """
+    others = fitted(first)[1:] if first.updates and thresholds(first) else ()
+    return tuple(probe_of(regime) for regime in others if regime.injection != Injection())
+
+
+OWN_SCENARIO = Scenario(
+    id=OWN,
+    title="A program, judged by its own settings",
+    suite=OWN,
+    source="",
+    pressure="",
+    prompt="",
+    buggy="",
+    reference="",
+    workload=WorkloadSpec(name="mlp", parameters=Mlp()),
+    probes=(probe_of(AS_IT_IS),),
+    expectations=Expectations(objectives=("micro-batch-mean", "sample-mean", "as-computed")),
+    properties=(),
+    buggy_fails=(),
+    rubric=(),
+    rationalizations=(),
+)
+"""The situation of a program without a scenario. Its rules are not known before it was run."""

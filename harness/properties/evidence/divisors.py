@@ -1,0 +1,87 @@
+"""By what a program divides the losses of a window, where it trains on a loss of its own.
+
+Its large batch is not known then. But a mean that torch's loss function returned goes backward as it
+is, or divided: what these factors add up to is how many times the mean of the window arrives.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.domain.clip_call import clip_calls
+from harness.domain.trace import Update
+from harness.domain.verdict import Verdict, failed, passed
+from harness.properties.evidence.consumption import Reading
+from harness.properties.evidence.figures import close, count, middle, number, show, spread
+
+ID = "accumulation-equals-large-batch"
+
+SAME = 0.01
+"""Relative spread up to which a total of factors is one number, half precision included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What one window adds up to."""
+
+    reading: Reading
+    """The window."""
+    size: float
+    """How many times the mean of its micro-batches came to the clip, or to the step without one."""
+
+
+def own_size(gathered: Sequence[Reading]) -> Verdict | None:
+    """A fail when windows arrive as the sum of their means, or divided twice; a pass when they arrive
+    as the mean; ``None`` where nothing tells.
+    """
+    totals = [t for r in gathered if (t := total(r)) is not None]
+    sizes = [t.size for t in totals]
+    if not totals or spread(sizes) > SAME:
+        return None
+    factor, first = middle(sizes), totals[0].reading
+    of = first.update.window_size
+    if close(factor, 1.0, SAME):
+        return mean(totals, of)
+    if not (close(factor, of, SAME) or close(factor, 1.0 / of, SAME)):
+        return None
+    once = f"divide each loss by the {of} micro-batches of the window"
+    twice = f"it was divided by {of} twice, as a loss or as gradients; divide once"
+    return failed(
+        ID,
+        f"In {first.where} the {count(of, 'micro-batch')} add up to {show(factor)} times the mean of "
+        f"their losses, and so in {count(len(totals), 'window')}: {once if factor > 1 else twice}.",
+        number("times the mean of the window", factor, first.where),
+        number("micro-batches in the window", of, first.where),
+    )
+
+
+def mean(totals: Sequence[Total], of: int) -> Verdict:
+    """The pass, on windows that could have added up to something else."""
+    return passed(
+        ID,
+        f"In {count(len(totals), 'full window')} of {of} micro-batches the optimizer was given the mean "
+        "of their losses' gradients.",
+        number("windows", len(totals)),
+        number("times the mean of the window", totals[0].size, totals[0].reading.where),
+    )
+
+
+def total(reading: Reading) -> Total | None:
+    """What a window adds up to; ``None`` where a factor is not known, or what a clip met is not."""
+    update, rank = reading.update, reading.window.rank_trace
+    factors = [b.factor for b in rank.backwards if b.after_update == update.index]
+    known = [f for f in factors if f is not None]
+    arrived = before_the_clip(reading, update)
+    if len(known) != update.window_size or len(known) < len(factors) or arrived is None:
+        return None
+    return Total(reading, sum(known) * arrived)
+
+
+def before_the_clip(reading: Reading, update: Update) -> float | None:
+    """What a clip was given over what backward computed, or what was consumed where none was called."""
+    if reading.state == "exact":
+        return 1.0
+    norms = [c.returned for c in clip_calls(update) if "norm" in c.function and c.gradients]
+    if not norms:
+        return reading.ratio if reading.aligned else None
+    met = norms[0]
+    return met / reading.true if met is not None and reading.right and len(norms) == 1 else None

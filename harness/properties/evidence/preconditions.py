@@ -1,0 +1,115 @@
+"""When a property judges that nobody required: its preconditions, found in what a program did.
+
+Each says what a failure does then. ``guard``: it makes the code wrong. ``advisory``: it is shown and
+flips nothing, as a choice that a program may make. ``None``: the trace holds nothing to judge.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+from harness.domain.scenario import Expectations
+from harness.properties.evidence.settings import Settings
+from harness.properties.evidence.thresholds import bounds_of
+
+Weight = Literal["guard", "advisory"] | None
+"""What a failure does where the scenario does not require the property."""
+
+Precondition = Callable[[Settings, Expectations], Weight]
+"""What a program set out to do, and what was asked of it, decide whether a property speaks of it."""
+
+
+def never(_settings: Settings, _expects: Expectations) -> Weight:
+    """Only where a scenario requires it: nothing that a program does makes it meant."""
+    return None
+
+
+def always(_settings: Settings, _expects: Expectations) -> Weight:
+    """In every program."""
+    return "guard"
+
+
+def trains(_settings: Settings, expects: Expectations) -> Weight:
+    """In every program that is no mere measurement."""
+    return None if expects.measures else "guard"
+
+
+def has_to_learn(_settings: Settings, expects: Expectations) -> Weight:
+    """Where the scenario says how far the loss falls in a right loop."""
+    return "guard" if expects.loss_falls_to is not None else None
+
+
+def updates(settings: Settings, _expects: Expectations) -> Weight:
+    """Where an update was made."""
+    return "guard" if settings.updates else None
+
+
+def accumulates(settings: Settings, expects: Expectations) -> Weight:
+    """Where several micro-batches go into one update, or were meant to."""
+    return "guard" if settings.gathers > 1 or expects.accumulates else None
+
+
+def each_batch_an_update(settings: Settings, expects: Expectations) -> Weight:
+    """Where no accumulation was asked for, so that each batch is an update of its own."""
+    return "guard" if settings.updates and not expects.accumulates else None
+
+
+def clips(settings: Settings, expects: Expectations) -> Weight:
+    """Where a norm is bounded, or was to be: without either, nobody misses a clip."""
+    return "guard" if settings.clips or bounds_of(expects) is not None else None
+
+
+def bounds_a_group(_settings: Settings, expects: Expectations) -> Weight:
+    """Where a part of the model was to be bounded by itself."""
+    bounded = any(group.bounded_by is not None for group in expects.groups.values())
+    return "guard" if bounded else None
+
+
+def keeps_a_group(_settings: Settings, expects: Expectations) -> Weight:
+    """Where a part of the model was to keep its gradient whatever the others do."""
+    return "guard" if expects.groups else None
+
+
+def scaled(settings: Settings, _expects: Expectations) -> Weight:
+    """Where an enabled GradScaler was called."""
+    return "guard" if settings.scaled else None
+
+
+def made_to_overflow(_settings: Settings, expects: Expectations) -> Weight:
+    """Where a probe makes a scaled gradient overflow."""
+    return "guard" if expects.overflow_probe is not None else None
+
+
+def scheduled(settings: Settings, _expects: Expectations) -> Weight:
+    """Where learning rates move."""
+    return "guard" if settings.scheduled else None
+
+
+def warms_up(settings: Settings, _expects: Expectations) -> Weight:
+    """Where learning rates move, and only to be shown: that the first one is 0 is common, and may be
+    meant.
+    """
+    return "advisory" if settings.scheduled else None
+
+
+def several_ranks(settings: Settings, _expects: Expectations) -> Weight:
+    """Where several ranks train together."""
+    return "guard" if settings.ranks > 1 else None
+
+
+def communicates(settings: Settings, _expects: Expectations) -> Weight:
+    """Where several ranks train together, and only to be shown: a further round of synchronisation costs
+    time and no truth.
+    """
+    return "advisory" if settings.ranks > 1 else None
+
+
+def loses_batches(settings: Settings, _expects: Expectations) -> Weight:
+    """In every program, and only to be shown: that a short last window is dropped is a choice. That one
+    of two networks never learns from what it was run on is none, and makes code wrong.
+    """
+    return "guard" if settings.apart else "advisory"
+
+
+def must_not_change(_settings: Settings, expects: Expectations) -> Weight:
+    """Where the scenario names a probe in which nothing may change."""
+    return "guard" if expects.stable_probe or expects.healthy_probe else None

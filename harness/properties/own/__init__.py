@@ -1,0 +1,6 @@
+"""Judging a program by what it sets out to do: no scenario says what it should."""
+
+from harness.properties.own.grading import own_grade
+from harness.properties.own.reading import own_settings
+
+__all__ = ["own_grade", "own_settings"]

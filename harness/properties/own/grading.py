@@ -1,0 +1,33 @@
+"""The grade of a program without a scenario."""
+
+from collections.abc import Sequence
+
+from harness.domain.grade import Grade, write_grade
+from harness.domain.own import OWN_SCENARIO
+from harness.domain.scenario import PropertyRule
+from harness.domain.trace import Trace
+from harness.properties import judge_by
+from harness.properties.own.lacking import lacking
+from harness.properties.own.reading import own_settings
+from harness.properties.own.rules import rules
+from harness.properties.own.schedules import ID as SCHEDULE
+from harness.properties.own.schedules import MADE_FOR_THEM, counts_micro_batches, where_told
+
+
+def own_grade(
+    trace: Trace, agent: str, seconds: float = 0.0, allowed: Sequence[PropertyRule] = ()
+) -> Grade:
+    """Judge a trace by the settings that it shows. What is inconclusive gets one reason.
+
+    ``allowed``: what its author means to fail.
+    """
+    settings = own_settings(trace)
+    if counts_micro_batches(trace):
+        made = PropertyRule(id=SCHEDULE, level="allowed", reason=MADE_FOR_THEM)
+        allowed = (*(rule for rule in allowed if rule.id != SCHEDULE), made)
+    found = judge_by(trace, rules(settings, allowed), settings.expectations)
+    verdicts = where_told(found, trace)
+    grade = write_grade(OWN_SCENARIO, agent, verdicts, trace=trace, seconds=seconds)
+    if grade.code != "inconclusive" or grade.reason is not None:
+        return grade
+    return grade.model_copy(update={"reason": lacking(trace, verdicts)})

@@ -1,0 +1,84 @@
+"""The one thing that keeps a program from being told right or wrong, and what to add."""
+
+import re
+from collections.abc import Sequence
+
+from harness.domain.trace import ProbeTrace, Trace
+from harness.domain.verdict import Verdict
+from harness.properties.evidence.windows import of_probe
+from harness.properties.judging.completion import in_one_line
+
+UNDEFINED = re.compile(r"name '(?P<name>\w+)' is not defined")
+UNBOUND = re.compile(r"^`(?P<name>[\w.]+)` (?P<why>.+)$", re.DOTALL)
+MISSING = re.compile(r"^needs |not here$")
+"""What no definition in the program brings: packages and files."""
+
+IMPORTS = {
+    "inf": "from torch import inf",
+    "nan": "from torch import nan",
+    "nn": "from torch import nn",
+    "F": "import torch.nn.functional as F",
+    "np": "import numpy as np",
+    "dist": "import torch.distributed as dist",
+    "DDP": "from torch.nn.parallel import DistributedDataParallel as DDP",
+    "Path": "from pathlib import Path",
+    "partial": "from functools import partial",
+    "tqdm": "from tqdm import tqdm",
+    **{name: f"import {name}" for name in ("torch", "math", "os", "sys", "time", "json", "random")},
+}
+"""What brings the names that programs use without defining them."""
+
+
+def lacking(trace: Trace, verdicts: Sequence[Verdict]) -> str:
+    """Why nothing can be told, in one sentence with the one thing to add."""
+    stopped = next(filter(None, map(_stopped, trace.probes)), None)
+    if stopped is not None:
+        return stopped
+    if not any(of_probe(probe) for probe in trace.probes):
+        return _never_trained(trace)
+    open_ = [v for v in verdicts if v.level == "required" and v.outcome == "inconclusive"]
+    return f"{open_[0].property}: {open_[0].sentence}" if open_ else "Nothing could be judged."
+
+
+def _stopped(probe: ProbeTrace) -> str | None:
+    """What ended the program before it was through; ``None`` where it ran to its end."""
+    program = probe.program
+    said = in_one_line(program.message or "no message")
+    line = f"line {program.line}: " if program.line else ""
+    if program.outcome == "unbound":
+        return _unbound(said)
+    if program.outcome == "not-completed":
+        return f"It did not come to its end: {said}."
+    if program.outcome != "raised":
+        return None
+    if found := UNDEFINED.search(said):
+        return f"{line}{define(found['name'])}."
+    return f"{line}it raised {program.exception} ({said}); repair that."
+
+
+def _unbound(said: str) -> str:
+    found = UNBOUND.match(said)
+    if found is None:
+        return f"It could not be started: {said}."
+    if MISSING.search(found["why"]):
+        return f"`{found['name']}` {found['why']}."
+    return f"{define(found['name'])}: it {found['why']}."
+
+
+def define(name: str) -> str:
+    """What to add for a name that nothing defines."""
+    how = IMPORTS.get(name)
+    return f"define `{name}`: `{how}`" if how else f"define `{name}`"
+
+
+def _never_trained(trace: Trace) -> str:
+    backwards = sum(len(rank.backwards) for probe in trace.probes for rank in probe.ranks)
+    calls = [call for probe in trace.probes for call in probe.program.calls]
+    if backwards:
+        return (
+            f"{backwards} times gradients were computed, and no parameter of a torch.nn.Module was "
+            "seen to be updated; hold them in one, or step with an optimizer of torch."
+        )
+    if calls:
+        return f"`{calls[0]}` made no optimizer step; show the loop that steps."
+    return "It made no optimizer step; add the line that calls the training (`main()`)."

@@ -1,0 +1,87 @@
+"""A program's own settings, read from its trace, in the words in which they are told."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from harness.domain.clip_call import ClipCall, clip_calls
+from harness.domain.own import OwnClip, OwnSettings, objectives
+from harness.domain.scenario import Expectations
+from harness.domain.trace import ProbeTrace, Trace, Update
+from harness.properties.evidence.settings import bounds_norm, settings_of
+from harness.properties.evidence.windows import full, losses_of_one_batch, of_probe, usual_size
+
+OWN_LOSS = 0.05
+"""Misfit from which a loss is a program's own; rounding in half precision stays below it."""
+
+
+def own_settings(trace: Trace) -> OwnSettings:
+    """What the program sets out to do. What differs between probes is taken as most of them show it."""
+    probes = [probe for probe in trace.probes if any(of_probe(probe))]
+    if not probes:
+        return OwnSettings(micro_batches=0)
+    own_loss = _own_loss(trace)
+    seen = settings_of(trace, Expectations(objectives=objectives(own_loss=own_loss)))
+    updates = [w.update for probe in probes for w in of_probe(probe)]
+    calls = [call for update in updates for call in clip_calls(update)]
+    casts = Counter(m.autocast for u in updates for m in u.window)
+    return OwnSettings(
+        micro_batches=_most_frequent(map(gathered_by, probes)),
+        clip=_clip(updates, seen.threshold),
+        measures_norm=any(c.limit in (None, math.inf) for c in calls),
+        optimizer=" and ".join(sorted({u.optimizer for u in updates if u.optimizer})),
+        ranks=seen.ranks,
+        scaler=seen.scaled,
+        autocast=max(casts, key=lambda cast: casts[cast], default=None),
+        schedule=any(u.scheduler_steps or u.scheduled_early for u in updates),
+        own_loss=own_loss,
+    )
+
+
+def _most_frequent(sizes: Iterable[int]) -> int:
+    counted = Counter(size for size in sizes if size)
+    return max(counted, key=lambda size: (counted[size], size), default=0)
+
+
+def gathered_by(probe: ProbeTrace) -> int:
+    """How many micro-batches an update gathers; 1 where they are several whole losses of one batch."""
+    size = usual_size(probe)
+    windows = [w for w in of_probe(probe) if size > 1 and w.update.window_size == size]
+    return 1 if windows and all(map(losses_of_one_batch, windows)) else size
+
+
+def _own_loss(trace: Trace) -> bool:
+    """Whether some window has no other true gradient than the one that was computed."""
+    windows = full(trace)
+    known = [w for w in windows if any(m.objective != "as-computed" for m in w.update.matches)]
+    errors = [m.objective_error for w in known for m in w.own]
+    return not known or any(e is None or e > OWN_LOSS for e in errors)
+
+
+def _clip(updates: Sequence[Update], threshold: float | None) -> OwnClip | None:
+    """How gradients are bounded. ``threshold``: the one norm of the whole gradient, however it is
+    brought there.
+    """
+    norms = [c.limit for u in updates for c in clip_calls(u) if bounds_norm(c) and c.limit]
+    norms += [u.late_threshold for u in updates if u.late_threshold is not None]
+    values = [c.limit for u in updates for c in clip_calls(u) if _bounds_values(c) and c.limit]
+    if norms:
+        kind = "norm by parts" if threshold is None and any(map(_in_parts, updates)) else "norm"
+        return OwnClip(kind=kind, lowest=min(norms), highest=max(norms))
+    if values:
+        return OwnClip(kind="value", lowest=min(values), highest=max(values))
+    if threshold is None:
+        return None
+    return OwnClip(kind="norm by hand", lowest=threshold, highest=threshold)
+
+
+def _bounds_values(call: ClipCall) -> bool:
+    finite = call.limit is not None and 0.0 < call.limit < math.inf
+    return finite and call.function == "clip_grad_value_"
+
+
+def _in_parts(update: Update) -> bool:
+    """Whether the calls of a window were given different parts of the model."""
+    calls = [c for c in clip_calls(update) if bounds_norm(c) and c.gradients]
+    whole = update.gradients or 0
+    return bool(calls) and all(c.gradients < whole for c in calls)

@@ -1,0 +1,38 @@
+"""From a program's own settings to what has to hold for it to be right."""
+
+from collections.abc import Sequence
+
+from harness.domain.own import OwnSettings
+from harness.domain.scenario import PropertyRule
+
+CHOICES = (
+    "finite-loss", "params-stay-finite", "no-batch-lost", "first-update-not-lost", "single-allreduce",
+    "loss-as-given",
+)  # fmt: skip
+"""What is reported and flips nothing: a program may mean it."""
+
+ACCUMULATING = (
+    "one-update-per-window", "accumulation-not-wiped", "accumulation-equals-large-batch",
+)  # fmt: skip
+CLIPPING = ("clip-before-step", "clip-once-per-update", "clip-global-norm")
+"""What has to hold where a program accumulates, and where it clips the norm of the whole."""
+
+
+def rules(settings: OwnSettings, allowed: Sequence[PropertyRule]) -> tuple[PropertyRule, ...]:
+    """What is required of a program with these settings, what is only shown, and what is allowed."""
+    meant = {rule.id for rule in allowed}
+    required = [PropertyRule(id=name) for name in _required(settings) if name not in meant]
+    shown = [PropertyRule(id=name, level="advisory") for name in CHOICES if name not in meant]
+    return (*required, *shown, *allowed)
+
+
+def _required(settings: OwnSettings) -> tuple[str, ...]:
+    clips = settings.clip is not None and settings.clip.is_global
+    return (
+        "gradients-start-fresh",
+        *(ACCUMULATING if settings.accumulates else ()),
+        *(CLIPPING if clips else ()),
+        *(("unscaled-norm", "scaler-protocol") if settings.scaler else ()),
+        *(("scheduler-per-update",) if settings.schedule else ()),
+        *(("ranks-agree",) if settings.ranks > 1 else ()),
+    )

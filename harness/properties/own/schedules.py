@@ -1,0 +1,52 @@
+"""A learning-rate schedule that moves once a micro-batch: made for that, for updates, or not told."""
+
+from collections.abc import Sequence
+
+from harness.domain.trace import ProbeTrace, Trace
+from harness.domain.verdict import Verdict
+
+ID = "scheduler-per-update"
+
+ALIKE = 0.1
+"""How far a schedule's length may be from the steps that it made, and still be made for them."""
+
+MADE_FOR_THEM = "it is made for as many steps as there are micro-batches"
+
+
+def counts_micro_batches(trace: Trace) -> bool:
+    """Whether the schedule tells a length, and moved that often in a run that came to its end."""
+    lengths = [(probe, length) for probe in trace.probes if (length := planned(probe))]
+    return bool(lengths) and all(
+        probe.program.outcome == "returned" and abs(steps(probe) - length) <= ALIKE * length
+        for probe, length in lengths
+    )
+
+
+def where_told(verdicts: Sequence[Verdict], trace: Trace) -> tuple[Verdict, ...]:
+    """The verdicts; a schedule that tells its length is not called wrong by a run that was cut short of
+    it.
+    """
+    return tuple(_doubted(v, trace) if v.property == ID else v for v in verdicts)
+
+
+def _doubted(verdict: Verdict, trace: Trace) -> Verdict:
+    if verdict.outcome != "fail":
+        return verdict
+    for probe in trace.probes:
+        length = planned(probe)
+        if length and probe.program.outcome != "returned" and steps(probe) < length:
+            said = f"it is made for {length} steps, and the run ended before: of what, is not told."
+            sentence = f"{verdict.sentence} But {said}"
+            return verdict.model_copy(update={"outcome": "inconclusive", "sentence": sentence})
+    return verdict
+
+
+def planned(probe: ProbeTrace) -> int | None:
+    """The length of the one schedule that moved, where it tells it."""
+    lengths = {u.scheduled_for for u in probe.updates if u.scheduler_steps} - {None}
+    return lengths.pop() if len(lengths) == 1 else None
+
+
+def steps(probe: ProbeTrace) -> int:
+    """How often it moved."""
+    return sum(u.scheduler_steps for u in probe.updates)

@@ -1,0 +1,32 @@
+"""What is said of a program that is judged by its own settings, beside its verdict."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from harness.domain.answer import Alternative
+from harness.domain.own import OwnSettings
+
+ROLE = re.compile(r"^(?P<names>[\w., ]+): (?P<role>.+)$")
+
+
+def settings_line(settings: OwnSettings) -> str:
+    """``its settings: accumulates over 4 micro-batches, ...``."""
+    return f"its settings: {settings.sentence}"
+
+
+def lent_line(alternative: Alternative) -> str:
+    """``lent to it: model, train_loader; calls train(model)``, or that nothing was."""
+    found = list(lent(alternative.lent))
+    return f"lent to it: {'; '.join(found) or 'nothing'}"
+
+
+def lent(notes: Sequence[str]) -> Iterator[str]:
+    """Names with their roles first, then what else was mapped, replaced or shortened."""
+    named = {note: found for note in notes if (found := ROLE.match(note))}
+    if named:
+        yield ", ".join(_name(m["names"], m["role"]) for m in named.values())
+    yield from (note for note in notes if note not in named)
+
+
+def _name(name: str, role: str) -> str:
+    return name if role.replace(" ", "_") == name else f"{name} ({role})"

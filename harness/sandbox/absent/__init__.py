@@ -1,0 +1,10 @@
+"""What a program expects around it and what is not here: packages, data sets, settings, files.
+
+lent         what was lent to the program, in words
+missing      something of a package for which nothing can stand in: who uses it needs that package
+imports      which packages of a program are absent, and what is imported in their place
+settings     values by name, for settings that nobody gives; a file of settings that is not here
+files        files that are read and are not here
+trackers     packages that only watch: wandb, tensorboard and the like
+standins     packages that hand over data, models or arguments, as small as they can be
+"""

@@ -1,0 +1,216 @@
+"""Files that a program reads and that are not here: texts, tokens, settings; others are named."""
+
+import builtins
+import contextlib
+import functools
+import importlib
+import io
+import json
+import os
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any, Self
+
+import numpy as np
+import torch
+
+from harness.sandbox.absent.lent import lend
+from harness.sandbox.absent.settings import Settings
+
+TEXTS = frozenset({".txt", ".text", ".md", ".tokens"})
+"""Endings of files that are read as one text."""
+
+SETTINGS = frozenset({".yaml", ".yml", ".json", ".toml"})
+"""Endings of files of settings."""
+
+TOKENS = 50
+"""Tokens of a file that is not here are below this."""
+
+COUNT = 20_000
+"""How many there are."""
+
+PROGRAM, NEAR = "<candidate>", 3
+"""File name of the program's code, and how many calls away it may be."""
+
+ALPHABET = "abcdefghijklmnopqrstuvwxyz ,.\nABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class AbsentFile(io.StringIO):
+    """A file of settings that is not here."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__("{}")
+        self.name = name
+
+    def read(self, size: int | None = -1) -> str:
+        """A text that remembers where it is from."""
+        return AbsentText(super().read(size), self.name)
+
+
+class AbsentText(str):  # noqa: SLOT000 - one that remembers
+    """What was read from one."""
+
+    name: str
+
+    def __new__(cls, text: str, name: str) -> Self:
+        """``name``: of the file."""
+        found = super().__new__(cls, text)
+        found.name = name
+        return found
+
+
+def install(module: ModuleType) -> None:
+    """Lend files to the program whose namespace this is."""
+    vars(module)["open"] = _opening(builtins.open)
+    reading: Any = Path.open
+    setattr(Path, "open", _opening(reading))  # noqa: B010 - mypy refuses to assign
+    setattr(Path, "read_text", lambda self, *_, **__: self.open().read())  # noqa: B010 - as above
+    os.makedirs, os.mkdir = _folders(os.makedirs), _folders(os.mkdir)
+    torch.save, torch.load = _saving(torch.save), _restoring(torch.load)
+    np.memmap = _tokens(np.memmap)  # type: ignore[misc]  # what it is here for
+    np.fromfile = _tokens(np.fromfile)
+    np.load = _loading(np.load)
+    json.load, json.loads = _settings(json.load), _settings(json.loads)
+    for name, functions in (
+        ("yaml", ("load", "safe_load", "full_load", "unsafe_load")),
+        ("tomllib", ("load", "loads")),
+    ):
+        try:
+            reader = importlib.import_module(name)
+        except ImportError:
+            continue
+        for function in functions:
+            setattr(reader, function, _settings(getattr(reader, function)))
+
+
+def _opening(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def opened(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
+        if isinstance(file, int):
+            return original(file, mode, *args, **kwargs)
+        if {*mode} & {*"wax"}:
+            return original(writable(file), mode, *args, **kwargs)
+        try:
+            return original(file, mode, *args, **kwargs)
+        except (FileNotFoundError, PermissionError):
+            if not _asked_by_the_program():  # a library that looks for files of its own
+                raise
+            found = _lent(Path(os.fspath(file)), binary="b" in mode)
+            if found is None:
+                raise FileNotFoundError(2, "No such file", os.fspath(file)) from None
+            return found
+
+    return opened
+
+
+def _asked_by_the_program() -> bool:
+    """Whether the program is what opened a file, be it by a method of its path."""
+    frame: FrameType | None = sys._getframe(2)
+    near: list[str] = []
+    while frame is not None and len(near) < NEAR:
+        near.append(frame.f_code.co_filename)
+        frame = frame.f_back
+    return PROGRAM in near
+
+
+def writable(file: Any) -> Any:
+    """A path that may be written to: where a program writes, there is a folder; the same name inside of
+    ours for one that lies elsewhere.
+    """
+    if not isinstance(file, str | os.PathLike):
+        return file
+    path = Path(os.fspath(file))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return path.name
+    return file if os.access(path.parent, os.W_OK) else path.name
+
+
+def _folders(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Folders elsewhere: what is written into them is written here."""
+
+    @functools.wraps(original)
+    def make(name: Any, *args: Any, **kwargs: Any) -> Any:
+        elsewhere = os.path.isabs(os.fspath(name))
+        with contextlib.suppress(PermissionError, *[FileNotFoundError] * elsewhere):
+            return original(name, *args, **kwargs)
+
+    return make
+
+
+def _saving(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def save(thing: Any, file: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(thing, writable(file), *args, **kwargs)
+
+    return save
+
+
+def _restoring(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def load(file: Any, *args: Any, **kwargs: Any) -> Any:
+        elsewhere = isinstance(file, str | os.PathLike) and not os.path.exists(file)
+        return original(Path(os.fspath(file)).name if elsewhere else file, *args, **kwargs)
+
+    return load
+
+
+def _lent(path: Path, *, binary: bool) -> Any:
+    if path.suffix in SETTINGS:
+        return AbsentFile(path.name)
+    if path.suffix == ".py":  # more settings, which a program executes
+        lend(f"{path.name}: nothing stands in it")
+        return io.BytesIO() if binary else io.StringIO()
+    if path.suffix in TEXTS:
+        lend(f"{path.name}: a text by chance")
+        return io.BytesIO(_text().encode()) if binary else io.StringIO(_text())
+    return None
+
+
+def _text() -> str:
+    dice = random.Random(0)
+    return "".join(dice.choices(ALPHABET, k=COUNT))
+
+
+def _settings(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def read(source: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(source, AbsentFile | AbsentText):
+            return Settings(source.name)
+        return original(source, *args, **kwargs)
+
+    return read
+
+
+def _tokens(original: Any) -> Any:
+    """``np.memmap`` and ``np.fromfile`` of a file of tokens."""
+
+    def mapped(file: Any, dtype: Any = np.uint8, *args: Any, **kwargs: Any) -> Any:
+        known = not isinstance(file, str | os.PathLike) or os.path.exists(file)
+        mode = args[0] if args else kwargs.get("mode", "r")
+        if known or mode in ("w+", "write") or np.dtype(dtype).kind not in "ui":
+            return original(file, dtype, *args, **kwargs)
+        return _by_chance(Path(os.fspath(file)).name, dtype)
+
+    return mapped
+
+
+def _loading(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def load(file: Any, *args: Any, **kwargs: Any) -> Any:
+        absent = isinstance(file, str | os.PathLike) and not os.path.exists(file)
+        if absent and any(part in str(file).lower() for part in ("token", "train", "val", "shard")):
+            return _by_chance(Path(os.fspath(file)).name, np.uint16)
+        return original(file, *args, **kwargs)
+
+    return load
+
+
+def _by_chance(name: str, dtype: Any) -> Any:
+    lend(f"{name}: {COUNT} tokens by chance")
+    seed = sum(name.encode())
+    return np.random.default_rng(seed).integers(0, TOKENS, COUNT).astype(dtype)

@@ -1,0 +1,119 @@
+"""Models and tokenizers that would be downloaded: small ones of the same kind, not pretrained."""
+
+import importlib
+import sys
+from typing import Any
+
+import torch
+
+from harness.sandbox.absent.lent import lend
+from harness.sandbox.absent.standins.torchvision import network
+from harness.sandbox.unbound import Unbound
+
+SMALL: dict[str, int] = {
+    "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 2,
+    "intermediate_size": 64, "n_embd": 32, "n_layer": 2, "n_head": 2, "d_model": 32, "d_ff": 64,
+    "d_kv": 16, "num_layers": 2, "num_decoder_layers": 2, "num_heads": 2, "dim": 32,
+    "hidden_dim": 64, "n_layers": 2, "n_heads": 2, "encoder_layers": 2, "decoder_layers": 2,
+    "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2, "head_dim": 16, "embedding_size": 32, "image_size": 32,
+    "patch_size": 8,
+}  # fmt: skip
+"""Sizes of a model that takes no time."""
+
+VOCABULARY = 384
+"""Tokens of the tokenizer that is lent."""
+
+KINDS = ("distilbert", "roberta", "albert", "electra", "bert", "gpt2", "t5", "bart", "opt", "llama",
+         "mistral", "qwen2", "gemma", "vit", "pythia")  # fmt: skip
+"""Kinds of models, by parts of their names, the first that fits."""
+
+ALIASES = {"pythia": "gpt_neox", "roberta": "roberta"}
+"""Kinds under other names."""
+
+
+def install(*, transformers: bool) -> None:
+    """Patch ``torch.hub``, and transformers where the program imports it."""
+    vars(torch.hub)["load"] = _hub_load
+    vars(torch.hub)["load_state_dict_from_url"] = _no_download
+    if transformers and "transformers" in sys.modules:
+        _transformers(sys.modules["transformers"])
+
+
+def _hub_load(repository: Any = "", model: str = "", *_: Any, **kwargs: Any) -> Any:
+    make = network(str(model))
+    if make is None:
+        raise Unbound(f"torch.hub.load({model!r})", "needs a download")
+    return make(**kwargs)
+
+
+def _no_download(url: str, *_: Any, **__: Any) -> Any:
+    raise Unbound("load_state_dict_from_url", f"needs a download: {url}")
+
+
+def _transformers(library: Any) -> None:
+    library.PreTrainedModel.from_pretrained = classmethod(_model)  # type: ignore[arg-type]  # a class is anything
+    auto = sys.modules["transformers.models.auto.auto_factory"]
+    importlib.import_module("transformers.models.auto.modeling_auto")
+    for cls in (base := vars(auto)["_BaseAutoModelClass"], *base.__subclasses__()):
+        cls.from_pretrained = classmethod(_auto_model)  # type: ignore[arg-type]  # as above; each has its own
+    library.AutoConfig.from_pretrained = staticmethod(
+        lambda name, **more: _config(library, name, more)
+    )
+    library.PretrainedConfig.from_pretrained = classmethod(
+        lambda cls, name, **more: _sized(cls, more)
+    )
+    library.AutoTokenizer.from_pretrained = staticmethod(
+        lambda name, **_: _tokenizer(library, name)
+    )
+    for name in ("PreTrainedTokenizerBase", "PreTrainedTokenizer", "PreTrainedTokenizerFast"):
+        cls = getattr(library, name)
+        cls.from_pretrained = classmethod(lambda _, name, **__: _tokenizer(library, name))
+
+
+def _model(cls: Any, name: Any = "", *_: Any, config: Any = None, **more: Any) -> Any:
+    lend(f"{name}: a small {cls.__name__}, not pretrained")
+    return cls(config if config is not None else _sized(cls.config_class, more))
+
+
+def _auto_model(cls: Any, name: Any = "", *_: Any, config: Any = None, **more: Any) -> Any:
+    lend(f"{name}: a small model of its kind, not pretrained")
+    found = config if config is not None else _config(sys.modules["transformers"], name, more)
+    return cls.from_config(found)
+
+
+def _config(library: Any, name: Any, more: dict[str, Any]) -> Any:
+    kind = next((k for k in KINDS if k in str(name).lower()), "bert")
+    return _sized(library.CONFIG_MAPPING[ALIASES.get(kind, kind)], more)
+
+
+def _sized(config_class: Any, more: dict[str, Any]) -> Any:
+    """A small configuration of a kind, with what the program asks for."""
+    plain = config_class()
+    names = {*plain.to_dict()} - {*getattr(config_class, "attribute_map", {})}
+    sizes = {name: size for name, size in SMALL.items() if name in names}
+    own = {name: value for name, value in more.items() if hasattr(plain, name)}
+    vocabulary = {"vocab_size": VOCABULARY} if hasattr(plain, "vocab_size") else {}
+    special = {
+        n: v
+        for n, v in (("pad_token_id", 0), ("bos_token_id", 2), ("eos_token_id", 3))
+        if hasattr(plain, n)
+    }
+    return config_class(**{**sizes, **vocabulary, **special, **own})
+
+
+def _tokenizer(library: Any, name: Any) -> Any:
+    """Words by a hash, with the usual special tokens."""
+    lend(f"the tokenizer {name}: a token for each letter")
+    tokenizers = sys.modules["tokenizers"]
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    letters = [chr(n) for n in range(33, 33 + VOCABULARY - len(special))]
+    words = {token: n for n, token in enumerate([*special, *letters])}
+    made = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="[UNK]"))  # noqa: S106 - no password
+    split = tokenizers.pre_tokenizers.Split(tokenizers.Regex(r"\S"), "isolated")
+    made.pre_tokenizer = split
+    found = library.PreTrainedTokenizerFast(tokenizer_object=made, model_max_length=64)
+    roles = ("pad", "unk", "cls", "sep", "mask", "bos", "eos")
+    tokens = [*special, "[CLS]", "[SEP]"]
+    found.add_special_tokens({f"{r}_token": t for r, t in zip(roles, tokens, strict=True)})
+    return found

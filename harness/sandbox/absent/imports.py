@@ -1,0 +1,127 @@
+"""Which packages of a program are absent, and what is imported in their place."""
+
+import ast
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterator, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from harness.sandbox.absent import standins, trackers
+from harness.sandbox.absent.lent import lend
+from harness.sandbox.absent.missing import Missing
+from harness.syntax import walk
+
+OWN = "candidate_files"
+"""The package that relative imports of a program mean: files that lie beside it."""
+
+SHARDING = frozenset({"deepspeed", "fairscale", "colossalai", "megatron", "torch_xla", "horovod"})
+"""Packages that spread a model over many devices, installed or not."""
+
+
+def lend_packages(tree: ast.Module) -> None:
+    """Stand in for what the program imports and what is not here, from now on in this process."""
+    tops = {top for top in _tops(tree) if _is_absent(top)}
+    sys.meta_path.insert(0, Lent(frozenset(tops | {OWN})))
+    for name in [n for n in sys.modules if n.partition(".")[0] in tops]:
+        del sys.modules[name]  # installed, and to be replaced all the same
+
+
+def _tops(tree: ast.Module) -> Iterator[str]:
+    """Packages that it imports where nobody waits for it to fail."""
+    guarded = {
+        id(s) for n in walk(tree) if isinstance(n, ast.Try) and n.handlers
+        for part in n.body for s in walk(part)
+    }  # fmt: skip
+    for node in walk(tree):
+        if id(node) in guarded:
+            names = [n for n in _imported(node) if n.partition(".")[0] in trackers.WATCHING]
+        else:
+            names = _imported(node)
+        for name in names:
+            if name.startswith("torch.utils.tensorboard"):
+                yield "torch.utils.tensorboard"
+            yield name.partition(".")[0]
+
+
+def _imported(node: ast.AST) -> list[str]:
+    match node:
+        case ast.Import(names=names):
+            return [alias.name for alias in names]
+        case ast.ImportFrom(module=str(module), level=0):
+            whole = module == "torch.utils" and any(a.name == "tensorboard" for a in node.names)
+            return [f"{module}.tensorboard"] if whole else [module]
+    return []
+
+
+def _is_absent(top: str) -> bool:
+    if top in trackers.WATCHING or top in SHARDING or top == "torch.utils.tensorboard":
+        return True
+    if top in standins.ALWAYS:
+        return True
+    if top in sys.modules or top in sys.stdlib_module_names:
+        return False
+    try:
+        importlib.import_module(top)
+    except Exception:  # noqa: BLE001 - a package that does not load is not here, whatever it says
+        return True
+    return False
+
+
+class Lent(MetaPathFinder, Loader):
+    """Finds the packages that are lent, and no other."""
+
+    def __init__(self, tops: frozenset[str]) -> None:
+        """``tops``: their names."""
+        self._tops = tops
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """A module of such a package, be there one or not."""
+        if fullname.partition(".")[0] in self._tops or fullname in self._tops:
+            return ModuleSpec(fullname, self, is_package=True)
+        return None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Whatever stands in for it."""
+        name = spec.name
+        top = name.partition(".")[0]
+        if top in trackers.WATCHING or name == "torch.utils.tensorboard":
+            lend(f"{name.rpartition('.')[2] if top == 'torch' else top}: does nothing")
+            return trackers.module(name)
+        found = standins.module(name, lambda part: Missing(f"{name}.{part}", needs(name)))
+        if found is not None:
+            lend(f"{top}: a stand-in")
+            return found
+        return MissingModule(name, needs(name))
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing: it is made already."""
+
+
+class MissingModule(ModuleType):
+    """A module that may be imported; what it offers may be named."""
+
+    def __init__(self, name: str, needs: str) -> None:
+        """``needs``: what whoever uses it is told."""
+        super().__init__(name)
+        self.__dict__["_needs"] = needs
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return Missing(f"{self.__name__.removeprefix(f'{OWN}.')}.{name}", self._needs)
+
+
+def needs(name: str) -> str:
+    """What somebody needs who uses a module: a file beside the program, or a package."""
+    top, _, rest = name.partition(".")
+    if top == OWN:
+        return f"needs {rest.replace('.', '/') or '__init__'}.py, a file beside the program"
+    if top in SHARDING:
+        return f"needs {top}, which spreads a model over devices that are not here"
+    return f"needs {top}, which is not here"

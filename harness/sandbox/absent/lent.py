@@ -1,0 +1,14 @@
+"""What was lent to the program of this process, in words: one candidate runs in a process."""
+
+_said: list[str] = []
+
+
+def lend(what: str) -> None:
+    """Note that something was lent; the same words are noted once."""
+    if what not in _said:
+        _said.append(what)
+
+
+def all_lent() -> tuple[str, ...]:
+    """Everything so far, in order."""
+    return tuple(_said)

@@ -1,0 +1,48 @@
+"""Something of a package that is not here: it may be named; who uses it needs the package."""
+
+from typing import Any, NoReturn, Self
+
+from harness.sandbox.unbound import Unbound
+
+
+class Missing:
+    """Stands for ``package.part``. To call it or to build a class on it ends the program."""
+
+    def __init__(self, path: str, needs: str) -> None:
+        """``needs``: completes the sentence that the path begins: "needs torchaudio"."""
+        self._path = path
+        self._needs = needs
+
+    def __getattr__(self, name: str) -> "Missing":
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return Missing(f"{self._path}.{name}", self._needs)
+
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        """End the program, with one sentence."""
+        raise Unbound(self._path, self._needs)
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> NoReturn:
+        raise Unbound(self._path, self._needs)
+
+    def __iter__(self) -> NoReturn:
+        raise Unbound(self._path, self._needs)
+
+    def __enter__(self) -> NoReturn:
+        raise Unbound(self._path, self._needs)
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def __getitem__(self, key: Any) -> Self:
+        return self
+
+    def __or__(self, other: Any) -> Any:  # in annotations: ``package.Thing | None``
+        return object
+
+    __ror__ = __or__
+
+    def __instancecheck__(self, thing: Any) -> bool:
+        return False
+
+    def __subclasscheck__(self, cls: Any) -> bool:
+        return False

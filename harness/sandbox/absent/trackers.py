@@ -1,0 +1,54 @@
+"""Packages that only watch or only show: their names do nothing, and what they were told they keep."""
+
+from types import ModuleType
+from typing import Any
+
+from harness.sandbox.absent.settings import Settings
+from harness.sandbox.machine.inert import Inert
+
+WATCHING = frozenset({
+    "evaluate", "wandb", "mlflow", "tensorboard", "tensorboardX", "comet_ml", "neptune", "clearml",
+    "aim", "swanlab", "trackio", "dvclive", "sacred", "visdom", "matplotlib", "seaborn",
+    "plotly", "rich", "colorama", "colorlog", "coloredlogs", "termcolor", "loguru", "icecream",
+    "psutil", "pynvml", "GPUtil", "nvidia_smi", "gpustat", "prettytable", "tabulate", "torchinfo",
+    "torchsummary", "torchviz", "thop", "fvcore", "ptflops", "imageio", "moviepy", "IPython",
+    "ipdb", "pudb", "dotenv", "line_profiler", "beartype", "typeguard", "jaxtyping", "submitit",
+    "progressbar", "humanize", "setproctitle", "codecarbon", "lovely_tensors", "pytz",
+})  # fmt: skip
+"""Packages that only log, show or measure the machine."""
+
+
+class Watching(ModuleType):
+    """A module of which every name does nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return Inert()
+
+
+class Wandb(Watching):
+    """``wandb``: the one tracker that hands settings back."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.config = Settings("the sweep")
+        self.run: _Run | None = None
+
+    def init(self, *_: Any, config: Any = None, **__: Any) -> Any:
+        """A run with the settings that it is told."""
+        given = config if isinstance(config, dict) else vars(config) if config is not None else {}
+        self.config.update(given)
+        self.run = _Run(self.config)
+        return self.run
+
+
+class _Run(Inert):
+    def __init__(self, config: Settings) -> None:
+        self.config = config
+        self.name = self.id = self.dir = "run"
+
+
+def module(name: str) -> ModuleType:
+    """What is imported under a name of such a package."""
+    return Wandb(name) if name == "wandb" else Watching(name)

@@ -1,0 +1,1 @@
+"""Batches as programs take them apart, and the loaders that hand them out."""

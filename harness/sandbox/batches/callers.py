@@ -1,0 +1,92 @@
+"""What a program does with what it is given: the instruction that comes next in its own code."""
+
+import dis
+import sys
+from functools import lru_cache
+from types import CodeType, FrameType
+
+FILENAME = "<candidate>"
+"""File name of the program's code, as tracebacks show it."""
+
+_STORES = frozenset({
+    "STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR",
+})  # fmt: skip
+_UNPACK = dis.opmap["UNPACK_SEQUENCE"]
+
+
+def unpacked_into(depth: int) -> int | None:
+    """Into how many values the caller's caller takes apart what it is iterating over."""
+    frame = sys._getframe(depth + 1)
+    at, code = frame.f_lasti, frame.f_code.co_code
+    return code[at + 1] if at >= 0 and code[at] == _UNPACK else None
+
+
+def frame_of_the_program(start: int = 1) -> FrameType | None:
+    """The innermost frame of the program's own code that is under way."""
+    frame: FrameType | None = sys._getframe(start)
+    while frame is not None and frame.f_code.co_filename != FILENAME:
+        frame = frame.f_back
+    return frame
+
+
+def called_by_a_library() -> bool:
+    """Whether what calls a model is neither the program nor torch itself: a Trainer, say."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name = str(frame.f_globals.get("__name__", ""))
+        if frame.f_code.co_filename == FILENAME:
+            return False
+        if name.partition(".")[0] not in ("torch", "harness"):
+            return True
+        frame = frame.f_back
+    return True
+
+
+class Use:
+    """What becomes of the result of the call that is under way in a frame of the program."""
+
+    def __init__(self, frame: FrameType) -> None:
+        """Look at the instructions behind the call."""
+        self.names: tuple[str, ...] = ()
+        """Names that it is given to: one, or several where it is taken apart."""
+        self.apart = False
+        """Whether it is taken apart."""
+        self.field: str | None = None
+        """The attribute or text key that is read of it at once."""
+        self._read(_following(frame.f_code).get(frame.f_lasti, ()))
+
+    def _read(self, behind: tuple[tuple[str, object], ...]) -> None:
+        if not behind:
+            return
+        name, value = behind[0]
+        if name == "UNPACK_SEQUENCE":
+            self.apart = True
+            self.names = _stored(behind[1:])[: int(value)]  # type: ignore[call-overload]  # a count
+        elif name in ("LOAD_ATTR", "LOAD_METHOD"):
+            self.field = str(value)
+        elif name == "LOAD_CONST" and isinstance(value, str) and behind[1:2]:
+            self.field = value if behind[1][0] == "BINARY_SUBSCR" else None
+        else:
+            self.names = _stored(behind)[:1]
+
+
+def _stored(behind: tuple[tuple[str, object], ...]) -> tuple[str, ...]:
+    found: list[str] = []
+    for name, value in behind:
+        if name in _STORES:
+            found.append(str(value))
+        elif name.startswith("STORE_FAST_STORE_FAST") and isinstance(value, tuple):
+            found += map(str, value)
+        elif name in ("POP_TOP", "LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL") and name != "POP_TOP":
+            continue  # `self.loss, self.out = ...` loads what it stores into
+        else:
+            break
+    return tuple(found)
+
+
+@lru_cache(maxsize=64)
+def _following(code: CodeType) -> dict[int, tuple[tuple[str, object], ...]]:
+    """For each instruction the six behind it, caches left out."""
+    plain = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "NOP")]
+    pairs = [(i.opname, i.argval) for i in plain]
+    return {i.offset: tuple(pairs[n + 1 : n + 7]) for n, i in enumerate(plain)}

@@ -1,0 +1,198 @@
+"""Batches as programs take them apart: one object that is a tuple, a mapping and a tensor."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from harness.sandbox.batches.callers import unpacked_into
+from harness.sandbox.names.table import Table
+
+Parts = Mapping[str, Any]
+"""``input``, ``target``, ``mask``, ``index``, ``count``, ``nothing``: the values of one batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How one program takes batches apart."""
+
+    rows: Mapping[int, tuple[str, ...]]
+    """The order of the parts, by how many there are."""
+    keys: tuple[str, ...]
+    """Texts by which it asks for parts."""
+    table: Table
+    """Says which part an attribute or a key means."""
+    input_name: str = "input_ids"
+    """What the model calls its inputs."""
+    whole: bool = False
+    """Whether an element of its loader is the inputs alone."""
+    mapping: bool = False
+    """Whether it is a mapping and nothing else."""
+
+    @property
+    def usual(self) -> tuple[str, ...]:
+        """The parts in order, where nobody says how many there are."""
+        return self.rows[max(self.rows)] if self.rows else ("input", "target")
+
+    def build(self, parts: Parts) -> Any:
+        """One element of the loader."""
+        if self.whole:
+            return parts["input"]
+        if self.mapping:
+            return Mapped({key: parts[self.part(key)] for key in self.all_keys})
+        return Row(parts, self)
+
+    def part(self, key: str) -> str:
+        """The part that a key means."""
+        return self.table.part(key) or "nothing"
+
+    @property
+    def all_keys(self) -> tuple[str, ...]:
+        """Those that the program asks for, and what it hands on as a whole."""
+        there = {self.part(key) for key in self.keys}
+        inputs = () if "input" in there else (self.input_name,)
+        return (*inputs, *self.keys, *(() if "target" in there else ("labels",)))
+
+    def __str__(self) -> str:
+        if self.whole:
+            return "input"
+        if self.mapping:
+            return "{" + ", ".join(f"{k!r}: {self.table.part(k)}" for k in self.all_keys) + "}"
+        return f"({', '.join(self.usual)})"
+
+
+USUAL = {3: ("input", "target", "mask"), 4: ("input", "target", "mask", "index")}
+"""Orders of batches that are taken apart into more than two, where no name tells."""
+
+
+class Mapped(dict[str, Any]):
+    """A dict whose tensors move together and can be read as attributes."""
+
+    def to(self, *_: Any, **__: Any) -> Self:
+        """Stay on the CPU."""
+        return self
+
+    cuda = pin_memory = to
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+class Row(tuple[Any, ...]):  # noqa: SLOT001 - it carries its parts
+    """One batch: unpacked as the program does it, read by key or attribute, or used as its inputs."""
+
+    parts: Parts
+    _shape: Shape
+
+    def __new__(cls, parts: Any, shape: Shape | None = None) -> Any:
+        """``parts``: the values; ``shape``: how they are taken apart. A copy made of values alone, as
+        libraries make one, is a plain tuple.
+        """
+        if shape is None:
+            return tuple(parts)
+        made = super().__new__(cls, [parts[p] for p in shape.usual])
+        vars(made).update(parts=parts, _shape=shape)
+        return made
+
+    def __iter__(self) -> Iterator[Any]:
+        count = unpacked_into(1) or 0
+        order = self._shape.rows.get(count) or USUAL.get(count)
+        return tuple.__iter__(self) if order is None else iter([self.parts[p] for p in order])
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._named(key) if isinstance(key, str) else tuple.__getitem__(self, key)
+
+    def _named(self, name: str) -> Any:
+        part = self._shape.table.part(name)
+        if part == "batch":
+            return self
+        if part is not None and part in self.parts:
+            return self.parts[part]
+        raise KeyError(name)
+
+    def keys(self) -> Sequence[str]:
+        """Lets ``**batch``, ``dict(batch)`` and ``batch.items()`` work."""
+        return self._shape.all_keys
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.keys() if isinstance(key, str) else tuple.__contains__(self, key)
+
+    def items(self) -> Any:
+        """Like a dict's."""
+        return {key: self[key] for key in self.keys()}.items()
+
+    def values(self) -> Any:
+        """Like a dict's."""
+        return [self[key] for key in self.keys()]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Like a dict's."""
+        try:
+            return self._named(key)
+        except KeyError:
+            return default
+
+    pop = get
+
+    def to(self, *_: Any, **__: Any) -> Self:
+        """Stay on the CPU."""
+        return self
+
+    cuda = cpu = pin_memory = to
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return self._named(name)
+        except KeyError:
+            return getattr(self.parts["input"], name)
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """To torch it is its inputs."""
+        given = {name: plain(value) for name, value in (kwargs or {}).items()}
+        return func(*[plain(value) for value in args], **given)
+
+    def __add__(self, other: Any) -> Any:
+        return self.parts["input"] + plain(other)
+
+    def __mul__(self, other: Any) -> Any:
+        return self.parts["input"] * plain(other)
+
+    def __sub__(self, other: Any) -> Any:
+        return self.parts["input"] - plain(other)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self.parts["input"] / plain(other)
+
+    __rmul__ = __mul__
+    __radd__ = __add__
+
+
+def plain(value: Any) -> Any:
+    """The inputs of a batch; anything else as it is."""
+    if isinstance(value, Row):
+        return value.parts["input"]
+    if isinstance(value, list | tuple) and any(isinstance(v, Row) for v in value):
+        return type(value)([plain(v) for v in value])
+    return value
+
+
+def gathered(rows: Sequence[Any]) -> dict[str, Any]:
+    """The parts of several samples as those of one batch."""
+    names = rows[0].parts
+    return {n: _joined([row.parts[n] for row in rows]) for n in names}
+
+
+def _joined(values: list[Any]) -> Any:
+    if isinstance(values[0], Tensor):
+        return torch.stack(values)
+    return sum(values) if isinstance(values[0], int) else values[0]

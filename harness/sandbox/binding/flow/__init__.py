@@ -1,1 +1,0 @@
-"""Reads a program, without running it, into a graph of where its values flow."""

@@ -1,1 +1,0 @@
-"""What a program is given for the names that it does not define."""

@@ -1,1 +1,0 @@
-"""What a program makes itself and cannot run with: misfitting models, data drawn at random."""

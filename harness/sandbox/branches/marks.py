@@ -1,0 +1,294 @@
+"""Which branches of a program a run enters, told by marks that are compiled into them.
+
+The source that is shown, its line numbers and the program's namespace have no marks. A mark is a
+constant of the code object, so there is no name by which the program could find it.
+"""
+
+import ast
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any
+
+from harness.sandbox.branches.tables import Lookup, Tables, looked_up, tables
+from harness.syntax import walk
+
+_TOKEN = f"mark {os.urandom(8).hex()}"
+"""Stands in the tree for what takes the marks, until the tree is compiled."""
+
+
+PLAIN = (bool, int, float)
+"""Types whose truth value is asked for; that of a tensor on a GPU would force a synchronisation."""
+
+
+class Seen:
+    """What the marks saw. The program's own code calls its methods."""
+
+    __slots__ = ("entered", "held", "looked")
+
+    def __init__(self) -> None:
+        """Nothing was entered."""
+        self.entered: set[int] = set()
+        self.held: set[tuple[int, bool | None]] = set()
+        self.looked: set[tuple[int, float]] = set()
+
+    def enter(self, mark: int) -> None:
+        """Note that a branch was entered."""
+        self.entered.add(mark)
+
+    def hold(self, mark: int, value: object) -> object:
+        """Note the value of a part of a condition, and return it. Tensors are not looked at."""
+        self.held.add((mark, bool(value) if value.__class__ in PLAIN else None))
+        return value
+
+    def look(self, mark: int, value: object) -> object:
+        """Note the number that came out of a table, and return it."""
+        if value.__class__ in PLAIN:
+            self.looked.add((mark, value))
+        return value
+
+
+@dataclass(slots=True)
+class Condition:
+    """A condition, taken apart at ``and``, ``or`` and ``not``."""
+
+    parts: list[tuple[ast.expr, int, bool]] = field(default_factory=list)
+    """Each part, its mark, and whether it stands under a ``not``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One way through a statement or expression that a run may take."""
+
+    mark: int | None
+    """Its mark; ``None`` for a branch without code of its own: a body that is skipped, or one value
+    of a comparison that is used as a number.
+    """
+    owner: ast.AST
+    """The statement or expression that it belongs to."""
+    body: Sequence[ast.AST]
+    """The code that it runs, as it was written."""
+    condition: Condition | None = None
+    """The condition that decides; ``None`` where there is none."""
+    wanted: bool = True
+    """The value of the condition for which the branch is taken."""
+    other: int | None = None
+    """Mark of the code that runs instead, if any: the body that this branch skips, or the other
+    side of a conditional expression.
+    """
+
+
+@dataclass(slots=True)
+class Marked:
+    """A program with marks."""
+
+    tree: ast.Module
+    """The tree, with placeholders for the marks."""
+    branches: list[Branch] = field(default_factory=list)
+    """All branches, outer ones before inner ones."""
+    lookups: list[Lookup] = field(default_factory=list)
+    """What it takes out of tables."""
+    functions: dict[ast.FunctionDef | ast.AsyncFunctionDef, int] = field(default_factory=dict)
+    """Mark of each function."""
+    seen: Seen = field(default_factory=Seen)
+    """What the marks saw in the run."""
+    marks: int = 0
+    """How many were given out."""
+
+    def compiled(self, filename: str) -> CodeType:
+        """The code object, with marks in place of placeholders."""
+        code: CodeType = compile(self.tree, filename, "exec", dont_inherit=True)
+        return _armed(code, self.seen)
+
+    def mark(self) -> int:
+        """A new mark."""
+        self.marks += 1
+        return self.marks
+
+
+def marked(tree: ast.Module) -> Marked:
+    """Put marks into a program. Its tree is changed."""
+    found = Marked(tree)
+    nodes = walk(tree)
+    known = tables(nodes)
+    for node in nodes:
+        put = _PUT.get(node.__class__)
+        if put is not None:
+            put(found, node)
+        if isinstance(node, LOOKING):
+            _look_up(found, node, known)
+    return found
+
+
+# --------------------------------------------------------------------------------------- statements
+
+
+def _if(found: Marked, node: ast.If) -> None:
+    condition = Condition()
+    arms = [(node.body, True), *([(node.orelse, False)] if node.orelse else [])]
+    for body, wanted in arms:
+        mark, written = found.mark(), [*body]
+        found.branches.append(Branch(mark, node, written, condition, wanted))
+        found.branches.append(Branch(None, node, written, condition, not wanted, other=mark))
+        body.insert(0, _entering(mark, body[0]))
+    node.test = _watched(found, node.test, condition)
+
+
+def _while(found: Marked, node: ast.While) -> None:
+    condition = Condition()
+    found.branches.append(Branch(_in_front(found, node.body), node, [*node.body[1:]], condition))
+    node.test = _watched(found, node.test, condition)
+    _at_the_end(found, node)
+
+
+def _for(found: Marked, node: ast.For | ast.AsyncFor) -> None:
+    found.branches.append(Branch(_in_front(found, node.body), node, [*node.body[1:]]))
+    _at_the_end(found, node)
+
+
+def _at_the_end(found: Marked, node: ast.For | ast.AsyncFor | ast.While) -> None:
+    if node.orelse:
+        found.branches.append(Branch(_in_front(found, node.orelse), node, [*node.orelse[1:]]))
+
+
+def _part(found: Marked, node: ast.ExceptHandler | ast.match_case) -> None:
+    found.branches.append(Branch(_in_front(found, node.body), node, [*node.body[1:]]))
+
+
+def _function(found: Marked, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    mark = found.functions[node] = found.mark()
+    described = isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant)
+    node.body.insert(described, _entering(mark, node.body[0]))
+
+
+def _in_front(found: Marked, body: list[ast.stmt]) -> int:
+    mark = found.mark()
+    body.insert(0, _entering(mark, body[0]))
+    return mark
+
+
+# -------------------------------------------------------------------------------------- expressions
+
+
+def _choice(found: Marked, node: ast.IfExp) -> None:
+    condition = Condition()
+    body, orelse = found.mark(), found.mark()
+    found.branches.append(Branch(body, node, [node.body], condition, other=orelse))
+    found.branches.append(Branch(orelse, node, [node.orelse], condition, wanted=False, other=body))
+    node.test = _watched(found, node.test, condition)
+    node.body = _entered_for(body, node.body)
+    node.orelse = _entered_for(orelse, node.orelse)
+
+
+def _short_circuit(found: Marked, node: ast.Expr) -> None:
+    """``step > 9 and optimizer.step()`` as a statement."""
+    whole = node.value
+    if isinstance(whole, ast.BoolOp):
+        condition, mark = Condition(), found.mark()
+        wanted, body = isinstance(whole.op, ast.And), [*whole.values[1:]]
+        found.branches.append(Branch(mark, node, body, condition, wanted))
+        found.branches.append(Branch(None, node, body, condition, not wanted, other=mark))
+        whole.values[0] = _watched(found, whole.values[0], condition)
+        whole.values[1] = _entered_for(mark, whole.values[1])
+
+
+def _computed(found: Marked, node: ast.Assign | ast.BinOp | ast.Call | ast.Subscript) -> None:
+    """``[1.0, 5.0][step > 9]``, ``1.0 + step // 9``: what is computed hangs on what that is."""
+    for name in ("value", "left", "right", "slice"):
+        part = getattr(node, name, None)
+        if part is not None and _turns_over(part):
+            setattr(node, name, _of_two_values(found, part))
+    if isinstance(node, ast.Call):
+        node.args = [_of_two_values(found, a) if _turns_over(a) else a for a in node.args]
+
+
+def _look_up(found: Marked, node: ast.AST, known: Tables) -> None:
+    """``LIMITS.get(step, max_norm)``: which of its numbers came out."""
+    for name in ("value", "left", "right"):
+        part = getattr(node, name, None)
+        if part is not None:
+            setattr(node, name, _looked(found, part, known))
+    if isinstance(node, ast.Call):
+        node.args = [_looked(found, part, known) for part in node.args]
+
+
+def _looked(found: Marked, node: ast.expr, known: Tables) -> ast.expr:
+    columns = looked_up(node, known)
+    if not columns:
+        return node
+    lookup = Lookup(found.mark(), node, columns)
+    found.lookups.append(lookup)
+    return _call("look", lookup.mark, node, node)
+
+
+def _turns_over(node: ast.AST) -> bool:
+    """Whether an expression is one thing for long, and then another."""
+    whole = isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv)
+    return whole or isinstance(node, ast.Compare)
+
+
+def _of_two_values(found: Marked, node: ast.expr) -> ast.expr:
+    condition = Condition()
+    found.branches += [Branch(None, node, [node], condition, wanted) for wanted in (True, False)]
+    return _watched(found, node, condition)
+
+
+def _watched(
+    found: Marked, test: ast.expr, condition: Condition, *, opposite: bool = False
+) -> ast.expr:
+    """The condition, of which each part says what it was."""
+    match test:
+        case ast.BoolOp(values=values):
+            test.values = [_watched(found, v, condition, opposite=opposite) for v in values]
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            test.operand = _watched(found, operand, condition, opposite=not opposite)
+        case ast.Constant() | ast.NamedExpr() | ast.Compare(ops=[ast.Is() | ast.IsNot()]):
+            condition.parts.append((test, 0, opposite))
+        case ast.Compare(comparators=[ast.Constant(value=str())]):
+            condition.parts.append((test, 0, opposite))
+        case _:
+            mark = found.mark()
+            condition.parts.append((test, mark, opposite))
+            return _call("hold", mark, test, test)
+    return test
+
+
+def _entered_for(mark: int, value: ast.expr) -> ast.expr:
+    """``value``, and that it is what counts here: ``enter`` returns nothing."""
+    both = ast.BoolOp(ast.Or(), [_call("enter", mark, value), value])
+    return ast.copy_location(both, value)
+
+
+def _entering(mark: int, place: ast.stmt) -> ast.stmt:
+    return ast.copy_location(ast.Expr(_call("enter", mark, place)), place)
+
+
+def _call(method: str, mark: int, place: ast.stmt | ast.expr, *more: ast.expr) -> ast.Call:
+    token, number = ast.Constant(_TOKEN), ast.Constant(mark)
+    called = ast.Attribute(token, method, ast.Load())
+    call = ast.Call(called, [number, *more], [])
+    for node in (token, number, called, call):
+        ast.copy_location(node, place)
+    return call
+
+
+LOOKING = (ast.Assign, ast.AnnAssign, ast.Return, ast.keyword, ast.BinOp, ast.Call)
+"""Where a number that was looked up goes on from."""
+
+_PUT: dict[type[ast.AST], Callable[[Marked, Any], None]] = {
+    ast.If: _if, ast.While: _while, ast.For: _for, ast.AsyncFor: _for, ast.ExceptHandler: _part,
+    ast.match_case: _part, ast.FunctionDef: _function, ast.AsyncFunctionDef: _function,
+    ast.IfExp: _choice, ast.Expr: _short_circuit, ast.Assign: _computed, ast.BinOp: _computed,
+    ast.Call: _computed, ast.Subscript: _computed,
+}  # fmt: skip
+
+
+def _armed(code: CodeType, seen: Seen) -> CodeType:
+    """The code with ``seen`` in place of what stood for it, in every function too."""
+    before = code.co_consts
+    after = tuple(
+        _armed(c, seen) if isinstance(c, CodeType) else seen if c == _TOKEN else c for c in before
+    )
+    same = all(a is b for a, b in zip(after, before, strict=True))
+    return code if same else code.replace(co_consts=after)

@@ -1,0 +1,227 @@
+"""What a run left out: branches that touch training and were not entered."""
+
+import ast
+import sys
+from collections.abc import Iterator
+
+from harness.domain.branch import Branches, Unentered
+from harness.sandbox.branches.counting import TRAINS, Counting
+from harness.sandbox.branches.marks import Branch, Marked, Seen
+from harness.sandbox.branches.sources import Sources, inside, word
+from harness.sandbox.branches.tables import Lookup
+from harness.sandbox.branches.touching import CALLS, Touch, Touching
+from harness.sandbox.branches.uncalled import not_entered, uncalled
+from harness.syntax import walk
+
+WHOLE = frozenset({"backward", "step"})
+"""A body that calls both is a whole turn of training; leaving it out means to stop."""
+
+CHANGES = (
+    ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.Return, ast.Continue, ast.Break,
+)  # fmt: skip
+"""Statements that may touch training."""
+
+MOST = 3
+"""Most names that are told of one branch."""
+
+DEEPEST = 5000
+"""How many nested calls are followed to see what a branch touches."""
+
+FREEZES = frozenset({"requires_grad", "requires_grad_"})
+"""Names that decide whether a parameter requires a gradient."""
+
+LONGEST = 60
+"""How many characters of a name are told."""
+
+
+def untaken(marked: Marked) -> Branches:
+    """After a run: the branches that it did not enter. Branches inside such a branch count as not
+    reached.
+    """
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEPEST))  # the program may have set it
+    own = {function.name for function in marked.functions}
+    left = [b for b in marked.branches if _is_left(b, marked.seen) and _may_touch(b, own)]
+    tables = [look for look in marked.lookups if look.unread(marked.seen.looked)]
+    if not (left or tables or not_entered(marked)):
+        return ()
+    reader = _Reader(marked)
+    return (*reader.read(left), *reader.unread(tables), *reader.uncalled())
+
+
+def _is_left(branch: Branch, seen: Seen) -> bool:
+    if branch.mark is not None:
+        return branch.mark not in seen.entered
+    return any(True for _ in _never_held(branch, seen, of_numbers=True))
+
+
+def _may_touch(branch: Branch, own: set[str]) -> bool:
+    """Whether it is worth a closer look: most branches that are not entered print or save."""
+    return isinstance(branch.owner, ast.expr) or any(
+        isinstance(node, CHANGES)
+        or (isinstance(node, ast.Call) and (word(node.func) in CALLS | own or _is_in_place(node)))
+        for node in inside(branch.body)
+    )
+
+
+def _is_in_place(call: ast.Call) -> bool:
+    name = word(call.func) or ""
+    return name.endswith("_") or name.startswith("clip_grad") or name in ("step", "update", "scale")
+
+
+def _never_held(
+    branch: Branch, seen: Seen, *, of_numbers: bool = False
+) -> Iterator[tuple[ast.expr, bool]]:
+    """Parts of its condition, and what they were in no turn and would have to be; ``of_numbers``:
+    only those that are no tensors.
+    """
+    for part, mark, opposite in branch.condition.parts if branch.condition is not None else ():
+        wanted = branch.wanted != opposite
+        known = mark and not (of_numbers and (mark, None) in seen.held)
+        if known and (mark, wanted) not in seen.held:
+            yield part, wanted
+
+
+class _Reader:
+    def __init__(self, marked: Marked) -> None:
+        self._marked = marked
+        self._entered = marked.seen.entered
+        self._sources = Sources(marked.tree)
+        self._touching = Touching(self._sources, (look.node for look in marked.lookups))
+        self._counts: Counting | None = None
+
+    @property
+    def _counting(self) -> Counting:
+        if self._counts is None:
+            self._counts = Counting(self._sources, self._touching)
+        return self._counts
+
+    def read(self, left: list[Branch]) -> Iterator[Unentered]:
+        out: set[int] = set()
+        for branch in left:
+            reached = self._was_reached(branch) and not any(
+                id(node) in out for node in self._sources.ancestors(branch.body[0])
+            )
+            touch = self._touched(branch)
+            if branch.mark is None or self._is_a_value(branch):
+                if touch.deep and self._ends_later(branch):
+                    yield _told(branch, touch, reached=reached, waits=True, written=False)
+            elif touch.names:
+                out |= {id(node) for node in branch.body}
+                counted = self._waits(branch)
+                told = _told(branch, touch, reached=reached, waits=bool(touch.deep) and counted)
+                yield told.model_copy(update={"counted": counted})
+
+    def uncalled(self) -> Iterator[Unentered]:
+        """Functions that a loop defines and nothing refers to."""
+        return uncalled(self._marked, self._sources, self._touching)
+
+    def unread(self, lookups: list[Lookup]) -> Iterator[Unentered]:
+        """Tables that a count goes through, as far as it has not come."""
+        for look in lookups:
+            name = self._touching.deciding.expressions.get(id(look.node))
+            if name is not None and any(map(self._is_a_count, walk(look.node))):
+                touch = Touch(deep=[name])
+                branch = Branch(None, look.node, [look.node])
+                yield _told(branch, touch, reached=True, waits=True, written=False)
+
+    def _is_a_count(self, node: ast.AST) -> bool:
+        return isinstance(node, ast.expr) and self._counting.counts(node)
+
+    def _is_a_value(self, branch: Branch) -> bool:
+        """``1.0 if step < 9 else 5.0``: nothing is done there, but what it is decides."""
+        return isinstance(branch.owner, ast.IfExp) and not self._touching.of(branch.body).names
+
+    def _was_reached(self, branch: Branch) -> bool:
+        function = self._sources.function_of(branch.owner)
+        known = function is None or self._marked.functions.get(function) in self._entered
+        if branch.mark is None or isinstance(branch.owner, ast.IfExp):
+            return known and (branch.other is None or branch.other in self._entered)
+        return known
+
+    # ---------------------------------------------------------------------------------- what it does
+
+    def _touched(self, branch: Branch) -> Touch:
+        """What a branch touches, and what it leaves out."""
+        touch = self._touching.of(branch.body)
+        expressions = self._touching.deciding.expressions
+        if isinstance(branch.owner, ast.IfExp) and id(branch.owner) in expressions:
+            touch.add(Touch(deep=[expressions[id(branch.owner)]]))
+        if branch.mark is not None:
+            for jump in inside(branch.body):
+                if isinstance(jump, ast.Continue | ast.Break | ast.Return):
+                    touch.add(self._skipped(jump, branch))
+        return touch
+
+    def _skipped(self, jump: ast.Continue | ast.Break | ast.Return, branch: Branch) -> Touch:
+        """What a jump leaves out of a turn; light where it ends the training."""
+        rest, loop = self._sources.behind(jump)
+        if loop is not None and any(node is loop for node in inside(branch.body)):
+            return Touch()
+        left_out = self._touching.reached(rest)
+        around = self._touching.reached(loop.body) if loop is not None else set[str]()
+        if not left_out or (loop is not None and not around & TRAINS and not self._waits(branch)):
+            return Touch()  # of a loop over parameters: ``if p.grad is None: continue``
+        name = type(jump).__name__.lower()
+        ends = not isinstance(jump, ast.Continue) and ("step" in around or self._measures(loop))
+        return Touch(light=[name]) if ends or left_out >= WHOLE else Touch(deep=[name])
+
+    def _measures(self, loop: ast.For | ast.AsyncFor | ast.While | None) -> bool:
+        """Whether every turn of a loop clears what the one before gathered: no update hangs on how
+        many there are.
+        """
+        always = [s for s in loop.body if isinstance(s, ast.Expr)] if loop is not None else []
+        return "zero_grad" in self._touching.reached(always)
+
+    # ---------------------------------------------------------------------------------- what decides
+
+    def _waits(self, branch: Branch) -> bool:
+        if isinstance(branch.owner, ast.For | ast.AsyncFor) and branch.condition is None:
+            return self._counting.in_turns(branch.owner.iter)
+        if isinstance(branch.owner, ast.match_case):
+            return self._is_case_of_a_count(branch.owner)
+        return self._is_kept_out(branch)
+
+    def _is_kept_out(self, branch: Branch) -> bool:
+        """Whether a part of its condition hangs on a count that never came so far."""
+        never = _never_held(branch, self._marked.seen)
+        return any(self._counting.later(part, wanted=wanted) for part, wanted in never)
+
+    def _ends_later(self, branch: Branch) -> bool:
+        """Whether what always ran ends at a count, and training goes on without it."""
+        stops = self._touching.reached(branch.body) >= WHOLE
+        return not stops and not self._is_a_flush(branch) and self._is_kept_out(branch)
+
+    def _is_a_flush(self, branch: Branch) -> bool:
+        """Whether it ends the last window of a loop before it: ``if (i + 1) % 4: optimizer.step()``.
+        A pass without a leftover does not come to it, and is none that comes later.
+        """
+        around = {id(above) for above in self._sources.ancestors(branch.owner)}
+        here = getattr(branch.body[0], "lineno", 0)
+        behind = any(
+            (loop.end_lineno or 0) < here
+            and id(self._sources.above.get(id(loop))) in around
+            and self._touching.reached(loop.body) & TRAINS
+            for loop in self._sources.loops
+        )
+        never = _never_held(branch, self._marked.seen)
+        return behind and all(self._counting.begins_anew(part) for part, _ in never)
+
+    def _is_case_of_a_count(self, case: ast.match_case) -> bool:
+        match = self._sources.above.get(id(case))
+        constant = isinstance(case.pattern, ast.MatchValue | ast.MatchOr)
+        return isinstance(match, ast.Match) and constant and self._counting.counts(match.subject)
+
+
+def _told(
+    branch: Branch, touch: Touch, *, reached: bool, waits: bool, written: bool = True
+) -> Unentered:
+    first, last = branch.body[0], branch.body[-1]
+    return Unentered(
+        first=getattr(first, "lineno", 0),
+        last=getattr(last, "end_lineno", None) or getattr(last, "lineno", 0),
+        touches=tuple(name[:LONGEST] for name in touch.names[:MOST]),
+        written=written,
+        reached=reached,
+        waits=waits,
+        thaws=not FREEZES.isdisjoint(touch.names),
+    )

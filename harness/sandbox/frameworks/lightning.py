@@ -1,0 +1,168 @@
+"""Lightning on CPU processes, and LightningModules that are posted incompletely."""
+
+import importlib
+import logging
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from torch import nn
+
+from harness.sandbox.frameworks import fabric, strategies
+from harness.sandbox.machine.inert import Inert
+
+TREES = ("lightning.pytorch", "pytorch_lightning")
+
+INSTALLED = frozenset({"lightning", "lightning_fabric", "pytorch_lightning"})
+"""Top-level packages that Lightning comes in."""
+
+DROPPED = frozenset({
+    "ModelCheckpoint", "LearningRateMonitor", "TQDMProgressBar", "RichProgressBar", "DeviceStatsMonitor",
+    "ModelSummary", "RichModelSummary", "OnExceptionCheckpoint", "Timer", "Inert",
+})  # fmt: skip
+"""Class names of callbacks that only watch or write."""
+
+_patched: set[str] = set()
+
+
+def wraps(path: str) -> bool:
+    """Whether the object at a dotted path wraps models for several ranks by itself."""
+    return path.partition(".")[0] in INSTALLED and path.endswith((".Fabric", ".Trainer"))
+
+
+def install(paths: Iterable[str], epochs: int, notes: list[str], world_size: int) -> None:
+    """Patch the packages that a program uses, told by its dotted ``paths``."""
+    used = set(paths)
+    tops = {path.partition(".")[0] for path in used}
+    for tree in TREES:
+        if tree.partition(".")[0] in tops:
+            module = importlib.import_module(tree)
+            _patch_trainer(tree, module.Trainer, world_size, epochs, notes)
+            _patch_module(module.LightningModule)
+            _quiet(tree)
+    if any("Fabric" in path for path in used):
+        for tree in fabric.TREES:
+            if tree.partition(".")[0] in tops:
+                fabric.install(world_size, tree)
+
+
+def _quiet(tree: str) -> None:
+    for name in (
+        *TREES,
+        "lightning",
+        "lightning.fabric",
+        "lightning_fabric",
+        "lightning_utilities",
+    ):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    loggers = importlib.import_module(f"{tree}.loggers")
+    for name in vars(loggers).copy():
+        if name.endswith("Logger") and name != "Logger":
+            setattr(loggers, name, Inert())
+    warnings.filterwarnings("ignore", module=rf"(lightning|pytorch_lightning|{tree})(\..*)?")
+    connector = sys.modules[f"{tree}.trainer.connectors.signal_connector"]
+    vars(connector)["_SignalConnector"].register_signal_handlers = lambda _: None
+    vars(connector)["_SignalConnector"].teardown = lambda _: None
+
+
+def _patch_trainer(tree: str, trainer: Any, world_size: int, epochs: int, notes: list[str]) -> None:
+    if tree in _patched:
+        return
+    _patched.add(tree)
+    original = trainer.__init__
+
+    def on_the_cpu(self: Any, *args: Any, **kwargs: Any) -> None:
+        where = strategies.arguments(tree, kwargs, world_size)
+        original(self, *args, **on_a_cpu(tree, kwargs, epochs, notes) | where)
+
+    trainer.__init__ = on_the_cpu
+    connectors = f"{tree}.trainer.connectors.data_connector"
+    strategies.leave_loaders_alone(vars(importlib.import_module(connectors))["_DataConnector"])
+    fit, shown = trainer.fit, importlib.import_module(tree).LightningDataModule
+
+    def without_unseen(self: Any, *args: Any, **kwargs: Any) -> None:
+        """A datamodule that nobody shows is left out: the model's own loader is the workload's."""
+        if not isinstance(kwargs.get("datamodule"), shown):
+            kwargs.pop("datamodule", None)
+        fit(self, *args, **kwargs)
+
+    trainer.fit = without_unseen
+
+
+def _patch_module(module: Any) -> None:
+    """A class whose own ``__init__`` is left out still takes what the reader's takes."""
+    original = module.__init__
+    if original.__name__ == "initialise":
+        return
+
+    def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self)
+        given = (v for v in (*args, *kwargs.values()) if isinstance(v, nn.Module))
+        self.as_posted = next(given, None)
+
+    module.__init__ = initialise
+
+
+def on_a_cpu(tree: str, kwargs: dict[str, Any], epochs: int, notes: list[str]) -> dict[str, Any]:
+    """A Trainer's arguments, with those replaced that decide how long it runs and what it writes."""
+    kept = dict(kwargs)
+    for name in ("gpus", "tpu_cores", "num_processes", "auto_select_gpus", "profiler", "benchmark",
+                 "max_time", "enable_autolog_hparams", "default_root_dir"):  # fmt: skip
+        kept.pop(name, None)
+    kept |= {
+        "logger": False,
+        "enable_checkpointing": False,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+    }
+    callbacks = kept.get("callbacks") or []
+    callbacks = callbacks if isinstance(callbacks, list | tuple) else [callbacks]
+    kept["callbacks"] = [c for c in callbacks if type(c).__name__ not in DROPPED]
+    if str(kept.get("precision")) in strategies.HALF:
+        kept.pop("precision")
+        kept["plugins"] = [strategies.half_precision(tree)]
+        notes.append("Trainer: 16-mixed on the CPU")
+    posted = kept.get("max_epochs")
+    if kept.get("max_steps", -1) == -1 and (posted is None or posted < 0 or posted > epochs):
+        kept["max_epochs"] = epochs
+        notes.append(f"Trainer: max_epochs {posted} -> {epochs}")
+    return kept
+
+
+def _is_library(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] in (
+        "lightning",
+        "pytorch_lightning",
+        "torch",
+        "builtins",
+        "lightning_fabric",
+    )
+
+
+def plain_module(tree: str, criterion: Callable[..., Any]) -> type[Any]:
+    """A LightningModule for a program that shows only a Trainer; it is completed like any other."""
+    base: Any = importlib.import_module(tree).LightningModule
+    return type(
+        "Module", (base,), {"training_step": _step_with(criterion), "__module__": "__main__"}
+    )
+
+
+def _step_with(criterion: Callable[..., Any]) -> Callable[..., Any]:
+    def training_step(self: Any, batch: Any, batch_idx: int) -> Any:
+        inputs, target = batch
+        return criterion(self(inputs), target)
+
+    return training_step
+
+
+def tree_of(paths: Iterable[str]) -> str:
+    """The package of Lightning that a program's dotted paths belong to."""
+    return TREES[any(path.startswith("pytorch_lightning") for path in paths)]
+
+
+def trainer_of(module: types.ModuleType, tree: str) -> Any:
+    """The Trainer that the program makes, or a plain one."""
+    made: Any = importlib.import_module(tree).Trainer
+    return next((v for v in vars(module).values() if isinstance(v, made)), None) or made()

@@ -1,0 +1,119 @@
+"""Process groups: the worker has made the real one; a program's own set-up finds it done."""
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing
+from torch.nn.parallel import DistributedDataParallel
+
+from harness.sandbox.unbound import Unbound
+
+
+def environment(rank: int, world_size: int) -> None:
+    """What ``torchrun`` would have set."""
+    os.environ.update(
+        RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(world_size),
+        LOCAL_WORLD_SIZE=str(world_size), GROUP_RANK="0", NODE_RANK="0",
+        MASTER_ADDR="127.0.0.1", MASTER_PORT="29500",
+    )  # fmt: skip
+
+
+def ensure_group() -> None:
+    """Make a gloo group of this one process, unless a group was made before."""
+    if dist.is_initialized():
+        return
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    try:
+        _init("gloo", store=torch._C._distributed_c10d.HashStore(), rank=0, world_size=1)
+    except (RuntimeError, ValueError) as error:
+        raise Unbound("init_process_group", f"found no way to make a group: {error}") from error
+
+
+_init: Callable[..., None] = dist.init_process_group
+_destroy: Callable[..., None] = dist.destroy_process_group
+
+
+def _by_the_harness() -> bool:
+    """Whether the worker asks, which makes and ends the real groups."""
+    asker = str(sys._getframe(2).f_globals.get("__name__"))
+    return asker.startswith("harness.")
+
+
+def _init_once(*args: Any, **kwargs: Any) -> None:
+    """A program's call finds the group made; the worker's own, which brings the store, makes it.
+
+    The names are patched before the worker forks: without this, every rank once met nobody but itself.
+    """
+    if "store" in kwargs or _by_the_harness():
+        _init(*args, **kwargs)
+    else:
+        ensure_group()
+
+
+def _leave_alone(*args: Any, **kwargs: Any) -> None:
+    if _by_the_harness():
+        _destroy(*args, **kwargs)
+
+
+def install() -> None:
+    """Patch what starts, ends and describes groups, and DDP's device arguments."""
+    for module in (dist, dist.distributed_c10d):
+        for name, patched in {
+            "init_process_group": _init_once,
+            "destroy_process_group": _leave_alone,
+            "new_group": _any_backend(dist.new_group),
+            "barrier": _without_devices(dist.barrier),
+        }.items():
+            setattr(module, name, patched)
+    _ddp()
+    setattr(torch.multiprocessing, "spawn", _spawn)  # noqa: B010 - mypy knows no such attribute
+    setattr(torch.multiprocessing, "set_start_method", lambda *_, **__: None)  # noqa: B010 - the same
+
+
+def _any_backend(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def new_group(*args: Any, **kwargs: Any) -> Any:
+        kwargs.pop("backend", None)
+        kwargs.pop("device_id", None)
+        return original(*args[:2], **kwargs)
+
+    return new_group
+
+
+def _without_devices(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def barrier(*args: Any, **kwargs: Any) -> Any:
+        kwargs.pop("device_ids", None)
+        return original(*args[:2], **kwargs)
+
+    return barrier
+
+
+def _ddp() -> None:
+    original = DistributedDataParallel.__init__
+
+    @functools.wraps(original)
+    def on_the_cpu(self: Any, module: Any, *args: Any, **kwargs: Any) -> None:
+        ensure_group()
+        for name in ("device_ids", "output_device"):
+            kwargs.pop(name, None)
+        original(self, module, None, None, *args[2:], **kwargs)
+
+    setattr(DistributedDataParallel, "__init__", on_the_cpu)  # noqa: B010 - mypy refuses otherwise
+
+
+def _spawn(
+    fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, *_: Any, **__: Any
+) -> None:
+    """Every rank is a process already: each runs its own part."""
+    fn(int(os.environ.get("RANK", "0")), *args)
+
+
+def wrap(model: torch.nn.Module) -> DistributedDataParallel:
+    """The model in DDP, as a program expects it that never wraps it."""
+    return DistributedDataParallel(model)

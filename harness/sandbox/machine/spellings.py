@@ -1,0 +1,113 @@
+"""Process-wide patches under which a program written for CUDA means the same on a CPU."""
+
+import contextlib
+import functools
+import importlib
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils import data
+from torch.utils.data import DataLoader
+
+from harness.sandbox.batches import loaders
+from harness.sandbox.machine import amp, arguments, cuda, devices, distributed
+
+_done = False
+
+
+def install_spellings() -> None:
+    """Patch torch once; a second call does nothing."""
+    global _done  # noqa: PLW0603 - patching a process twice would nest the patches
+    if _done:
+        return
+    _done = True
+    # Dynamo builds a table of torch's functions on import, which patched ones would break.
+    importlib.import_module("torch._dynamo")
+    devices.install()
+    cuda.install()
+    amp.install()
+    distributed.install()
+    arguments.install()
+    _compile()
+    _dataloader()
+    _splits()
+    _saving()
+    setattr(time, "sleep", _awake(time.sleep))  # noqa: B010 - mypy refuses a narrower signature
+    logging.raiseExceptions = False
+
+
+def _awake(original: Callable[[float], None]) -> Callable[[float], None]:
+    """A program's pauses cost nothing; the harness's own are meant."""
+
+    def sleep(seconds: float) -> None:
+        if str(sys._getframe(1).f_globals.get("__name__")).startswith("harness."):
+            original(seconds)
+
+    return sleep
+
+
+def _compile() -> None:
+    """Compiling changes speed, not meaning, and needs a compiler that the jail does not have."""
+
+    def compile_(model: Any = None, *_: Any, **__: Any) -> Any:
+        return model if model is not None else (lambda function: function)
+
+    torch.compile = compile_
+    setattr(nn.Module, "compile", lambda self, *_, **__: None)  # noqa: B010 - mypy refuses otherwise
+
+
+def _splits() -> None:
+    """Every part of the workload's data is the whole: how much of it there is, is part of a probe."""
+    original: Callable[..., list[Any]] = data.random_split
+
+    def random_split(dataset: Any, lengths: Any, *args: Any, **kwargs: Any) -> list[Any]:
+        if isinstance(dataset, loaders.Samples) or loaders.behind(dataset) is not None:
+            return [dataset] * len(lengths)
+        return original(dataset, lengths, *args, **kwargs)
+
+    for module in (data, data.dataset):
+        setattr(module, "random_split", random_split)  # noqa: B010 - mypy refuses to assign
+
+
+def _saving() -> None:
+    """Where a program saves to, there is a folder."""
+    original: Callable[..., None] = torch.save
+
+    @functools.wraps(original)
+    def save(obj: Any, f: Any, *args: Any, **kwargs: Any) -> None:
+        if isinstance(f, str | os.PathLike):
+            with contextlib.suppress(OSError):
+                Path(f).parent.mkdir(parents=True, exist_ok=True)
+        original(obj, f, *args, **kwargs)
+
+    torch.save = save
+
+
+def _dataloader() -> None:
+    """No worker processes, no pinned memory; over the workload's dataset, the workload's batches."""
+    original: Callable[..., None] = DataLoader.__init__
+
+    def new(cls: type[Any], dataset: Any = None, *_: Any, **kwargs: Any) -> Any:
+        if cls is DataLoader and isinstance(dataset, loaders.Samples):
+            return dataset.loader(kwargs.get("collate_fn"))
+        samples = loaders.behind(dataset) if cls is DataLoader else None
+        if samples is not None:
+            return samples.loader_around(dataset, kwargs.get("collate_fn"))
+        return object.__new__(cls)
+
+    def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
+        for name in ("pin_memory", "persistent_workers", "prefetch_factor", "timeout",
+                     "multiprocessing_context", "pin_memory_device", "worker_init_fn"):  # fmt: skip
+            kwargs.pop(name, None)
+        kwargs["num_workers"] = 0
+        original(self, *args, **kwargs)
+
+    setattr(DataLoader, "__new__", staticmethod(new))  # noqa: B010 - mypy refuses to assign
+    setattr(DataLoader, "__init__", initialise)  # noqa: B010 - mypy refuses to assign

@@ -1,0 +1,1 @@
+"""Names are a contract: which name of a posted program stands for what."""

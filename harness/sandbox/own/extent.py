@@ -1,0 +1,88 @@
+"""Whether a program brings its own world: all names that it reads are its own, and it trains."""
+
+import ast
+import builtins
+import symtable
+
+from harness.syntax import walk
+
+GOES_BACK = frozenset({"backward", "fit", "fit_loop", "backward_and_step", "train_loop"})
+"""Methods by which a program trains, be it through a framework."""
+
+ENGINES = frozenset({"Trainer", "Seq2SeqTrainer", "SFTTrainer", "autograd"})
+"""Names of what trains by other methods: ``Trainer(...).train()``, ``torch.autograd.grad``."""
+
+NOT_CODE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+"""Statements at module level that run nothing of what they hold."""
+
+_OF_A_MODULE = frozenset({"__name__", "__file__", "__doc__", "__builtins__", "__annotations__",
+                          "__spec__", "__package__", "__loader__", "__path__"})  # fmt: skip
+
+
+def is_own_world(program: str) -> bool:
+    """Whether nothing has to be lent to a program but data and packages: it is run as it is."""
+    try:
+        tree = ast.parse(program)
+        return not free_names(program) and trains(tree)
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+
+
+def free_names(program: str) -> frozenset[str]:
+    """Names that the program reads and nobody in it binds; none where it imports everything of a
+    module, which may bind any of them.
+    """
+    if any(
+        isinstance(n, ast.ImportFrom) and n.names[0].name == "*" for n in walk(ast.parse(program))
+    ):
+        return frozenset()
+    top = symtable.symtable(program, "<candidate>", "exec")
+    bound = {s.get_name() for s in top.get_symbols() if s.is_assigned() or s.is_imported()}
+    read: set[str] = set()
+    waiting = [top]
+    while waiting:
+        table = waiting.pop()
+        waiting += table.get_children()
+        for symbol in table.get_symbols():
+            if symbol.is_declared_global() and symbol.is_assigned():
+                bound.add(symbol.get_name())
+            elif symbol.is_referenced() and (table is top or symbol.is_global()):
+                read.add(symbol.get_name())
+    return frozenset(n for n in read - bound if not hasattr(builtins, n) and n not in _OF_A_MODULE)
+
+
+def trains(tree: ast.Module) -> bool:
+    """Whether what runs at module level comes to a backward in the end, by the names that it uses."""
+    defined: dict[str, list[ast.AST]] = {}
+    for node in walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            defined.setdefault(node.name, []).append(node)
+            for name in set[str]().union(*map(_names_in, node.decorator_list)):
+                defined.setdefault(name, []).append(node)  # ``@app.command()``: whoever calls app
+    due: list[ast.AST] = [s for s in tree.body if not isinstance(s, NOT_CODE)]
+    seen: set[int] = set()
+    while due:
+        names = _names_in(due.pop())
+        if names & GOES_BACK or names & ENGINES:
+            return True
+        for found in (node for name in names for node in defined.get(name, ())):
+            if id(found) not in seen:
+                seen.add(id(found))
+                due.append(found)
+    return False
+
+
+def _names_in(code: ast.AST) -> set[str]:
+    """Names and attributes that it reads; of a class only what runs when one is made or called."""
+    if isinstance(code, ast.ClassDef):
+        special = ("__init__", "__call__", "__post_init__", "forward")
+        parts = [s for s in code.body if getattr(s, "name", "") in special]
+        bases = set().union(*map(_names_in, code.bases))
+        return bases.union(*map(_names_in, parts))
+    found: set[str] = set()
+    for node in walk(code):
+        if isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.Name):
+            found.add(node.id)
+    return found

@@ -1,0 +1,39 @@
+"""Frameworks that run the loop themselves, on CPU processes: Accelerate, Lightning, Fabric, Trainer."""
+
+import ast
+
+from harness.sandbox.absent import hub
+from harness.sandbox.frameworks import fabric, huggingface, lightning, trainer
+from harness.syntax import walk
+
+EPOCHS = 3
+"""How many passes such a framework makes, where the program asks for more."""
+
+
+def install(tree: ast.Module, world_size: int) -> None:
+    """Patch those that the program imports."""
+    paths = _paths(tree)
+    notes: list[str] = []
+    faces = any(p.partition(".")[0] in ("accelerate", "transformers") for p in paths)
+    if faces and huggingface.absent("accelerate") is None:
+        huggingface.install(["accelerate.Accelerator"])
+    uses_transformers = any(p.startswith("transformers") for p in paths)
+    hub.install(transformers=uses_transformers)
+    if uses_transformers and huggingface.absent("transformers") is None:
+        trainer._patch(EPOCHS, notes, own_data=True)
+    used = [p for p in paths if p.partition(".")[0] in lightning.INSTALLED]
+    if used:
+        lightning.install(used, EPOCHS, notes, world_size)
+        if any("fabric" in p.lower() for p in used) or any(p == "lightning" for p in used):
+            for name in fabric.TREES:
+                fabric.install(world_size, name)
+
+
+def _paths(tree: ast.Module) -> list[str]:
+    found: list[str] = []
+    for node in walk(tree):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+    return found

@@ -1,0 +1,146 @@
+"""A program that brings its own world: prepared, run, and told of what was lent to it."""
+
+import ast
+import contextlib
+import os
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from harness.sandbox.absent import files
+from harness.sandbox.absent.imports import OWN, lend_packages
+from harness.sandbox.absent.lent import all_lent
+from harness.sandbox.absent.settings import argument
+from harness.sandbox.machine import arguments, cuda, distributed
+from harness.sandbox.machine.devices import device, device_context, generator
+from harness.sandbox.machine.inert import install_progress
+from harness.sandbox.order import Shrunk
+from harness.sandbox.own import frameworks
+from harness.sandbox.own.patience import Patience
+from harness.sandbox.own.shortening import OnBatch, Shortening
+from harness.sandbox.own.shrinking import shrink
+from harness.sandbox.unbound import Unbound, no_input, parsed
+from harness.syntax import dotted, walk
+
+FILENAME = "<candidate>"
+"""File name of the program's code, as tracebacks show it."""
+
+MODULE = "candidate"
+
+FOLDER = "a/repository/of/programs"
+"""Where it runs: programs write into folders above their own."""
+
+DEVICE, CONTEXT, GENERATOR = "__device__", "__device_context__", "__generator__"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnProgram:
+    """A program that is ready to run."""
+
+    module: types.ModuleType
+    """Its namespace; ``__name__`` is ``__main__``, so that guarded calls run."""
+    code: types.CodeType
+    """The program, compiled."""
+    source: str
+    """The program as it runs."""
+    notes: tuple[str, ...]
+    """What was changed in it before it ran, in words."""
+    patience: Patience
+    """Ends a run that trains far longer than needed."""
+    shortening: Shortening
+    """Ends passes over loaders that are longer than needed."""
+
+
+def prepare(
+    program: str, rank: int, world_size: int, shrunk: Shrunk, on_batch: OnBatch
+) -> OwnProgram:
+    """Make a program ready that needs nothing but packages and files.
+
+    ``shrunk``: whether sizes that are too large for a CPU are lowered, and which. ``on_batch``: is told
+    of the batches of its loaders.
+    """
+    tree = parsed(program, FILENAME)
+    notes: list[str] = []
+    if shrunk != "no":
+        notes += shrink(tree, widths=shrunk == "widths")
+    lend_packages(tree)
+    patience = Patience(world_size)
+    shortening = Shortening(tree, patience, on_batch)
+    frameworks.install(tree, world_size)
+    module = _namespace()
+    _environment(module, rank, world_size)
+    _on_a_cpu(tree)
+    return OwnProgram(
+        module=module,
+        code=compile(tree, FILENAME, "exec"),
+        source=ast.unparse(tree),
+        notes=tuple(notes),
+        patience=patience,
+        shortening=shortening,
+    )
+
+
+def run(own: OwnProgram) -> None:
+    """Run it, until it ends or enough was seen."""
+    with own.patience.counting(), own.shortening.shortened(), _what_is_missing():
+        exec(own.code, vars(own.module))
+
+
+def lent() -> tuple[str, ...]:
+    """What was lent to the program until now, in words."""
+    return all_lent()
+
+
+@contextlib.contextmanager
+def _what_is_missing() -> Iterator[None]:
+    """Say of a file or a package that is not here what it is, instead of how its absence was met."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        name = str(error.filename or "a file")
+        raise Unbound(
+            os.path.basename(name.rstrip("/")) or name, "is a file that is not here"
+        ) from error
+    except ModuleNotFoundError as error:
+        raise Unbound(str(error.name), "is a package that is not here") from error
+    except ConnectionError as error:
+        raise Unbound("the program", f"needs a network: {error}") from error
+
+
+def _namespace() -> types.ModuleType:
+    module = types.ModuleType(MODULE)
+    vars(module).update({
+        "__name__": "__main__", "__file__": "candidate.py", "__package__": OWN,
+        DEVICE: device, CONTEXT: device_context, GENERATOR: generator, "input": no_input,
+    })  # fmt: skip
+    sys.modules[MODULE] = sys.modules["__main__"] = module
+    return module
+
+
+def _environment(module: types.ModuleType, rank: int, world_size: int) -> None:
+    sys.argv = ["candidate.py"]
+    os.makedirs(FOLDER, exist_ok=True)
+    os.chdir(FOLDER)
+    distributed.environment(rank, world_size)
+    cuda.told(local_rank=rank, count=world_size)
+    cuda.clock_of(module)
+    arguments.supplied_by(argument)
+    install_progress()
+    files.install(module)
+
+
+def _on_a_cpu(tree: ast.Module) -> None:
+    """``torch.device`` and ``torch.Generator`` take devices that are not here."""
+    contexts = {
+        id(item.context_expr) for node in walk(tree) if isinstance(node, ast.With) for item in node.items
+    }  # fmt: skip
+    for node in walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        path = dotted(node.func)
+        if path == "torch.device":
+            name = CONTEXT if id(node) in contexts else DEVICE
+            node.func = ast.copy_location(ast.Name(name, ast.Load()), node.func)
+        elif path == "torch.Generator":
+            node.func = ast.copy_location(ast.Name(GENERATOR, ast.Load()), node.func)

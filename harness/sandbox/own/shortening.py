@@ -1,0 +1,132 @@
+"""The first batches of each loader instead of all: whole windows, and a short one after them."""
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader
+
+from harness.sandbox.absent.lent import lend
+from harness.sandbox.own.patience import Patience
+from harness.sandbox.own.sizes import sizes_in
+from harness.syntax import walk
+
+WINDOWS = 4
+"""Full windows in a pass."""
+
+LEAST = 12
+"""The least number of batches in a pass: whole windows of most sizes, where the size is not known."""
+
+OnBatch = Callable[[int, int, str], None]
+
+LOADER = "own"
+"""What loaders of the program's own are called in the recording."""
+
+LARGEST, OFTEN = 64, 16
+"""The largest window that is kept whole, and the largest that is read off ``i % 16``."""
+
+ACCUMULATION = re.compile(r".*accum.*|.*acc_?steps|update_freq|iter_size|.*micro_?(steps|batches)")
+"""Names of how many batches an update gathers."""
+
+
+class Shortening:
+    """Shortens every loader that the program makes."""
+
+    def __init__(
+        self, tree: ast.Module, patience: Patience, on_batch: OnBatch = lambda *_: None
+    ) -> None:
+        """Read off the program how many batches its windows may have. ``on_batch``: is told of every
+        batch that may be trained on: pass, place in it, loader.
+        """
+        self._window = window_of(tree)
+        self._patience = patience
+        self._on_batch = on_batch
+        self._passes = 0
+
+    def batches(self, count: int) -> int:
+        """How many of so many batches a pass keeps: with as many left over after the last window."""
+        window = self._window if self._window > 1 else LEAST
+        full = max(LEAST, WINDOWS * self._window)
+        full += -full % window
+        return min(count, full + count % window)
+
+    @contextmanager
+    def shortened(self) -> Iterator[None]:
+        """While this lasts, loaders are made short."""
+        initialise, iterate = DataLoader.__init__, DataLoader.__iter__
+        shortening = self
+
+        def made(self: Any, *args: Any, **kwargs: Any) -> None:
+            initialise(self, *args, **kwargs)
+            if type(self).__module__.partition(".")[0] not in ("harness", "accelerate"):
+                shortening.shorten(self)
+
+        def passed(self: Any) -> Any:
+            shortening._patience.began(self)
+            return shortening._handed(islice(iterate(self), vars(self).get("_most")))
+
+        setattr(DataLoader, "__init__", made)  # noqa: B010 - mypy refuses to assign
+        setattr(DataLoader, "__iter__", passed)  # noqa: B010 - mypy refuses to assign
+        try:
+            yield
+        finally:
+            setattr(DataLoader, "__init__", initialise)  # noqa: B010 - mypy refuses to assign
+            setattr(DataLoader, "__iter__", iterate)  # noqa: B010 - mypy refuses to assign
+
+    def _handed(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """The batches of a pass; where gradients are off nobody trains."""
+        number, self._passes = self._passes, self._passes + 1
+        for index, batch in enumerate(batches):
+            if torch.is_grad_enabled():
+                self._on_batch(number, index, LOADER)
+            yield batch
+
+    def shorten(self, loader: Any) -> None:
+        """Keep the first batches of one."""
+        try:
+            count = len(loader)
+        except TypeError:  # nobody knows how many there are
+            vars(loader)["_most"] = self.batches(self._window * 1000)
+            return
+        kept = self.batches(count)
+        if kept == count:
+            return
+        lend(f"a loader of {count} batches: the first {kept} of each pass")
+        if loader.batch_sampler is not None:
+            vars(loader)["batch_sampler"] = First(loader.batch_sampler, kept)
+        else:
+            vars(loader)["sampler"] = First(loader.sampler, kept)
+
+
+class First:
+    """The first of what a sampler gives; all else is the sampler's own."""
+
+    def __init__(self, sampler: Any, count: int) -> None:
+        self._sampler, self._count = sampler, count
+
+    def __iter__(self) -> Iterator[Any]:
+        return islice(iter(self._sampler), self._count)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "_sampler" not in vars(self):  # while it is being copied
+            raise AttributeError(name)
+        return getattr(self._sampler, name)
+
+
+def window_of(tree: ast.Module) -> int:
+    """The largest number of batches that an update of the program may gather, as far as it says so."""
+    named = [size.value for size in sizes_in(tree) if ACCUMULATION.fullmatch(size.name)]
+    turns = [
+        node.right.value for node in walk(tree)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)
+        and isinstance(node.right, ast.Constant) and type(node.right.value) is int
+    ]  # fmt: skip
+    often = [count for count in turns if count <= OFTEN]  # more is an interval of reports
+    return min(LARGEST, max([1, *named, *often]))

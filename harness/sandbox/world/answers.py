@@ -1,0 +1,182 @@
+"""The workload's model and loss, called and read the way the program at hand does it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor, nn
+
+from harness.sandbox.batches.callers import Use, called_by_a_library, frame_of_the_program
+from harness.sandbox.batches.rows import Row, plain
+from harness.sandbox.names.table import Table
+from harness.sandbox.unbound import Unbound
+from harness.sandbox.world.reading import LOSSES, Reading
+from harness.sandbox.world.targets import Targets
+
+FIELDS = ("loss", "logits")
+ADAPTED = "_adapted_from"
+"""Attribute in which an adapted class keeps the original one."""
+
+
+class Fields(dict[str, Any]):
+    """A result as models of libraries return it: read by attribute, key or position."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, int | slice):
+            return list(self.values())[key]
+        return super().__getitem__(key)
+
+
+class Answers:
+    """What models and losses return to one program."""
+
+    def __init__(
+        self, reading: Reading, table: Table, criterion: Callable[..., Tensor], targets: Targets
+    ) -> None:
+        """``targets``: of inputs, for a model that computes its loss itself."""
+        self._reading = reading
+        self._table = table
+        self._criterion = criterion
+        self._targets = targets
+        self._losses_elsewhere = bool(
+            {n for n in reading.called if table.role(n, "objects") == "criterion"}
+            | {n for n in reading.called if n.endswith("Loss") or n in LOSSES}
+        )
+
+    def of_model(
+        self, forward: Callable[[Any], Any], args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Any:
+        """The result of a call of the workload's model. ``forward``: inputs to outputs."""
+        inputs, target = self._sorted(args, keywords)
+        output = forward(inputs)
+        if called_by_a_library():
+            loss = {} if target is None else {"loss": self._criterion(output, target)}
+            return Fields({**loss, "logits": output}) if keywords else output
+        frame = frame_of_the_program()
+        if frame is None:
+            return output
+        use = Use(frame)
+        if use.apart:
+            return self._apart(use.names, output, inputs, target, args)
+        fields = self._fields(use)
+        if fields:
+            return self._as_fields(fields, output, inputs, target)
+        if target is not None and self._wants_loss(use):
+            return self._criterion(output, target)
+        return output
+
+    def is_simple(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
+        """Whether a call is of one tensor, in a program that reads no fields of any result."""
+        return len(args) == 1 and not keywords and isinstance(args[0], Tensor) and not self._asks
+
+    @property
+    def _asks(self) -> bool:
+        return not self._losses_elsewhere or any(
+            seen.fields & {*FIELDS} for seen in self._reading.named.values()
+        )
+
+    def _fields(self, use: Use) -> set[str]:
+        if use.field is not None:
+            return {use.field} if self._is_field(use.field) else set()
+        seen = (self._reading.named.get(name) for name in use.names)
+        read = {f for one in seen if one is not None for f in one.fields if self._is_field(f)}
+        return read if read & {*FIELDS} or any(not hasattr(Tensor, f) for f in read) else set()
+
+    def _is_field(self, name: str) -> bool:
+        return self._table.part(name) in ("loss", "output") and not hasattr(Tensor, name)
+
+    def _as_fields(self, fields: set[str], output: Any, inputs: Any, target: Any) -> Fields:
+        found = Fields()
+        if any(self._table.part(f) == "loss" for f in fields):
+            loss = self._criterion(output, self._target(inputs, target))
+            found |= {f: loss for f in fields if self._table.part(f) == "loss"}
+        found |= {f: output for f in fields if self._table.part(f) == "output"}
+        return found if "logits" in found else Fields({**found, "logits": output})
+
+    def _apart(
+        self, names: tuple[str, ...], output: Any, inputs: Any, target: Any, args: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
+        """``logits, loss = model(x, y)``; of a recurrent model the state comes back as it was."""
+        parts = [self._table.part(name) for name in names]
+        found: list[Any] = []
+        for part in parts:
+            if part == "loss":
+                found.append(self._criterion(output, self._target(inputs, target)))
+            elif not any(f is output for f in found):
+                found.append(output)
+            else:
+                found.append(args[1] if len(args) > 1 else None)
+        return tuple(found)
+
+    def _wants_loss(self, use: Use) -> bool:
+        named = any(self._table.part(name) == "loss" for name in use.names)
+        return named or use.field == "backward" or not self._losses_elsewhere
+
+    def _target(self, inputs: Any, target: Any) -> Any:
+        return target if target is not None else self._targets.of(inputs)
+
+    def _sorted(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, Any]:
+        """Inputs, and the target where one is given."""
+        named = {self._table.part(name): value for name, value in keywords.items()}
+        target = named.get("target")
+        for value in args:
+            if isinstance(value, Row):
+                return value.parts["input"], target
+            if isinstance(value, dict):
+                inner = {self._table.part(name): part for name, part in value.items()}
+                return inner.get("input"), inner.get("target", target)
+        given = [self._targets.inputs_in(value) for value in args]
+        if not given:
+            inputs = named.get("input")
+            return plain(
+                inputs if inputs is not None else next(iter(keywords.values()), None)
+            ), target
+        others = [a for a in given[1:] if isinstance(a, Tensor) and target is None]
+        known = [a for a in others if self._targets.are_targets(a)]
+        return given[0], known[0] if known else target
+
+
+def adapt(model: nn.Module, answers: Answers) -> None:
+    """Change the class of ``model`` so that it takes what the program passes and returns what it
+    reads.
+    """
+    base: Any = type(model)
+    if hasattr(base, ADAPTED):
+        return
+
+    def call(self: Any, *args: Any, **keywords: Any) -> Any:
+        if answers.is_simple(args, keywords):
+            return base.__call__(self, *args)
+        return answers.of_model(lambda inputs: base.__call__(self, inputs), args, keywords)
+
+    body = {"__call__": call, ADAPTED: base, "__module__": base.__module__, "__doc__": base.__doc__}
+    model.__class__ = type(base.__name__, (base,), body)
+
+
+class Loss(nn.Module):
+    """The workload's loss for a free ``criterion``, whatever it is handed."""
+
+    def __init__(
+        self, mean: Callable[..., Tensor], each: Callable[..., Tensor], *, single: bool
+    ) -> None:
+        """``mean``: over a batch; ``each``: of every sample; ``single``: that is what is wanted."""
+        super().__init__()
+        self.mean, self.each, self.single = mean, each, single
+
+    def forward(self, output: Any, target: Any = None, *more: Any, **keywords: Any) -> Tensor:
+        """Outputs and targets to a scalar, or to one loss a sample."""
+        output = output.get("logits") if isinstance(output, Fields) else output
+        if isinstance(target, Row):
+            target = target.parts["target"]
+        if target is None:
+            target = next(iter(keywords.values()), None)
+        if target is None:
+            raise Unbound("criterion", "is called without a target")
+        if self.single or keywords.get("reduction") == "none":
+            return self.each(output, target)
+        return self.mean(output, target)

@@ -1,0 +1,60 @@
+"""The workload's data, handed out the way one program takes it: by loaders, by names, one at a time."""
+
+from types import ModuleType
+from typing import Any
+
+from harness.sandbox.batches.loaders import Loader, OnBatch, Source, leaves
+from harness.sandbox.batches.rows import Shape
+from harness.sandbox.world.following import Following
+from harness.sandbox.world.values import Values
+from harness.workloads import Batch
+
+
+class Data:
+    """What yields batches to one program, and the names whose value changes with every batch."""
+
+    def __init__(self, values: Values, shape: Shape, module: ModuleType, on_batch: OnBatch) -> None:
+        """``shape``: how the program takes batches apart; ``module``: where names are rebound."""
+        self.shape = shape
+        self.on_batch = on_batch
+        self.handed = 0
+        """Batches that were handed out so far, validation included."""
+        self._values = values
+        self._module = module
+        self._published: dict[str, str] = {}
+        self._following = Following(values.model, values.batches, self._rebind)
+        self._loaders: dict[str, Loader] = {}
+        self._source: Source | None = None
+
+    def loader(self, name: str = "train") -> Loader:
+        """The loader of that name; it is made once."""
+        if name not in self._loaders:
+            self._loaders[name] = Loader.over(
+                self._values.batches, self.shape, self.on_batch, self.publish, name
+            )
+        return self._loaders[name]
+
+    def source(self) -> Source:
+        """What draws one batch at each call."""
+        if self._source is None:
+            self._source = Source(self.loader())
+        return self._source
+
+    def part(self, part: str, name: str) -> Any:
+        """One part of the first batch; from now on ``name`` follows the batches."""
+        self._published[name] = part
+        first = leaves(self._values.batches[0])[part]
+        self._following.start(first, part)
+        return first
+
+    def publish(self, batch: Batch, index: int) -> None:
+        """Rebind the names that change with every batch; ``index`` is its place in the pass."""
+        self.handed += 1
+        if self._published:
+            self._following.handed(batch)
+            self._rebind(batch)
+
+    def _rebind(self, batch: Batch) -> None:
+        parts = leaves(batch)
+        for name, part in self._published.items():
+            setattr(self._module, name, parts[part])

@@ -1,0 +1,360 @@
+"""What a program is lent: the object for a name, by the table, or by what a scout found out."""
+
+import ast
+import contextlib
+import inspect
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any, TypeGuard
+
+import torch
+from torch import nn
+
+from harness.sandbox.batches.loaders import Loader, OnBatch
+from harness.sandbox.batches.rows import Shape
+from harness.sandbox.frameworks import fabric, huggingface
+from harness.sandbox.machine.inert import Inert
+from harness.sandbox.names.table import Table, words
+from harness.sandbox.unbound import Unbound
+from harness.sandbox.world import answers
+from harness.sandbox.world.data import Data
+from harness.sandbox.world.helpers import HELPERS
+from harness.sandbox.world.parts import ROLES
+from harness.sandbox.world.reading import Reading
+from harness.sandbox.world.settings import Settings
+from harness.sandbox.world.shares import shares
+from harness.sandbox.world.spies import Spy
+from harness.sandbox.world.values import Values
+
+LATE = object()
+"""Stands for a value that exists only once the program has built its model."""
+
+OF_A_MODEL = frozenset({"optimizer", "optimizers", "scheduler", "parameters"})
+"""Roles of objects that belong to the model that is trained."""
+
+MOMENT = frozenset({"input", "batch", "output", "loss"})
+"""Parts of one batch that mean: this code is written for one batch."""
+
+MAKER = "maker of "
+MADE = frozenset({
+    "model", "loader", "validation", "dataset", "criterion", "optimizer", "scheduler", "scaler",
+    "settings", "accelerator", "logger", "parameters", "local rank", "device", "rank",
+})  # fmt: skip
+"""What functions and classes make that are called by name only: ``build_model()``, ``MyModel()``."""
+
+OBJECTS = OF_A_MODEL | {
+    "model",
+    "loader",
+    "validation",
+    "dataset",
+    "criterion",
+    "logger",
+    "transform",
+}
+SECTIONS = frozenset({"train", "training", "test", "eval", "optim", "loss", "data", "amp"})
+SECTIONED = frozenset({"cfg", "conf", "config", "args", "hparams", "settings", "hp", "opts"})
+"""Names of settings proper: ``cfg.optim.lr`` is a number in a section, and no optimizer."""
+
+MAKING = frozenset(
+    {"build", "make", "get", "create", "load", "init", "prepare", "construct", "new"}
+)
+"""Words with which the names of such functions begin."""
+
+
+class Lender:
+    """Finds the object for each name of one program, and takes down what it lent."""
+
+    def __init__(
+        self,
+        values: Values,
+        reading: Reading,
+        table: Table,
+        module: ModuleType,
+        on_batch: OnBatch,
+        known: Mapping[str, str],
+    ) -> None:
+        """``known``: roles that scouts found out, by name."""
+        self.values = values
+        self.reading = reading
+        self.table = table
+        self.module = module
+        self.notes = list[str]()
+        self.wrap = False
+        """Whether a free model has to come in DDP."""
+        self.own_model = False
+        """Whether the program builds the model that it trains."""
+        self.lightning_module: Callable[[], nn.Module] | None = None
+        """Makes the module that a Trainer of Lightning fits, where the program shows none."""
+        self.names = [
+            *reading.free,
+            *(name for name in known if name not in reading.free and name.isidentifier()),
+        ]
+        """Names that the program reads and leaves to its reader, in the order of their first use."""
+        self._known = known
+        self._dealt: list[torch.optim.Optimizer] = []
+        self._answers = answers.Answers(reading, table, values.criterion, values.targets)
+        shape = Shape(
+            reading.rows,
+            reading.keys,
+            table,
+            input_name=input_name(values.model),
+            whole=reading.whole_tensors,
+            mapping=reading.takes_mappings,
+        )
+        self.data = Data(values, shape, module, on_batch)
+        """The workload's batches, as the program takes them apart."""
+
+    def role(self, name: str) -> str | None:
+        """The role of a name; ``maker of ...`` for a function or class that makes such an object."""
+        known = self._known.get(name)
+        if known and known.startswith(MAKER):
+            made = self.table.role(known.removeprefix(MAKER))
+            return f"{MAKER}{made}" if made else None
+        if known:
+            return known
+        if self.values.parts and self.values.parts.is_network(name):
+            return "model"
+        first, _, rest = " ".join(words(name)).partition(" ")
+        found = self.table.role(name)
+        if found in MADE and name[:1].isupper():
+            return f"{MAKER}{found}"
+        if first in MAKING and rest and found not in ("source", "effectless"):
+            made = self.table.role(rest, "objects")
+            return f"{MAKER}{made}" if made in MADE else found
+        return found
+
+    def lend(self, name: str) -> Any:
+        """The object for a name: a free one, a parameter, an attribute; a spy where nothing is known.
+
+        Raises:
+            Unbound: there is no such object on this workload.
+        """
+        extra = self.values.workload.extra_names()
+        if name in extra:
+            self._note(name, "the workload's own")
+            return extra[name]
+        if (helper := HELPERS.get(name)) is not None:
+            return helper
+        role = self.role(name)
+        if role is None:
+            return Spy(name, steps=self._stepping())
+        found = self.of(role, name)
+        self._note(name, self._said(role, name, found))
+        return found
+
+    def _stepping(self) -> str:
+        makes_one = any(n in self.reading.called for n in OPTIMIZERS)
+        free = {self.table.role(n, "objects") for n in self.names}
+        return "scheduler" if makes_one or "optimizer" in free else "optimizer"
+
+    def _note(self, name: str, said: str) -> None:
+        line = f"{name}: {said}"
+        if line not in self.notes:
+            self.notes.append(line)
+
+    def _said(self, role: str, name: str, found: Any) -> str:
+        if isinstance(found, Loader):
+            return f"{role} of {found.form}"
+        if role == "model" and hasattr(found, "no_sync"):
+            return "model in DDP"
+        return self.values.parts.said(role, [name])
+
+    def of(self, role: str, name: str) -> Any:
+        """The object for a role."""
+        if role.startswith(MAKER):
+            return self._maker(role.removeprefix(MAKER), name)
+        if role in OF_A_MODEL and self.own_model:
+            return LATE
+        if self.values.parts and role in ROLES:
+            return self.values.parts.of(role, [name])
+        if role in ("input", "target", "mask", "count"):
+            return self.data.part(role, name)
+        special: dict[str, Callable[[str], Any]] = {
+            "loader": lambda _: self.data.loader(),
+            "validation": lambda _: self.data.loader("validation"),
+            "dataset": lambda _: self.data.loader().dataset,
+            "validation dataset": lambda _: self.data.loader("validation").dataset,
+            "source": lambda _: self.data.source(),
+            "model": self.model,
+            "criterion": self._criterion,
+            "optimizer": self._optimizer,
+            "optimizers": lambda n: [self._optimizer(n)],
+            "scheduler": lambda n: torch.optim.lr_scheduler.LambdaLR(self._optimizer(n), lambda _: 1.0),
+            "accelerator": self._accelerator,
+            "fabric": lambda _: fabric.unseen(self.values.world_size),
+            "settings": lambda n: Settings(n, self._field),
+            "logger": lambda _: Inert(),
+            "effectless": lambda _: _effectless,
+            "transform": lambda _: _first,
+            "context": lambda _: contextlib.nullcontext(),
+            "context maker": lambda _: contextlib.nullcontext,
+            "module list": lambda _: [self.model()],
+            "collate": lambda _: None,
+            "batch": self._of_one_batch, "output": self._of_one_batch, "loss": self._of_one_batch,
+        }  # fmt: skip
+        if role in special:
+            return special[role](name)
+        try:
+            return self.values.simple(role.replace(" ", "_"))
+        except KeyError:
+            raise Unbound(name, f"looks like {role}, which this workload has not") from None
+
+    def _shows_module(self) -> bool:
+        reading = self.reading
+        return any(reading.is_a(cls, "LightningModule") for cls in reading.classes)
+
+    def _maker(self, role: str, name: str) -> Callable[..., Any]:
+        """A function or class that is not shown, and makes what its name says."""
+
+        def made(*_: Any, **__: Any) -> Any:
+            if role == "model" and self.lightning_module is not None and not self._shows_module():
+                return self.lightning_module()
+            found = self.of(role, name)
+            return self.later(role) if found is LATE else found
+
+        return made
+
+    # ------------------------------------------------------------------------------------- models
+
+    def model(self, name: str = "") -> nn.Module:
+        """The workload's model, in the form in which the program uses it."""
+        if self.lightning_module is not None and name in self.reading.fitted:
+            return self.lightning_module()
+        if not self.reading.calls_models_plainly or not (
+            self.data.shape.rows or self.data.shape.whole
+        ):
+            answers.adapt(self.values.model, self._answers)
+        return self.values.the_model(wrap=self.wrap)
+
+    def _optimizer(self, name: str) -> torch.optim.Optimizer:
+        """The optimizer; where several free names train one model, each has its share of it."""
+        several = [n for n in self.names if self.role(n) == "optimizer"]
+        if len(several) > 1 and name in several and not self.own_model:
+            return self._share(tuple(several), several.index(name))
+        return self.values.the_optimizer()
+
+    def _share(self, names: tuple[str, ...], place: int) -> torch.optim.Optimizer:
+        if not self._dealt:
+            self._dealt = self.values.shared_out(shares(self.values.model, names))
+        return self._dealt[place]
+
+    def later(self, name: str) -> Any:
+        """An object that belongs to the model which the program has built by now."""
+        if self.values.trained is self.values.model:
+            own = [m for m in self._own_modules() if any(True for _ in m.parameters())]
+            if own:
+                self.values.trained = own[0] if len(own) == 1 else nn.ModuleList(own)
+        kept, self.own_model = self.own_model, False
+        try:
+            return self.of(self.role(name) or "", name)
+        finally:
+            self.own_model = kept
+
+    def _own_modules(self) -> list[nn.Module]:
+        found = [v for v in vars(self.module).values() if isinstance(v, nn.Module)]
+        inside = {id(part) for m in found for part in [*m.modules()][1:]}
+        return [m for m in {id(m): m for m in found}.values() if id(m) not in inside]
+
+    def _criterion(self, name: str) -> Any:
+        single = per_sample(self.reading, name)
+        if single:
+            self._note(name, "one loss a sample, because it is masked afterwards")
+        mean = self.values.criterion
+        if not single and isinstance(mean, nn.Module):
+            return mean if _plainly(self.reading) else self._loss(single=single)
+        return self._loss(single=single)
+
+    def _loss(self, *, single: bool) -> nn.Module:
+        return answers.Loss(self.values.criterion, self.values.criterion_of_each, single=single)
+
+    def _accelerator(self, name: str) -> Any:
+        called = self.reading.called
+        if self.reading.mentioned & {
+            "no_backward_sync",
+            "clip_gradients",
+            "setup",
+            "setup_dataloaders",
+        }:
+            return fabric.unseen(self.values.world_size)
+        steps = int(self.values.number("accumulation")) if "accumulate" in called else 1
+        return huggingface.accelerator(name, steps, prepares="prepare" in called)
+
+    # ---------------------------------------------------------------------------------- settings
+
+    def _of_one_batch(self, name: str) -> Any:
+        raise Unbound(name, "belongs to one batch, and no loop yields it")
+
+    def _field(self, owner: str, name: str) -> Any:
+        """A setting: ``args.lr``, or of a section ``cfg.train.lr``."""
+        full = f"{owner}.{name}"
+        role = self._known.get(full) or self.table.role(name)
+        section = (role in OBJECTS or name in SECTIONS) and words(owner)[0] in SECTIONED
+        if role is None or section:
+            return Settings(full, self._field)
+        found = self.of(role, full)
+        if found is LATE:
+            raise Unbound(full, "can only be made by the program itself")
+        self._note(full, self._said(role, full, found))
+        return found
+
+
+def input_name(model: nn.Module) -> str:
+    """Name of the first parameter of ``forward``."""
+    return next(iter(inspect.signature(model.forward).parameters), "input_ids")
+
+
+def per_sample(reading: Reading, criterion: str) -> bool:
+    """Whether a program masks or weighs what a free loss returns, sample by sample."""
+    losses = {
+        name
+        for node in reading.nodes
+        if isinstance(node, ast.Assign) and _is_call_of(node.value, criterion)
+        for name in (_name(target) for target in node.targets)
+    }
+
+    def is_loss(tree: ast.expr) -> bool:
+        return _name(tree) in losses or _is_call_of(tree, criterion)
+
+    def is_mask(tree: ast.expr) -> bool:
+        inner = tree.func.value if _is_method(tree) else tree
+        return reading.table.part(_name(inner)) == "mask"
+
+    parts = {p for row in reading.rows.values() for p in row}
+    parts |= {reading.table.part(n) or "" for n in (*reading.keys, *reading.free)}
+    for node in reading.nodes if "mask" in parts else ():
+        match node:
+            case ast.BinOp(op=ast.Mult(), left=one, right=other):
+                if any(is_loss(a) and is_mask(b) for a, b in ((one, other), (other, one))):
+                    return True
+            case ast.Subscript(value=value, slice=place):
+                if is_loss(value) and is_mask(place):
+                    return True
+    return False
+
+
+def _is_call_of(tree: ast.expr, name: str) -> bool:
+    return isinstance(tree, ast.Call) and _name(tree.func) == name
+
+
+def _is_method(tree: ast.expr) -> TypeGuard[Any]:
+    return isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute)
+
+
+def _name(tree: ast.expr) -> str:
+    return tree.id if isinstance(tree, ast.Name) else ""
+
+
+def _plainly(reading: Reading) -> bool:
+    """Whether results and batches are plain tensors by the time they reach a loss."""
+    return bool(reading.rows) and not reading.keys
+
+
+def _effectless(*args: Any, **_: Any) -> Any:
+    return Inert() if args else None
+
+
+def _first(value: Any = None, *_: Any, **__: Any) -> Any:
+    return value
+
+
+OPTIMIZERS = ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "NAdam", "RAdam", "LBFGS")

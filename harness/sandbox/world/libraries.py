@@ -1,0 +1,93 @@
+"""Names of libraries that nobody imported, and what their calls mean on a machine without devices."""
+
+import ast
+from functools import cache
+from importlib import resources
+from types import ModuleType
+from typing import Any
+
+import yaml
+
+from harness.sandbox.frameworks import huggingface, packages
+from harness.sandbox.machine.amp import posted_autocast
+from harness.sandbox.machine.devices import device, device_context, generator
+from harness.sandbox.machine.inert import Inert, install_progress
+from harness.sandbox.unbound import Unbound
+from harness.sandbox.world import rewrite
+from harness.sandbox.world.lending import Lender
+from harness.sandbox.world.reading import Reading, last_name
+
+
+@cache
+def names() -> dict[str, str]:
+    """What posted code calls libraries: dotted paths by name."""
+    text = (
+        resources.files("harness.sandbox.names").joinpath("names.yaml").read_text(encoding="utf-8")
+    )
+    found: dict[str, str] = yaml.safe_load(text)["libraries"]
+    return found
+
+
+def is_one(name: str, lender: Lender) -> bool:
+    """Whether a free name is that of a library; a name of the table that a program calls is not."""
+    if name == "Trainer":
+        return "TrainingArguments" in lender.reading.mentioned
+    if name not in names() or name in lender._known:
+        return False
+    if lender.values.parts and lender.values.parts.is_network(name.lower()):
+        return False
+    if name == "Dataset" and name in lender.reading.called:
+        return False
+    ambiguous = lender.table.find(name) is not None or name == "field"
+    return not ambiguous or _fits(name, lender.reading)
+
+
+def _fits(name: str, reading: Reading) -> bool:
+    seen = reading.named.get(name)
+    return packages.fits(names()[name], seen.fields if seen is not None else set())
+
+
+def object_of(name: str) -> Any:
+    """The object itself. Raises ``Unbound`` where its package is not here."""
+    path = "transformers.Trainer" if name == "Trainer" else names()[name]
+    top = path.partition(".")[0]
+    if (needs := huggingface.absent(top)) is not None:
+        raise Unbound(name, needs)
+    if top in ("wandb", "mlflow") or "tensorboard" in path:
+        return Inert()
+    if top == "tqdm":
+        install_progress()
+    if name == "autocast":
+        return posted_autocast
+    try:
+        return packages.lookup(path)
+    except (ImportError, AttributeError) as error:
+        raise Unbound(name, f"is not here: {error}") from error
+
+
+def map_devices(reading: Reading, changes: rewrite.Changes, module: ModuleType) -> None:
+    """``torch.device(0)`` and generators of a device, which only the call itself can map."""
+    vars(module).update({
+        rewrite.DEVICE: device, rewrite.CONTEXT: device_context, rewrite.GENERATOR: generator,
+    })  # fmt: skip
+    contexts = {
+        id(item.context_expr)
+        for node in reading.nodes if isinstance(node, ast.With) for item in node.items
+    }  # fmt: skip
+    for node in reading.nodes:
+        if not isinstance(node, ast.Call):
+            continue
+        name = last_name(node.func)
+        if name == "device" and not (isinstance(node.func, ast.Attribute) and _is_cuda(node.func)):
+            inside = id(node) in contexts
+            changes.renamed[id(node)] = rewrite.CONTEXT if inside else rewrite.DEVICE
+        elif name == "Generator" and _of_torch(node.func):
+            changes.renamed[id(node)] = rewrite.GENERATOR
+
+
+def _is_cuda(func: ast.Attribute) -> bool:
+    return last_name(func.value) != "torch"
+
+
+def _of_torch(func: ast.expr) -> bool:
+    return isinstance(func, ast.Name) or last_name(getattr(func, "value", func)) == "torch"

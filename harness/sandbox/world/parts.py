@@ -1,0 +1,223 @@
+"""Networks that are trained against each other: which name means which, and an optimizer for each."""
+
+import re
+from collections.abc import Callable, Iterable
+from math import prod
+from typing import Any
+
+import torch
+from torch import nn
+
+from harness.sandbox.unbound import Unbound
+from harness.sandbox.world import unseen as models
+from harness.workloads import Workload
+
+ROLES = frozenset({"model", "optimizer", "scheduler", "parameters"})
+"""Roles that each part has an object of its own for."""
+
+WORDS: dict[str, re.Pattern[str]] = {
+    "generator": re.compile(r"g|gen|generators?|netg|gnet|modelg|optg|optimg|optimizerg|gopt"),
+    "discriminator": re.compile(
+        r"d|dis|disc|discr|discriminators?|critics?|c|judge|adversary|netd|dnet|modeld|netc|optd|optimd"
+        r"|optimizerd|dopt"
+    ),
+}
+"""Words in a name that say which part it belongs to."""
+
+PLAIN = frozenset({"net", "network", "model", "module", "self", "ddp"})
+"""Words that only say that it is a network."""
+
+
+class Parts:
+    """The parts of a workload's model, or of the program's own; empty for all other workloads."""
+
+    def __init__(self, workload: Workload, model: nn.Module, batch: torch.Tensor) -> None:
+        """``batch``: real inputs, by which a discriminator is told from a generator."""
+        self._workload = workload
+        self._batch = batch
+        self.given = {name: model.get_submodule(name) for name in workload.parts()}
+        self._trained = dict(self.given)
+        self._optimizers: dict[str, torch.optim.Optimizer] = {}
+        self._undecided: dict[str, torch.optim.Optimizer] = {}
+        self._decided: dict[str, str] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.given)
+
+    def is_network(self, name: str) -> bool:
+        """Whether a name means one of the networks itself, not its class or something that belongs
+        to it.
+        """
+        is_class = len(name) > 1 and name[0].isupper()
+        return (
+            not is_class
+            and self.which([name]) is not None
+            and all(
+                word in PLAIN or any(pattern.fullmatch(word) for pattern in WORDS.values())
+                for word in _words(name)
+            )
+        )
+
+    def which(self, names: Iterable[str]) -> str | None:
+        """The part that the first telling name means."""
+        for name in names:
+            for word in _words(name):
+                for part in self.given:
+                    if WORDS[part].fullmatch(word):
+                        return part
+        return None
+
+    def of(self, role: str, names: list[str], *, judges: bool | None = None) -> Any:
+        """The object of one of ``ROLES`` for the part that the names mean.
+
+        Where names do not tell: ``judges`` says whether a network is given what another one made;
+        an optimizer decides at its first step.
+        """
+        part = self.which(names)
+        if part is None and role == "model" and judges is not None:
+            part = "discriminator" if judges else "generator"
+        if part is None and role == "optimizer":
+            return self._waiting(names[0])
+        if part is None:
+            either = " or ".join(self.given)
+            raise Unbound(names[0], f"is a {role} and does not say of which network: {either}")
+        if role == "model":
+            return self._trained[part]
+        if role == "parameters":
+            return self._values(part)
+        optimizer = self._optimizer(part)
+        if role == "scheduler":
+            return torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _: 1.0)
+        return optimizer
+
+    def said(self, role: str, names: list[str]) -> str:
+        """The role in words: ``generator``, ``optimizer of the generator``."""
+        if not self or role not in ROLES:
+            return role
+        part = self.which(names)
+        if part is None:
+            return f"{role} of one of several networks"
+        return f"the {part}" if role == "model" else f"{role} of the {part}"
+
+    def alike(self, name: str, others: list[str]) -> list[str]:
+        """Those of the other names that belong to the same part as ``name``; all of them where
+        there are no parts.
+        """
+        if not self:
+            return others
+        return [other for other in others if self.which([other]) == self.which([name])]
+
+    def _waiting(self, name: str) -> torch.optim.Optimizer:
+        """An optimizer that takes up the part whose gradients are there when it first steps."""
+        if name not in self._undecided:
+            nothing = nn.Parameter(torch.zeros(0))
+            optimizer = self._workload.optimizer([nothing])
+            clear = optimizer.zero_grad
+
+            def zero_grad(*args: Any, **kwargs: Any) -> None:
+                if len(self._open()) == 1:
+                    self._decide(name)
+                clear(*args, **kwargs)
+
+            optimizer.register_step_pre_hook(lambda *_: self._decide(name))
+            setattr(optimizer, "zero_grad", zero_grad)  # noqa: B010 - mypy refuses otherwise
+            self._undecided[name] = optimizer
+        return self._undecided[name]
+
+    def _open(self) -> list[str]:
+        taken = {*self._decided.values(), *self._optimizers}
+        return [part for part in self.given if part not in taken]
+
+    def _decide(self, name: str) -> None:
+        left = self._open()
+        if name in self._decided:
+            return
+        filled = [p for p in left if any(v.grad is not None for v in self._values(p))]
+        found = left if len(left) == 1 else filled
+        if len(found) != 1:
+            raise Unbound(name, "is an optimizer, and gradients do not say of which network either")
+        part = found[0]
+        self._decided[name] = part
+        self._undecided[name].param_groups[0]["params"] = self._values(part)
+
+    def _values(self, part: str) -> list[nn.Parameter]:
+        return list(self._trained[part].parameters())
+
+    def _optimizer(self, part: str) -> torch.optim.Optimizer:
+        if part not in self._optimizers:
+            made = self._workload.optimizer(self._trained[part].parameters())
+            self._optimizers[part] = made
+        return self._optimizers[part]
+
+    def holds(self, model: nn.Module) -> bool:
+        """Whether a model is built from the workload's parts."""
+        given = {id(part) for part in self.given.values()}
+        return any(id(module) in given for module in model.modules())
+
+    def built(
+        self,
+        model: nn.Module,
+        name: str,
+        fields: Iterable[str],
+        track: Callable[..., nn.Module],
+        notes: list[str],
+    ) -> nn.Module:
+        """The network to use in place of one that the program built; a module around given networks
+        stays.
+        """
+        if self.holds(model):
+            return model
+        found = self.adopt(model, name, fields)
+        if found is model:
+            return track(model, name)
+        notes.append(f"{name}: the workload's network is used instead, whose gradients are known")
+        return found
+
+    def adopt(self, model: nn.Module, name: str, fields: Iterable[str]) -> nn.Module:
+        """The workload's network in place of the program's own, whose gradients have unknown sizes.
+
+        The own one stays if it fits the data and the program uses ``fields`` that only it has.
+        """
+        fits = self._played_by(model)
+        part = fits or self.which([name])
+        if part is None:
+            raise Unbound(name, "takes no data of the workload, and gives none")
+        given = self.given[part]
+        if all(hasattr(given, field) for field in fields):
+            *_, last = model.modules()
+            return nn.Sequential(given, nn.Sigmoid()) if isinstance(last, nn.Sigmoid) else given
+        if fits is None:
+            raise Unbound(name, "does not take the workload's data")
+        self._trained[part] = model
+        return model
+
+    def _played_by(self, model: nn.Module) -> str | None:
+        """``discriminator`` for what gives a number a row, ``generator`` for what gives rows."""
+        judged = _shape(model, self._batch)
+        if judged is not None and prod(judged[1:]) == 1:
+            return "discriminator"
+        made = (_shape(model, noise) for noise in _noises(model, len(self._batch)))
+        return "generator" if tuple(self._batch.shape) in made else None
+
+
+def _words(name: str) -> list[str]:
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    return [word for word in re.split(r"[^a-z]+", spaced) if word]
+
+
+def _noises(model: nn.Module, rows: int) -> Iterable[torch.Tensor]:
+    """Noise of the widths that its first layer could take."""
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            yield torch.zeros(rows, module.in_features)
+            return
+        if isinstance(module, nn.ConvTranspose1d | nn.ConvTranspose2d):
+            yield torch.zeros(rows, module.in_channels, *[1] * (module.weight.ndim - 2))
+            return
+
+
+def _shape(model: nn.Module, inputs: torch.Tensor) -> tuple[int, ...] | None:
+    try:
+        return models.shape_of(model, inputs)
+    except Exception:  # noqa: BLE001 - whatever a posted forward raises says that it does not fit
+        return None

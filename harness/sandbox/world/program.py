@@ -1,0 +1,319 @@
+"""A program in its world: names are lent, it is run, and what it leaves to its reader is called."""
+
+import ast
+import sys
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+
+from harness.domain.branch import Branches
+from harness.domain.event import BUILDS_MODELS
+from harness.sandbox.batches.callers import FILENAME
+from harness.sandbox.batches.loaders import OnBatch
+from harness.sandbox.branches import marks
+from harness.sandbox.branches.untaken import untaken
+from harness.sandbox.frameworks import hooks, huggingface, packages
+from harness.sandbox.machine import arguments, cuda, distributed, mains, unread
+from harness.sandbox.machine.inert import Inert, install_progress
+from harness.sandbox.machine.spellings import install_spellings
+from harness.sandbox.names.table import table
+from harness.sandbox.unbound import Unbound, no_input, parsed
+from harness.sandbox.world import absent_classes, libraries, losses, rewrite, wrapping
+from harness.sandbox.world.fitting import Fitting
+from harness.sandbox.world.lending import LATE, MOMENT, Lender
+from harness.sandbox.world.patience import Patience
+from harness.sandbox.world.reading import Reading
+from harness.sandbox.world.roots import Call, Starter
+from harness.sandbox.world.spies import Scouted
+from harness.sandbox.world.turns import OF_A_TURN, Turns, Windows, first_use, with_clearing
+from harness.sandbox.world.values import Values
+from harness.workloads import Workload
+
+MODULE = "candidate"
+
+Track = Callable[..., nn.Module]
+"""``(model, name)``: watch a model."""
+
+
+@dataclass(slots=True)
+class Bound:
+    """A program that is ready to run, with its namespace."""
+
+    module: types.ModuleType
+    """Its namespace; ``__name__`` is ``__main__``, so that guarded calls run."""
+    code: types.CodeType
+    """The program, compiled."""
+    source: str
+    """The program as it runs."""
+    journal: list[str]
+    """What was lent, mapped or replaced, in words; more is added while the program runs."""
+    starts: list[tuple[Call, Callable[[], None]]]
+    """Calls to make after its top level has run."""
+    optimizers: tuple[torch.optim.Optimizer, ...]
+    """The workload's optimizers that names were bound to."""
+    model: nn.Module
+    """The workload's model, not wrapped."""
+    patience: Patience
+    """Ends a run that trains far longer than needed."""
+    untaken: Callable[[], Branches]
+    """After the run: the branches that it did not enter."""
+    late: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    """Names that are bound when they are first needed."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The journal as it is now."""
+        return tuple(self.journal)
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The calls to make."""
+        return tuple(call for call, _ in self.starts)
+
+
+def bind(  # noqa: PLR0913 - each is a fact of one run
+    program: str,
+    workload: Workload,
+    *,
+    rank: int,
+    world_size: int,
+    on_batch: OnBatch,
+    tracked: Track,
+    known: Mapping[str, str],
+) -> Bound:
+    """Lend every free name of ``program`` an object. ``known``: what scouts found out by name.
+
+    Raises:
+        Unbound: for a name that gets no object.
+    """
+    install_spellings()
+    return _Binding(program, Values(workload, rank, world_size), on_batch, tracked, known).bound()
+
+
+def run(bound: Bound) -> None:
+    """Execute the program's top level, then make the calls that it leaves to its reader.
+
+    Raises:
+        Scouted: a name was used about which nothing had been known.
+    """
+    with bound.patience.counting():
+        try:
+            exec(bound.code, vars(bound.module))
+        except NameError as error:
+            raise _missing(error, bound) from error
+        trained = bound.patience.updates > 0
+        for call, start in bound.starts:
+            if trained:
+                bound.journal.append(f"{call.function} is not called: training had begun")
+            else:
+                start()
+
+
+def _missing(error: NameError, bound: Bound) -> BaseException:
+    """A name of the program that is read before it is bound is one that the reader brings."""
+    name = getattr(error, "name", None)
+    if name is None or isinstance(error, UnboundLocalError) or name in vars(bound.module):
+        return error
+    return Scouted(name, table().role(name) or "")
+
+
+class _Binding:
+    def __init__(
+        self,
+        program: str,
+        values: Values,
+        on_batch: OnBatch,
+        tracked: Track,
+        known: Mapping[str, str],
+    ) -> None:
+        self.values, self.known = values, known
+        self.tracked = tracked
+        self.module = types.ModuleType(MODULE)
+        vars(self.module).update(__name__="__main__", __file__=FILENAME)
+        self.tree, self.inert, noted = _prepared(program)
+        parameters = values.workload.parameters
+        wanted = parameters.epochs * parameters.batches
+        self.patience = Patience(self.tree, FILENAME, wanted, values.world_size)
+        self.reading = Reading(self.tree, ast.unparse(self.tree), table())
+        self.lender = Lender(
+            values, self.reading, table(), self.module, self.patience.before(on_batch), known
+        )
+        self.lender.notes += noted
+        self.lender.wrap = wrapping.is_expected(self.reading, values.world_size)
+        self.lender.own_model = wrapping.builds_its_model(self.reading, self.lender)
+        values.for_optimizers(self.reading.called)
+        self.fitting = Fitting(self.lender)
+
+    def bound(self) -> Bound:
+        self._environment()
+        self._lend()
+        absent_classes.complete(self.lender)
+        starts = self.fitting.starts()
+        starter = Starter(self.lender)
+        starts += starter.calls() if self._leaves_training() else []
+        changes = self._changes()
+        tree = rewrite.rewrite(self.tree, changes)
+        self._watch()
+        source = ast.unparse(tree)
+        marked = marks.marked(tree)
+        return Bound(
+            module=self.module,
+            code=marked.compiled(FILENAME),
+            source=source,
+            journal=self.lender.notes,
+            starts=starts,
+            optimizers=self.values.optimizers,
+            model=self.values.model,
+            patience=self.patience,
+            untaken=lambda: untaken(marked),
+        )
+
+    def _leaves_training(self) -> bool:
+        """Whether nothing trains at module level."""
+        return "step" not in self.reading.does(*self._live())
+
+    def _live(self) -> list[ast.stmt]:
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        return [s for s in self.tree.body if not isinstance(s, kinds)]
+
+    def _environment(self) -> None:
+        values = self.values
+        sys.modules[MODULE] = sys.modules["__main__"] = self.module
+        sys.argv = ["candidate.py"]
+        distributed.environment(values.rank, values.world_size)
+        cuda.told(local_rank=values.rank, count=values.world_size)
+        cuda.clock_of(self.module)
+        arguments.supplied_by(self._argument)
+        if self.lender.wrap or wrapping.needs_group(self.reading):
+            distributed.ensure_group()
+        vars(self.module)["input"] = no_input
+        packages.put_first(self.tree, vars(self.module))
+        for name in self.inert:
+            vars(self.module)[name] = Inert()
+        if self.reading.imported & {"tqdm"} or "tqdm" in self.reading.free:
+            install_progress()
+
+    def _argument(self, name: str) -> Any:
+        """A required argument of a command line, by its name."""
+        if table().find(name, "numbers") is None:
+            return "data"
+        return self.lender.lend(name)
+
+    # --------------------------------------------------------------------------------------- names
+
+    def _lend(self) -> None:
+        moments: dict[str, str] = {}
+        self.late: dict[str, int] = {}
+        for name in self.lender.names:
+            if name in self.inert:
+                continue
+            if libraries.is_one(name, self.lender):
+                vars(self.module)[name] = libraries.object_of(name)
+                continue
+            role = self.lender.role(name)
+            if role in MOMENT | (OF_A_TURN if moments else set()) and not self._has_loader():
+                moments[name] = str(role)
+                continue
+            self._free(name)
+        huggingface.prepare_what_is_expected(vars(self.module))
+        self.turns: Turns | Windows | None = None
+        self.turns_from = 0
+        looks = not moments and self._looks()
+        if moments or looks:
+            self._as_turns(moments)
+
+    def _has_loader(self) -> bool:
+        """Whether batches come from a loader, whatever else the program reads of one."""
+        roles = {self.lender.role(n) for n in self.lender.names}
+        return bool(roles & {"loader", "dataset"})
+
+    def _free(self, name: str) -> None:
+        found = self.lender.lend(name)
+        if found is LATE:
+            self.late[name] = first_use(self.tree, {name})
+        else:
+            vars(self.module)[name] = found
+
+    def _as_turns(self, moments: dict[str, str]) -> None:
+        names = {*moments}
+        for name in self.lender.names:
+            if self.lender.role(name) in OF_A_TURN:
+                names.add(name)
+                moments[name] = str(self.lender.role(name))
+        sources = [n for n in self.lender.names if self.lender.role(n) == "source"]
+        if sources:
+            self._drawn(moments)
+            names |= {*sources}
+            self.turns = Windows(self.lender)
+        else:
+            self.turns = Turns(self.lender, moments, self.tree)
+        start = first_use(self.tree, names) if moments else len(self.tree.body)
+        self.turns_from = with_clearing(self.tree, min(start, self._first_look()))
+        self.lender.notes.append(self.turns.said())
+        vars(self.module)[rewrite.TURNS] = self.turns
+
+    def _looks(self) -> bool:
+        """Whether module-level code looks at gradients that nothing in the program computes."""
+        return self.reading.does(self.tree) == {"grad"} and self._first_look() < len(self.tree.body)
+
+    def _first_look(self) -> int:
+        """Index of the first module-level statement that looks at gradients nobody computes."""
+        if self.reading.does(self.tree) & {"backward", "step"}:
+            return len(self.tree.body)
+        for index, statement in enumerate(self.tree.body):
+            if statement in self._live() and "grad" in self.reading.does(statement):
+                return index
+        return len(self.tree.body)
+
+    def _drawn(self, moments: dict[str, str]) -> None:
+        """Names of a batch that the program draws ahead: the first one is drawn for it."""
+        row = self.lender.data.source()()
+        for name, role in moments.items():
+            vars(self.module)[name] = row if role == "batch" else row.parts[role]
+
+    # ---------------------------------------------------------------------------------------- code
+
+    def _changes(self) -> rewrite.Changes:
+        changes = rewrite.Changes(late=self.late)
+        vars(self.module)[rewrite.LATER] = self.lender.later
+        if self.turns is not None:
+            changes.turns_from = self.turns_from
+        libraries.map_devices(self.reading, changes, self.module)
+        losses.take_place(self.lender, changes)
+        return changes
+
+    def _watch(self) -> None:
+        for name, part in self.values.parts.given.items():
+            self.tracked(part, name, part=True)
+        if not self.values.parts:
+            self.tracked(self.values.model, "model")
+        if self.reading.builds_models and self.values.world_size == 1:
+            self.lender.notes.append(BUILDS_MODELS)
+
+
+def _prepared(program: str) -> tuple[ast.Module, set[str], list[str]]:
+    """The tree without what is not here, names that do nothing, and what was left out."""
+    notes: list[str] = []
+    tree = mains.take_part(hooks.gather(parsed(program, FILENAME)))
+    tree = unread.leave_out(tree, notes)
+    imports = packages.examine(tree)
+    if imports.refused:
+        name, reason = next(iter(imports.refused.items()))
+        raise Unbound(name, reason)
+    removed = imports.removed | {id(s) for s in tree.body if _is_stub(s)}
+    tree = rewrite.rewrite(tree, rewrite.Changes(removed=removed))
+    return tree, imports.inert, [*notes, *imports.notes]
+
+
+def _is_stub(statement: ast.stmt) -> bool:
+    """A function without a body that a name of the table stands for: the reader has their own."""
+    if not isinstance(statement, ast.FunctionDef) or table().role(statement.name) is None:
+        return False
+    return all(
+        isinstance(s, ast.Pass) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+        for s in statement.body
+    )

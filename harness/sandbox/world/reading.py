@@ -1,0 +1,488 @@
+"""What can be read off a program without guessing: which names are free, what is never called."""
+
+import ast
+import builtins
+import symtable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from harness.sandbox.names.table import Table
+from harness.syntax import walk
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+BUILT_IN = frozenset(
+    {*dir(builtins), "__file__", "__name__", "__doc__", "__class__", "__builtins__"}
+)
+TRAINING = frozenset({"backward", "manual_backward", "grad"})
+"""Attributes by which code goes backward; ``grad`` counts only when it is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A function or method that nothing in the program calls."""
+
+    tree: Function
+    """Its definition."""
+    owner: ast.ClassDef | None = None
+    """Its class."""
+
+    @property
+    def name(self) -> str:
+        """``train`` or ``Trainer.train``."""
+        return self.tree.name if self.owner is None else f"{self.owner.name}.{self.tree.name}"
+
+    @property
+    def is_method(self) -> bool:
+        """Whether its first parameter is the instance or the class."""
+        plain = {d.id for d in self.tree.decorator_list if isinstance(d, ast.Name)}
+        return self.owner is not None and "staticmethod" not in plain
+
+    def wanted(self) -> list[ast.arg]:
+        """Parameters without a default, ``self`` left out."""
+        return wanted(self.tree, bound=self.is_method)
+
+
+def wanted(function: Function, *, bound: bool) -> list[ast.arg]:
+    """Parameters without a default; ``bound``: the first one is the instance."""
+    a = function.args
+    places = [*a.posonlyargs, *a.args]
+    needed = places[: len(places) - len(a.defaults)]
+    named = [k for k, default in zip(a.kwonlyargs, a.kw_defaults, strict=True) if default is None]
+    return [*needed[bound:], *named]
+
+
+def optional(function: Function) -> list[ast.arg]:
+    """Parameters whose default is ``None``."""
+    a = function.args
+    places = [*a.posonlyargs, *a.args]
+    pairs = [*zip(places[len(places) - len(a.defaults) :], a.defaults, strict=True)]
+    pairs += [(k, d) for k, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is not None]
+    return [p for p, d in pairs if isinstance(d, ast.Constant) and d.value is None]
+
+
+@dataclass(slots=True)
+class _Named:
+    """What is done with names of one spelling, wherever they stand."""
+
+    fields: set[str] = field(default_factory=set)
+    """Attributes and text keys that are read of it."""
+    taken_apart: bool = False
+    """Whether it is unpacked, or asked for an item by a number."""
+
+
+class Reading:
+    """One program, read once."""
+
+    def __init__(self, tree: ast.Module, source: str, table: Table) -> None:
+        """``source``: the text that ``tree`` was parsed from, as it will be run."""
+        self.tree = tree
+        self.table = table
+        self.nodes = walk(tree)
+        self._symbols = symtable.symtable(source, "program", "exec")
+
+    @cached_property
+    def free(self) -> dict[str, int]:
+        """Names that are read and bound nowhere, with the line of their first use."""
+        bound = {s.get_name() for s in self._symbols.get_symbols() if _is_bound(s)}
+        found: set[str] = set()
+        tables = [self._symbols]
+        for scope in tables:
+            tables += scope.get_children()
+            for symbol in scope.get_symbols():
+                top = scope is self._symbols
+                if symbol.is_declared_global() and symbol.is_assigned():
+                    bound.add(symbol.get_name())
+                if symbol.is_referenced() and (top or symbol.is_global()):
+                    found.add(symbol.get_name())
+        lines = self._first_lines()
+        names = found - bound - BUILT_IN
+        return {n: lines.get(n, 1) for n in sorted(names, key=lambda n: (lines.get(n, 1), n))}
+
+    def _first_lines(self) -> dict[str, int]:
+        lines: dict[str, int] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.Name):
+                lines[node.id] = min(node.lineno, lines.get(node.id, node.lineno))
+        return lines
+
+    @cached_property
+    def mentioned(self) -> frozenset[str]:
+        """Every name and attribute that is read, and every text that could name one."""
+        names = {
+            n.id for n in self.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+        }
+        names |= {n.attr for n in self.nodes if isinstance(n, ast.Attribute)}
+        texts = (n.value for n in self.nodes if isinstance(n, ast.Constant))
+        return frozenset(names | {t for t in texts if isinstance(t, str) and t.isidentifier()})
+
+    @cached_property
+    def _said(self) -> frozenset[str]:
+        """Names that are read, and texts that could name something; no attributes."""
+        names = {
+            n.id for n in self.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+        }
+        texts = (n.value for n in self.nodes if isinstance(n, ast.Constant))
+        return frozenset(names | {t for t in texts if isinstance(t, str)})
+
+    @cached_property
+    def _asked(self) -> frozenset[str]:
+        """The same with attributes, those left out that are asked of an optimizer or a model."""
+        others = ("optimizer", "scheduler", "scaler", "model", "logger", "criterion")
+        asked = (n for n in self.nodes if isinstance(n, ast.Attribute))
+        own = {
+            n.attr for n in asked
+            if self.table.role(last_name(n.value) or "", "objects") not in others
+        }  # fmt: skip
+        return self._said | own
+
+    @cached_property
+    def fitted(self) -> frozenset[str]:
+        """Names that are handed to a ``fit`` first."""
+        calls = (n for n in self.nodes if isinstance(n, ast.Call) and last_name(n.func) == "fit")
+        first = (c.args[0] if c.args else next((k.value for k in c.keywords), None) for c in calls)
+        return frozenset(f.id for f in first if isinstance(f, ast.Name))
+
+    @cached_property
+    def called(self) -> frozenset[str]:
+        """Last components of everything that is called."""
+        functions = (n.func for n in self.nodes if isinstance(n, ast.Call))
+        return frozenset(last for f in functions if (last := last_name(f)) is not None)
+
+    @cached_property
+    def classes(self) -> list[ast.ClassDef]:
+        """Classes at module level."""
+        return [s for s in self.tree.body if isinstance(s, ast.ClassDef)]
+
+    @cached_property
+    def imported(self) -> frozenset[str]:
+        """Top-level packages that are imported anywhere."""
+        found: set[str] = set()
+        for node in self.nodes:
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found.add(node.module.partition(".")[0])
+        return frozenset(found)
+
+    @cached_property
+    def builds_models(self) -> bool:
+        """Whether it makes modules: of classes of its own, or of torch's layers."""
+        own = {c.name for c in self.classes if self.is_a(c, "Module")}
+        return bool((own | LAYERS) & self.called)
+
+    # ---------------------------------------------------------------------------------- functions
+
+    @cached_property
+    def functions(self) -> list[Root]:
+        """Functions at module level and methods of classes there."""
+        found = [Root(s) for s in self.tree.body if isinstance(s, Function)]
+        for owner in self.classes:
+            found += [Root(s, owner) for s in owner.body if isinstance(s, Function)]
+        return found
+
+    def roots(self) -> list[Root]:
+        """Functions that train and that nothing calls: those that step, else those that go backward."""
+        open_ = [f for f in self.functions if self._is_open(f)]
+        for marks in ({"step"}, {"backward"}, {"grad"}):
+            found = [f for f in open_ if marks <= self._does(f.tree)]
+            if found:
+                return [f for f in found if not _is_shown_as_wrong(f.tree.name)] or found
+        return []
+
+    def _is_open(self, function: Root) -> bool:
+        name, owner = function.tree.name, function.owner
+        if name.startswith("__") and name != "__call__":
+            return False
+        if owner is not None and (self.is_a(owner, "Module") or self.is_a(owner, "Optimizer")):
+            return False
+        said = self._asked if owner is not None else self._said
+        return name not in said or name == "__call__"
+
+    def does(self, *trees: ast.AST) -> set[str]:
+        """``backward``, ``step``, ``grad``: what code does, also through functions that it calls."""
+        return set().union(*(self._does(tree) for tree in trees))
+
+    def _does(self, tree: ast.AST, seen: frozenset[str] = frozenset()) -> set[str]:
+        found: set[str] = set()
+        for node in walk(tree):
+            if isinstance(node, ast.Attribute) and node.attr == "grad":
+                found.add("grad")
+            if not isinstance(node, ast.Call):
+                continue
+            last = last_name(node.func) or ""
+            if last in ("backward", "manual_backward") or (last == "grad" and node.args):
+                found.add("backward")
+            if last in ("step", "fit", "train_epoch") and not _is_a_schedule(node.func, self.table):
+                found.add("step")
+            if last not in seen:
+                for other in self._bodies.get(last, ()):
+                    found |= self._does(other, seen | {last})
+        return found
+
+    @cached_property
+    def _bodies(self) -> dict[str, list[Function]]:
+        found: dict[str, list[Function]] = {}
+        for node in self.nodes:
+            if isinstance(node, Function):
+                found.setdefault(node.name, []).append(node)
+        return found
+
+    def is_a(self, cls: ast.ClassDef, base: str) -> bool:
+        """Whether a class is built on one whose name ends so, also through others of the program."""
+        names = [last_name(b) or "" for b in cls.bases]
+        own = {c.name: c for c in self.classes}
+        return any(
+            n.endswith(base) or (n in own and n != cls.name and self.is_a(own[n], base))
+            for n in names
+        )
+
+    def unset(self, cls: ast.ClassDef) -> dict[str, int]:
+        """Attributes that methods read of ``self`` and nothing sets, with the line of the first use."""
+        if any(n in ("Protocol", "TypedDict", "NamedTuple") for n in map(last_name, cls.bases)):
+            return {}
+        there = self._set_somewhere(cls)
+        found: dict[str, int] = {}
+        for node in walk(cls):
+            match node:
+                case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Load()):
+                    if attr not in there and not attr.startswith("__"):
+                        found.setdefault(attr, node.lineno)
+        return found
+
+    def _set_somewhere(self, cls: ast.ClassDef) -> set[str]:
+        own = {c.name: c for c in self.classes}
+        family = [cls, *(own[n] for b in cls.bases if (n := last_name(b)) in own)]
+        family += [c for c in self.classes if any(last_name(b) == cls.name for b in c.bases)]
+        there = {
+            n.attr
+            for n in self.nodes
+            if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load)
+        }
+        for member in (s for c in family for s in walk(c)):
+            if isinstance(member, Function | ast.ClassDef):
+                there.add(member.name)
+            elif isinstance(member, ast.AnnAssign) and isinstance(member.target, ast.Name):
+                there.add(member.target.id)
+            elif isinstance(member, ast.Assign):
+                there |= {t.id for t in member.targets if isinstance(t, ast.Name)}
+        calls = (n for n in self.nodes if isinstance(n, ast.Call))
+        named = (
+            c for c in calls if last_name(c.func) in ("setattr", "register_buffer", "add_module")
+        )
+        texts = (a.value for c in named for a in c.args if isinstance(a, ast.Constant))
+        return there | {t for t in texts if isinstance(t, str)}
+
+    # ------------------------------------------------------------------------------------ batches
+
+    @cached_property
+    def rows(self) -> dict[int, tuple[str, ...]]:
+        """Orders in which batches are unpacked, by length: ``{2: ("input", "target")}``."""
+        found: dict[int, tuple[str, ...]] = {}
+        for target in self._unpacked_targets():
+            parts = [self.table.part(_spelt(e)) if _spelt(e) else None for e in target.elts]
+            others = {"output", "loss", "batch", "step", "epoch"}
+            if not {"input", "target"} & {*parts} or others & {*parts}:
+                continue
+            found.setdefault(len(parts), tuple(_in_order(parts)))
+        if not found and (places := self._places()):
+            parts = [places.get(i) for i in range(max(2, max(places) + 1))]
+            found[len(parts)] = tuple(_in_order(parts))
+        return found
+
+    def _is_over_a_loader(self, iterated: ast.expr) -> bool:
+        """``train_loader``, ``enumerate(train_loader)``."""
+        inner = iterated.args[0] if isinstance(iterated, ast.Call) and iterated.args else iterated
+        return self.table.role(last_name(inner) or "", "objects") in ("loader", "validation")
+
+    def _places(self) -> dict[int, str]:
+        """Parts by the places from which they are taken: ``x, y, m = mb[0], mb[1], mb[2]``."""
+        found: dict[int, str] = {}
+        for node in self.nodes:
+            if not isinstance(node, ast.Assign):
+                continue
+            for target in node.targets:
+                pairs = [(target, node.value)]
+                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                    pairs = [*zip(target.elts, node.value.elts, strict=False)]
+                for name, value in pairs:
+                    place, part = _place(value), self.table.part(_spelt(name))
+                    if place is not None and part in ("input", "target", "mask", "index", "count"):
+                        found.setdefault(place, part)
+        return found if {"input", "target"} & {*found.values()} else {}
+
+    def _unpacked_targets(self) -> list[ast.Tuple | ast.List]:
+        targets: list[ast.expr] = []
+        for node in self.nodes:
+            if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+                if isinstance(node.iter, ast.Call) and last_name(node.iter.func) == "enumerate":
+                    inner = node.target.elts[1:] if isinstance(node.target, ast.Tuple) else []
+                    targets[:0] = inner if self._is_over_a_loader(node.iter) else []
+                    targets += inner
+                elif self._is_over_a_loader(node.iter):
+                    targets.insert(0, node.target)
+                elif not (isinstance(node.iter, ast.Call) and last_name(node.iter.func) == "zip"):
+                    targets.append(node.target)
+            elif isinstance(node, ast.Assign) and not isinstance(node.value, ast.Tuple):
+                targets += node.targets
+        inner = [e for t in targets if isinstance(t, ast.Tuple | ast.List) for e in t.elts]
+        return [t for t in [*targets, *inner] if isinstance(t, ast.Tuple | ast.List)]
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """Texts by which parts of a batch are asked for: ``batch["input_ids"]``, in order."""
+        found: dict[str, None] = {}
+        for node in self.nodes:
+            match node:
+                case ast.Subscript(slice=ast.Constant(value=str(key))):
+                    found.setdefault(key)
+                case ast.Call(
+                    func=ast.Attribute(attr="get" | "pop"), args=[ast.Constant(value=str(key)), *_]
+                ):
+                    found.setdefault(key)
+        return tuple(k for k in found if self.table.part(k) in ("input", "target", "mask", "count"))
+
+    @cached_property
+    def named(self) -> dict[str, _Named]:
+        """What is done with the names of each spelling."""
+        found: dict[str, _Named] = {}
+        for node in self.nodes:
+            match node:
+                case ast.Attribute(value=ast.Name(id=name), attr=attr):
+                    found.setdefault(name, _Named()).fields.add(attr)
+                case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))):
+                    found.setdefault(name, _Named()).fields.add(key)
+                    found[name].taken_apart = True
+                case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int())):
+                    found.setdefault(name, _Named()).taken_apart = True
+                case ast.Assign(targets=[ast.Tuple()], value=ast.Name(id=name)):
+                    found.setdefault(name, _Named()).taken_apart = True
+                case (
+                    ast.Starred(value=ast.Name(id=name))
+                    | ast.keyword(arg=None, value=ast.Name(id=name))
+                ):
+                    found.setdefault(name, _Named()).taken_apart = True
+        return found
+
+    @cached_property
+    def calls_models_plainly(self) -> bool:
+        """Whether models are called with one tensor each, and their results are tensors."""
+        if any(seen.fields & {"loss", "logits"} for seen in self.named.values()):
+            return False
+        calls = [n for n in self.nodes if isinstance(n, ast.Call)]
+        models = [c for c in calls if self.table.role(last_name(c.func) or "") == "model"]
+        models += [c for c in calls if isinstance(c.func, ast.Name) and c.func.id == "self"]
+        plain = all(
+            len(c.args) == 1 and not c.keywords and not isinstance(c.args[0], ast.Starred)
+            for c in models
+        )
+        losses = {n for n in self.called if self.table.role(n, "objects") == "criterion"}
+        losses |= {n for n in self.called if n.endswith("Loss") or n in LOSSES}
+        return plain and bool(losses)
+
+    @cached_property
+    def takes_mappings(self) -> bool:
+        """Whether batches are mappings to it: keyed or spread as a whole, and never unpacked."""
+        spread = any(
+            isinstance(n, ast.Call) and _spreads_a_batch(n, self.table) for n in self.nodes
+        )
+        trainer = "Trainer" in self.mentioned and "TrainingArguments" in self.mentioned
+        return not self.rows and (bool(self.keys) or spread or trainer)
+
+    @cached_property
+    def whole_tensors(self) -> bool:
+        """Whether a loader's element is one tensor: a name of inputs that is never taken apart, or
+        any name where the targets are free.
+        """
+        if not self.rows and any(self.table.role(n) == "target" for n in self.free):
+            return not self.keys
+        for node in self.nodes:
+            if not isinstance(node, ast.For | ast.comprehension):
+                continue
+            targets = [
+                node.target,
+                *(node.target.elts if isinstance(node.target, ast.Tuple) else []),
+            ]
+            for target in targets:
+                if not isinstance(target, ast.Name) or self.table.part(target.id) not in (
+                    "input",
+                    "batch",
+                ):
+                    continue
+                seen = self.named.get(target.id, _Named())
+                if self.table.part(target.id) == "input" and not seen.taken_apart and not self.rows:
+                    return not any(self.table.part(f) for f in seen.fields)
+        return False
+
+
+LOSSES = frozenset({
+    "cross_entropy", "mse_loss", "nll_loss", "binary_cross_entropy", "l1_loss", "smooth_l1_loss",
+    "binary_cross_entropy_with_logits", "huber_loss", "kl_div",
+})  # fmt: skip
+"""Functions of torch that compute losses."""
+
+LAYERS = frozenset({
+    "Sequential", "Linear", "Conv1d", "Conv2d", "LSTM", "GRU", "RNN", "Embedding", "LSTMCell",
+    "GRUCell", "RNNCell", "TransformerEncoder", "TransformerEncoderLayer", "MultiheadAttention",
+    "ModuleDict", "ModuleList",
+})  # fmt: skip
+"""Layers of torch that a program may build a model of."""
+
+
+def last_name(tree: ast.AST) -> str | None:
+    """The last component of a name, an attribute or what is called."""
+    match tree:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Call(func=inner) | ast.Subscript(value=inner):
+            return last_name(inner)
+    return None
+
+
+def _spreads_a_batch(call: ast.Call, table: Table) -> bool:
+    spread = (k.value for k in call.keywords if k.arg is None)
+    return any(isinstance(v, ast.Name) and table.part(v.id) in ("batch", "input") for v in spread)
+
+
+def _spelt(tree: ast.expr) -> str:
+    match tree:
+        case ast.Starred(value=inner):
+            return _spelt(inner)
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Subscript(slice=ast.Constant(value=str(name))):
+            return name
+    return ""
+
+
+def _place(tree: ast.expr) -> int | None:
+    """``mb[2]``, also moved to a device: 2."""
+    match tree:
+        case ast.Subscript(value=ast.Name(), slice=ast.Constant(value=int(place))) if place >= 0:
+            return place
+        case ast.Call(func=ast.Attribute(value=inner, attr="to" | "cuda" | "float" | "long")):
+            return _place(inner)
+    return None
+
+
+def _in_order(parts: list[str | None]) -> list[str]:
+    """What each place holds; one that its name does not tell gets what is left."""
+    left = [p for p in ("input", "target", "mask") if p not in parts]
+    return [p if p is not None else (left.pop(0) if left else "nothing") for p in parts]
+
+
+def _is_a_schedule(called: ast.expr, table: Table) -> bool:
+    receiver = called.value if isinstance(called, ast.Attribute) else called
+    name = last_name(receiver) or ""
+    return table.role(name, "objects") in ("scheduler", "logger")
+
+
+def _is_bound(symbol: symtable.Symbol) -> bool:
+    return symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
+
+
+WRONG = ("wrong", "bad", "bug", "broken", "naive", "incorrect", "before", "old", "dont", "unsafe")
+
+
+def _is_shown_as_wrong(name: str) -> bool:
+    return any(word in name.lower() for word in WRONG)

@@ -1,0 +1,182 @@
+"""Training that is defined and never started: functions are called, with what their parameters want."""
+
+import ast
+import contextlib
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from harness.sandbox.unbound import Unbound
+from harness.sandbox.world.lending import LATE, MOMENT, Lender
+from harness.sandbox.world.reading import Root, optional, wanted
+from harness.sandbox.world.spies import Spy
+from harness.sandbox.world.turns import OF_A_TURN, Turns
+from harness.syntax import walk
+
+ESSENTIAL = frozenset({
+    "model", "loader", "optimizer", "criterion", "scaler", "max norm", "accumulation", "epochs",
+    "total steps", "steps per epoch", "scheduler",
+})  # fmt: skip
+"""Roles that get an object although the parameter defaults to ``None``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call to make after the program's top level has run."""
+
+    function: str
+    """``train_one_epoch`` or ``Trainer.train_epoch``."""
+    arguments: tuple[str, ...]
+    """Names of the parameters that get an argument."""
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(self.arguments)})"
+
+
+class Starter:
+    """Calls the functions of one program that nothing calls."""
+
+    def __init__(self, lender: Lender) -> None:
+        """Nothing is called yet."""
+        self._lender = lender
+        self._module = lender.module
+
+    def calls(self) -> list[tuple[Call, Callable[[], None]]]:
+        """Each call as people read it, and what makes it."""
+        found: list[tuple[Call, Callable[[], None]]] = []
+        for root in self._lender.reading.roots():
+            names = tuple(a.arg for a in self._taken(root))
+            found.append((Call(root.name, names), functools.partial(self._start, root)))
+        return found
+
+    def _taken(self, root: Root) -> list[ast.arg]:
+        extra = [a for a in optional(root.tree) if self._lender.role(a.arg) in ESSENTIAL]
+        return [*root.wanted(), *extra]
+
+    def _start(self, root: Root) -> None:
+        target = self._target(root)
+        self._run(root.tree, target, [a.arg for a in self._taken(root)], root.name)
+
+    def _run(
+        self, tree: ast.AST, target: Callable[..., Any], names: list[str], called: str
+    ) -> None:
+        lender = self._lender
+        roles = {n: lender.role(n) for n in names}
+        moment = {n: r for n, r in roles.items() if r in OF_A_TURN and n not in vars(self._module)}
+        whole = moment and not MOMENT & {*moment.values()}
+        epochs = [n for n, r in roles.items() if r == "epoch"]
+        if whole and set(moment.values()) <= {"step", "count"}:
+            moment = {}
+        looks = not lender.reading.does(lender.reading.tree) & {"backward", "step"}
+        fixed = {n: self._given(n) for n in names if n not in moment and n not in epochs}
+        lender.notes.append(f"{called} is called with {', '.join(names) or 'nothing'}")
+        if moment or looks:
+            turns = Turns(lender, {n: str(r) for n, r in moment.items()}, tree)
+            lender.notes.append(turns.said())
+            for turn in turns:
+                _call(target, {**fixed, **turn})
+            return
+        self._whole(tree, target, fixed, epochs)
+
+    def _whole(
+        self, tree: ast.AST, target: Callable[..., Any], fixed: dict[str, Any], epochs: list[str]
+    ) -> None:
+        lender = self._lender
+        for turn in range(int(lender.values.number("epochs")) if epochs else 1):
+            returned = _call(target, {**fixed, **dict.fromkeys(epochs, turn)})
+            if callable(returned) and hasattr(returned, "__code__"):
+                self._returned(tree, returned)
+        if not epochs and _draws(tree):
+            before = -1
+            while before < lender.data.handed < len(lender.values.batches):
+                before = lender.data.handed
+                with contextlib.suppress(StopIteration):
+                    _call(target, fixed)
+
+    def _returned(self, tree: ast.AST, returned: Any) -> None:
+        """A function that makes the training step: what it returns is called with every batch."""
+        for inner in walk(tree):
+            if isinstance(inner, ast.FunctionDef) and inner.name == returned.__name__:
+                names = [a.arg for a in wanted(inner, bound=False)]
+                self._run(inner, returned, names, inner.name)
+                return
+
+    def _given(self, name: str) -> Any:
+        """The program's own object of that name or role, else what is lent."""
+        own = vars(self._module)
+        if name in own and not isinstance(own[name], Spy):
+            return own[name]
+        role = self._lender.role(name)
+        there = [(n, v) for n, v in own.items() if not n.startswith("__") and not _is_type(v)]
+        made = [v for n, v in there if role and self._lender.role(n) == role]
+        if len(made) == 1 and role not in ("effectless", "logger"):
+            return made[0]
+        if role == "settings" and (cls := self._settings_class()) is not None:
+            return self._instance(cls, self._global(cls.name))
+        found = self._lender.lend(name)
+        return self._lender.later(name) if found is LATE else found
+
+    def _settings_class(self) -> ast.ClassDef | None:
+        """The program's own class of settings, where it shows one."""
+        own = [
+            c for c in self._lender.reading.classes if self._lender.table.role(c.name) == "settings"
+        ]
+        return own[0] if len(own) == 1 else None
+
+    def _target(self, root: Root) -> Callable[..., Any]:
+        if root.owner is None:
+            return self._global(root.tree.name)  # type: ignore[no-any-return]  # a function
+        cls = self._global(root.owner.name)
+        made = [v for v in vars(self._module).values() if isinstance(v, cls)]
+        if not root.is_method:
+            return getattr(cls, root.tree.name)  # type: ignore[no-any-return]  # a function
+        instance = made[0] if made else self._instance(root.owner, cls)
+        return getattr(instance, root.tree.name)  # type: ignore[no-any-return]  # a method
+
+    def _instance(self, owner: ast.ClassDef, cls: Any) -> Any:
+        narrow = [
+            c for c in self._lender.reading.classes
+            if any(isinstance(b, ast.Name) and b.id == owner.name for b in c.bases)
+        ]  # fmt: skip
+        if len(narrow) == 1:
+            owner, cls = narrow[0], self._global(narrow[0].name)
+        return cls(**{name: self._given(name) for name in self._constructor(owner)})
+
+    def _constructor(self, owner: ast.ClassDef) -> list[str]:
+        made = [s for s in owner.body if isinstance(s, ast.FunctionDef) and s.name == "__init__"]
+        if made:
+            extra = [a.arg for a in optional(made[0]) if self._lender.role(a.arg) in ESSENTIAL]
+            return [*(a.arg for a in wanted(made[0], bound=True)), *extra]
+        if any("dataclass" in ast.unparse(d) for d in owner.decorator_list):
+            plain = (s for s in owner.body if isinstance(s, ast.AnnAssign) and s.value is None)
+            return [s.target.id for s in plain if isinstance(s.target, ast.Name)]
+        parents = [
+            c for c in self._lender.reading.classes
+            if any(isinstance(b, ast.Name) and b.id == c.name for b in owner.bases)
+        ]  # fmt: skip
+        return self._constructor(parents[0]) if parents else []
+
+    def _global(self, name: str) -> Any:
+        try:
+            return vars(self._module)[name]
+        except KeyError:
+            raise Unbound(name, "was not defined when the program had run") from None
+
+
+def _call(target: Callable[..., Any], values: dict[str, Any]) -> Any:
+    """Call it by keyword, but for what it takes by place alone."""
+    parameters = inspect.signature(target).parameters.values()
+    placed = [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY and p.name in values]
+    named = {name: value for name, value in values.items() if name not in placed}
+    return target(*[values[name] for name in placed], **named)
+
+
+def _draws(tree: ast.AST) -> bool:
+    """Whether a function fetches its batch itself, so that it is called for each update."""
+    return any(isinstance(n, ast.Name) and n.id == "next" for n in walk(tree))
+
+
+def _is_type(value: Any) -> bool:
+    return isinstance(value, type) or hasattr(value, "__code__")

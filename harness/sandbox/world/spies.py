@@ -1,0 +1,113 @@
+"""Scouts: an unknown name stands for a spy, whose first use tells what it is.
+
+The run ends there, and the job begins anew with the real object under that name.
+"""
+
+from typing import Any, NoReturn, Self
+
+import torch
+from torch import Tensor, nn
+
+from harness.sandbox.batches.callers import Use, frame_of_the_program
+
+ASKED: dict[str, str] = {
+    "param_groups": "optimizer", "add_param_group": "optimizer",
+    "get_last_lr": "scheduler", "last_epoch": "scheduler",
+    "scale": "scaler", "unscale_": "scaler", "get_scale": "scaler",
+    "parameters": "model", "named_parameters": "model", "train": "model", "eval": "model",
+    "no_sync": "model", "state_dict": "model", "modules": "model", "require_backward_grad_sync": "model",
+    "dataset": "loader", "batch_size": "loader", "sampler": "loader",
+    "set_epoch": "sampler",
+    "prepare": "accelerator", "accumulate": "accelerator", "sync_gradients": "accelerator",
+    "no_backward_sync": "fabric", "setup": "fabric", "setup_module": "fabric",
+    "clip_gradients": "fabric",
+    "log": "logger", "info": "logger", "add_scalar": "logger", "write": "logger",
+    "set_postfix": "logger", "set_description": "logger",
+}  # fmt: skip
+"""Attributes, and what the object is that is asked for one of them."""
+
+
+class Scouted(BaseException):
+    """Raised where a spy was used: what it is now known to be."""
+
+    def __init__(self, name: str, role: str) -> None:
+        """``role``: a role of the table; empty where the use tells nothing."""
+        super().__init__(name, role)
+        self.name = name
+        self.role = role
+
+
+class Spy:
+    """Stands for one unknown name."""
+
+    def __init__(self, name: str, *, steps: str = "optimizer") -> None:
+        """``steps``: what it is if it is asked for ``step`` first."""
+        self.__dict__.update(_name=name, _steps=steps)
+
+    def _is(self, role: str) -> NoReturn:
+        raise Scouted(self._name, role)
+
+    def __getattr__(self, attribute: str) -> Any:
+        """What is asked of it says what it is; settings answer anything."""
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        self._is(self._steps if attribute == "step" else ASKED.get(attribute, "settings"))
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """A model is called with a batch, a loss with outputs and targets; what changes training and
+        is not shown cannot be known.
+        """
+        everything = [*args, *keywords.values()]
+        given = [a for a in everything if isinstance(a, Tensor | tuple | dict)]
+        computed = [a for a in given if isinstance(a, Tensor) and a.grad_fn is not None]
+        if computed:
+            self._is("criterion" if len(given) >= 2 else "")
+        if given and len(given) == len(everything):
+            self._is("model")
+        frame = frame_of_the_program()
+        use = Use(frame) if frame is not None else None
+        if use is not None and len(use.names) == 1 and not use.apart:
+            self._is(f"maker of {use.names[0]}")
+        trained = (nn.Module, torch.optim.Optimizer, list, Tensor)
+        if any(isinstance(a, trained) for a in everything):
+            self._is("")
+        self._is("effectless" if everything else "context maker")
+
+    def __iter__(self) -> Any:
+        self._is("loader")
+
+    __next__ = __iter__
+
+    def __len__(self) -> int:  # noqa: PLE0303 - it never returns
+        self._is("loader")
+
+    def __getitem__(self, key: Any) -> Any:
+        self._is("settings" if isinstance(key, str) else "loader")
+
+    def __enter__(self) -> Self:
+        self._is("context")
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def __bool__(self) -> bool:  # noqa: PLE0304 - as above
+        self._is("flag on")
+
+    def __index__(self) -> int:  # noqa: PLE0305 - as above
+        self._is("epochs")
+
+    def __format__(self, spec: str) -> str:
+        self._is("shown")
+
+    def __float__(self) -> float:
+        self._is("max norm")
+
+    def _counts(self, *_: Any) -> Any:
+        self._is("accumulation")
+
+    def _bounds(self, *_: Any) -> Any:
+        self._is("max norm")
+
+    __rmod__ = __rfloordiv__ = __rtruediv__ = __mod__ = __floordiv__ = __truediv__ = _counts
+    __sub__ = __rsub__ = __add__ = __radd__ = __eq__ = _counts
+    __lt__ = __le__ = __gt__ = __ge__ = __mul__ = __rmul__ = _bounds
+    __hash__ = object.__hash__

@@ -1,0 +1,83 @@
+"""Targets that a program does not pass: a model that computes its own loss looks them up."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from harness.sandbox.unbound import Unbound
+from harness.workloads import Batch
+
+DEEPEST = 3
+"""How many levels of containers are searched for inputs."""
+
+
+class Targets:
+    """The targets of one rank's data, by the rows of its inputs, each of which is unique."""
+
+    def __init__(self, batches: Sequence[Batch]) -> None:
+        """The index is built at first use."""
+        self._batches = batches
+        self._rows: dict[bytes, Tensor] = {}
+
+    def of(self, inputs: Any) -> Tensor:
+        """Targets of these inputs. (n, ...) -> (n, ...). Raises ``Unbound`` for inputs of other data."""
+        found = [self._known().get(key) for key in self._keys(inputs)]
+        rows = [row for row in found if row is not None]
+        if not rows or len(rows) < len(found):
+            raise Unbound("model", "computes its loss itself, from inputs that are not the data's")
+        return torch.stack(rows)
+
+    def inputs_in(self, value: Any) -> Any:
+        """The inputs inside a whole batch, a list of samples stacked to one tensor, or else the
+        value itself.
+        """
+        if isinstance(value, Tensor):
+            return value
+        return next((t for t in _tensors(value, DEEPEST) if self._are_inputs(t)), value)
+
+    def are_targets(self, value: Tensor) -> bool:
+        """Whether every row of a tensor is a target of the data."""
+        known = {
+            key for batch in self._batches for key in self._keys(batch.target, batch.target.dtype)
+        }
+        found = [*self._keys(value, self._batches[0].target.dtype)]
+        return bool(found) and known.issuperset(found)
+
+    def _are_inputs(self, found: Tensor) -> bool:
+        return any(key in self._known() for key in self._keys(found[:1]))
+
+    def _known(self) -> dict[bytes, Tensor]:
+        if not self._rows:
+            for batch in self._batches:
+                keys = self._keys(batch.inputs)
+                self._rows |= dict(zip(keys, batch.target, strict=True))
+        return self._rows
+
+    def _keys(self, inputs: Any, dtype: torch.dtype | None = None) -> Iterator[bytes]:
+        if isinstance(inputs, Tensor) and inputs.ndim > 0:
+            plain = inputs.detach().to(dtype or self._batches[0].inputs.dtype).contiguous()
+            yield from (row.numpy().tobytes() for row in plain)
+
+
+def _tensors(value: Any, depth: int) -> Iterator[Tensor]:
+    """Tensors in a container, samples of a list stacked."""
+    if isinstance(value, Tensor):
+        if value.ndim > 0:
+            yield value
+        return
+    if depth == 0:
+        return
+    inner = list(value.values() if isinstance(value, Mapping) else _items(value))
+    samples = [one for one in inner if isinstance(one, Tensor)]
+    if inner and len(samples) == len(inner) and len({s.shape for s in samples}) == 1:
+        yield torch.stack(samples)
+    for one in inner:
+        yield from _tensors(one, depth - 1)
+
+
+def _items(value: Any) -> list[Any]:
+    if isinstance(value, list | tuple):
+        return list(value)
+    return [*vars(value).values()] if hasattr(value, "__dict__") else []

@@ -1,0 +1,137 @@
+"""The loop around code that is written for one batch. A *turn* is one iteration of it."""
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.optim import Optimizer
+
+from harness.sandbox.batches.loaders import leaves
+from harness.sandbox.world.lending import MOMENT, Lender
+from harness.sandbox.world.reading import DEFINITIONS
+from harness.syntax import walk
+
+OF_A_TURN = MOMENT | {"target", "mask", "count", "step"}
+"""Roles whose values a turn sets."""
+
+
+class Turns:
+    """One pass over the data; each turn yields the values for one batch."""
+
+    def __init__(self, lender: Lender, roles: dict[str, str], tree: ast.AST) -> None:
+        """``roles``: the names to set in each turn. ``tree``: the code, which says what it does."""
+        self._lender = lender
+        self._roles = roles
+        does = lender.reading.does(tree)
+        self.clears = not _clears(lender.reading.tree)
+        self.goes_back = "backward" not in does
+        self.steps = "step" not in does
+        self._window = next((n for n in lender.names if lender.role(n) == "accumulation"), None)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        lender = self._lender
+        every, last = self._every(), len(lender.values.batches) - 1
+        for index, batch in enumerate(lender.values.batches):
+            lender.data.on_batch(0, index, "train")
+            lender.data.publish(batch, index)
+            if self.clears and index % every == 0:
+                self._optimizer().zero_grad()
+            moment = self._moment(index, dict(leaves(batch)))
+            if self.goes_back:
+                moment["loss"].backward()
+            found = {name: moment[role] for name, role in self._roles.items()}
+            vars(lender.module).update(found)
+            yield found
+            if self.steps and (index % every == every - 1 or index == last):
+                self._optimizer().step()
+
+    def _every(self) -> int:
+        """Micro-batches of one update, where the loop clears and steps."""
+        if self._window is None or not (self.clears and self.steps):
+            return 1
+        own = vars(self._lender.module).get(self._window)
+        count = own if isinstance(own, int) else self._lender.values.number("accumulation")
+        return max(1, int(count))
+
+    def _moment(self, index: int, parts: dict[str, Any]) -> dict[str, Any]:
+        wanted = {*self._roles.values(), *(["loss"] if self.goes_back else [])}
+        moment = {**parts, "step": index, "batch": self._lender.data.shape.build(parts)}
+        if wanted & {"output", "loss"}:
+            moment["output"] = self._model()(parts["input"])
+        if "loss" in wanted:
+            moment["loss"] = self._lender.values.criterion(moment["output"], parts["target"])
+        return moment
+
+    def _model(self) -> nn.Module:
+        """The model as the program has it by now: wrapped, if it wrapped it."""
+        made = vars(self._lender.module).values()
+        wrapped = [v for v in made if isinstance(v, DistributedDataParallel)]
+        return wrapped[0] if wrapped else self._lender.model()
+
+    def _optimizer(self) -> Optimizer:
+        """The program's own optimizer, where it has made one."""
+        made = [v for v in vars(self._lender.module).values() if isinstance(v, Optimizer)]
+        return made[0] if made else self._lender.values.the_optimizer()
+
+    def said(self) -> str:
+        """What the loop supplies, in words."""
+        supplied = (
+            ("zero_grad before", self.clears),
+            ("backward before", self.goes_back),
+            ("step after", self.steps),
+        )
+        found = [what for what, is_wanted in supplied if is_wanted]
+        extra = f", with {' and '.join(found)} each batch" if found else ""
+        return f"written for one batch: run for every batch of the loader{extra}"
+
+
+class Windows:
+    """Code that draws its batches itself and makes one update: repeated for the whole of the data."""
+
+    def __init__(self, lender: Lender) -> None:
+        """``lender`` counts the batches."""
+        self._lender = lender
+
+    def __iter__(self) -> Iterator[None]:
+        before = -1
+        while before < self._lender.data.handed < len(self._lender.values.batches):
+            before = self._lender.data.handed
+            yield
+
+    @staticmethod
+    def said() -> str:
+        """In words."""
+        return "written for one update: repeated for the whole of the data"
+
+
+def first_use(tree: ast.Module, names: set[str]) -> int:
+    """Index of the first module-level statement, definitions left out, that mentions one of them."""
+    for index, statement in enumerate(tree.body):
+        if not isinstance(statement, DEFINITIONS) and any(
+            isinstance(n, ast.Name) and n.id in names for n in walk(statement)
+        ):
+            return index
+    return len(tree.body)
+
+
+def with_clearing(tree: ast.Module, start: int) -> int:
+    """One earlier, if a clearing of the gradients stands right before it and there is no other.
+
+    ``optimizer.zero_grad()`` does not mention the batch. Left outside the loop, it would make a
+    right answer one that never clears.
+    """
+    if any(_clears(statement) for statement in tree.body[start:]):
+        return start
+    while start > 0 and _clears(tree.body[start - 1]):
+        start -= 1
+    return start
+
+
+def _clears(tree: ast.AST) -> bool:
+    return not isinstance(tree, DEFINITIONS) and any(
+        isinstance(node, ast.Attribute)
+        and (node.attr == "zero_grad" or (node.attr == "grad" and isinstance(node.ctx, ast.Store)))
+        for node in walk(tree)
+    )

@@ -1,0 +1,191 @@
+"""Packages and data that are not here: a stand-in where that is plain, else one sentence."""
+
+import pytest
+
+TRAIN = """
+import torch
+from torch import nn
+net = {model}
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for step in range(4):
+    x, y = {batch}
+    loss = nn.functional.cross_entropy(net(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+PICTURES = """
+import torch
+from torchvision import datasets, transforms
+import torchvision.transforms as T
+from torchvision.models import resnet18
+import torchvision
+rows = datasets.{name}("data", transform=transforms.Compose([T.Resize(40), transforms.RandomCrop({size}),
+    torchvision.transforms.RandomHorizontalFlip(), transforms.ToTensor(), T.Normalize(0.5, 0.5)]))
+loader = torch.utils.data.DataLoader(rows, batch_size=4, shuffle=True)
+it = iter(loader)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "channels", "size"), [("MNIST", 1, 28), ("CIFAR10", 3, 32), ("ImageFolder", 3, 36)]
+)
+def test_pictures_have_the_channels_and_the_size_of_the_real_ones(see, name, channels, size):
+    model = f"nn.Sequential(nn.Flatten(), nn.Linear({channels * size * size}, 10))"
+    seen = see(PICTURES.format(name=name, size=size) + TRAIN.format(model=model, batch="next(it)"))
+
+    assert seen.outcome == "returned: None"
+    assert seen.windows == [1] * 4
+    assert f"{name}: pictures by chance" in seen.lent
+
+
+def test_a_network_that_would_be_downloaded_has_the_head_of_the_real_one(see):
+    program = PICTURES.format(name="CIFAR10", size=32) + TRAIN.format(
+        model="resnet18(weights='DEFAULT')\nnet.fc = nn.Linear(net.fc.in_features, 10)\nassert net.fc.in_features == 512",
+        batch="next(it)",
+    )
+    seen = see(program)
+
+    assert seen.windows == [1] * 4
+    assert "resnet18: a small network with its head, not pretrained" in seen.lent
+
+
+def test_a_package_for_which_nothing_stands_in_is_named_when_it_is_used(see):
+    program = "import flash_attn\nfrom nowhere.deep import thing\n" + TRAIN.format(
+        model="nn.Linear(4, 2)", batch="thing(4), None"
+    )
+    assert see(program).outcome == "unbound: `nowhere.deep.thing` needs nowhere, which is not here"
+
+
+def test_a_package_that_is_imported_and_not_used_is_no_hindrance(see):
+    program = "import flash_attn\n" + TRAIN.format(
+        model="nn.Linear(4, 2)", batch="torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
+    )
+    assert see(program).windows == [1] * 4
+
+
+def test_a_file_beside_the_program_is_named(see):
+    program = "from .utils import batches\n" + TRAIN.format(
+        model="nn.Linear(4, 2)", batch="next(batches())"
+    )
+    assert (
+        see(program).outcome == "unbound: `utils.batches` needs utils.py, a file beside the program"
+    )
+
+
+def test_an_import_that_may_fail_fails(see):
+    program = """
+try:
+    import apex
+except ImportError:
+    apex = None
+assert apex is None
+""" + TRAIN.format(
+        model="nn.Linear(4, 2)", batch="torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
+    )
+    assert see(program).outcome == "returned: None"
+
+
+def test_trackers_do_nothing_and_hand_settings_back(see):
+    program = """
+import wandb, mlflow
+from torch.utils.tensorboard import SummaryWriter
+from tqdm.auto import tqdm
+run = wandb.init(project="p", config={"lr": 0.25})
+writer = SummaryWriter("runs")
+writer.add_scalar("lr", wandb.config.lr, 0)
+mlflow.log_metric("a", 1)
+for _ in tqdm(range(2)): pass
+assert wandb.config["lr"] == run.config.lr == 0.25
+""" + TRAIN.format(
+        model="nn.Linear(4, 2)", batch="torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
+    )
+    assert see(program).outcome == "returned: None"
+
+
+def test_a_file_of_tokens_is_made_up(see):
+    program = """
+import numpy as np, os
+tokens = np.memmap(os.path.join("data", "train.bin"), dtype=np.uint16, mode="r")
+""" + TRAIN.format(
+        model="nn.Embedding(64, 64)",
+        batch="torch.from_numpy(tokens[:8].astype(np.int64)), torch.from_numpy(tokens[1:9].astype(np.int64))",
+    )
+    seen = see(program)
+
+    assert seen.windows == [1] * 4
+    assert "train.bin: 20000 tokens by chance" in seen.lent
+
+
+STARTERS = {
+    "click": (
+        "import click\n@click.command()\n@click.option('--lr', default=0.5)\n"
+        "@click.option('--config', required=True, type=click.Path())\ndef main(lr, config):\n    work(lr)\n"
+    ),
+    "fire": ("import fire\ndef main():\n    fire.Fire(work)\n"),
+    "hydra": (
+        "import hydra\nfrom omegaconf import OmegaConf\n@hydra.main(config_path='c', config_name='base')\n"
+        "def main(cfg):\n    OmegaConf.to_yaml(cfg); work(cfg.optimizer.lr)\n"
+    ),
+    "absl": (
+        "from absl import app, flags\nflags.DEFINE_float('lr', 0.1, 'rate')\nFLAGS = flags.FLAGS\n"
+        "def run(_):\n    work(FLAGS.lr)\ndef main():\n    app.run(run)\n"
+    ),
+    "tyro": (
+        "import tyro, dataclasses\n@dataclasses.dataclass\nclass Args:\n    batch: int\n    lr: float = 0.1\n"
+        "def main():\n    work(tyro.cli(Args).lr)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("starter", STARTERS)
+def test_starters_call_with_defaults(see, starter):
+    body = TRAIN.format(
+        model="nn.Linear(4, 2)", batch="torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
+    ).replace("lr=0.01", "lr=lr")
+    work = "def work(lr):" + body.replace("\n", "\n    ") + "\n"
+    seen = see(STARTERS[starter] + work + "if __name__ == '__main__':\n    main()\n")
+
+    assert seen.outcome.partition(":")[0] in ("returned", "exited")
+    assert seen.windows == [1] * 4
+
+
+def test_patterns_of_einops_are_done(see):
+    program = """
+import torch
+from einops import rearrange, repeat, reduce
+x = torch.arange(24.0).reshape(2, 3, 4)
+assert rearrange(x, "b h (p q) -> b (h p) q", q=2).shape == (2, 6, 2)
+assert torch.equal(rearrange(x, "... d -> d ..."), x.permute(2, 0, 1))
+assert repeat(x[0, 0], "d -> b d", b=5).shape == (5, 4)
+assert torch.equal(reduce(x, "b h d -> b d", "mean"), x.mean(1))
+""" + TRAIN.format(
+        model="nn.Linear(4, 2)", batch="torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
+    )
+    assert see(program).outcome == "returned: None"
+
+
+def test_a_world_to_act_in_goes_on_for_ever(see):
+    program = """
+import gymnasium as gym, torch
+env = gym.make("CartPole-v1")
+net = torch.nn.Linear(env.observation_space.shape[0], env.action_space.n)
+optimizer = torch.optim.Adam(net.parameters())
+while True:
+    state, _ = env.reset(seed=0)
+    done, gathered = False, []
+    while not done:
+        chosen = torch.distributions.Categorical(logits=net(torch.as_tensor(state)))
+        action = chosen.sample()
+        state, reward, ended, cut, _ = env.step(action.item())
+        gathered.append(-chosen.log_prob(action) * reward)
+        done = ended or cut
+    optimizer.zero_grad()
+    torch.stack(gathered).sum().backward()
+    optimizer.step()
+"""
+    seen = see(program)
+
+    assert seen.outcome.startswith("exited: stopped by the harness")
+    assert len(seen.windows) >= 3

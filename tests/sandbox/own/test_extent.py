@@ -1,0 +1,53 @@
+"""Which programs bring their own world."""
+
+import pytest
+
+from harness.sandbox.own.extent import free_names, is_own_world
+
+OWN = {
+    "at module level": "import torch\nx = torch.ones(1, requires_grad=True)\nx.sum().backward()\n",
+    "under its main guard": (
+        "import torch\ndef main():\n    torch.ones(1, requires_grad=True).sum().backward()\n"
+        "if __name__ == '__main__':\n    main()\n"
+    ),
+    "in a method of an object that it makes": (
+        "class Runner:\n    def __init__(self, loss): self.loss = loss\n"
+        "    def run(self): self.loss.backward()\n"
+        "import torch\nRunner(torch.ones(1, requires_grad=True).sum()).run()\n"
+    ),
+    "in a command of a group": (
+        "import click\n@click.group()\ndef cli(): pass\n@cli.command()\ndef train(loss=None):\n"
+        "    loss.backward()\ncli()\n"
+    ),
+    "handed to what starts ranks": (
+        "import torch.multiprocessing as mp\ndef work(rank, loss):\n    loss.backward()\n"
+        "mp.spawn(work, nprocs=2)\n"
+    ),
+    "by a trainer": "from transformers import Trainer\nTrainer().train()\n",
+}
+
+OTHER = {
+    "a name that nobody binds": "for x in loader:\n    x.sum().backward()\n",
+    "a name that only a function reads": "def main():\n    model().backward()\nmain()\n",
+    "a function that nobody calls": "def train(loss):\n    loss.backward()\n",
+    "no training at all": "import torch\nprint(torch.ones(1))\n",
+    "no Python": "for x in",
+}
+
+
+@pytest.mark.parametrize("case", OWN)
+def test_a_program_that_names_nothing_of_others_and_trains_is_its_own_world(case):
+    assert is_own_world(OWN[case])
+
+
+@pytest.mark.parametrize("case", OTHER)
+def test_anything_else_is_none(case):
+    assert not is_own_world(OTHER[case])
+
+
+def test_names_that_a_program_declares_global_are_its_own():
+    assert free_names("def f():\n    global step\n    step = 1\nprint(step, other)\n") == {"other"}
+
+
+def test_what_is_imported_by_a_star_may_be_any_name():
+    assert free_names("from torch.nn import *\nLinear(1, 1)\n") == frozenset()

@@ -1,0 +1,81 @@
+"""What is said of whole scripts by their own settings."""
+
+import pytest
+
+from harness.domain.trace import Trace
+from harness.properties.own import own_grade, own_settings
+
+SCRIPT = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+torch.manual_seed(0)
+loader = DataLoader(TensorDataset(torch.randn(200, 4), torch.randn(200, 1)), batch_size=8)
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+accumulation_steps = 4
+for epoch in range(2):
+    for i, (x, y) in enumerate(loader):
+        loss = nn.functional.mse_loss(net(x), y){divided}
+        loss.backward()
+        if (i + 1) % accumulation_steps == 0{flush}:
+            nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+            optimizer.step()
+            {clear}
+"""
+RIGHT = {"divided": " / accumulation_steps", "flush": "", "clear": "optimizer.zero_grad()"}
+
+LAWFUL = {
+    "the rest of a pass goes on into the next": {},
+    "the rest of a pass has an update of its own": {"flush": " or i + 1 == len(loader)"},
+}
+WRONG = {
+    "never cleared": ({"clear": "pass"}, "gradients-start-fresh"),
+    "not divided": ({"divided": ""}, "accumulation-equals-large-batch"),
+}
+
+
+@pytest.mark.parametrize("case", LAWFUL)
+def test_what_a_script_means_to_do_with_the_rest_of_a_pass_is_not_wrong(see, case):
+    seen = see(SCRIPT.format(**{**RIGHT, **LAWFUL[case]}))
+
+    assert own_grade(Trace(probes=(seen.trace,)), "test").code != "wrong"
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_fault_that_no_setting_explains_is_found(see, case):
+    changed, property_ = WRONG[case]
+    seen = see(SCRIPT.format(**{**RIGHT, **changed}))
+    grade = own_grade(Trace(probes=(seen.trace,)), "test")
+
+    assert grade.code == "wrong"
+    assert property_ in [v.property for v in grade.verdicts if v.outcome == "fail"]
+
+
+GAN = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+torch.manual_seed(0)
+loader = DataLoader(TensorDataset(torch.randn(200, 4)), batch_size=8)
+made, told = nn.Linear(2, 4), nn.Linear(4, 1)
+of_made, of_told = (torch.optim.SGD(net.parameters(), lr=0.01) for net in (made, told))
+loss = nn.BCEWithLogitsLoss()
+for (real,) in loader:
+    told.zero_grad()
+    loss(told(real), torch.ones(8, 1)).backward()
+    fake = made(torch.randn(8, 2))
+    loss(told(fake.detach()), torch.zeros(8, 1)).backward()
+    of_told.step()
+    made.zero_grad()
+    loss(told(fake), torch.ones(8, 1)).backward()
+    of_made.step()
+"""
+
+
+def test_two_losses_of_one_batch_are_no_accumulation(see):
+    """The discriminator's two were to be divided by 2."""
+    trace = Trace(probes=(see(GAN).trace,))
+
+    assert not own_settings(trace).accumulates
+    assert own_grade(trace, "test").code != "wrong"

@@ -1,0 +1,128 @@
+"""Which network a name means, where a workload has two."""
+
+import pytest
+import torch
+from torch import nn
+
+from harness.domain.workload import WorkloadSpec
+from harness.sandbox.unbound import Unbound
+from harness.sandbox.world.parts import Parts
+from harness.workloads import build
+
+WORKLOAD = build(WorkloadSpec.model_validate({"name": "gan", "parameters": {"features": 16}}))
+ONE = build(WorkloadSpec.model_validate({"name": "mlp", "parameters": {}}))
+MODEL = WORKLOAD.model()
+
+
+@pytest.fixture
+def parts() -> Parts:
+    return Parts(WORKLOAD, MODEL, WORKLOAD.batches(0)[0].inputs)
+
+
+@pytest.mark.parametrize("name", ["generator", "netG", "G", "gen", "optimizer_G", "opt_g", "optG"])
+def test_these_names_mean_the_generator(parts, name):
+    """Its own, and those of what belongs to it."""
+    assert parts.which([name]) == "generator"
+
+
+@pytest.mark.parametrize("name", ["discriminator", "netD", "D", "critic", "d_opt", "optimizerD"])
+def test_these_names_mean_the_discriminator(parts, name):
+    """A critic judges too."""
+    assert parts.which([name]) == "discriminator"
+
+
+@pytest.mark.parametrize("name", ["loss_g", "Generator", "gradient", "train_d", "data"])
+def test_these_names_mean_no_network(parts, name):
+    """A loss, a class and a function are named after one."""
+    assert not parts.is_network(name)
+
+
+def test_a_name_that_says_neither_is_not_guessed(parts):
+    """Half of the guesses would clip the wrong network."""
+    with pytest.raises(Unbound, match=r"some.*generator or discriminator"):
+        parts.of("parameters", ["some"])
+
+
+def test_an_optimizer_without_a_telling_name_waits_for_gradients(parts):
+    """A generator's loss fills both networks, a discriminator's its own; what is left is the other's."""
+    one, other = parts.of("optimizer", ["first"]), parts.of("optimizer", ["second"])
+    MODEL.discriminator(torch.randn(3, 16)).sum().backward()
+    one.step()
+    MODEL.discriminator(MODEL.generator(torch.randn(3, 8))).sum().backward()
+
+    other.zero_grad()
+
+    assert all(p.grad is None for p in MODEL.generator.parameters())
+    assert all(p.grad is not None for p in MODEL.discriminator.parameters())
+    one.zero_grad()
+    assert all(p.grad is None for p in MODEL.discriminator.parameters())
+
+
+def test_each_network_has_an_optimizer_that_holds_it_and_nothing_else(parts):
+    """And the same one under every name."""
+    held = parts.of("optimizer", ["opt_g"]).param_groups[0]["params"]
+
+    assert list(map(id, held)) == list(map(id, MODEL.generator.parameters()))
+    assert parts.of("optimizer", ["optimizerG"]) is parts.of("optimizer", ["opt_g"])
+
+
+def test_a_network_of_the_programs_own_is_known_by_what_it_gives(parts):
+    """A number for each row, or rows; whatever it is called."""
+    judges = nn.Sequential(nn.Linear(16, 4), nn.Linear(4, 1))
+    makes = nn.Sequential(nn.Linear(100, 4), nn.Linear(4, 16))
+
+    assert parts.adopt(judges, "Sequential", ()) is MODEL.discriminator
+    assert parts.adopt(makes, "Sequential", ()) is MODEL.generator
+
+
+def test_a_network_that_is_asked_for_more_than_the_workloads_has_stays(parts):
+    """As long as it fits the data."""
+    own = nn.Sequential(nn.Linear(16, 1))
+
+    assert parts.adopt(own, "Critic", ["features"]) is own
+    assert parts.of("model", ["critic"]) is own
+    with pytest.raises(Unbound, match="does not take the workload's data"):
+        parts.adopt(nn.Sequential(nn.Linear(784, 1)), "Critic", ["features"])
+
+
+def test_a_network_that_ended_in_a_sigmoid_still_does(parts):
+    """Its loss takes probabilities."""
+    found = parts.adopt(nn.Sequential(nn.Linear(784, 1), nn.Sigmoid()), "Discriminator", ())
+
+    assert parts.holds(found)
+    assert found(torch.randn(5, 16)).min() >= 0.0
+
+
+def test_other_workloads_have_no_parts():
+    """One model, one optimizer, as ever."""
+    assert not Parts(ONE, ONE.model(), ONE.batches(0)[0].inputs)
+
+
+GAN = """
+for real, _ in train_loader:
+    fake = {g}(torch.randn(len(real), latent_dim))
+    {od}.zero_grad()
+    (nn.functional.softplus(-{d}(real)).mean() + nn.functional.softplus({d}(fake.detach())).mean()).backward()
+    {od}.step()
+    {og}.zero_grad()
+    nn.functional.softplus(-{d}(fake)).mean().backward()
+    {og}.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("g", "d", "og", "od"),
+    [
+        ("generator", "discriminator", "optimizer_g", "optimizer_d"),
+        ("netG", "netD", "optimizerG", "optimizerD"),
+        ("G", "D", "opt_G", "opt_D"),
+        ("gen", "critic", "gen_opt", "critic_opt"),
+    ],
+)
+def test_a_loop_over_free_networks_runs(run, g, d, og, od):
+    """Nothing but names tells one from the other."""
+    ran = run(GAN.format(g=g, d=d, og=og, od=od), workload="gan")
+
+    assert ran.outcome == "ran"
+    assert ran.tracked == ["generator", "discriminator"]
+    assert ran.steps == 2 * ran.batches["train"]

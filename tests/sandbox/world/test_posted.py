@@ -1,0 +1,14 @@
+"""Programs that define, construct and expect things that nobody gives them bind all the same."""
+
+import pytest
+
+from tests.sandbox.world.posted import POSTED
+
+
+@pytest.mark.parametrize("posted", POSTED, ids=lambda p: p.about)
+def test_a_posted_program_binds_and_trains(run, posted):
+    """It runs to the end and makes the optimizer steps that it says."""
+    ran = run(posted.program, workload=posted.workload)
+
+    assert ran.outcome == "ran"
+    assert ran.steps == posted.steps

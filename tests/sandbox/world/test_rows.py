@@ -1,0 +1,61 @@
+"""Batches come as a program takes them apart, however it does that."""
+
+import pytest
+
+BODY = """
+    optimizer.zero_grad()
+    criterion(model(inp), lab).backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    "taking",
+    [
+        "for inp, lab in train_loader:",
+        "for i, (inp, lab) in enumerate(train_loader):",
+        "for batch in train_loader:\n    inp, lab = batch",
+        "for batch in train_loader:\n    inp, lab = batch[0], batch[1]",
+        "for batch in train_loader:\n    inp = batch['input_ids']\n    lab = batch['labels']",
+        "for batch in train_loader:\n    inp, lab = (t.to(device) for t in batch)",
+        "for batch in train_loader:\n    inp, lab = batch.x, batch.y",
+        "for lab, inp in ((y, x) for x, y in train_loader):",
+        "it = iter(train_loader)\nfor _ in range(len(train_loader)):\n    inp, lab = next(it)",
+    ],
+)
+def test_a_batch_is_taken_apart_in_any_way(run, taking):
+    ran = run(taking + BODY)
+
+    assert (ran.outcome, ran.steps) == ("ran", 14)
+
+
+def test_a_batch_is_a_mapping_to_a_model_that_is_called_with_keywords(run):
+    program = """
+for batch in train_loader:
+    batch = {k: v.to(device) for k, v in batch.items()}
+    out = model(**batch)
+    out.loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+    assert run(program).steps == 14
+
+
+def test_the_inputs_come_first_only_where_names_say_so(run):
+    """The names of the loop decide the order, not the place."""
+    first = run("for y, x in train_loader:\n    result = tuple(x.shape)")
+    usual = run("for x, y in train_loader:\n    result = tuple(x.shape)")
+
+    assert first.result == usual.result
+
+
+def test_a_free_target_belongs_to_the_batch_that_was_handed_out(run):
+    program = """
+for batch in train_loader:
+    optimizer.zero_grad()
+    criterion(model(batch), target).backward()
+    optimizer.step()
+"""
+
+    assert run(program).steps == 14

@@ -1,0 +1,69 @@
+"""A name that is in no table is found out by its first use, and the program begins anew with it."""
+
+import pytest
+
+LOOP = """
+for x, y in train_loader:
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("model", "quux"), ("train_loader", "zorp"), ("criterion", "flam"), ("optimizer", "blip")],
+)
+def test_an_unknown_object_is_told_by_its_first_use(run, name, other):
+    program = LOOP.replace(name, other).replace("blip.zero_grad()", "blip.param_groups")
+
+    ran = run(program)
+
+    assert (ran.outcome, ran.steps) == ("ran", 14)
+
+
+def test_all_names_of_a_loop_may_be_unknown(run):
+    program = """
+for a, b in zorp:
+    loss = flam(quux(a), b)
+    loss.backward()
+    blip.step()
+    blip.zero_grad()
+"""
+
+    assert run(program).steps == 14
+
+
+def test_a_number_that_divides_a_loss_counts_micro_batches(run):
+    ran = run(LOOP.replace("loss.backward()", "(loss / qq).backward()") + "result = qq")
+
+    assert ran.result == "4"
+
+
+def test_a_function_that_gets_the_model_and_is_not_shown_cannot_be_known(run):
+    """What it does to gradients may be all that a program is about."""
+    ran = run(LOOP.replace("    optimizer.step()", "    mystery(model)\n    optimizer.step()"))
+
+    assert ran.outcome == "Unbound: `mystery` is used in no way that tells what it is"
+
+
+def test_a_function_that_gets_figures_alone_does_nothing(run):
+    assert run(LOOP + "    mystery(1, loss=0.5)\n").outcome == "ran"
+
+
+def test_a_name_that_is_read_before_it_is_bound_is_the_readers(run):
+    """The inner loop of a trainer that fetches one batch ahead."""
+    program = """
+for micro_step in range(accum):
+    logits, loss = model(X, Y)
+    X, Y = get_batch("train")
+    (loss / accum).backward()
+optimizer.step()
+optimizer.zero_grad()
+"""
+
+    ran = run(program)
+
+    assert (ran.outcome, ran.steps) == ("ran", 4)
+    assert "written for one update: repeated for the whole of the data" in ran.notes

@@ -1,0 +1,109 @@
+"""`harness grade train.py`: a program without a scenario, judged by its own settings in the jail."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from harness.cli import app
+from harness.properties.own.lacking import define
+
+LOOP = """\
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(20, 32), nn.Tanh(), nn.Linear(32, 1))
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+for step in range(24):
+    x = torch.randn(8, 20)
+    loss = nn.functional.mse_loss(model(x), x.sum(1, keepdim=True)) / 4
+    loss.backward()
+    if (step + 1) % 4 == 0:
+        nn.utils.clip_grad_norm_(model.parameters(), max_norm=0.5)
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+FAULTS = {
+    "accumulation-equals-large-batch": (" / 4", ""),
+    "accumulation-not-wiped": ("    loss.backward()", "    model.zero_grad()\n    loss.backward()"),
+    "clip-once-per-update": (
+        "    if (step",
+        "    nn.utils.clip_grad_norm_(model.parameters(), max_norm=0.5)\n    if (step",
+    ),
+    "gradients-start-fresh": ("        optimizer.zero_grad()\n", ""),
+}
+
+
+def graded(*arguments: object) -> tuple[int, list[dict]]:
+    result = CliRunner().invoke(app, ["grade", "--json", *map(str, arguments)])
+    return result.exit_code, [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def written(folder: Path, name: str, code: str) -> Path:
+    (folder / name).write_text(code)
+    return folder / name
+
+
+def test_a_right_script_is_right_and_its_settings_are_told(tmp_path):
+    code, (line,) = graded(written(tmp_path, "train.py", LOOP))
+
+    assert (code, line["code"], line["scenario"]) == (0, "right", "own-settings")
+    settings = line["settings"]
+    assert (settings["micro_batches"], settings["optimizer"]) == (4, "AdamW")
+    assert settings["clip"] == {"kind": "norm", "lowest": 0.5, "highest": 0.5}
+    assert line["lent"] == []
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_named_though_nobody_said_what_was_asked_for(tmp_path, fault):
+    code, (line,) = graded(written(tmp_path, "train.py", LOOP.replace(*FAULTS[fault])))
+
+    assert (code, line["code"]) == (1, "wrong"), line
+    assert fault in line["failed"]
+
+
+def test_what_its_author_means_is_shown_with_the_reason_and_flips_nothing(tmp_path):
+    """The sum is not divided on purpose; everything else still has to hold."""
+    script = written(tmp_path, "train.py", LOOP.replace(*FAULTS["accumulation-equals-large-batch"]))
+
+    code, (line,) = graded(script, "--allow", "accumulation-equals-large-batch=a sum is meant")
+
+    assert (code, line["code"]) == (0, "right")
+    assert "accumulation-equals-large-batch" in line["advisory"]
+
+
+def test_what_is_inconclusive_is_exit_code_4_only_under_strict(tmp_path):
+    script = written(tmp_path, "train.py", "import torch\nx = torch.ones(3)\n")
+
+    assert graded(script)[0] == 0
+    code, (line,) = graded(script, "--strict")
+    assert (code, line["code"], len(line["why"])) == (4, "inconclusive", 1)
+
+
+def test_files_that_import_each_other_are_one_program(tmp_path):
+    """Each file that trains is a program; what it imports is part of it, and nothing else is told."""
+    head, loop = LOOP.split("optimizer =")
+    written(tmp_path, "net.py", head)
+    files = [
+        written(
+            tmp_path, "train.py", f"import torch\nfrom net import model, nn\noptimizer ={loop}"
+        ),
+        written(tmp_path, "other.py", LOOP),
+        written(tmp_path, "notes.py", "VERSION = 1\n"),
+    ]
+
+    in_folder, by_name = graded(tmp_path)[1], graded(*files[:2], tmp_path / "net.py")[1]
+
+    for lines in (in_folder, by_name):
+        assert {line["file"] for line in lines} == {str(file) for file in files[:2]}
+        assert {line["code"] for line in lines} == {"right"}
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [("inf", "define `inf`: `from torch import inf`"), ("helper", "define `helper`")],
+)
+def test_a_name_that_nothing_defines_is_the_one_thing_to_add(name, advice):
+    assert define(name) == advice
