@@ -189,13 +189,21 @@ def fails_before_training(recording: Recording) -> bool:
 
 
 def hands_on(recording: Recording) -> bool:
-    """Whether one model of the program's own is given what another one computed: what happens to the
-    gradient between them was not seen.
+    """Whether one model of the program's own is given what another one computed, or would be but for
+    a lost graph: what happens to the gradient between them was not seen.
     """
     events = _events_of(recording)
-    builds = any(BUILDS_MODELS in e.notes for e in events if isinstance(e, Start))
-    forwards = (e for e in events if isinstance(e, Forward))
-    return builds and any(e.attached and e.model.startswith("own") for e in forwards)
+    if not any(BUILDS_MODELS in e.notes for e in events if isinstance(e, Start)):
+        return False
+    own = [e for e in events if isinstance(e, Forward) and e.model.startswith("own")]
+    silent = {e.model for e in own} - {e.model for e in own if e.differentiable}
+    return any(e.attached for e in own) or any(
+        name.partition(".")[0] in silent
+        for e in events
+        if silent and isinstance(e, OptimizerStep)
+        for group in e.groups
+        for name in group.parameters
+    )
 
 
 def trains(recording: Recording) -> bool:

@@ -58,18 +58,37 @@ def untrue(calls: Iterable[tuple[nn.Module, object]]) -> str | None:
     ``calls``: each of them, with what it was first called with.
     """
     for model, given in calls:
-        inputs = next(_tensors(given), None)
-        if not isinstance(given, tuple) or len(given) != 1 or inputs is None:
+        if not isinstance(given, tuple) or not given or next(_tensors(given[0]), None) is None:
             continue
-        found = unseen_flaw(model, given[0])
+        found = unseen_flaw(_Beside(model, given[1:]) if given[1:] else model, given[0])
         if found is not None:
             return f"`{type(model).__name__}` {found.said}"
     return None
 
 
+class _Beside(nn.Module):
+    """A model that takes more than a batch: the rest stays as it was at its first call."""
+
+    def __init__(self, model: nn.Module, rest: tuple[Any, ...]) -> None:
+        super().__init__()
+        self.model, self.rest = model, rest
+
+    def forward(self, batch: Tensor) -> Any:
+        """What it says to ``batch``, with as much of the rest as belongs to its rows."""
+        return self.model(batch, *(_beside(value, batch) for value in self.rest))
+
+
+def _beside(value: Any, batch: Tensor) -> Any:
+    if not isinstance(value, Tensor):
+        return value
+    rows = value[: len(batch)] if value.dim() and len(value) > len(batch) else value
+    return rows.detach().to(batch.dtype) if rows.is_floating_point() else rows.detach()
+
+
 def unseen_flaw(model: nn.Module, inputs: Tensor) -> Flaw | None:
     """What is wrong with the gradients of a model that stays in place, where no run would show it."""
-    if all(type(layer).__module__.startswith("torch.") for layer in model.modules()):
+    homes = {type(layer).__module__.partition(".")[0] for layer in model.modules()}
+    if homes <= {"torch", __name__.partition(".")[0]}:
         return None
     try:
         found = flaw(model, inputs)

@@ -210,12 +210,13 @@ class Forwards:
         differentiable = any(t.requires_grad for t in seen)
         one = self._tape.injected.next_pass() if differentiable else None
         returned = output if one is None else at_output(one, output)
-        outputs = unwrapped(t for t in tensors_in(returned) if t.is_floating_point()) or []
+        handed = [t for t in tensors_in(returned) if t.is_floating_point()]
+        outputs = unwrapped(handed) or []
         with outside():
             about = self._about(name, model, number, entered, differentiable=differentiable)
             about = about.model_copy(update={"injected": one})
             self._event(about, model, entered, outputs)
-        for index, tensor in enumerate(seen):
+        for index, tensor in enumerate(handed):  # what it returned, which holds what was injected
             if tensor.requires_grad:
                 tensor.register_hook(self._hook(number, index))
         return returned

@@ -3,6 +3,9 @@
 from types import ModuleType
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from harness.sandbox.batches.loaders import Loader, OnBatch, Source, leaves
 from harness.sandbox.batches.rows import Shape
 from harness.sandbox.world.following import Following
@@ -46,6 +49,10 @@ class Data:
         first = leaves(self._values.batches[0])[part]
         self._following.start(first, part)
         return first
+
+    def everything(self, part: str) -> Tensor:
+        """One part of all batches, row after row."""
+        return torch.cat([leaves(batch)[part] for batch in self._values.batches])
 
     def publish(self, batch: Batch, index: int) -> None:
         """Rebind the names that change with every batch; ``index`` is its place in the pass."""

@@ -29,7 +29,7 @@ from harness.sandbox.world.patience import Patience
 from harness.sandbox.world.reading import Reading
 from harness.sandbox.world.roots import Call, Starter
 from harness.sandbox.world.spies import Scouted
-from harness.sandbox.world.turns import OF_A_TURN, Turns, Windows, first_use, with_clearing
+from harness.sandbox.world.turns import OF_A_TURN, Turns, Windows, first_use, makes_updates, with_clearing
 from harness.sandbox.world.values import Values
 from harness.workloads import Workload
 
@@ -223,8 +223,23 @@ class _Binding:
         self.turns: Turns | Windows | None = None
         self.turns_from = 0
         looks = not moments and self._looks()
-        if moments or looks:
+        if looks or (moments and not self._are_all_data(moments)):
             self._as_turns(moments)
+
+    def _are_all_data(self, moments: dict[str, str]) -> bool:
+        """Whether inputs and targets of a loop of the program's own, which draws nothing and makes an
+        update in each turn, are all data at once; then they are lent here.
+        """
+        names = [n for n in self.lender.names if self.lender.role(n) in OF_A_TURN | MOMENT]
+        roles = {n: str(self.lender.role(n)) for n in names}
+        start = first_use(self.tree, {*moments})
+        loop = self.tree.body[start] if start < len(self.tree.body) else None
+        if not {*roles.values()} <= {"input", "target"} or not makes_updates(loop):
+            return False
+        for name, role in roles.items():
+            vars(self.module)[name] = self.lender.data.everything(role)
+            self.lender.notes.append(f"{name}: {role} of all samples")
+        return True
 
     def _has_loader(self) -> bool:
         """Whether batches come from a loader, whatever else the program reads of one."""

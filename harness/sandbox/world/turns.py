@@ -116,6 +116,20 @@ def first_use(tree: ast.Module, names: set[str]) -> int:
     return len(tree.body)
 
 
+def makes_updates(statement: ast.stmt | None) -> bool:
+    """Whether each turn of a loop goes backward and steps, whatever else it does."""
+    if not isinstance(statement, ast.For | ast.While):
+        return False
+    plain = [s for s in statement.body if isinstance(s, ast.Expr | ast.Assign | ast.AugAssign)]
+    called = {
+        node.func.attr
+        for part in plain
+        for node in walk(part)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    }
+    return {"backward", "step"} <= called
+
+
 def with_clearing(tree: ast.Module, start: int) -> int:
     """One earlier, if a clearing of the gradients stands right before it and there is no other.
 
