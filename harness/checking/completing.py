@@ -15,6 +15,7 @@ from harness.checking.shape import (
     calls_of,
     missing_loss,
     model_name,
+    optimizer_name,
     over_batches,
     read,
     steps_optimizer,
@@ -91,7 +92,7 @@ class _Turn:
         used, loss = uses(self.body).calls, missing_loss(self.body, assigned(self.body))
         lines: list[ast.stmt] = []
         if "zero_grad" not in used and not self.windowed:
-            lines += ast.parse("optimizer.zero_grad()").body
+            lines += ast.parse(f"{optimizer_name(self.body)}.zero_grad()").body
             self.added.append("zero_grad")
         if loss is not None:
             text = f"criterion({self.model}({_ITS_INPUTS}), {_ITS_TARGETS})"
@@ -146,7 +147,7 @@ def _fill(tree: ast.Module, loop: Loop) -> list[str]:
     added.append("the forward pass")
     windowed = any(isinstance(n, ast.Mod) for n in ast.walk(loop))
     if "zero_grad" not in uses(tree).calls and not windowed:
-        loop.body = [*ast.parse("optimizer.zero_grad()").body, *loop.body]
+        loop.body = [*ast.parse(f"{optimizer_name(tree)}.zero_grad()").body, *loop.body]
         added.append("zero_grad")
     return added
 

@@ -116,6 +116,16 @@ def steps_optimizer(tree: ast.AST) -> bool:
     )
 
 
+def optimizer_name(tree: ast.AST) -> str:
+    """What code calls the optimizer that it steps, itself or through a scaler; else ``optimizer``."""
+    for call in calls_of(tree, "step"):
+        first = call.args[0] if call.args and "scaler" in ast.unparse(call.func) else None
+        of = first or (call.func.value if isinstance(call.func, ast.Attribute) else None)
+        if isinstance(of, ast.Name) and "sched" not in of.id and "scaler" not in of.id:
+            return of.id
+    return "optimizer"
+
+
 def subscripts(tree: ast.AST, name: str) -> bool:
     """Whether ``name[...]`` is read."""
     return any(

@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from harness.domain.answer import Alternative, reasons
 from harness.domain.errors import UsageError
+from harness.domain.event import BUILDS_MODELS
 from harness.domain.further import further_probes
 from harness.domain.scenario import Probe, Scenario
 from harness.domain.trace import ProbeTrace, Trace
@@ -122,7 +123,7 @@ def _telling(trace: Trace, alternative: Alternative) -> ProbeTrace:
 
 
 _SUPPLIED = {
-    r"__(?:tracked|later)__": "the model that the program builds itself, or what belongs to it",
+    r"__later__": "what belongs to a model that the program builds",
     r"__turns__": "the loop around code that is written for one batch",
     r"__(?:drawn|cross_entropy|loss_of_classes|same)__": "what stood in for its own data or loss",
     r"\b(?:TrainingArguments|LightningModule)\b": "what a Trainer does by itself",
@@ -134,9 +135,12 @@ def _refuse(source: str) -> None:
     """Raises ``UsageError`` for a program that ran with what a plain script does not have."""
     for shown, what in _SUPPLIED.items():
         if re.search(shown, source):
-            raise UsageError(
-                f"a plain script cannot supply {what}; harness grade --show-program prints what was run"
-            )
+            raise UsageError(_cannot(what))
+
+
+def _cannot(what: str) -> str:
+    shown = "harness grade --show-program prints what was run"
+    return f"a plain script cannot supply {what}; {shown}"
 
 
 def _names(probe: ProbeTrace) -> Iterator[tuple[str, str]]:
@@ -146,6 +150,8 @@ def _names(probe: ProbeTrace) -> Iterator[tuple[str, str]]:
         UsageError: as ``render_script``.
     """
     _refuse(probe.program.source)
+    if BUILDS_MODELS in probe.program.bound:
+        raise UsageError(_cannot("the model that the program builds itself"))
     for name, role in _roles(probe):
         if role.startswith(("loader of ", "validation of ")):
             yield name, f"Loader({role.partition(' of ')[2]!r})"
@@ -158,10 +164,7 @@ def _names(probe: ProbeTrace) -> Iterator[tuple[str, str]]:
         elif found := _PART.fullmatch(role):
             yield name, _PART_EXPRESSIONS[found["role"]].format(part=found["part"])
         elif role not in _EACH_BATCH:
-            raise UsageError(
-                f"a plain script cannot supply {name} (taken for: {role}); "
-                "harness grade --show-program prints what was run"
-            )
+            raise UsageError(_cannot(f"{name} (taken for: {role})"))
 
 
 def _roles(probe: ProbeTrace) -> Iterator[tuple[str, str]]:

@@ -38,6 +38,7 @@ class Forwards:
         self._tape = tape
         self._tracked: WeakKeyDictionary[nn.Module, str] = WeakKeyDictionary()
         self._wrapped: set[type[nn.Module]] = set()
+        self._of_tracked: tuple[int, set[int]] = 0, set()
         self._ids = count()
         self.first_calls: list[tuple[nn.Module, object]] = []
         """Models of the program's own, with what they were first called with."""
@@ -167,10 +168,14 @@ class Forwards:
 
     def _is_put_together(self, module: nn.Module) -> bool:
         """Whether a class of the program's own makes another model of the layers of the tracked one."""
-        own = type(module).__module__ == "__main__"
-        inside = {id(part) for whole in self._tracked for part in whole.modules()}
-        return own and not any(
-            part in self._tracked or id(part) in inside for part in (module, *module.children())
+        if type(module).__module__ != "__main__":
+            return False
+        if self._of_tracked[0] != len(self._tracked):  # once for each model, not for each layer
+            inside = {id(part) for whole in self._tracked for part in whole.modules()}
+            self._of_tracked = len(self._tracked), inside
+        return not any(
+            part in self._tracked or id(part) in self._of_tracked[1]
+            for part in (module, *module.children())
         )
 
     def _after_first(self, module: nn.Module, inputs: object, output: object) -> object:

@@ -47,9 +47,14 @@ def _fits(name: str, reading: Reading) -> bool:
     return packages.fits(names()[name], seen.fields if seen is not None else set())
 
 
+def path_of(name: str) -> str:
+    """Where it is imported from."""
+    return "transformers.Trainer" if name == "Trainer" else names()[name]
+
+
 def object_of(name: str) -> Any:
     """The object itself. Raises ``Unbound`` where its package is not here."""
-    path = "transformers.Trainer" if name == "Trainer" else names()[name]
+    path = path_of(name)
     top = path.partition(".")[0]
     if (needs := huggingface.absent(top)) is not None:
         raise Unbound(name, needs)

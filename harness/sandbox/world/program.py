@@ -213,6 +213,7 @@ class _Binding:
                 continue
             if libraries.is_one(name, self.lender):
                 vars(self.module)[name] = libraries.object_of(name)
+                self.lender.notes.append(f"{name}: library {libraries.path_of(name)}")
                 continue
             role = self.lender.role(name)
             if role in MOMENT | (OF_A_TURN if moments else set()) and not self._has_loader():
