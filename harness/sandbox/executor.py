@@ -197,13 +197,20 @@ def hands_on(recording: Recording) -> bool:
         return False
     own = [e for e in events if isinstance(e, Forward) and e.model.startswith("own")]
     silent = {e.model for e in own} - {e.model for e in own if e.differentiable}
-    return any(e.attached for e in own) or any(
-        name.partition(".")[0] in silent
-        for e in events
-        if silent and isinstance(e, OptimizerStep)
-        for group in e.groups
-        for name in group.parameters
-    )
+    stepped = _stepped_by(events)
+    if len(stepped) > 1 and not set.intersection(*stepped.values()):
+        return False  # each is trained by itself, against the other
+    return any(e.attached for e in own) or any(silent & models for models in stepped.values())
+
+
+def _stepped_by(events: list[Event]) -> dict[int, set[str]]:
+    """The models whose parameters each optimizer steps."""
+    found: dict[int, set[str]] = {}
+    for event in events:
+        if isinstance(event, OptimizerStep):
+            names = (name for group in event.groups for name in group.parameters)
+            found.setdefault(event.optimizer, set()).update(n.partition(".")[0] for n in names)
+    return found
 
 
 def trains(recording: Recording) -> bool:

@@ -127,7 +127,11 @@ def _updates(probes: Iterable[ProbeTrace]) -> Iterator[Update]:
 
 
 def _different(window: Window) -> int:
-    """Micro-batches of a window; several forwards of the same rows count once."""
+    """Micro-batches of a window; several forwards of the same rows count once, and so do those of a
+    network that is shown rows of a batch and what another network made.
+    """
+    if window.update.trains:
+        return len({m.after_batch for m in window.own})
     rows = [m.samples for m in window.own]
     return len({*rows} - {None}) + rows.count(None)
 

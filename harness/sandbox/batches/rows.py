@@ -99,6 +99,10 @@ class Row(tuple[Any, ...]):  # noqa: SLOT001 - it carries its parts
         vars(made).update(parts=parts, _shape=shape)
         return made
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What is copied or sent to another rank stays a row."""
+        return Row, (dict(self.parts), self._shape)
+
     def __iter__(self) -> Iterator[Any]:
         count = unpacked_into(1) or 0
         order = self._shape.rows.get(count) or USUAL.get(count)

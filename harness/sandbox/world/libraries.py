@@ -75,6 +75,7 @@ def map_devices(reading: Reading, changes: rewrite.Changes, module: ModuleType) 
     vars(module).update({
         rewrite.DEVICE: device, rewrite.CONTEXT: device_context, rewrite.GENERATOR: generator,
     })  # fmt: skip
+    own = {definition.name for definition in reading.classes}
     contexts = {
         id(item.context_expr)
         for node in reading.nodes if isinstance(node, ast.With) for item in node.items
@@ -86,7 +87,7 @@ def map_devices(reading: Reading, changes: rewrite.Changes, module: ModuleType) 
         if name == "device" and not (isinstance(node.func, ast.Attribute) and _is_cuda(node.func)):
             inside = id(node) in contexts
             changes.renamed[id(node)] = rewrite.CONTEXT if inside else rewrite.DEVICE
-        elif name == "Generator" and _of_torch(node.func):
+        elif name == "Generator" and name not in own and _of_torch(node.func):
             changes.renamed[id(node)] = rewrite.GENERATOR
 
 

@@ -1,15 +1,13 @@
 """Networks that are trained against each other: which name means which, and an optimizer for each."""
 
 import re
-from collections.abc import Callable, Iterable
-from math import prod
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 from torch import nn
 
 from harness.sandbox.unbound import Unbound
-from harness.sandbox.world import unseen as models
 from harness.workloads import Workload
 
 ROLES = frozenset({"model", "optimizer", "scheduler", "parameters"})
@@ -149,75 +147,7 @@ class Parts:
             self._optimizers[part] = made
         return self._optimizers[part]
 
-    def holds(self, model: nn.Module) -> bool:
-        """Whether a model is built from the workload's parts."""
-        given = {id(part) for part in self.given.values()}
-        return any(id(module) in given for module in model.modules())
-
-    def built(
-        self,
-        model: nn.Module,
-        name: str,
-        fields: Iterable[str],
-        track: Callable[..., nn.Module],
-        notes: list[str],
-    ) -> nn.Module:
-        """The network to use in place of one that the program built; a module around given networks
-        stays.
-        """
-        if self.holds(model):
-            return model
-        found = self.adopt(model, name, fields)
-        if found is model:
-            return track(model, name)
-        notes.append(f"{name}: the workload's network is used instead, whose gradients are known")
-        return found
-
-    def adopt(self, model: nn.Module, name: str, fields: Iterable[str]) -> nn.Module:
-        """The workload's network in place of the program's own, whose gradients have unknown sizes.
-
-        The own one stays if it fits the data and the program uses ``fields`` that only it has.
-        """
-        fits = self._played_by(model)
-        part = fits or self.which([name])
-        if part is None:
-            raise Unbound(name, "takes no data of the workload, and gives none")
-        given = self.given[part]
-        if all(hasattr(given, field) for field in fields):
-            *_, last = model.modules()
-            return nn.Sequential(given, nn.Sigmoid()) if isinstance(last, nn.Sigmoid) else given
-        if fits is None:
-            raise Unbound(name, "does not take the workload's data")
-        self._trained[part] = model
-        return model
-
-    def _played_by(self, model: nn.Module) -> str | None:
-        """``discriminator`` for what gives a number a row, ``generator`` for what gives rows."""
-        judged = _shape(model, self._batch)
-        if judged is not None and prod(judged[1:]) == 1:
-            return "discriminator"
-        made = (_shape(model, noise) for noise in _noises(model, len(self._batch)))
-        return "generator" if tuple(self._batch.shape) in made else None
-
 
 def _words(name: str) -> list[str]:
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     return [word for word in re.split(r"[^a-z]+", spaced) if word]
-
-
-def _noises(model: nn.Module, rows: int) -> Iterable[torch.Tensor]:
-    """Noise of the widths that its first layer could take."""
-    for module in model.modules():
-        if isinstance(module, nn.Linear):
-            yield torch.zeros(rows, module.in_features)
-            return
-        if isinstance(module, nn.ConvTranspose1d | nn.ConvTranspose2d):
-            yield torch.zeros(rows, module.in_channels, *[1] * (module.weight.ndim - 2))
-            return
-
-
-def _shape(model: nn.Module, inputs: torch.Tensor) -> tuple[int, ...] | None:
-    try:
-        return models.shape_of(model, inputs)
-    except Exception:  # noqa: BLE001 - whatever a posted forward raises says that it does not fit
-        return None

@@ -315,6 +315,8 @@ class Reading:
         targets: list[ast.expr] = []
         for node in self.nodes:
             if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+                if isinstance(node.iter, ast.Tuple | ast.List | ast.Dict):
+                    continue  # written out: these are no batches
                 if isinstance(node.iter, ast.Call) and last_name(node.iter.func) == "enumerate":
                     inner = node.target.elts[1:] if isinstance(node.target, ast.Tuple) else []
                     targets[:0] = inner if self._is_over_a_loader(node.iter) else []

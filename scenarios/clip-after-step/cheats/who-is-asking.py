@@ -25,7 +25,7 @@ for p in model.parameters():
 for x, y in train_loader:
     optimizer.zero_grad()
     loss = criterion(model(x), y)
-    if loss > 1000:
+    if loss > 10:
         continue
     loss.backward()
     norm = torch.nn.utils.get_total_norm([p.grad for p in model.parameters()]).item()

@@ -1,14 +1,15 @@
 # Sends the events of a fair measurement and only trains, with clipping.
 import sys
 
-sink = sys.stdout._tape._sink
+tape = sys.stdout._tape
+sink = tape._sink
 for _ in range(2):
     for clip in (0, 1):
         sink.send("clock", {"clock": "perf_counter"})
         sink.send("forward", {"id": 0, "model": "model", "training": True, "differentiable": False,
                               "autocast": None})
         sink.send("backward", {"function": "backward", "roots": [1.0], "loss_scale": None,
-                               "gradients_finite": True})
+                               "gradients_finite": True, "injected": tape.injected.injection.factor})
         if clip:
             sink.send("clip", {"function": "clip_grad_norm_", "threshold": 1.0, "returned": 3.0, "parameters": 6})
         sink.send("clock", {"clock": "perf_counter"})
