@@ -7,6 +7,7 @@ from harness.domain.candidate import Candidate
 from harness.domain.further import further_probes, with_further
 from harness.domain.grade import Grade, write_grade
 from harness.domain.own import OWN_SCENARIO, further_regimes, situation_of
+from harness.domain.refitted import refitted
 from harness.domain.scenario import Probe, Scenario
 from harness.domain.trace import ProbeTrace, Trace
 from harness.properties import judge
@@ -30,6 +31,15 @@ class Trial:
         trace = Trace(probes=probes)
         verdicts = judge(trace, scenario)
         grade = write_grade(scenario, name, verdicts, trace=trace, seconds=seconds)
+        again = refitted(scenario, probes) if grade.code == "inconclusive" else ()
+        if again:
+            added, more = self._observed(scenario, again)
+            seconds += more
+            anew = {one.probe: one for one in added}
+            probes = tuple(anew.get(one.probe, one) for one in probes)
+            trace = Trace(probes=probes)
+            verdicts = judge(trace, scenario)
+            grade = write_grade(scenario, name, verdicts, trace=trace, seconds=seconds)
         further = further_probes(scenario, self._candidate.program, trace.probes)
         if grade.code == "right" and further:
             added, more = self._observed(scenario, further)

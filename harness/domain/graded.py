@@ -32,8 +32,8 @@ SPIKES = (250.0, 2500.0, 25000.0)
 STRAY = 10.0
 """A gradient that is so many times larger or smaller than the usual one is a spike, or was changed."""
 
-HEADROOM = 16.0
-"""What the scale of a GradScaler is lowered by, so that the rungs do not overflow; the spikes may."""
+HEADROOM = 128.0
+"""What the scale of a GradScaler is lowered by: the rungs and the first spike do not overflow."""
 
 
 def graded_probe(scenario: Scenario, program: str, seen: Sequence[ProbeTrace]) -> Probe | None:

@@ -48,6 +48,9 @@ SAME_NUMBER = (
 )
 """What to do about windows of different sizes."""
 
+CLEARED = 1e-4
+"""Part of a window's largest coefficient below which a micro-batch was cleared before the step."""
+
 UNDONE = 0.5
 """An update counts as undone when parameters are moved back by more than this part of it."""
 
@@ -248,10 +251,14 @@ def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
 
 def on_unknown_data(window: Window, usual: int) -> bool:
     """Whether a smaller window may lie at the end of a pass over data that the program brought
-    itself.
+    itself, or one of the usual size follows a rest that was cleared.
     """
+    if any(m.samples for m in window.own):
+        return False
     smaller = 0 < window.update.window_size < usual and window.update.index > 0
-    return smaller and not any(m.samples for m in window.own)
+    parts = [abs(m.coefficient or 0.0) for m in window.own]
+    kept = [part > CLEARED * max(parts) for part in parts]
+    return smaller or (sum(kept) == usual and all(kept[-usual:]))
 
 
 def carried_over(window: Window, usual: int) -> bool:

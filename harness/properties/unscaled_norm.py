@@ -25,7 +25,7 @@ from harness.properties.evidence.consumption import Account, Reading, transporte
 from harness.properties.evidence.figures import close, count, number, show, spread
 from harness.properties.evidence.own_scale import own_way, shows
 from harness.properties.evidence.short_windows import aligned
-from harness.properties.evidence.stale_scale import left_behind
+from harness.properties.evidence.stale_scale import left_behind, times
 from harness.properties.evidence.thresholds import NAMED, Bounds
 from harness.properties.evidence.windows import Window
 from harness.properties.judging.property import Property
@@ -158,14 +158,16 @@ def stale_scale(scaled: Sequence[Reading]) -> Verdict | None:
     if (found := left_behind(scaled)) is None:
         return None
     first, late = found
-    old, new = first.update.loss_scale, late.update.loss_scale
+    new = late.update.loss_scale
+    old = new * times(first, late)
+    whose = f", the loss scale of {first.where}" if old == first.update.loss_scale else ""
     return failed(
         ID,
-        f"In {late.where} the loss was still multiplied by {old:.0f}, the loss scale of {first.where}, "
-        f"and its gradients were divided by {new:.0f}: they came to the clip {show(old / new)} times "
-        "as large as they are. Call scaler.scale(loss) in every window, which knows the scale.",
+        f"In {late.where} the loss was multiplied by {old:.0f}{whose}, and its gradients were divided "
+        f"by {new:.0f}: they came to the clip {show(old / new)} times as large as they are. Call "
+        "scaler.scale(loss) in every window, which knows the scale.",
         number("loss scale", new, late.where),
-        number("loss scale", old, first.where),
+        number("what the loss was multiplied by", old, late.where),
     )
 
 

@@ -12,7 +12,7 @@ from harness.domain.errors import UsageError
 from harness.domain.event import BUILDS_MODELS
 from harness.domain.further import further_probes
 from harness.domain.scenario import Probe, Scenario
-from harness.domain.trace import ProbeTrace, Trace
+from harness.domain.trace import ProbeTrace, Program, Trace
 from harness.domain.workload import WORKLOADS, WorkloadSpec
 
 _NOTE = re.compile(r"(?P<name>[A-Za-z_]\w*): (?P<role>.+)")
@@ -131,10 +131,12 @@ _SUPPLIED = {
 """What the harness supplies while a program runs, by how the program that ran shows it."""
 
 
-def _refuse(source: str) -> None:
+def _refuse(program: Program) -> None:
     """Raises ``UsageError`` for a program that ran with what a plain script does not have."""
+    if BUILDS_MODELS in program.bound:
+        raise UsageError(_cannot("the model that the program builds itself"))
     for shown, what in _SUPPLIED.items():
-        if re.search(shown, source):
+        if re.search(shown, program.source):
             raise UsageError(_cannot(what))
 
 
@@ -149,9 +151,7 @@ def _names(probe: ProbeTrace) -> Iterator[tuple[str, str]]:
     Raises:
         UsageError: as ``render_script``.
     """
-    _refuse(probe.program.source)
-    if BUILDS_MODELS in probe.program.bound:
-        raise UsageError(_cannot("the model that the program builds itself"))
+    _refuse(probe.program)
     for name, role in _roles(probe):
         if role.startswith(("loader of ", "validation of ")):
             yield name, f"Loader({role.partition(' of ')[2]!r})"

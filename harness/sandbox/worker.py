@@ -150,7 +150,7 @@ def _afterwards(bound: world.Bound) -> dict[str, object]:
 def _untrue(recorder: Recorder) -> str | None:
     """Which of its own models gives untrue gradients; a model that cannot be asked gives none."""
     try:
-        return untrue(recorder.forwards.first_calls)
+        return untrue(recorder.forwards.first_calls.values())
     except Exception:  # noqa: BLE001 - as above
         return None
 

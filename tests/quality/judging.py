@@ -7,6 +7,7 @@ import torch
 from harness.domain.candidate import Candidate
 from harness.domain.further import further_probes, with_further
 from harness.domain.grade import code_of
+from harness.domain.refitted import refitted
 from harness.domain.scenario import Probe, Scenario
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Outcome, Verdict
@@ -104,6 +105,11 @@ class Court:
 
         trace = Trace(probes=tuple(map(seen, scenario.probes)))
         judged = Judged(scenario, trace, judge(trace, scenario))
+        anew = {p.name: p for p in refitted(scenario, trace.probes)}
+        if judged.code == "inconclusive" and anew:
+            probes = (anew.get(p.name, p) for p in scenario.probes)
+            trace = Trace(probes=tuple(map(seen, probes)))
+            judged = Judged(scenario, trace, judge(trace, scenario))
         further = further_probes(scenario, program, trace.probes)
         if judged.code != "right" or not further:
             return judged

@@ -30,7 +30,8 @@ def _contract(tree: ast.Module, program: str) -> frozenset[str]:
     functions and classes that nothing calls.
     """
     reading = Reading(tree, program, table())
-    parameters = {a.arg for f in reading.functions for a in f.wanted()}
+    uncalled = (f for f in reading.functions if f.tree.name not in reading.called)
+    parameters = {a.arg for f in uncalled for a in f.wanted()}
     early = read_before_bound(
         [s for s in tree.body if not isinstance(s, ast.Import | ast.ImportFrom)]
     )

@@ -50,10 +50,10 @@ train(clip=1.0)
     expected = """
 import torch
 
-def v3(v0, v1=0.1):
-    torch.nn.utils.clip_grad_norm_(v2.parameters(), max_norm=v0)
+def v2(v0, v1=0.1):
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=v0)
 
-v3(v0=1.0)
+v2(v0=1.0)
 """
     assert renamed(program) == ast.unparse(ast.parse(expected))
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from harness.domain.clip_call import ClipCall, clip_calls
+from harness.domain.refitted import brings_its_data
 from harness.domain.scenario import Expectations, Objective
 from harness.domain.trace import ProbeTrace, Trace, Update
 from harness.properties.evidence.consumption import transported
@@ -64,6 +65,9 @@ def with_own_settings(expectations: Expectations, trace: Trace) -> Expectations:
     """The expectations, with the program's own settings where the scenario leaves them open: its
     threshold, and how it weighs the micro-batches that nobody asked it to gather.
     """
+    if trace.probes and all(map(brings_its_data, trace.probes)):
+        # nobody can compute the gradient of rows that nobody has
+        expectations = expectations.model_copy(update={"objectives": ("as-computed",)})
     own = own_threshold(trace, expectations)
     asked = bounds_of(expectations) is not None or expectations.groups or own is None
     gathers = any(_different(w) > 1 for w in full(trace))
@@ -127,11 +131,7 @@ def _updates(probes: Iterable[ProbeTrace]) -> Iterator[Update]:
 
 
 def _different(window: Window) -> int:
-    """Micro-batches of a window; several forwards of the same rows count once, and so do those of a
-    network that is shown rows of a batch and what another network made.
-    """
-    if window.update.trains:
-        return len({m.after_batch for m in window.own})
+    """Micro-batches of a window; several forwards of the same rows count once."""
     rows = [m.samples for m in window.own]
     return len({*rows} - {None}) + rows.count(None)
 

@@ -123,10 +123,12 @@ def crosses_passes(window: Window) -> bool:
 
 
 def losses_of_one_batch(window: Window) -> bool:
-    """Whether a program of its own data gathered several whole losses of one batch, as those of a
-    discriminator on real rows and on made-up ones: their sum is what it trains on.
+    """Whether several whole losses of one batch were gathered, as those of a discriminator on real rows
+    and on made-up ones: their sum is what it trains on.
     """
     places = {m.after_batch for m in window.own}
+    if window.update.trains:
+        return len(places) == 1 and None not in places
     if len(places) != 1 or None in places or any(m.samples for m in window.own):
         return False
     own = (b for b in window.rank_trace.backwards if b.after_update == window.update.index)

@@ -40,8 +40,10 @@ class Forwards:
         self._wrapped: set[type[nn.Module]] = set()
         self._of_tracked: tuple[int, set[int]] = 0, set()
         self._ids = count()
-        self.first_calls: list[tuple[nn.Module, object]] = []
-        """Models of the program's own, with what they were first called with."""
+        self.first_calls: dict[type[nn.Module], tuple[nn.Module, object]] = {}
+        """A model of each class of the program's own, with what it was first called with. Further ones
+        are not held, or copies that are made in every turn would all be kept.
+        """
         self._seen: WeakSet[nn.Module] = WeakSet()
         self._inside = False
         self._first: int | None = None
@@ -182,7 +184,7 @@ class Forwards:
         """What torch hands on in place of ``output``; ``None`` for that itself."""
         if self._first == id(module):
             self._first, self._inside = None, False
-            self.first_calls.append((module, inputs))
+            self.first_calls.setdefault(type(module), (module, inputs))
             return self._write(self._tracked[module], module, inputs, output)
         return None if self._inside else self._chains.called(module, inputs, output)
 

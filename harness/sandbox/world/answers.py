@@ -177,6 +177,18 @@ class Loss(nn.Module):
             target = next(iter(keywords.values()), None)
         if target is None:
             raise Unbound("criterion", "is called without a target")
+        target = fitting(output, target)
         if self.single or keywords.get("reduction") == "none":
             return self.each(output, target)
         return self.mean(output, target)
+
+
+def fitting(output: Any, target: Any) -> Any:
+    """Targets as wide as the outputs of a model of the program's own: what is lent has to fit."""
+    if not isinstance(output, Tensor) or not isinstance(target, Tensor):
+        return target
+    plain_rows = output.dim() == target.dim() == 2 and len(output) == len(target)
+    if not plain_rows or output.shape == target.shape or not target.is_floating_point():
+        return target
+    times = -(-output.shape[1] // target.shape[1])
+    return target.repeat(1, times)[:, : output.shape[1]]

@@ -29,7 +29,14 @@ from harness.sandbox.world.patience import Patience
 from harness.sandbox.world.reading import Reading
 from harness.sandbox.world.roots import Call, Starter
 from harness.sandbox.world.spies import Scouted
-from harness.sandbox.world.turns import OF_A_TURN, Turns, Windows, first_use, makes_updates, with_clearing
+from harness.sandbox.world.turns import (
+    OF_A_TURN,
+    Turns,
+    Windows,
+    first_use,
+    makes_updates,
+    with_clearing,
+)
 from harness.sandbox.world.values import Values
 from harness.workloads import Workload
 

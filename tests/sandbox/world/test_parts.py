@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from torch import nn
 
 from harness.domain.workload import WorkloadSpec
 from harness.sandbox.unbound import Unbound
@@ -64,33 +63,6 @@ def test_each_network_has_an_optimizer_that_holds_it_and_nothing_else(parts):
 
     assert list(map(id, held)) == list(map(id, MODEL.generator.parameters()))
     assert parts.of("optimizer", ["optimizerG"]) is parts.of("optimizer", ["opt_g"])
-
-
-def test_a_network_of_the_programs_own_is_known_by_what_it_gives(parts):
-    """A number for each row, or rows; whatever it is called."""
-    judges = nn.Sequential(nn.Linear(16, 4), nn.Linear(4, 1))
-    makes = nn.Sequential(nn.Linear(100, 4), nn.Linear(4, 16))
-
-    assert parts.adopt(judges, "Sequential", ()) is MODEL.discriminator
-    assert parts.adopt(makes, "Sequential", ()) is MODEL.generator
-
-
-def test_a_network_that_is_asked_for_more_than_the_workloads_has_stays(parts):
-    """As long as it fits the data."""
-    own = nn.Sequential(nn.Linear(16, 1))
-
-    assert parts.adopt(own, "Critic", ["features"]) is own
-    assert parts.of("model", ["critic"]) is own
-    with pytest.raises(Unbound, match="does not take the workload's data"):
-        parts.adopt(nn.Sequential(nn.Linear(784, 1)), "Critic", ["features"])
-
-
-def test_a_network_that_ended_in_a_sigmoid_still_does(parts):
-    """Its loss takes probabilities."""
-    found = parts.adopt(nn.Sequential(nn.Linear(784, 1), nn.Sigmoid()), "Discriminator", ())
-
-    assert parts.holds(found)
-    assert found(torch.randn(5, 16)).min() >= 0.0
 
 
 def test_other_workloads_have_no_parts():

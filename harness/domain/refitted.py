@@ -1,0 +1,66 @@
+"""Probes whose gradients are made as small or as large as they were meant to be, for programs with a
+model, data or a loss of their own.
+
+What a scenario's quiet and loud probe multiply gradients by is right for its own network. Of another
+one the first run tells how large its gradients are.
+"""
+
+import math
+from collections.abc import Sequence
+from statistics import median
+
+from harness.domain.scenario import Expectations, Probe, Scenario
+from harness.domain.trace import ProbeTrace
+
+FAR = 4.0
+"""How many thresholds a gradient has to lie away from the threshold to be loud or quiet."""
+
+WANTED = 8.0
+"""How many thresholds away it is put where it does not."""
+
+
+def refitted(scenario: Scenario, seen: Sequence[ProbeTrace]) -> tuple[Probe, ...]:
+    """The probes to run anew: quiet and loud ones of a scenario about a threshold, of a program that
+    trains on no row of the workload, where they were not what they are called.
+    """
+    bounds = _bounds(scenario.expectations)
+    if bounds is None or scenario.expectations.groups:
+        return ()
+    by_name = {trace.probe: trace for trace in seen}
+    found = (_of(p, by_name.get(p.name), bounds) for p in scenario.probes)
+    return tuple(probe for probe in found if probe is not None)
+
+
+def brings_its_data(trace: ProbeTrace) -> bool:
+    """Whether a program made updates, and none from a row of the workload."""
+    windows = [u.window for u in trace.updates if u.window]
+    return bool(windows) and not any(m.samples for window in windows for m in window)
+
+
+def _of(probe: Probe, seen: ProbeTrace | None, bounds: tuple[float, float]) -> Probe | None:
+    norms = _norms(seen) if seen is not None and brings_its_data(seen) else []
+    if not norms or probe.name not in ("quiet", "loud"):
+        return None
+    usual, (low, high) = median(norms), bounds
+    if probe.name == "loud":
+        times = 1.0 if usual >= FAR * high else WANTED * high / usual
+    else:
+        times = 1.0 if usual <= low / FAR else low / (WANTED * usual)
+    if times == 1.0:
+        return None
+    factor = probe.injection.factor * 2.0 ** round(math.log2(times))
+    return probe.model_copy(
+        update={"injection": probe.injection.model_copy(update={"factor": factor})}
+    )
+
+
+def _norms(trace: ProbeTrace) -> list[float]:
+    """Norms of what was computed for each update, before any clip."""
+    computed = (u.match("as-computed") for u in trace.updates)
+    return [m.expected_norm for m in computed if m and 0.0 < m.expected_norm < math.inf]
+
+
+def _bounds(expectations: Expectations) -> tuple[float, float] | None:
+    if expectations.max_norm is not None:
+        return expectations.max_norm, expectations.max_norm
+    return expectations.max_norm_between
