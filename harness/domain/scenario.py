@@ -71,6 +71,10 @@ class Expectations(Record):
     """Whether the message states no threshold, so that the answer's own counts if it is an ordinary one,
     from 0.1 to 10, beside those of the range.
     """
+    own_data: bool = True
+    """Whether rows of the program's own can show what is asked. Where it is about how rows weigh, such as
+    padded ones, they cannot.
+    """
     accumulates: bool = False
     """Whether an update is meant to accumulate several micro-batches."""
     groups: dict[str, Group] = Field(default_factory=dict)

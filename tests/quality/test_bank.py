@@ -67,8 +67,8 @@ def test_the_fix_passes_every_required_property(court: Court, scenario: str, pla
 def test_every_verdict_is_the_same_at_five_seeds_and_two_sizes(
     court: Court, scenario: str, which: str
 ) -> None:
-    """What is required passes, fails or is inconclusive by the program alone, and so does what counts
-    against it. Of the other guards the data decide which find something to judge.
+    """What counts against a program is a matter of it alone, and so is what its fix passes. Of the rest
+    the data decide which properties find something to judge.
     """
     asked = SCENARIOS[scenario]
     program = asked.buggy if which == "buggy" else asked.reference
@@ -78,7 +78,7 @@ def test_every_verdict_is_the_same_at_five_seeds_and_two_sizes(
         found = court.judged(asked, program, seed=place.seed, larger=place.larger)
         story = f"{name}\n{found.story()}"
         assert (found.code, found.failed) == (usual.code, usual.failed), story
-        for rule in asked.properties:
+        for rule in asked.properties if which == "reference" else ():
             assert found.outcomes[rule.id] == usual.outcomes[rule.id], story
 
 

@@ -192,13 +192,17 @@ def test_padding_carries_no_weight_and_looks_like_data():
 def test_both_networks_of_the_gan_are_loud_in_one_probe_and_calm_in_the_other(seed):
     """Above twice the largest accepted threshold but for a window or two, and below half the least."""
     low, high = SCENARIOS["gan-two-optimizers"].expectations.max_norm_between
-    loud = norms_of_both(of("gan-two-optimizers", "loud", seed))
-    quiet = norms_of_both(of("gan-two-optimizers", "quiet", seed))
+    loud, quiet = (
+        norms_of_both(
+            of("gan-two-optimizers", probe, seed), injected("gan-two-optimizers", probe).factor
+        )
+        for probe in ("loud", "quiet")
+    )
     assert all(sum(n > 2 * high for n in part) >= len(part) - 2 for part in loud)
     assert all(max(part) < low / 2 for part in quiet)
 
 
-def norms_of_both(spec: WorkloadSpec) -> tuple[list[float], list[float]]:
+def norms_of_both(spec: WorkloadSpec, factor: float) -> tuple[list[float], list[float]]:
     """Gradient norms of discriminator and generator, batch by batch, clipped at 5."""
     torch.manual_seed(0)
     workload = build(spec)
@@ -209,8 +213,9 @@ def norms_of_both(spec: WorkloadSpec) -> tuple[list[float], list[float]]:
         fake = generator(torch.randn(len(batch.inputs), spec.parameters.latent))
         real_part = loss(discriminator(batch.inputs), batch.target)
         judged = discriminator(fake.detach())
-        step(optimizers[0], real_part + loss(judged, torch.zeros_like(judged)), norms[0])
-        step(optimizers[1], loss(discriminator(fake), batch.target), norms[1])
+        of_fakes = loss(judged, torch.zeros_like(judged))
+        step(optimizers[0], factor * (real_part + of_fakes), norms[0])
+        step(optimizers[1], factor * loss(discriminator(fake), batch.target), norms[1])
     return norms
 
 

@@ -65,7 +65,7 @@ def with_own_settings(expectations: Expectations, trace: Trace) -> Expectations:
     """The expectations, with the program's own settings where the scenario leaves them open: its
     threshold, and how it weighs the micro-batches that nobody asked it to gather.
     """
-    if trace.probes and all(map(brings_its_data, trace.probes)):
+    if expectations.own_data and trace.probes and all(map(brings_its_data, trace.probes)):
         # nobody can compute the gradient of rows that nobody has
         expectations = expectations.model_copy(update={"objectives": ("as-computed",)})
     own = own_threshold(trace, expectations)
