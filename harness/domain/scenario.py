@@ -72,8 +72,8 @@ class Expectations(Record):
     from 0.1 to 10, beside those of the range.
     """
     own_data: bool = True
-    """Whether rows of the program's own can show what is asked. Where it is about how rows weigh, such as
-    padded ones, they cannot.
+    """Whether rows of the program's own can show what is asked. Where it is about how rows weigh, as
+    padded ones do, they cannot.
     """
     accumulates: bool = False
     """Whether an update is meant to accumulate several micro-batches."""

@@ -75,6 +75,8 @@ NOT_TOLD = {
 """What cannot be told, and why."""
 
 SPARED = {
+    "eleventh/008-accumulation-loss-not-divided.md": "a second backward begins at a scalar that holds the "
+    "first one's gradient: the injected factor is in it twice",
     "more-sessions/gan-two-optimizers--04.jsonl": "the scenario wants the discriminator clipped as well",
     "twelfth/107-value-clipping-for-norm.md": "clips by the largest entry: one factor, to norms that are accepted",
     "dressed/109-paper-without-clipping.md": "steps with what is not finite, as a loop that does not ask",

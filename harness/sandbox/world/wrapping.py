@@ -34,11 +34,17 @@ SETTING_UP = frozenset({
 def is_expected(reading: Reading, world_size: int) -> bool:
     """Whether free models have to come in DDP."""
     bases = {last_name(base) or "" for cls in reading.classes for base in cls.bases}
-    if WRAPPERS & (reading.called | bases):
+    if (WRAPPERS | _aliases(reading)) & (reading.called | bases):
         return False
     if DDP_ONLY & reading.mentioned:
         return True
     return world_size > 1 and not any(_exchanges_gradients(tree) for tree in _scopes(reading))
+
+
+def _aliases(reading: Reading) -> set[str]:
+    """What wrappers are imported as: ``DistributedDataParallel as NativeDDP``."""
+    imports = (n for n in reading.nodes if isinstance(n, ast.ImportFrom))
+    return {a.asname for n in imports for a in n.names if a.asname and a.name in WRAPPERS}
 
 
 def needs_group(reading: Reading) -> bool:
