@@ -79,7 +79,8 @@ class Follower:
 
     def _step(self, step: OptimizerStep, update: Consumed) -> bool:
         cls = getattr(torch.optim, step.type.rsplit(".", 1)[1], None)
-        searches = step.closures > 1 or step.type.endswith(".LBFGS")  # it cannot step without one
+        # the first cannot step without a closure, the second not with the dense gradients on record
+        searches = step.closures > 1 or step.type.endswith((".LBFGS", ".SparseAdam"))
         known = all(n in update.before for g in step.groups for n in g.parameters)
         if cls is None or searches or not known or not step.type.startswith("torch.optim."):
             return False

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from harness.domain.event import OptimizerStep, ParameterGroup
-from harness.sandbox.recorder.tape import Blob, Tape
+from harness.sandbox.recorder.tape import Blob, Tape, dense
 
 Step = Callable[..., Any]
 
@@ -176,7 +176,7 @@ def _only_called(optimizer: Optimizer, before: list[Tensor] | None) -> bool:
     if before is None or not any(group.get("lr") for group in optimizer.param_groups):
         return False
     now = [*_parameters(optimizer)]
-    pushed = any(p.grad is not None and bool(p.grad.any()) for p in now)
+    pushed = any(p.grad is not None and bool(dense(p.grad).any()) for p in now)
     return pushed and len(now) == len(before) and all(map(torch.equal, before, now))
 
 

@@ -112,17 +112,23 @@ class Tape:
     def gradient_values(self) -> dict[str, Tensor]:
         """A copy of every gradient that exists now; samples of it for large models."""
         return {
-            name: sampled(p.grad.detach()) if self.large else p.grad.detach().clone()
+            name: sampled(p.grad.detach()) if self.large else dense(p.grad.detach()).clone()
             for name, p in self._alive()
             if p.grad is not None
         }
 
     def gradient_of_unchanged(self, parameter: nn.Parameter) -> dict[str, Tensor]:
         """A copy of its gradient, by name, if it is as it was last written and has one."""
-        if parameter.grad is None or not self.knows(parameter) or not bool(parameter.grad.any()):
+        if (
+            parameter.grad is None
+            or not self.knows(parameter)
+            or not bool(dense(parameter.grad).any())
+        ):
             return {}
         name = self.name(parameter)
-        return {} if self._differs(name, parameter) else {name: parameter.grad.detach().clone()}
+        return (
+            {} if self._differs(name, parameter) else {name: dense(parameter.grad.detach()).clone()}
+        )
 
     def increments(
         self, before: dict[str, Tensor], given: Iterable[tuple[Tensor, Tensor]] = ()
@@ -135,7 +141,7 @@ class Tape:
             if id(parameter) in returned:
                 yield self.blob(f"inc:{name}", returned[id(parameter)])
             elif parameter.grad is not None:
-                now = sampled(parameter.grad.detach()) if self.large else parameter.grad
+                now = sampled(parameter.grad.detach()) if self.large else dense(parameter.grad)
                 yield as_blob(f"inc:{name}", now - before[name] if name in before else now)
 
     def name(self, parameter: nn.Parameter) -> str:
@@ -187,7 +193,7 @@ class Tape:
     def finite_gradients(self) -> bool:
         """Whether every gradient is finite now."""
         return all(
-            _is_finite(p.grad.sum() if self.large else p.grad)
+            _is_finite(p.grad.sum() if self.large else dense(p.grad))
             for _, p in self._alive()
             if p.grad is not None
         )
@@ -215,17 +221,22 @@ class Tape:
 
 def as_blob(name: str, tensor: Tensor) -> Blob:
     """A tensor as bytes: detached, dense, row-major; bfloat16 widened, which numpy lacks."""
-    tensor = tensor.detach()
+    tensor = dense(tensor.detach())
     if tensor.dtype == torch.bfloat16:
         tensor = tensor.float()
     return name, _dtype(tensor.dtype), tuple(tensor.shape), tensor.numpy().tobytes()
+
+
+def dense(tensor: Tensor) -> Tensor:
+    """The same without gaps: the gradient of an embedding may hold only the rows that were used."""
+    return tensor if tensor.layout == torch.strided else tensor.to_dense()
 
 
 def sampled(tensor: Tensor) -> Tensor:
     """Norm, then ``SAMPLES`` coordinates at a fixed stride: linear in the tensor, so sums can be
     checked. (257,)
     """
-    flat = tensor.reshape(-1)
+    flat = dense(tensor).reshape(-1)
     stride = max(1, flat.numel() // SAMPLES)
     picked = flat[::stride][:SAMPLES].float()
     return torch.cat([torch.linalg.vector_norm(flat, dtype=torch.float32).reshape(1), picked])
