@@ -86,7 +86,7 @@ def test_a_loss_that_keeps_the_factor_of_an_earlier_scale_fails_beside_a_clip():
     """A constant where the scale fell. Other weights, or unknown ones, say nothing about a scale."""
     verdict = after_an_overflow(0.5)
     assert verdict.outcome == "fail"
-    assert "still multiplied by 65536" in verdict.sentence
+    assert "multiplied by 65536, the loss scale of loud, update 0" in verdict.sentence
     assert after_an_overflow(0.25).outcome == "pass"
     assert after_an_overflow(1.0).outcome == "pass"
     assert after_an_overflow(None).outcome == "pass"

@@ -12,6 +12,10 @@ SAME = 0.02
 """Relative difference up to which weights are the same: half precision rounds them."""
 
 
+INITIAL = 65536.0
+"""The scale at which a GradScaler begins where nobody says otherwise."""
+
+
 def left_behind(readings: Sequence[Reading]) -> tuple[Reading, Reading] | None:
     """A right window and a later clipped one of as many micro-batches at another loss scale, where
     the weights differ by just as much as the scales do; ``None`` without such a pair.
@@ -25,20 +29,22 @@ def left_behind(readings: Sequence[Reading]) -> tuple[Reading, Reading] | None:
             if pairs and all(a and b and close(b / a, factor, SAME) for a, b in pairs):
                 return first, late
         for first in (r for r in readings if r.state == "clipped" and before(r, late)):
-            if grown_by_a_power(weights(first), weights(late)):
+            if written_down(first, late):
                 return first, late
     return None
 
 
-def grown_by_a_power(old: list[float | None], new: list[float | None]) -> bool:
-    """Whether all weights of a window are the same power of two times those of another, at least two:
-    what multiplies the loss is none of the scaler's numbers, or not the one that it has now.
+def written_down(first: Reading, late: Reading) -> bool:
+    """Whether the later window's loss was multiplied by the number at which torch's GradScaler begins,
+    in a run in which this one began lower.
     """
-    found = [b / a for a, b in zip(old, new, strict=False) if a and b]
-    if len(found) < len(new) or not found or found[0] <= 0.0:
-        return False
-    exponent = round(math.log2(found[0]))
-    return exponent >= 1 and all(close(one, 2.0**exponent, SAME) for one in found)
+    factor = INITIAL / late.update.loss_scale
+    pairs = list(zip(weights(first), weights(late), strict=False))
+    return (
+        bool(pairs)
+        and factor >= 2.0
+        and all(a and b and close(b / a, factor, SAME) for a, b in pairs)
+    )
 
 
 def times(first: Reading, late: Reading) -> float:
