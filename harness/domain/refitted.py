@@ -32,9 +32,11 @@ def refitted(scenario: Scenario, seen: Sequence[ProbeTrace]) -> tuple[Probe, ...
 
 
 def brings_its_data(trace: ProbeTrace) -> bool:
-    """Whether a program made updates, and none from a row of the workload."""
-    windows = [u.window for u in trace.updates if u.window]
-    return bool(windows) and not any(m.samples for window in windows for m in window)
+    """Whether a program made updates, none from a row of the workload and none after one of its
+    batches was handed out.
+    """
+    gathered = [m for u in trace.updates for m in u.window]
+    return bool(gathered) and not any(m.samples or m.after_batch for m in gathered)
 
 
 def _of(probe: Probe, seen: ProbeTrace | None, bounds: tuple[float, float]) -> Probe | None:
