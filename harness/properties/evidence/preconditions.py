@@ -49,8 +49,11 @@ def accumulates(settings: Settings, expects: Expectations) -> Weight:
 
 
 def each_batch_an_update(settings: Settings, expects: Expectations) -> Weight:
-    """Where no accumulation was asked for, so that each batch is an update of its own."""
-    return "guard" if settings.updates and not expects.accumulates else None
+    """Where no accumulation was asked for, so that each batch is an update of its own, and the loss was
+    given: one of the program's own may have any factor.
+    """
+    own = "as-computed" in expects.objectives
+    return "guard" if settings.updates and not expects.accumulates and not own else None
 
 
 def clips(settings: Settings, expects: Expectations) -> Weight:
