@@ -48,8 +48,6 @@ class Flaw:
     said: str
     seen: bool = False
     """Whether a run shows it too, as where a parameter gets no gradient at all."""
-    foreign: bool = False
-    """Whether it is about tensors that are not recorded."""
 
 
 def untrue(calls: Iterable[tuple[nn.Module, object]]) -> str | None:
@@ -108,7 +106,7 @@ def flaw(model: nn.Module, inputs: Tensor) -> Flaw | None:
     with _apart(model, torch.float32):
         taken = _taken_by(model, inputs)
         if _strangers(model, _run_on(model, taken)):
-            return Flaw("trains tensors that are none of its parameters", foreign=True)
+            return Flaw("trains tensors that are none of its parameters")
     with _apart(model, torch.float64):
         for parameter in model.parameters():  # away from exact zeros, where a ReLU has no slope
             parameter.data += 0.02 * _drawn(parameter.shape)

@@ -55,14 +55,6 @@ def wraps(path: str) -> bool:
     )
 
 
-def trainer_names(tree: ast.Module) -> dict[str, str]:
-    """Names of transformers that nobody imported: ``Trainer``, where ``TrainingArguments`` stands
-    beside it.
-    """
-    names = {node.id for node in walk(tree) if isinstance(node, ast.Name)}
-    return {"Trainer": "transformers.Trainer"} if "TrainingArguments" in names else {}
-
-
 def fetched(tree: ast.Module) -> set[str]:
     """Names that a program imports from transformers and that are not available without a network:
     what it loads from a hub, and what this version lacks.

@@ -55,15 +55,6 @@ DRIVING = frozenset(
 )
 """Names from missing packages that run the training loop themselves."""
 
-SHARDED = (
-    "FullyShardedDataParallel",
-    "fully_shard",
-    "init_device_mesh",
-    "DeviceMesh",
-    "parallelize_module",
-)
-"""Names under which a program shards its model."""
-
 
 @dataclass(slots=True)
 class Imports:

@@ -27,14 +27,12 @@ PLAIN = frozenset({"net", "network", "model", "module", "self", "ddp"})
 
 
 class Parts:
-    """The parts of a workload's model, or of the program's own; empty for all other workloads."""
+    """The parts of a workload's model; empty for all other workloads."""
 
-    def __init__(self, workload: Workload, model: nn.Module, batch: torch.Tensor) -> None:
-        """``batch``: real inputs, by which a discriminator is told from a generator."""
+    def __init__(self, workload: Workload, model: nn.Module) -> None:
+        """``model`` holds the parts by their names."""
         self._workload = workload
-        self._batch = batch
         self.given = {name: model.get_submodule(name) for name in workload.parts()}
-        self._trained = dict(self.given)
         self._optimizers: dict[str, torch.optim.Optimizer] = {}
         self._undecided: dict[str, torch.optim.Optimizer] = {}
         self._decided: dict[str, str] = {}
@@ -80,7 +78,7 @@ class Parts:
             either = " or ".join(self.given)
             raise Unbound(names[0], f"is a {role} and does not say of which network: {either}")
         if role == "model":
-            return self._trained[part]
+            return self.given[part]
         if role == "parameters":
             return self._values(part)
         optimizer = self._optimizer(part)
@@ -139,11 +137,11 @@ class Parts:
         self._undecided[name].param_groups[0]["params"] = self._values(part)
 
     def _values(self, part: str) -> list[nn.Parameter]:
-        return list(self._trained[part].parameters())
+        return list(self.given[part].parameters())
 
     def _optimizer(self, part: str) -> torch.optim.Optimizer:
         if part not in self._optimizers:
-            made = self._workload.optimizer(self._trained[part].parameters())
+            made = self._workload.optimizer(self.given[part].parameters())
             self._optimizers[part] = made
         return self._optimizers[part]
 

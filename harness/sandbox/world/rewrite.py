@@ -4,11 +4,11 @@ import ast
 from dataclasses import dataclass, field
 from typing import cast
 
-from harness.syntax import fields_of, walk
+from harness.sandbox.world.reading import DEFINITIONS
+from harness.syntax import fields_of
 
 DEVICE, CONTEXT, GENERATOR = "__device__", "__device_context__", "__generator__"
-TRACKED, LATER, TURNS = "__tracked__", "__later__", "__turns__"
-DRAWN, COMPLETED = "__drawn__", "__completed__"
+LATER, TURNS = "__later__", "__turns__"
 
 
 @dataclass(slots=True)
@@ -17,16 +17,10 @@ class Changes:
 
     renamed: dict[int, str] = field(default_factory=dict)
     """Calls, each with the name to call instead."""
-    tracked: dict[int, str] = field(default_factory=dict)
-    """Constructor calls whose result has to be watched, with the name of its class."""
-    replaced: dict[int, ast.expr] = field(default_factory=dict)
-    """Expressions, each with what to evaluate instead."""
     compares: str | None = None
     """The function to call for ``a == b`` and ``a.eq(b)``."""
     removed: set[int] = field(default_factory=set)
     """Statements to leave out: placeholders, and imports that cannot be executed."""
-    completed: set[int] = field(default_factory=set)
-    """Classes to complete once they are defined."""
     late: dict[str, int] = field(default_factory=dict)
     """Names to bind before the module-level statement with that index."""
     turns_from: int | None = None
@@ -47,26 +41,6 @@ def rewrite(tree: ast.Module, changes: Changes) -> ast.Module:
     return ast.fix_missing_locations(changed)
 
 
-def first_use(tree: ast.Module, name: str) -> int:
-    """Index of the first module-level statement that runs code which mentions ``name``."""
-    for index, statement in enumerate(tree.body):
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            continue
-        if any(isinstance(n, ast.Name) and n.id == name for n in walk(statement)):
-            return index
-    return len(tree.body)
-
-
-def index_of(tree: ast.Module, node: ast.AST) -> int | None:
-    """Index of the module-level statement that contains ``node``, unless a definition does."""
-    for index, statement in enumerate(tree.body):
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            continue
-        if any(n is node for n in walk(statement)):
-            return index
-    return None
-
-
 def _with_late(body: list[ast.stmt], changes: Changes) -> list[ast.stmt]:
     found: list[ast.stmt] = []
     for index in range(len(body) + 1):
@@ -79,31 +53,6 @@ def _with_late(body: list[ast.stmt], changes: Changes) -> list[ast.stmt]:
         if index < len(body):
             found.append(body[index])
     return found
-
-
-def with_clearing(tree: ast.Module, start: int) -> int:
-    """The index at which code for one batch begins: one earlier, if a clearing of the gradients
-    stands right before it and there is no other.
-
-    ``optimizer.zero_grad()`` does not mention the batch. Left outside the loop, it would make a
-    right answer one that never clears.
-    """
-    if any(_clears(statement) for statement in tree.body[start:]):
-        return start
-    while start > 0 and _clears(tree.body[start - 1]):
-        start -= 1
-    return start
-
-
-def _clears(statement: ast.stmt) -> bool:
-    return not isinstance(statement, DEFINITIONS) and any(
-        isinstance(node, ast.Attribute)
-        and (node.attr == "zero_grad" or (node.attr == "grad" and isinstance(node.ctx, ast.Store)))
-        for node in walk(statement)
-    )
-
-
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
 def _as_turns(body: list[ast.stmt], first: ast.stmt) -> list[ast.stmt]:
@@ -131,10 +80,6 @@ class _Rewriter(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> ast.AST:
         if id(node) in self._changes.removed:
             return ast.copy_location(ast.Pass(), node)
-        if id(node) in self._changes.replaced:
-            return ast.copy_location(self._changes.replaced[id(node)], node)
-        if isinstance(node, ast.ClassDef) and id(node) in self._changes.completed:
-            node.decorator_list.append(ast.Name(COMPLETED, ast.Load()))
         if isinstance(node, ast.Assign | ast.AnnAssign) and _is_placeholder(node.value):
             return ast.copy_location(ast.Pass(), node)
         known = id(node)
@@ -147,10 +92,6 @@ class _Rewriter(ast.NodeTransformer):
             changed.func = ast.copy_location(
                 ast.Name(self._changes.renamed[known], ast.Load()), changed.func
             )
-        if isinstance(changed, ast.Call) and known in self._changes.tracked:
-            what = ast.Constant(self._changes.tracked[known])
-            wrapped = ast.Call(ast.Name(TRACKED, ast.Load()), [changed, what], [])
-            return ast.copy_location(wrapped, changed)
         return changed
 
 

@@ -46,7 +46,7 @@ class Values:
         self.batches = workload.batches(rank)
         self.criterion: Callable[..., Tensor] = workload.criterion()
         self.targets = Targets(self.batches)
-        self.parts = Parts(workload, self.model, self.batches[0].inputs)
+        self.parts = Parts(workload, self.model)
         self.optimizer: torch.optim.Optimizer | None = None
         self._dealt: list[torch.optim.Optimizer] = []
         self.trained: nn.Module = self.model

@@ -15,7 +15,7 @@ MODEL = WORKLOAD.model()
 
 @pytest.fixture
 def parts() -> Parts:
-    return Parts(WORKLOAD, MODEL, WORKLOAD.batches(0)[0].inputs)
+    return Parts(WORKLOAD, MODEL)
 
 
 @pytest.mark.parametrize("name", ["generator", "netG", "G", "gen", "optimizer_G", "opt_g", "optG"])
@@ -67,7 +67,7 @@ def test_each_network_has_an_optimizer_that_holds_it_and_nothing_else(parts):
 
 def test_other_workloads_have_no_parts():
     """One model, one optimizer, as ever."""
-    assert not Parts(ONE, ONE.model(), ONE.batches(0)[0].inputs)
+    assert not Parts(ONE, ONE.model())
 
 
 GAN = """
