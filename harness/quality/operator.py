@@ -65,7 +65,7 @@ class Operator:
 
     def applies_to(self, scenario: Scenario) -> bool:
         """Whether the scenario judges this fault."""
-        judged = {rule.id for rule in judging_in(scenario)}
+        judged = {rule.id for rule in judging_in(scenario) if rule.level != "allowed"}
         if scenario.expectations.measures:  # what is timed there is no training
             judged &= {"measurement-is-fair"}
         return _fits(self.where, scenario) and not judged.isdisjoint(self.named_by)

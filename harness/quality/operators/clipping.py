@@ -73,7 +73,9 @@ def _each_micro_batch(program: Program) -> Iterator[Changes]:
     for clip in program.clips():
         copy = _called(clip, _parameters(clip), _threshold(clip))
         for backward in program.backwards():
-            yield {program.statement(backward): after(copy)}
+            # right before the clip that is there a second one changes nothing
+            if program.line(clip) != program.line(backward) + 1:
+                yield {program.statement(backward): after(copy)}
 
 
 def _around(first: str, then: str) -> Derive:
