@@ -107,3 +107,26 @@ def test_files_that_import_each_other_are_one_program(tmp_path):
 )
 def test_a_name_that_nothing_defines_is_the_one_thing_to_add(name, advice):
     assert define(name) == advice
+
+
+def test_an_answer_is_graded_in_the_file_that_it_changes(tmp_path):
+    script = written(tmp_path, "train.py", LOOP.replace("        optimizer.zero_grad()\n", ""))
+    step = "         optimizer.step()\n"
+    diff = f"--- a/train.py\n+++ b/train.py\n@@ -9,9 +9 @@\n{step}+        optimizer.zero_grad()\n"
+    patch = written(tmp_path, "fix.patch", diff)
+
+    code, (line,) = graded(patch, "--against", script)
+
+    assert (code, line["code"]) == (0, "right"), line
+
+
+@pytest.mark.parametrize("file", ["missing.py", "notes.md"])
+def test_what_is_no_python_file_is_refused_in_one_sentence(tmp_path, file):
+    written(tmp_path, "notes.md", "No code at all.\n")
+    answer = written(tmp_path, "answer.md", "```diff\n-a\n+b\n```\n")
+
+    result = CliRunner().invoke(app, ["grade", str(answer), "--against", str(tmp_path / file)])
+
+    assert result.exit_code == 2
+    assert "expected a Python file" in result.stderr
+    assert "Traceback" not in result.output

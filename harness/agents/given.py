@@ -1,5 +1,6 @@
 """Answers that somebody already has: files with transcripts, as peers of the agents that are asked."""
 
+import ast
 import hashlib
 import traceback
 from collections.abc import Iterator, Sequence
@@ -7,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.agents.programs import Found, is_program, programs_in, programs_of
-from harness.domain.errors import UserError
+from harness.domain.errors import UsageError, UserError, reason
 from harness.domain.own import OWN
 from harness.domain.scenario import Bank, Scenario
 from harness.domain.transcript import Message, Origin, Transcript, Unreadable
@@ -53,9 +54,20 @@ class Refused:
 
 
 def given_answers(
-    files: Sequence[str], form: str | None, bank: Bank, choice: Choice
+    files: Sequence[str],
+    form: str | None,
+    bank: Bank,
+    choice: Choice,
+    against: Path | None = None,
 ) -> Iterator[Given | Refused]:
-    """Every answer in the files, in order; ``-`` is standard input."""
+    """Every answer in the files, in order; ``-`` is standard input.
+
+    ``against``: the Python file that they change, which is judged by its own settings.
+
+    Raises:
+        UsageError: that is no Python file.
+    """
+    posted = _posted(against) if against is not None else None
     names: dict[str, int] = {}
     programs = _programs(files, form, choice)
     for file in files:
@@ -66,12 +78,28 @@ def given_answers(
                 name = _name(found)
                 names[name] = names.get(name, 0) + 1
                 unique = name if names[name] == 1 else f"{name} ({names[name]})"
-                yield _given(found, unique, bank, choice)
+                if isinstance(found, Transcript) and posted is not None:
+                    yield Given(unique, found.with_question(posted), OWN, "")
+                else:
+                    yield _given(found, unique, bank, choice)
         except UserError:
             raise
         except Exception as error:  # noqa: BLE001 - a reader that breaks must not take the batch along
             sentence = f"a fault of the harness: {type(error).__name__}: {error}"
             yield Refused(file, sentence, traceback.format_exc())
+
+
+def _posted(file: Path) -> str:
+    """A question that shows the file, with what it imports from beside it."""
+    try:
+        code = file.read_text(encoding="utf-8-sig")
+        ast.parse(code)
+    except OSError as error:
+        raise UsageError(f"--against {file}: {reason(error)}; expected a Python file") from error
+    except (SyntaxError, ValueError) as error:
+        line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        raise UsageError(f"--against {file}{line}: is no Python; expected a Python file") from error
+    return fence(programs_of([str(file)])[0].code, "python")
 
 
 def _programs(

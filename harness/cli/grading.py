@@ -53,6 +53,10 @@ def grade(
     map_file: Annotated[
         Path | None, typer.Option("--map", metavar="FILE", help="File and scenario, YAML or CSV.")
     ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", metavar="SCRIPT", help="The Python file that answers change."),
+    ] = None,
     form: Annotated[
         str | None, typer.Option("--format", metavar="F", help="Read every file as this format.")
     ] = None,
@@ -81,7 +85,10 @@ def grade(
     from harness.scenarios.selection import select
 
     chosen = select(load(bank), suite=suite)
-    answers = given_answers(files, form, chosen, _choice(chosen, scenario, map_file, files))
+    if against is not None and (scenario is not None or map_file is not None):
+        raise UsageError("--against judges a file by its own settings: name no scenario beside it")
+    choice = _choice(chosen, scenario, map_file, files)
+    answers = given_answers(files, form, chosen, choice, against)
     missing: list[str] = []
     with (
         judge_named(judge, Judging(missing=missing)) as reader,

@@ -11,7 +11,9 @@ from harness.extraction.assembly import Assembled, Shelf, assemble, join
 from harness.extraction.blocks import Block, blocks_of, code_blocks
 from harness.extraction.choice import driven_by, heads_of
 from harness.extraction.edited import program_in_files, said_since_edits
+from harness.extraction.parsing import parses
 from harness.extraction.pieces import Piece, pieces_of
+from harness.extraction.posted_file import changed_file
 from harness.extraction.prose import told_in_words
 from harness.extraction.snippets import into_posted, only_snippets, whole_loop
 from harness.extraction.standing import with_what_stands
@@ -29,6 +31,8 @@ def extract(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...]
     """
     if scenario.id == OWN and (whole := _whole_file(transcript)) is not None:
         return (whole,)
+    if scenario.id == OWN and (file := _posted_file(transcript)) is not None:
+        return file if isinstance(file, NoCandidate) else (file,)
     edited = program_in_files(transcript)
     if edited is None:
         return _said(transcript, scenario)
@@ -47,6 +51,21 @@ def _whole_file(transcript: Transcript) -> Candidate | None:
         return None
     code = "\n".join(block.content for block in fenced_blocks(transcript.answer))
     return Candidate(program=code, origin=f"file {origin.file}")
+
+
+def _posted_file(transcript: Transcript) -> Candidate | NoCandidate | None:
+    """The program that the user showed with what the answer changes in it; ``None`` where it shows
+    no changes.
+    """
+    asked = [m.text for m in transcript.messages if m.role == "user"]
+    codes = tuple(code for text in asked for code in code_blocks(text) if parses(code))
+    posted = whole_loop(codes) or next(iter(codes), None)
+    if posted is None or len(blocks := blocks_of(transcript)) > MOST_BLOCKS:
+        return None
+    found = changed_file(blocks, posted)
+    if found is None or isinstance(found, NoCandidate):
+        return found
+    return Candidate(program=found, origin="the posted file, changed as the answer shows")
 
 
 def _said(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...] | NoCandidate:

@@ -15,6 +15,7 @@ LONGEST_TEXT = 16 << 20
 _FRONT = re.compile(r"\A---[ \t]*\n(.{0,65536}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _MAGIC = re.compile(r"^(\s*)([%!?].*)$", re.MULTILINE)
 _CELL_MAGIC = re.compile(r"\A\s*%%(\w+)[^\n]*\n?")
+_PATCH = re.compile(r"^(?:diff --git .*\n|--- .*\n\+\+\+ )", re.MULTILINE)
 _SCENARIO = ("scenario", "scenario_id")
 _AGENT = ("model", "agent")
 
@@ -26,7 +27,15 @@ def read_markdown(source: Source) -> Iterator[Transcript | Unreadable]:
         yield Unreadable(file=source.name, expected="an answer", sentence="the file is empty")
         return
     facts, body = _front_matter(text)
-    yield _answer(source, "markdown", body, facts)
+    yield _answer(source, "markdown", _with_patch_fenced(body), facts)
+
+
+def _with_patch_fenced(text: str) -> str:
+    """A bare patch, as git writes one, is an answer with a diff in it."""
+    found = _PATCH.search(text)
+    if found is None or "```" in text:
+        return text
+    return f"{text[: found.start()]}\n{_fenced(text[found.start() :], 'diff')}"
 
 
 def read_python(source: Source) -> Iterator[Transcript | Unreadable]:
