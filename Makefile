@@ -22,10 +22,10 @@ help: ## list the targets
 run: $(INSTALLED) ## the bank checks itself: every posted loop and every fix, on real torch
 	@exec $(BIN)/python -m harness run --scenario all $(ARGS)
 
-test: $(EXTRAS) ## the whole suite, with what pip brings (WORKERS=0: one process)
+test: $(EXTRAS) ## the specification, in about three minutes (WORKERS=0: one process)
 	@exec $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadfile $(ARGS)
 
-test-full: $(EXTRAS) ## the same and what needs more; here nothing may be skipped
+test-full: $(EXTRAS) ## the same, whole corpora and what needs more; here nothing may be skipped
 	@exec $(BIN)/python -m pytest --full --numprocesses $(WORKERS) --maxprocesses 8 --dist loadfile $(ARGS)
 
 check: lint test ## everything that has to be green: format, ruff, mypy, import rule, tests

@@ -1,9 +1,14 @@
 """What all tests share: `--full`, under which everything runs and a skip is a failure; a server; what
 `hypothesis` may ask of a machine.
+
+Without ``--full`` the tests marked ``full`` are left out: what is left is the specification, in minutes.
 """
+
+from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,6 +21,28 @@ settings.register_profile(
 )
 settings.load_profile("steady")
 
+if TYPE_CHECKING:
+    from harness.sandbox.executor import JailedExecutor
+    from tests.quality.judging import Court
+
+
+# Imports torch, which most tests do without: that is why it is imported here and not above.
+@pytest.fixture(scope="session")
+def executor() -> Iterator[JailedExecutor]:
+    """One warm jail for all programs of a process; those that a test starts itself are its subject."""
+    from harness.sandbox.executor import JailedExecutor
+
+    with JailedExecutor(parallel=2) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def court(executor: JailedExecutor) -> Court:
+    """Executes, measures and judges; remembers what it has judged."""
+    from tests.quality.judging import open_court
+
+    return open_court(executor)
+
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[MessagesServer]:
@@ -27,28 +54,31 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[MessagesServer]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--full", action="store_true", help="run tests marked `full` too; a skip is a failure"
+        "--full", action="store_true", help="run the tests marked `full` too; a skip is a failure"
     )
 
 
-def pytest_report_header() -> str | None:
-    if "HARNESS_REAL_MODEL" in os.environ:
-        return None
-    return (
-        "left out: tests marked `model` (HARNESS_REAL_MODEL names no command of a language model)"
-    )
+def left_out(config: pytest.Config) -> dict[str, str]:
+    """Markers whose tests do not run here, and why."""
+    reasons = {}
+    if not config.getoption("--full"):
+        reasons["full"] = "they run in `make test-full`"
+    if "HARNESS_REAL_MODEL" not in os.environ:
+        reasons["model"] = "HARNESS_REAL_MODEL names no command of a language model"
+    return reasons
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    return [f"left out: tests marked `{m}` ({why})" for m, why in left_out(config).items()]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if "HARNESS_REAL_MODEL" not in os.environ:
-        left_out = [item for item in items if item.get_closest_marker("model")]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
-    if config.getoption("--full"):
-        return
+    unwanted = left_out(config)
+    kept, rest = [], []
     for item in items:
-        if item.get_closest_marker("full"):
-            item.add_marker(pytest.mark.skip(reason="needs more than pip brings: make test-full"))
+        (rest if any(map(item.get_closest_marker, unwanted)) else kept).append(item)
+    config.hook.pytest_deselected(items=rest)
+    items[:] = kept
 
 
 # Outermost, to see the report when pytest has finished with it: an expected failure passes through

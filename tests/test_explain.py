@@ -26,17 +26,21 @@ def written(scenario: str, file: Path, tmp_path: Path) -> Path:
     return script
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scenario", "said"),
     [
         ("all-three-techniques", "consumed norm 1.5"),
-        ("ddp-accumulation-no-sync", "rounds of synchronisation 4"),
-        ("zero-grad-missing", "consumed norm"),
+        pytest.param(
+            "ddp-accumulation-no-sync", "rounds of synchronisation 4", marks=pytest.mark.full
+        ),
+        pytest.param("zero-grad-missing", "consumed norm", marks=pytest.mark.full),
         pytest.param(
             "accelerate-accumulation",
             "update 5",
-            marks=pytest.mark.skipif(not find_spec("accelerate"), reason="needs accelerate"),
+            marks=[
+                pytest.mark.full,
+                pytest.mark.skipif(not find_spec("accelerate"), reason="needs accelerate"),
+            ],
         ),
     ],
 )
@@ -58,7 +62,6 @@ def test_the_script_reproduces_what_was_judged(tmp_path, scenario, said):
     assert "updates consumed what was judged" in done.stderr
 
 
-@pytest.mark.slow
 def test_a_model_of_the_programs_own_gets_one_sentence(tmp_path):
     """The script watches the workload's model, so it would end in a name that nobody defines."""
     file = ROOT / "scenarios/vanishing-saturated-activations/buggy.py"

@@ -304,7 +304,6 @@ def test_strict_is_exit_code_4_where_there_is_nothing_to_judge(bank, tmp_path):
     assert grade(bank, file, "--scenario", "alpha", "--strict").exit_code == 4
 
 
-@pytest.mark.slow
 def test_real_answers_from_file_to_grade_through_the_jail():
     """One is right, one is wrong, one offers two alternatives that are both right."""
     files = [str(ANSWERS / name) for name in ("d08.md", "d12.md", "d17.md")]

@@ -107,7 +107,7 @@ def uses() -> list[tuple[str, list[str]]]:
     return [(part.split("\n")[0], part.rstrip("\n").split("\n")[1:]) for part in parts]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize(("command", "lines"), uses(), ids=lambda value: str(value)[:40])
 def test_a_command_of_the_readme_prints_what_the_readme_shows(command, lines):
     """Everything between two ellipses is printed, in this order; no traceback."""
@@ -139,7 +139,6 @@ def test_the_script_of_the_readme_is_the_one_that_is_judged():
     assert shown == (ROOT / "examples/train.py").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_the_example_behaves_as_declared(tmp_path):
     """On real torch, in the jail, measured by the oracle."""
     outcome = run_bank(write_example(tmp_path), Settings(jobs=1))

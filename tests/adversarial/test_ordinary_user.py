@@ -12,7 +12,7 @@ PYTEST = ["-m", "pytest", "-q", "-p", "no:cacheprovider"]
 SUITE = ["tests/adversarial/test_jail.py", "tests/adversarial/test_life_inside.py"]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_all_attacks_fail_for_an_ordinary_user_too():
     """The whole suite of the jail again, without root; there is no need where this is no root."""
     if os.geteuid() != 0:

@@ -203,7 +203,6 @@ def test_axe_finds_nothing_and_the_page_fits(opened, made, scheme, width):
     assert found.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.slow
 def test_a_thousand_answers_stay_usable(opened, expect):
     """The page opens, filters and stays below 20 MB."""
     many = [answer("wrong" if n % 3 else "right", f"number {n}") for n in range(1000)]

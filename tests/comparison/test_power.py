@@ -25,7 +25,7 @@ def test_equal_skills_raise_an_alarm_at_most_as_often_as_promised(shape, trials)
         assert abs(found.measured - found.planned.power) <= 0.05
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("shape", shapes(10))
 def test_scripted_agents_compared_one_by_one_meet_the_same_promise(shape):
     """The whole way from trials to the gate, for equal agents and for those that differ as planned."""

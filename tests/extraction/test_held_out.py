@@ -122,7 +122,7 @@ def test_every_answer_has_a_label_and_every_label_an_answer(folder):
     assert {p for p in folder.iterdir() if p.name != "labels.yaml"} == set(labels(folder))
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @each_set
 def test_what_was_held_out_is_judged_as_its_readers_judged_it(folder):
     known = labels(folder)

@@ -138,7 +138,7 @@ def graded(scenarios: dict[Path, str]) -> dict[str, dict]:
     return {line["file"]: line for line in lines}
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_code_is_judged_as_labelled():
     """On both halves, but for those that are named above with the reason."""
     found = graded({path: label["scenario"] for path, label in LABELLED.items()})
@@ -152,7 +152,7 @@ def test_code_is_judged_as_labelled():
     assert [name for name in OFF if not any(Path(f).name == name for f in off)] == []
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_ideal_answers_are_right_and_rationalizing_ones_are_not():
     found = graded(EXTREMES)
 

@@ -49,7 +49,7 @@ def test_every_answer_has_a_label_and_every_label_an_answer():
     assert {p.name for p in FOLDER.iterdir()} - {"labels.yaml"} == set(LABELS)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_no_right_loop_is_called_wrong_and_few_cannot_be_told():
     found = graded({name: label["scenario"] for name, label in LABELS.items()})
 

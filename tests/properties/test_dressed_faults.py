@@ -53,17 +53,17 @@ def verdicts() -> dict[str, dict]:
     return {Path(line["file"]).name: line for line in lines}
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_no_dressed_fault_is_called_right(verdicts):
     assert {name for name, line in verdicts.items() if line["code"] == "right"} == set()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_every_dressed_fault_is_called_wrong_but_for_those_that_are_listed(verdicts):
     assert {n for n, line in verdicts.items() if line["code"] != "wrong"} == set(INCONCLUSIVE)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_dressed_fault_is_wrong_for_the_fault_that_it_has(verdicts):
     other = {n for n, line in verdicts.items() if LABELS[n]["property"] not in line["failed"]}
 

@@ -5,6 +5,7 @@ import pytest
 from harness.domain.scenario import Scenario
 from harness.scenarios import default_bank, load_bank
 from tests.quality.judging import SCENARIOS, Court
+from tests.sampling import sampled
 
 ALTERNATIVES = {
     f"{scenario.id}, {each.name}": (scenario, each.program)
@@ -13,7 +14,7 @@ ALTERNATIVES = {
 }
 
 
-@pytest.mark.parametrize("name", ALTERNATIVES)
+@pytest.mark.parametrize("name", sampled(ALTERNATIVES))
 def test_a_right_loop_is_right_however_it_is_spelt(court: Court, name: str) -> None:
     """All required properties pass and no guard fails, for every spelling in the bank."""
     scenario, program = ALTERNATIVES[name]

@@ -16,10 +16,15 @@ class Place(NamedTuple):
     """Whether at the second size."""
 
 
+USUAL = "seed 0"
 PLACES = {**{f"seed {seed}": Place(seed) for seed in range(5)}, "larger": Place(0, larger=True)}
 
+everywhere = pytest.mark.parametrize(
+    "place", [USUAL, *(pytest.param(p, marks=pytest.mark.full) for p in PLACES if p != USUAL)]
+)
 
-@pytest.mark.parametrize("place", PLACES)
+
+@everywhere
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_the_posted_loop_fails_exactly_what_it_declares(
     court: Court, scenario: str, place: str
@@ -32,7 +37,7 @@ def test_the_posted_loop_fails_exactly_what_it_declares(
     assert found.code == "wrong"
 
 
-@pytest.mark.parametrize("place", PLACES)
+@everywhere
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_the_fix_passes_every_required_property(court: Court, scenario: str, place: str) -> None:
     """The reference is right: all required properties pass, and no guard fails."""
@@ -44,6 +49,7 @@ def test_the_fix_passes_every_required_property(court: Court, scenario: str, pla
     assert found.code == "right", found.story()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("which", ["buggy", "reference"])
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_every_verdict_is_the_same_at_five_seeds_and_two_sizes(

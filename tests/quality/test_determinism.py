@@ -9,7 +9,7 @@ from tests.quality.judging import SCENARIOS, Court
 TIMES = 20
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("scenario", "which"),
     [

@@ -22,7 +22,6 @@ def test_the_committed_matrix_speaks_of_every_scenario_and_operator() -> None:
 
 
 @pytest.mark.full
-@pytest.mark.slow
 def test_the_judge_has_no_complaint() -> None:
     """No mutant survives, every alternative is right, no cheat is."""
     folder = default_bank()

@@ -7,6 +7,7 @@ import pytest
 
 from tests.quality.judging import SCENARIOS, Court
 from tests.quality.rewriting import outlined, read_before_bound, renamed
+from tests.sampling import sampled
 
 REWRITINGS: dict[str, Callable[[str], str]] = {
     "renamed": renamed,
@@ -20,7 +21,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("rewriting", REWRITINGS)
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", sampled(PROGRAMS))
 def test_a_rewritten_program_gets_the_verdicts_of_the_original(
     court: Court, name: str, rewriting: str
 ) -> None:

@@ -41,7 +41,7 @@ def farthest(judged: Judged) -> float:
     return max(away(update, judged.scenario.expectations) for update in full)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "operator"), SMALLEST, ids=lambda part: part)
 def test_the_smallest_faults_lie_ten_tolerances_away_and_right_loops_well_inside(
     court: Court, name: str, operator: str

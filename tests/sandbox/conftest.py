@@ -1,4 +1,4 @@
-"""One warm jail for all tests of a file."""
+"""One warm jail for all tests of this folder."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ import pytest
 from harness.sandbox.pool import Sandbox
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def sandbox() -> Iterator[Sandbox]:
     """Two jobs at a time, with a worker that only runs the program."""
     with Sandbox(worker="tests.fakes.exec_worker", parallel=2) as running:

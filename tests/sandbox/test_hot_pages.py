@@ -156,7 +156,7 @@ def test_pages_that_are_gone_are_passed_over(memory, learned):
     assert int(in_a_fork(owned)) < len(WRITTEN) // 2
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_verdicts_are_the_same_with_and_without_and_faults_are_fewer():
     verdicts, faults = seen_by("harness.sandbox.worker")
     others, more = seen_by("tests.fakes.cold_worker")

@@ -60,7 +60,7 @@ def _exec(text):
         yield {"type": "item.completed", "item": {**item, "aggregated_output": text}}
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("length", [50, 5_000, 3_000_000])
 @pytest.mark.parametrize("records", [_claude_code, _claude_stream, _codex, _exec])
 def test_a_line_format_of_200_mb_stays_under_300_mb(records, length, tmp_path):

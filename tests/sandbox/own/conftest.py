@@ -1,7 +1,7 @@
-"""One warm jail for all programs of this folder, and what a program was seen to do."""
+"""What a program in a world of its own was seen to do."""
 
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
@@ -11,7 +11,6 @@ from harness.domain.scenario import Expectations, Probe
 from harness.domain.trace import ProbeTrace
 from harness.domain.workload import WorkloadSpec
 from harness.oracle.measure import measure
-from harness.sandbox.executor import JailedExecutor
 
 PROBE = Probe(name="own", lifts="", own_data=True)
 
@@ -43,12 +42,6 @@ class Seen:
         """What the optimizer consumed over what was computed, update by update."""
         matches = (update.match("as-computed") for update in self.trace.updates)
         return [round(m.ratio, 4) for m in matches if m is not None]
-
-
-@pytest.fixture(scope="session")
-def executor() -> Iterator[JailedExecutor]:
-    with JailedExecutor(parallel=1) as running:
-        yield running
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,6 @@ with {mode}:
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mode", "call"),
     [
@@ -31,9 +30,8 @@ with {mode}:
         ),
     ],
 )
-def test_an_all_reduce_is_written_once_by_each_rank(mode, call):
-    with JailedExecutor(parallel=1) as executor:
-        assert sent(executor, mode, call) == [[("allreduce_", 3)]] * 2
+def test_an_all_reduce_is_written_once_by_each_rank(executor, mode, call):
+    assert sent(executor, mode, call) == [[("allreduce_", 3)]] * 2
 
 
 @pytest.mark.parametrize(

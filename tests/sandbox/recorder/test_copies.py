@@ -1,9 +1,7 @@
 """A program that trains one copy of the model after another is recorded copy by copy."""
 
 import copy
-from collections.abc import Iterator
 
-import pytest
 import torch
 from torch import nn
 
@@ -35,24 +33,18 @@ class Nowhere:
     def send(self, *_: object) -> None: ...
 
 
-@pytest.fixture(scope="module")
-def jail() -> Iterator[JailedExecutor]:
-    with JailedExecutor(parallel=1) as executor:
-        yield executor
-
-
-def recorded(jail: JailedExecutor, times: int) -> int:
+def recorded(executor: JailedExecutor, times: int) -> int:
     """Bytes of all tensors on record."""
     candidate = Candidate(program=PROGRAM.format(times=times), origin="test")
     workload = WorkloadSpec(name="mlp", parameters={})
-    found = jail.execute(candidate, workload, Probe(name="quiet", lifts="x"))
+    found = executor.execute(candidate, workload, Probe(name="quiet", lifts="x"))
     assert found.problem is None
     return sum(len(t.data) for rank in found.ranks for e in rank.events for t in e.tensors)
 
 
-def test_what_is_recorded_grows_with_the_copies_and_not_with_their_square(jail):
+def test_what_is_recorded_grows_with_the_copies_and_not_with_their_square(executor):
     """Fifty copies in a measurement took ten times what they take, and were stopped."""
-    none, some, many = (recorded(jail, times) for times in (0, 10, 40))
+    none, some, many = (recorded(executor, times) for times in (0, 10, 40))
 
     assert many - none < 5 * (some - none)
 

@@ -22,13 +22,14 @@ for _ in range(6):
 
 
 @pytest.mark.parametrize("optimizer", ["SparseAdam", "SGD"])
-def test_a_sparse_gradient_is_recorded_and_consumed_as_a_whole(optimizer: str) -> None:
+def test_a_sparse_gradient_is_recorded_and_consumed_as_a_whole(
+    executor: JailedExecutor, optimizer: str
+) -> None:
     probe = Probe(name="as-it-is", lifts="x", own_data=True)
     workload = WorkloadSpec(name="mlp", parameters={})
     candidate = Candidate(program=PROGRAM.format(optimizer=optimizer), origin="test")
 
-    with JailedExecutor(parallel=1) as jail:
-        recording = jail.execute(candidate, workload, probe)
+    recording = executor.execute(candidate, workload, probe)
     trace = measure(recording, workload, probe, Expectations())
 
     assert recording.problem is None
