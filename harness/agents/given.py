@@ -81,12 +81,30 @@ def given_answers(
                 if isinstance(found, Transcript) and posted is not None:
                     yield Given(unique, found.with_question(posted), OWN, "")
                 else:
-                    yield _given(found, unique, bank, choice)
+                    yield given_transcript(found, unique, bank, choice)
         except UserError:
             raise
         except Exception as error:  # noqa: BLE001 - a reader that breaks must not take the batch along
             sentence = f"a fault of the harness: {type(error).__name__}: {error}"
             yield Refused(file, sentence, traceback.format_exc())
+
+
+def given_transcript(
+    found: Transcript | Unreadable, name: str, bank: Bank, choice: Choice
+) -> Given | Refused:
+    """A conversation that was read, as an answer to the scenario it belongs to; one that belongs to
+    none is judged by its own settings.
+    """
+    if isinstance(found, Unreadable):
+        return Refused(name, f"{found.sentence}; expected {found.expected}")
+    if _is_program(found) and not named(found, choice):
+        return Given(name, found, OWN, "")
+    assigned = assign(found, bank, choice)
+    if isinstance(assigned, Assigned):
+        return Given(name, found, assigned.scenario, assigned.how)
+    if named(found, choice):
+        return Refused(name, assigned.sentence)
+    return Given(name, found, OWN, assigned.sentence)
 
 
 def _posted(file: Path) -> str:
@@ -126,21 +144,6 @@ def _transcript(program: Found) -> Transcript:
         origin=Origin(file=program.path, format="python"),
         notes=with_others,
     )
-
-
-def _given(
-    found: Transcript | Unreadable, name: str, bank: Bank, choice: Choice
-) -> Given | Refused:
-    if isinstance(found, Unreadable):
-        return Refused(name, f"{found.sentence}; expected {found.expected}")
-    if _is_program(found) and not named(found, choice):
-        return Given(name, found, OWN, "")
-    assigned = assign(found, bank, choice)
-    if isinstance(assigned, Assigned):
-        return Given(name, found, assigned.scenario, assigned.how)
-    if named(found, choice):
-        return Refused(name, assigned.sentence)
-    return Given(name, found, OWN, assigned.sentence)
 
 
 def _is_program(found: Transcript) -> bool:

@@ -12,6 +12,7 @@ from harness.domain.outcome import Fault
 from harness.domain.own import OwnSettings
 from harness.domain.record import Record
 from harness.domain.scenario import Scenario
+from harness.domain.verdict import Verdict
 
 
 class Alternative(Record):
@@ -104,7 +105,7 @@ class AnswerGrade(Record):
         return tuple(dict.fromkeys(failing))
 
     @property
-    def why(self) -> tuple[str, ...]:
+    def reasons(self) -> tuple[str, ...]:
         """The reasons for its judgement, one sentence each."""
         if self.no_code is not None:
             return (self.no_code,)
@@ -112,8 +113,18 @@ class AnswerGrade(Record):
         return tuple(
             f"{a.origin}: {sentence}" if several else sentence
             for a in self.alternatives
-            for sentence in reasons(a.grade)
+            for sentence in reasons_of(a.grade)
         )
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Of the program that decides; empty where there is no code."""
+        return self.deciding.grade.verdicts if self.alternatives else ()
+
+    @property
+    def program(self) -> str | None:
+        """The program that decides, as it was taken from the answer; ``None`` without code."""
+        return self.deciding.program if self.alternatives else None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -127,7 +138,7 @@ class AnswerGrade(Record):
         return (*self.reading, *of_programs)
 
 
-def reasons(grade: Grade) -> tuple[str, ...]:
+def reasons_of(grade: Grade) -> tuple[str, ...]:
     """The reasons for a program's judgement: what fails, or else what could not be told."""
     if grade.code == "inconclusive" and grade.reason is not None:
         return (grade.reason,)

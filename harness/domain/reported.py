@@ -47,7 +47,7 @@ class AnswerLine(Record):
             code=answer.code,
             failed=answer.failed,
             advisory=answer.advisory,
-            why=answer.why,
+            why=answer.reasons,
             notes=answer.notes,
             settings=deciding.settings if deciding is not None else None,
             lent=deciding.lent if deciding is not None else (),

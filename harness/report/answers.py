@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from harness.domain.answer import Alternative, AnswerGrade, Tally, reasons
+from harness.domain.answer import Alternative, AnswerGrade, Tally, reasons_of
 from harness.domain.grade import Grade
 from harness.domain.own import OWN
 from harness.domain.reported import AnswerLine
@@ -113,7 +113,7 @@ def _grade(grade: Grade, *, verbose: bool) -> Iterator[RenderableType]:
     if verbose:
         yield from render_verdicts(grade)
         return
-    for sentence in reasons(grade) if grade.reason is None else ():
+    for sentence in reasons_of(grade) if grade.reason is None else ():
         name, _, rest = sentence.partition(": ")
         mark = _mark(name, grade)
         yield indented(f"{name}{mark}: {rest}", "" if mark else "red" * (grade.code == "wrong"))

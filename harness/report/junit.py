@@ -51,7 +51,7 @@ def _case(suite: str, number: int, stored: StoredAnswer) -> ET.Element:
 def _why(stored: StoredAnswer) -> Iterator[str]:
     if stored.answer.error is not None:
         yield stored.answer.error
-    yield from stored.answer.why
+    yield from stored.answer.reasons
 
 
 def _sums(suites: list[ET.Element]) -> dict[str, object]:

@@ -75,7 +75,7 @@ def _answers(side: Side) -> Iterator[tuple[str, int, StoredAnswer]]:
 
 def _why(stored: StoredAnswer) -> tuple[str, ...]:
     answer = stored.answer
-    return (answer.error,) if answer.error is not None else answer.why
+    return (answer.error,) if answer.error is not None else answer.reasons
 
 
 def _short(text: str) -> str:

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from harness.domain.answer import Alternative, reasons
+from harness.domain.answer import Alternative, reasons_of
 from harness.domain.errors import UsageError
 from harness.domain.event import BUILDS_MODELS
 from harness.domain.further import further_probes
@@ -175,7 +175,7 @@ def _roles(probe: ProbeTrace) -> Iterator[tuple[str, str]]:
 
 def _story(alternative: Alternative, probe: Probe) -> list[str]:
     """Sentences for a docstring, which nothing in them may end."""
-    told = [*reasons(alternative.grade), f"Probe {probe.name}: {' '.join(probe.lifts.split())}"]
+    told = [*reasons_of(alternative.grade), f"Probe {probe.name}: {' '.join(probe.lifts.split())}"]
     lines = [line for sentence in told for line in textwrap.wrap(sentence, 98)]
     return [_harmless(line) for line in lines]
 

@@ -10,6 +10,7 @@ ORDER = (
     "__init__.py",
     "__main__.py",
     "cli",
+    "interface.py",
     "runner.py",
     "regrading.py",
     "workbench.py",
