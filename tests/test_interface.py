@@ -75,7 +75,7 @@ def test_a_grader_is_used_from_several_threads(grader):
 
 def test_a_file_that_cannot_be_read_is_one_sentence(grader):
     """As on the command line."""
-    with pytest.raises(UsageError, match="nowhere.md"):
+    with pytest.raises(UsageError, match=r"nowhere\.md"):
         grader.grade(Path("nowhere.md"))
 
 
