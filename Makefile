@@ -56,7 +56,7 @@ docs: $(INSTALLED) ## write the pages that are generated from the code
 	@$(BIN)/python -m harness.report.properties_page > docs/properties.md
 	@$(BIN)/python -m harness.report.coverage_page > docs/coverage.md
 	@$(BIN)/python -m harness.report.schemas docs/schema
-	@$(BIN)/python -m harness.report.tree_page README.md docs/modules.md
+	@$(BIN)/python -m harness.report.tree_page docs/modules.md
 
 extras: $(EXTRAS) ## install what some scenarios train with: Hugging Face's Trainer and Accelerate
 

@@ -1,4 +1,4 @@
-"""The README's tree and the page of all modules, written from the first sentence of each."""
+"""The page of all modules, written from the first sentence of each."""
 
 import ast
 import re
@@ -38,35 +38,20 @@ ORDER = (
 PACKAGE = Path(__file__).resolve().parents[1]
 OPEN, CLOSE = "<!-- tree -->", "<!-- /tree -->"
 _WIDTH = 40
-
-BESIDE = {
-    "scenarios/": "the bank: a folder a scenario, with its alternatives, cheats and sample answers",
-    "reference_impls/": "the fixes; techniques/ holds each technique once, importable",
-    "skill/": "the skill under test",
-    "tests/": "mirrors harness/; tests/README.md is the map",
-    "docs/": "design notes, sources, generated pages, a log with failures included",
-    "benchmarks/": "what things cost, beside what a user would do instead",
-}
-"""What lies beside the package."""
-
-
-def render_tree(package: Path) -> str:
-    """What a newcomer looks for: the parts of the package, and what lies beside it, a line each."""
-    rest = [_line(name, phrase) for name, phrase in BESIDE.items()]
-    return "\n".join([f"{package.name}/", *_lines(package, deepest=1), *rest])
+_DEEPEST = 2
 
 
 def render_modules(package: Path) -> str:
     """The package and all its modules, two levels deep, one line each."""
-    return "\n".join([f"{package.name}/", *_lines(package, deepest=2)])
+    return "\n".join([f"{package.name}/", *_lines(package)])
 
 
-def _lines(folder: Path, deepest: int, depth: int = 1) -> Iterator[str]:
+def _lines(folder: Path, depth: int = 1) -> Iterator[str]:
     for path in sorted(_inside(folder), key=lambda path: (_rank(path), path.name)):
         name = f"{'  ' * depth}{path.name}{'/' if path.is_dir() else ''}"
         yield _line(name, _phrase(path))
-        if path.is_dir() and depth < deepest:
-            yield from _lines(path, deepest, depth + 1)
+        if path.is_dir() and depth < _DEEPEST:
+            yield from _lines(path, depth + 1)
 
 
 def _line(name: str, phrase: str) -> str:
@@ -93,10 +78,8 @@ def _phrase(path: Path) -> str:
 
 
 def main() -> None:
-    """Put both trees into their pages: ``python -m harness.report.tree_page README.md MODULES.md``."""
-    readme, modules = map(Path, sys.argv[1:])
-    _put(readme, render_tree(PACKAGE))
-    _put(modules, render_modules(PACKAGE))
+    """Put it into its page: ``python -m harness.report.tree_page MODULES.md``."""
+    _put(Path(sys.argv[1]), render_modules(PACKAGE))
 
 
 def _put(page: Path, tree: str) -> None:
