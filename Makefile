@@ -49,8 +49,10 @@ bench: $(INSTALLED) ## the numbers, beside what a user would do instead
 quality: $(EXTRAS) ## judge the judge: wrong loops, right loops, cheats (minutes)
 	@exec $(BIN)/python -m harness quality $(ARGS)
 
-kill-matrix: $(EXTRAS) ## the same with every operator on every alternative, into docs/kill-matrix.md
-	@exec $(BIN)/python -m harness quality --thorough --matrix docs/kill-matrix.md $(ARGS)
+kill-matrix: $(EXTRAS) ## the same with every operator on every alternative; its summary goes into docs/
+	@mkdir -p build
+	@$(BIN)/python -m harness quality --thorough --matrix build/kill-matrix.md $(ARGS)
+	@sed '/^## Property by operator/,$$d' build/kill-matrix.md > docs/kill-matrix.md
 
 docs: $(INSTALLED) ## write the pages that are generated from the code
 	@$(BIN)/python -m harness.report.properties_page > docs/properties.md
