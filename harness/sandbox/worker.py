@@ -2,15 +2,13 @@
 
 import dis
 import functools
-import os
 import traceback
-from array import array
 from collections.abc import Callable, Mapping
 from types import TracebackType
 
 from harness.domain.event import Finished
 from harness.domain.workload import WorkloadSpec
-from harness.sandbox import hot_pages, large_pages, large_text, world
+from harness.sandbox import world
 from harness.sandbox.absent import standins
 from harness.sandbox.channel import Channel
 from harness.sandbox.derivatives.derivatives import untrue
@@ -51,36 +49,8 @@ def warm_up() -> None:
     )
 
 
-class _Learned:
-    """What a run writes to."""
-
-    pages: hot_pages.Pages = array("Q")
-
-
-def rehearse() -> None:
-    """Called in the zygote when it is ready to fork, and again when its memory has changed: a run that
-    nobody looks at shows what the next ones will write to.
-    """
-    _Learned.pages = hot_pages.learn(_rehearse)
-
-
-def enlarge() -> None:
-    """Called in the zygote when many jobs are to be expected: what is worth a third of a second then."""
-    large_pages.collapse()
-    large_text.move(_rehearse)
-
-
-def _rehearse() -> None:
-    nowhere = Recorder(Channel(os.open(os.devnull, os.O_WRONLY)))
-    nowhere.install()
-    order = WorkOrder(workload=WorkloadSpec.model_validate({"name": "mlp", "parameters": {}}))
-    job = Job(program=WARMING, payload_json=order.model_dump_json(), world_size=1, seed=0)
-    work_on(nowhere, job, rank=0, world_size=1)
-
-
 def begin(channel: Channel) -> Work:
     """Attach the probes, which needs no job; the rest is done with one."""
-    hot_pages.own(_Learned.pages)  # first: to copy a page costs half of what a fault on it costs
     recorder = Recorder(channel)
     install_spellings()
     recorder.install()

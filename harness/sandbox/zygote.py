@@ -16,7 +16,7 @@ import signal
 import socket
 import tempfile
 import traceback
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import NoReturn
@@ -48,9 +48,6 @@ from harness.sandbox.spawning import FOR_PACKAGES, checkout
 
 _DESCRIPTORS = 250  # the kernel passes 253 at once
 _HEARTBEAT = 1.0
-
-MANY = 20
-"""Jobs after which there may be so many more that large pages are worth the time that they take."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -92,20 +89,16 @@ class Zygote:
         self._inbox = parent
         self._parent_pid = os.getppid()
         self._begin: Begin = worker.begin
-        self._rehearse: Callable[[], None] = getattr(worker, "rehearse", lambda: None)
-        self._enlarge: Callable[[], None] = getattr(worker, "enlarge", lambda: None)
         self._spare: Spare | None = None
         self._annex: Annex | None = None
         self._imported: set[str] | None = None
         """Packages, where this is the annex; ``None``: this one imports none."""
         self._folder = folder
         self._runs: dict[int, _Run] = {}
-        self._started = 0
         self._readable: Readable = find_readable()
         self._machine = probe_machine(self._readable, folder)
         self._selector = selectors.DefaultSelector()
         self._selector.register(parent, selectors.EVENT_READ, None)
-        self._rehearse()
 
     def serve(self) -> NoReturn:
         """Fork, reap and kill as told, until the parent is gone."""
@@ -168,7 +161,7 @@ class Zygote:
         if self._spare is not None:
             self._spare.post.close()
         self._selector.close()
-        self._runs, self._spare, self._imported, self._started = {}, None, set(), 0
+        self._runs, self._spare, self._imported = {}, None, set()
         self._parent_pid, self._inbox = os.getppid(), inbox
         self._selector = selectors.DefaultSelector()
         self._selector.register(inbox, selectors.EVENT_READ, None)
@@ -177,10 +170,6 @@ class Zygote:
     def _start(self, start: Start, fds: list[int]) -> None:
         self._import(start.frameworks)
         given = Descriptors(job=fds[0], ledger=fds[1], ranks=tuple(fds[2:]))
-        self._started += 1
-        if self._started == MANY:
-            self._discard_spare()
-            self._enlarge()
         run = (self._spared if start.world_size == 1 else self._forked)(start, given)
         self._runs[start.job] = run
         self._selector.register(run.pidfd, selectors.EVENT_READ, run)
@@ -193,7 +182,6 @@ class Zygote:
             for name in sorted(new):
                 warm_up.import_framework(name)
             warm_up.settle()
-            self._rehearse()
             self._imported |= new
 
     def _spared(self, start: Start, given: Descriptors) -> _Run:

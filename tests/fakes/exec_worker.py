@@ -1,7 +1,6 @@
 """A worker that only runs the program: it stands in for the recorder in tests of the transport.
 
-The program finds ``job``, ``rank``, ``world_size``, ``channel``, ``rehearsals`` (how many there
-were), ``wait(seconds)`` and ``report(**facts)`` in its globals. What it leaves in ``escaped`` is reported, what it raises is
+The program finds ``job``, ``rank``, ``world_size``, ``channel``, ``wait(seconds)`` and ``report(**facts)`` in its globals. What it leaves in ``escaped`` is reported, what it raises is
 reported as ``raised`` and ``message``, and what it leaves in ``escape`` is raised out of here.
 """
 
@@ -9,23 +8,9 @@ import functools
 import json
 import threading
 
-from harness.sandbox import large_pages, large_text
 from harness.sandbox.channel import Channel
 from harness.sandbox.job import Job
 from harness.sandbox.leader import Work
-
-_rehearsals: list[None] = []
-
-
-def rehearse() -> None:
-    """Count it."""
-    _rehearsals.append(None)
-
-
-def enlarge() -> None:
-    """As the worker does it."""
-    large_pages.collapse()
-    large_text.move(lambda: None)
 
 
 def begin(channel: Channel) -> Work:
@@ -45,7 +30,6 @@ def _work(channel: Channel, job: Job, rank: int, world_size: int) -> None:
         "rank": rank,
         "world_size": world_size,
         "channel": channel,
-        "rehearsals": len(_rehearsals),
         "report": report,
         "wait": threading.Event().wait,
     }

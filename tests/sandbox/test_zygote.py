@@ -92,7 +92,7 @@ def test_a_first_step_loads_nothing_new(sandbox):
 @pytest.fixture(scope="module")
 def around_a_package() -> list[dict]:
     """What programs see before, with and after one that names a package."""
-    seen = "import sys\nreport(found={found} in sys.modules, rehearsals=rehearsals)"
+    seen = "import sys\nreport(found={found} in sys.modules)"
     plain, naming = (seen.format(found=f) for f in ("'light' 'ning'", "'lightning'"))
     with Sandbox(worker="tests.fakes.exec_worker", parallel=1) as fresh:
         return [facts(fresh.execute(Job(program=program))) for program in (plain, naming, plain)]
@@ -101,11 +101,6 @@ def around_a_package() -> list[dict]:
 def test_frameworks_are_there_for_programs_that_name_them_and_cost_nobody_else(around_a_package):
     """Lightning takes a second to import, and its pages make every fork slower."""
     assert [seen["found"] for seen in around_a_package] == [False, True, False]
-
-
-def test_a_worker_rehearses_before_the_first_job_and_after_an_import(around_a_package):
-    """What a run writes to depends on what memory was free when it was forked."""
-    assert [seen["rehearsals"] for seen in around_a_package] == [1, 2, 1]
 
 
 def test_a_worker_that_cannot_be_imported_is_a_fault_with_its_reason():
