@@ -1,4 +1,4 @@
-"""Which scenario an answer belongs to: as it is told, as the file says, or by what it is like."""
+"""Which scenario an answer belongs to: as it is told, as the file says, or by its question."""
 
 import csv
 import io
@@ -12,17 +12,11 @@ from harness.domain.record import Record
 from harness.domain.scenario import Bank
 from harness.domain.transcript import Transcript
 from harness.extraction.likeness import most_like
-from harness.markdown import fenced_blocks
 from harness.scenarios.selection import find
 from harness.scenarios.yaml_tree import read_yaml
 
 SURE = 0.6
 """Least confidence for an assignment; below it the second scenario is nearly as close."""
-SURE_OF_CODE = 0.7
-"""The same for a program without a word about it. All training loops share most of their words: of 1,650
-programs of labelled answers 8 % were given to the wrong scenario at 0.6, 1.4 % at 0.7."""
-
-_A_SENTENCE = 8  # words; fewer are a heading
 
 
 class Choice(Record):
@@ -59,7 +53,7 @@ class Unassigned(Record):
 
 
 def assign(transcript: Transcript, bank: Bank, choice: Choice) -> Assigned | Unassigned:
-    """The scenario of an answer: named by the user, named in the file, or matched by words."""
+    """The scenario of an answer: named by the user, named in the file, or asked by the question."""
     told = _told(transcript, choice)
     if told is not None:
         return _known(told, bank, how="")
@@ -110,30 +104,17 @@ def _known(name: str, bank: Bank, how: str) -> Assigned | Unassigned:
 
 
 def _matched(transcript: Transcript, bank: Bank, wanted: str) -> Assigned | Unassigned:
-    """By the question, where there is one and it is clear; otherwise by everything that is said."""
-    own = "its own words" if _says_something(transcript.answer) else "its code"
-    texts = {"the question": transcript.prompt, own: transcript.answer}
-    best = None
-    for where, text in texts.items():
-        found = most_like(text, bank) if text.strip() else None
-        if found is None:
-            continue
-        if found.confidence >= (SURE_OF_CODE if where == "its code" else SURE):
-            words = ", ".join(found.shared)
-            how = f"matched by {where}, confidence {found.confidence:.2f} ({words})"
-            return Assigned(scenario=found.scenario, how=how)
-        best = best or found
-    if best is None:
-        return Unassigned(sentence=f"no scenario is like this answer; {wanted}")
-    close = f"{best.scenario} and {best.runner_up} (confidence {best.confidence:.2f})"
+    """By the question alone. What an answer is like tells its topic, and never what was asked for."""
+    asked = transcript.prompt
+    found = most_like(asked, bank) if asked.strip() else None
+    if found is None:
+        return Unassigned(sentence=f"no question names its scenario; {wanted}")
+    if found.confidence >= SURE:
+        words = ", ".join(found.shared)
+        how = f"matched by the question, confidence {found.confidence:.2f} ({words})"
+        return Assigned(scenario=found.scenario, how=how)
+    close = f"{found.scenario} and {found.runner_up} (confidence {found.confidence:.2f})"
     return Unassigned(sentence=f"it could belong to {close}; {wanted}")
-
-
-def _says_something(answer: str) -> bool:
-    """Whether more than a heading stands around its code."""
-    blocks = fenced_blocks(answer)
-    in_code = sum(len(block.content.split()) + 2 for block in blocks)  # and its two fences
-    return len(answer.split()) - in_code >= _A_SENTENCE
 
 
 _Row = tuple[int, str, str]
