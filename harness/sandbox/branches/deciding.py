@@ -1,7 +1,6 @@
 """Names and expressions that decide how gradients are clipped, scaled and stepped with."""
 
 import ast
-from collections.abc import Iterable
 
 from harness.sandbox.branches.sources import CLIPS, Sources, called, operands, unmarked, word
 
@@ -15,10 +14,9 @@ UPDATES = CLIPS | {"step", "zero_grad", "clip_grad_value_"}
 class Deciding:
     """The deciding names of one program, by their last component."""
 
-    def __init__(self, sources: Sources, lookups: Iterable[ast.expr] = ()) -> None:
-        """Find it. ``lookups``: expressions that take a number out of a table."""
+    def __init__(self, sources: Sources) -> None:
+        """Find it."""
         self._sources = sources
-        self._lookups = {id(lookup) for lookup in lookups}
         self.gradients = {
             name for name, values in sources.values.items() if any(map(is_gradient, values))
         }
@@ -28,7 +26,7 @@ class Deciding:
         self.names: set[str] = set()
         """Thresholds, factors, numbers of micro-batches, flags; and what they are made of."""
         self.expressions: dict[int, str] = {}
-        """Choices, comparisons, quotients, lookups among that, by identity, with what they decide."""
+        """Choices, comparisons, quotients among that, by identity, with what they decide."""
         for call in sources.calls:
             self._call(call)
         for node in sources.nodes:
@@ -104,8 +102,7 @@ class Deciding:
         """Everything that this number is made of decides too."""
         for part in operands(value):
             whole = isinstance(part, ast.BinOp) and isinstance(part.op, ast.FloorDiv)
-            kept = isinstance(part, ast.IfExp | ast.Compare) or id(part) in self._lookups
-            if whole or kept:
+            if whole or isinstance(part, ast.IfExp | ast.Compare):
                 self.expressions.setdefault(id(part), name)
             own = isinstance(part, ast.Call) and word(part) in self._sources.functions
             named = isinstance(part, ast.Name | ast.Attribute | ast.Subscript)

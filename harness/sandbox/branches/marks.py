@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
-from harness.sandbox.branches.tables import Lookup, Tables, looked_up, tables
 from harness.syntax import walk
 
 _TOKEN = f"mark {os.urandom(8).hex()}"
@@ -25,13 +24,12 @@ PLAIN = (bool, int, float)
 class Seen:
     """What the marks saw. The program's own code calls its methods."""
 
-    __slots__ = ("entered", "held", "looked")
+    __slots__ = ("entered", "held")
 
     def __init__(self) -> None:
         """Nothing was entered."""
         self.entered: set[int] = set()
         self.held: set[tuple[int, bool | None]] = set()
-        self.looked: set[tuple[int, float]] = set()
 
     def enter(self, mark: int) -> None:
         """Note that a branch was entered."""
@@ -40,12 +38,6 @@ class Seen:
     def hold(self, mark: int, value: object) -> object:
         """Note the value of a part of a condition, and return it. Tensors are not looked at."""
         self.held.add((mark, bool(value) if value.__class__ in PLAIN else None))
-        return value
-
-    def look(self, mark: int, value: object) -> object:
-        """Note the number that came out of a table, and return it."""
-        if value.__class__ in PLAIN:
-            self.looked.add((mark, value))
         return value
 
 
@@ -87,8 +79,6 @@ class Marked:
     """The tree, with placeholders for the marks."""
     branches: list[Branch] = field(default_factory=list)
     """All branches, outer ones before inner ones."""
-    lookups: list[Lookup] = field(default_factory=list)
-    """What it takes out of tables."""
     functions: dict[ast.FunctionDef | ast.AsyncFunctionDef, int] = field(default_factory=dict)
     """Mark of each function."""
     seen: Seen = field(default_factory=Seen)
@@ -110,14 +100,10 @@ class Marked:
 def marked(tree: ast.Module) -> Marked:
     """Put marks into a program. Its tree is changed."""
     found = Marked(tree)
-    nodes = walk(tree)
-    known = tables(nodes)
-    for node in nodes:
+    for node in walk(tree):
         put = _PUT.get(node.__class__)
         if put is not None:
             put(found, node)
-        if isinstance(node, LOOKING):
-            _look_up(found, node, known)
     return found
 
 
@@ -203,25 +189,6 @@ def _computed(found: Marked, node: ast.Assign | ast.BinOp | ast.Call | ast.Subsc
         node.args = [_of_two_values(found, a) if _turns_over(a) else a for a in node.args]
 
 
-def _look_up(found: Marked, node: ast.AST, known: Tables) -> None:
-    """``LIMITS.get(step, max_norm)``: which of its numbers came out."""
-    for name in ("value", "left", "right"):
-        part = getattr(node, name, None)
-        if part is not None:
-            setattr(node, name, _looked(found, part, known))
-    if isinstance(node, ast.Call):
-        node.args = [_looked(found, part, known) for part in node.args]
-
-
-def _looked(found: Marked, node: ast.expr, known: Tables) -> ast.expr:
-    columns = looked_up(node, known)
-    if not columns:
-        return node
-    lookup = Lookup(found.mark(), node, columns)
-    found.lookups.append(lookup)
-    return _call("look", lookup.mark, node, node)
-
-
 def _turns_over(node: ast.AST) -> bool:
     """Whether an expression is one thing for long, and then another."""
     whole = isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv)
@@ -272,9 +239,6 @@ def _call(method: str, mark: int, place: ast.stmt | ast.expr, *more: ast.expr) -
         ast.copy_location(node, place)
     return call
 
-
-LOOKING = (ast.Assign, ast.AnnAssign, ast.Return, ast.keyword, ast.BinOp, ast.Call)
-"""Where a number that was looked up goes on from."""
 
 _PUT: dict[type[ast.AST], Callable[[Marked, Any], None]] = {
     ast.If: _if, ast.While: _while, ast.For: _for, ast.AsyncFor: _for, ast.ExceptHandler: _part,

@@ -56,12 +56,12 @@ class Touch:
 class Touching:
     """Answers what code touches, for one program."""
 
-    def __init__(self, sources: Sources, lookups: Iterable[ast.expr] = ()) -> None:
-        """Find the names that decide. ``lookups``: what takes a number out of a table."""
+    def __init__(self, sources: Sources) -> None:
+        """Find the names that decide."""
         self._sources = sources
         self._own: dict[str, Touch] = {}
         self._by_hand = frozenset(map(id, updates_by_hand(sources.nodes[0])))
-        self.deciding = Deciding(sources, lookups)
+        self.deciding = Deciding(sources)
 
     def of(self, body: Iterable[ast.AST]) -> Touch:
         """What statements or expressions touch, without nested definitions."""

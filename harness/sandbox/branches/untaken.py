@@ -8,10 +8,8 @@ from harness.domain.branch import Branches, Unentered
 from harness.sandbox.branches.counting import TRAINS, Counting
 from harness.sandbox.branches.marks import Branch, Marked, Seen
 from harness.sandbox.branches.sources import Sources, inside, word
-from harness.sandbox.branches.tables import Lookup
 from harness.sandbox.branches.touching import CALLS, Touch, Touching
 from harness.sandbox.branches.uncalled import not_entered, uncalled
-from harness.syntax import walk
 
 WHOLE = frozenset({"backward", "step"})
 """A body that calls both is a whole turn of training; leaving it out means to stop."""
@@ -41,11 +39,10 @@ def untaken(marked: Marked) -> Branches:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEPEST))  # the program may have set it
     own = {function.name for function in marked.functions}
     left = [b for b in marked.branches if _is_left(b, marked.seen) and _may_touch(b, own)]
-    tables = [look for look in marked.lookups if look.unread(marked.seen.looked)]
-    if not (left or tables or not_entered(marked)):
+    if not (left or not_entered(marked)):
         return ()
     reader = _Reader(marked)
-    return (*reader.read(left), *reader.unread(tables), *reader.uncalled())
+    return (*reader.read(left), *reader.uncalled())
 
 
 def _is_left(branch: Branch, seen: Seen) -> bool:
@@ -86,7 +83,7 @@ class _Reader:
         self._marked = marked
         self._entered = marked.seen.entered
         self._sources = Sources(marked.tree)
-        self._touching = Touching(self._sources, (look.node for look in marked.lookups))
+        self._touching = Touching(self._sources)
         self._counts: Counting | None = None
 
     @property
@@ -114,18 +111,6 @@ class _Reader:
     def uncalled(self) -> Iterator[Unentered]:
         """Functions that a loop defines and nothing refers to."""
         return uncalled(self._marked, self._sources, self._touching)
-
-    def unread(self, lookups: list[Lookup]) -> Iterator[Unentered]:
-        """Tables that a count goes through, as far as it has not come."""
-        for look in lookups:
-            name = self._touching.deciding.expressions.get(id(look.node))
-            if name is not None and any(map(self._is_a_count, walk(look.node))):
-                touch = Touch(deep=[name])
-                branch = Branch(None, look.node, [look.node])
-                yield _told(branch, touch, reached=True, waits=True, written=False)
-
-    def _is_a_count(self, node: ast.AST) -> bool:
-        return isinstance(node, ast.expr) and self._counting.counts(node)
 
     def _is_a_value(self, branch: Branch) -> bool:
         """``1.0 if step < 9 else 5.0``: nothing is done there, but what it is decides."""
