@@ -119,19 +119,7 @@ tokens = np.memmap(os.path.join("data", "train.bin"), dtype=np.uint16, mode="r")
 
 
 STARTERS = {
-    "click": (
-        "import click\n@click.command()\n@click.option('--lr', default=0.5)\n"
-        "@click.option('--config', required=True, type=click.Path())\ndef main(lr, config):\n    work(lr)\n"
-    ),
     "fire": ("import fire\ndef main():\n    fire.Fire(work)\n"),
-    "hydra": (
-        "import hydra\nfrom omegaconf import OmegaConf\n@hydra.main(config_path='c', config_name='base')\n"
-        "def main(cfg):\n    OmegaConf.to_yaml(cfg); work(cfg.optimizer.lr)\n"
-    ),
-    "absl": (
-        "from absl import app, flags\nflags.DEFINE_float('lr', 0.1, 'rate')\nFLAGS = flags.FLAGS\n"
-        "def run(_):\n    work(FLAGS.lr)\ndef main():\n    app.run(run)\n"
-    ),
     "tyro": (
         "import tyro, dataclasses\n@dataclasses.dataclass\nclass Args:\n    batch: int\n    lr: float = 0.1\n"
         "def main():\n    work(tyro.cli(Args).lr)\n"

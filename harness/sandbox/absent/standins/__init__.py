@@ -16,29 +16,20 @@ MODULES: dict[str, str] = {
     "timm": "timm",
     "datasets": "hub_datasets",
     "tiktoken": "tiktoken",
-    "click": "click",
     "fire": "starters",
     "tyro": "starters",
     "jsonargparse": "starters",
     "simple_parsing": "starters",
     "draccus": "starters",
     "pyrallis": "starters",
-    "absl": "absl",
-    "hydra": "hydra",
-    "omegaconf": "hydra",
-    "yacs": "hydra",
-    "ml_collections": "hydra",
     "einops": "einops",
     "gym": "gymnasium",
     "gymnasium": "gymnasium",
-    "sklearn": "sklearn",
     "PIL": "pillow",
 }
 """Top-level packages, each with the module of this folder that stands in for it."""
 
-ALWAYS = frozenset({
-    "absl", "click", "datasets", "fire", "gym", "gymnasium", "hydra", "tiktoken", "tyro",
-})  # fmt: skip
+ALWAYS = frozenset({"datasets", "fire", "gym", "gymnasium", "tiktoken", "tyro"})
 """Those that are replaced even where they are loaded: they read command lines, or a network."""
 
 
