@@ -67,44 +67,62 @@ BankOption = Annotated[
     typer.Option(
         "--bank",
         metavar="DIR",
-        help="Another bank: a folder of ID/scenario.yaml.",
+        help="Use this bank: a folder of ID/scenario.yaml.",
         show_default=False,
     ),
 ]
 ScenariosOption = Annotated[
     list[str] | None,
-    typer.Option("--scenario", metavar="ID[,ID]|all", help="Which scenarios.", show_default="all"),
+    typer.Option("--scenario", metavar="ID[,ID]|all", help="Ids of scenarios.", show_default="all"),
 ]
 SuiteOption = Annotated[
     str | None,
-    typer.Option("--suite", metavar="S", help="Only scenarios of this suite.", show_default=False),
+    typer.Option(
+        "--suite", metavar="S", help="Only the scenarios of this suite.", show_default=False
+    ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="The same as data.")]
-PlainOption = Annotated[bool, typer.Option("--plain", help="No colours, no boxes.")]
-VerboseOption = Annotated[bool, typer.Option("--verbose", help="Every verdict with its numbers.")]
+JsonOption = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON.")]
+PlainOption = Annotated[
+    bool, typer.Option("--plain", metavar="", help="Plain text: no colours, no boxes.")
+]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", metavar="", help="Show every verdict with its numbers.")
+]
 JobsOption = Annotated[
-    int | None, typer.Option(min=1, help="Executions at the same time.", show_default="cores")
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="How many programs run at the same time.", show_default="cores"
+    ),
 ]
 OutOption = Annotated[
     Path | None,
     typer.Option(
-        "--out", metavar="RUN", help="Store the run here, or go on with it.", show_default=False
+        "--out",
+        metavar="RUN",
+        help="Store the run in this folder; go on with one that is there.",
+        show_default=False,
     ),
 ]
 SeedOption = Annotated[
-    int, typer.Option(min=0, max=2**32 - 1, help="Added to every workload's seed.")
+    int,
+    typer.Option(
+        min=0, max=2**32 - 1, metavar="N", help="A number added to the seed of every workload."
+    ),
 ]
 AllowOption = Annotated[
     list[str] | None,
     typer.Option(
         "--allow",
         metavar="ID[=REASON]",
-        help="A property that may fail on purpose; again for another.",
+        help="Let this property fail: its id, and why. May be given again.",
         show_default=False,
     ),
 ]
 StrictOption = Annotated[
-    bool, typer.Option("--strict", help="Exit code 4 where something could not be told.")
+    bool,
+    typer.Option(
+        "--strict", metavar="", help="Exit with 4 if an answer is inconclusive or has no code."
+    ),
 ]
 
 JudgeOption = Annotated[
@@ -120,7 +138,9 @@ JudgeOption = Annotated[
 @app.callback(invoke_without_command=True)
 def _harness(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", metavar="", help="Print the version.")
+    ] = False,
 ) -> None:
     """Judge advice about training loops by executing it."""
     if version:

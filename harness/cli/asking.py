@@ -24,7 +24,9 @@ ASKED_AT_ONCE = 8
 
 Delivery = Literal["system", "tool", "none"]
 DeliveryOption = Annotated[Delivery, typer.Option(help="How the skill reaches the agent.")]
-TrialsOption = Annotated[int, typer.Option(min=1, max=1000, help="Answers to each question.")]
+TrialsOption = Annotated[
+    int, typer.Option(min=1, max=1000, metavar="N", help="How often each question is asked.")
+]
 
 
 @dataclass(frozen=True, slots=True)

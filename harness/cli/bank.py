@@ -44,11 +44,13 @@ AgentOption = Annotated[
 ]
 SkillOption = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="The skill that the agent is given.", show_default=False),
+    typer.Option(
+        metavar="DIR", help="The folder of the skill that the agent is given.", show_default=False
+    ),
 ]
 
 
-@app.command()
+@app.command(epilog="Example: harness run --scenario all")
 def run(
     context: typer.Context,
     *,
@@ -66,12 +68,15 @@ def run(
     delivery: DeliveryOption = "system",
     trials: TrialsOption = 1,
     max_cost: Annotated[
-        float | None, typer.Option(min=0.0, metavar="USD", help="Stop before.", show_default=False)
+        float | None,
+        typer.Option(
+            min=0.0, metavar="USD", help="Spend at most this many US dollars.", show_default=False
+        ),
     ] = None,
     judge: JudgeOption = "lexical",
     strict: StrictOption = False,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Say what asking takes; ask nothing.")
+        bool, typer.Option("--plan", metavar="", help="Say what asking would cost. Asks nothing.")
     ] = False,
 ) -> None:
     """Let the bank check itself: each posted loop has to fail as declared, each fix to be right.
@@ -102,7 +107,7 @@ def run(
     raise typer.Exit(outcome.exit_code)
 
 
-@app.command(name="list")
+@app.command(name="list", epilog="Example: harness list --suite refactor")
 def list_scenarios(
     suite: SuiteOption = None, bank: BankOption = None, plain: PlainOption = False
 ) -> None:
@@ -118,10 +123,13 @@ def list_scenarios(
         output.text(sentence)
 
 
-@app.command()
+@app.command(epilog="Example: harness show clip-after-step")
 def show(
     scenario: Annotated[
-        str, typer.Argument(metavar="ID|RUN", help="Which scenario, or the folder of a stored run.")
+        str,
+        typer.Argument(
+            metavar="ID|RUN", help="The id of a scenario, or the folder of a stored run."
+        ),
     ],
     bank: BankOption = None,
     as_json: JsonOption = False,

@@ -38,43 +38,75 @@ INTERRUPTED = 130
 MARGIN = Rules().margin
 
 MarginOption = Annotated[
-    float, typer.Option(min=0.01, max=0.99, help="The loss that the gate has to rule out.")
+    float,
+    typer.Option(
+        min=0.01,
+        max=0.99,
+        metavar="SHARE",
+        help="The loss, as a share of scenarios, that the gate must rule out.",
+    ),
 ]
 AllowOption = Annotated[
-    bool, typer.Option("--allow", help="Compare what is not comparable, with a warning.")
+    bool,
+    typer.Option(
+        "--allow", metavar="", help="Compare runs that differ in more than the skill; warn only."
+    ),
 ]
-PlanOption = Annotated[bool, typer.Option("--plan", help="Say what could be seen; ask nothing.")]
+PlanOption = Annotated[
+    bool,
+    typer.Option(
+        "--plan", metavar="", help="Say how large a difference could be seen. Asks nothing."
+    ),
+]
 AaOption = Annotated[
-    bool, typer.Option("--aa", help="The instrument against itself: how often it errs.")
+    bool,
+    typer.Option(
+        "--aa", metavar="", help="Compare a skill with itself: how often is the result wrong?"
+    ),
 ]
 GateOption = Annotated[
-    bool, typer.Option("--gate", help="Exit code 0 not worse, 1 worse, 4 cannot tell.")
+    bool,
+    typer.Option(
+        "--gate", metavar="", help="Exit with 0 if not worse, 1 if worse, 4 if inconclusive."
+    ),
 ]
 ArmsOption = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Store an arm in each folder below.", show_default=False),
+    typer.Option(
+        metavar="DIR", help="Store each arm's run in a folder below this one.", show_default=False
+    ),
 ]
 SkillsOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="DIR|none", help="Instead of runs: skills to ask with, old first."),
+    typer.Option(
+        metavar="DIR|none", help="Ask with these skills, the old one first. May be given again."
+    ),
 ]
 
 
-@app.command()
+@app.command(epilog="Example: harness compare runs/old runs/new")
 def compare(
     context: typer.Context,
     runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="[RUN_A RUN_B]", help="Stored runs, old first.")
+        list[Path] | None,
+        typer.Argument(metavar="[RUN_A RUN_B]", help="Folders of stored runs, the old one first."),
     ] = None,
     *,
     skill: SkillsOption = None,
     agent: Annotated[
-        str | None, typer.Option("--agent", metavar="A", help="Who is asked.", show_default=False)
+        str | None,
+        typer.Option("--agent", metavar="A", help="The agent to ask.", show_default=False),
     ] = None,
     delivery: DeliveryOption = "system",
     trials: TrialsOption = 3,
     max_cost: Annotated[
-        float | None, typer.Option(min=0.0, metavar="USD", help="For each arm.", show_default=False)
+        float | None,
+        typer.Option(
+            min=0.0,
+            metavar="USD",
+            help="Spend at most this many US dollars for each arm.",
+            show_default=False,
+        ),
     ] = None,
     judge: JudgeOption = "lexical",
     margin: MarginOption = MARGIN,
@@ -90,7 +122,7 @@ def compare(
     as_json: JsonOption = False,
     plain: PlainOption = False,
 ) -> None:
-    """Say whether the new skill is better, worse, or whether we cannot tell."""
+    """Say whether the new skill is better or worse, or that the result is inconclusive."""
     from harness.scenarios.selection import select
 
     rules = Rules(margin=margin)

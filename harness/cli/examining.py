@@ -25,23 +25,32 @@ from harness.domain.quality import QualityReport
 from harness.report.console import Output, progress_bar
 
 
-@app.command()
+@app.command(epilog="Example: harness check skill/gradient-management")
 def check(
     context: typer.Context,
     skill: Annotated[
         Path | None,
-        typer.Argument(metavar="SKILL_DIR", help="The skill, or one page.", show_default=False),
+        typer.Argument(
+            metavar="SKILL_DIR",
+            help="The folder of a skill, or one Markdown page.",
+            show_default=False,
+        ),
     ] = None,
     *,
     against: Annotated[
         Path | None,
-        typer.Option(metavar="OLD", help="Say what differs from this one.", show_default=False),
+        typer.Option(
+            metavar="OLD", help="Compare with this older version of the skill.", show_default=False
+        ),
     ] = None,
     bank: BankOption = None,
     jobs: JobsOption = None,
     as_json: JsonOption = False,
     annotate: Annotated[
-        bool, typer.Option("--annotate", help="Mark lines in a pull request of GitHub.")
+        bool,
+        typer.Option(
+            "--annotate", metavar="", help="Print annotations for a pull request on GitHub."
+        ),
     ] = False,
     plain: PlainOption = False,
     verbose: VerboseOption = False,
@@ -77,7 +86,7 @@ def check(
     raise typer.Exit(report.exit_code)
 
 
-@app.command()
+@app.command(epilog="Example: harness quality --scenario clip-after-step")
 def quality(
     context: typer.Context,
     *,
@@ -86,7 +95,12 @@ def quality(
     bank: BankOption = None,
     jobs: JobsOption = None,
     thorough: Annotated[
-        bool, typer.Option("--thorough", help="Every operator on every alternative, not on a few.")
+        bool,
+        typer.Option(
+            "--thorough",
+            metavar="",
+            help="Try every operator on every alternative, not on a sample.",
+        ),
     ] = False,
     matrix: Annotated[
         Path | None,

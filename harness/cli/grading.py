@@ -39,23 +39,31 @@ if TYPE_CHECKING:
     from harness.extraction.assignment import Choice
 
 
-@app.command()
+@app.command(epilog="Example: harness grade train.py")
 def grade(
     context: typer.Context,
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="Programs, folders of them, answers; - is stdin."),
+        typer.Argument(
+            metavar="FILE...", help="Scripts, folders, answers; - reads standard input."
+        ),
     ],
     *,
     scenario: Annotated[
-        str | None, typer.Option("--scenario", metavar="ID", help="Which scenario all answer.")
+        str | None,
+        typer.Option(
+            "--scenario", metavar="ID", help="The scenario that all these answers belong to."
+        ),
     ] = None,
     map_file: Annotated[
-        Path | None, typer.Option("--map", metavar="FILE", help="File and scenario, YAML or CSV.")
+        Path | None,
+        typer.Option("--map", metavar="FILE", help="A table of file and scenario, YAML or CSV."),
     ] = None,
     against: Annotated[
         Path | None,
-        typer.Option("--against", metavar="SCRIPT", help="The Python file that answers change."),
+        typer.Option(
+            "--against", metavar="SCRIPT", help="The Python file that the answers change."
+        ),
     ] = None,
     form: Annotated[
         str | None, typer.Option("--format", metavar="F", help="Read every file as this format.")
@@ -64,14 +72,17 @@ def grade(
     bank: BankOption = None,
     jobs: JobsOption = None,
     out: OutOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One object a line.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", metavar="", help="Print JSON, one object a line.")
+    ] = False,
     plain: PlainOption = False,
     judge: JudgeOption = "lexical",
     strict: StrictOption = False,
     allow: AllowOption = None,
     verbose: VerboseOption = False,
     show_program: Annotated[
-        bool, typer.Option("--show-program", help="Print exactly what was run.")
+        bool,
+        typer.Option("--show-program", metavar="", help="Print the program exactly as it was run."),
     ] = False,
 ) -> None:
     """Grade programs by their own settings (a script, several files, a folder), and what agents
@@ -109,13 +120,15 @@ def grade(
     raise typer.Exit(batch.exit_code(strict=strict))
 
 
-@app.command()
+@app.command(epilog="Example: harness explain answer.md -o script.py")
 def explain(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="An answer; - is stdin.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A file with one answer; - reads standard input.")
+    ],
     *,
     scenario: Annotated[
-        str | None, typer.Option("--scenario", metavar="ID", help="Which scenario it answers.")
+        str | None, typer.Option("--scenario", metavar="ID", help="The scenario that it answers.")
     ] = None,
     form: Annotated[
         str | None, typer.Option("--format", metavar="F", help="Read the file as this format.")
@@ -123,7 +136,7 @@ def explain(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="SCRIPT", help="Where to write; else it is printed."
+            "--output", "-o", metavar="SCRIPT", help="Write the script here instead of printing it."
         ),
     ] = None,
     bank: BankOption = None,
@@ -160,13 +173,15 @@ def _hand_out(script: str, to: Path | None) -> None:
         write_file(to, script)
 
 
-@app.command()
+@app.command(epilog="Example: harness regrade runs/monday")
 def regrade(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A stored run.")],
     *,
     bank: BankOption = None,
     out: OutOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One object a line.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", metavar="", help="Print JSON, one object a line.")
+    ] = False,
     plain: PlainOption = False,
     judge: JudgeOption = "lexical",
     strict: StrictOption = False,

@@ -24,7 +24,7 @@ from harness.domain.stored import Told
 from harness.report.console import Output, progress_bar
 
 
-@app.command()
+@app.command(epilog="Example: harness calibrate labels.yaml")
 def calibrate(
     context: typer.Context,
     labels: Annotated[
@@ -33,7 +33,12 @@ def calibrate(
     *,
     judge: JudgeOption = "lexical",
     execute: Annotated[
-        bool, typer.Option("--execute", help="Run the answers too: where do words and code part?")
+        bool,
+        typer.Option(
+            "--execute",
+            metavar="",
+            help="Run the answers as well, and say where words and code differ.",
+        ),
     ] = False,
     bank: BankOption = None,
     jobs: JobsOption = None,

@@ -18,7 +18,7 @@ from harness.domain.packages import EXTRA_OF, how_to_get
 from harness.report.console import Output
 
 
-@app.command()
+@app.command(epilog="Example: harness doctor")
 def doctor(*, as_json: JsonOption = False, plain: PlainOption = False) -> None:
     """Say what this machine offers: torch, the guards of the sandbox, a key, optional packages."""
     from harness.report.machine import render_machine
@@ -32,7 +32,7 @@ def doctor(*, as_json: JsonOption = False, plain: PlainOption = False) -> None:
     raise typer.Exit(0 if machine.can_execute else 1)
 
 
-@app.command()
+@app.command(epilog="Example: harness names")
 def names(*, as_json: JsonOption = False) -> None:
     """List the names that a posted program may use, and what each of them stands for."""
     from harness.sandbox.names.table import sections

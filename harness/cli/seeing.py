@@ -11,24 +11,27 @@ from harness.domain.errors import UsageError
 from harness.report.console import Output
 
 
-@app.command()
+@app.command(epilog="Example: harness report runs/monday -o report.html")
 def report(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN [RUN2]", help="Stored runs, old first.")
+        list[Path],
+        typer.Argument(metavar="RUN [RUN2]", help="Folders of stored runs, the old one first."),
     ],
     *,
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", metavar="FILE", help="Where to.", show_default="standard output"
+            "--out", "-o", metavar="FILE", help="The file to write.", show_default="standard output"
         ),
     ] = None,
-    form: Annotated[Format, typer.Option("--format", help="What to write.")] = "html",
+    form: Annotated[
+        Format, typer.Option("--format", help="What to write: html, junit, markdown or json.")
+    ] = "html",
     quality: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Show the kill matrix that harness quality --json wrote, too.",
+            help="Add the kill matrix in this file, written by quality --json.",
             show_default=False,
         ),
     ] = None,
@@ -46,11 +49,15 @@ def report(
     Output(stderr=True).text(f"harness: {out} is written, {size:,} kB")
 
 
-@app.command()
+@app.command(epilog="Example: harness view runs")
 def view(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where stored runs lie.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The folder that holds stored runs.")
+    ],
     *,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8765,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port; 0 takes any that is free.")
+    ] = 8765,
     bank: BankOption = None,
 ) -> None:
     """Show stored runs in a browser: newest first, one alone or two side by side."""

@@ -34,7 +34,7 @@ def gate(
     if strict.says == "worse" or strict.low <= -rules.margin:
         return Gate(
             code=4,
-            why="counting answers that could not be judged as not right, it may be worse"
+            why="counting inconclusive answers as not right, it may be worse"
             f" (the interval goes from {strict.low:+.0%} to {strict.high:+.0%})",
         )
     return Gate(code=0, why=f"a loss of {rules.margin:.0%} of the right answers is ruled out")

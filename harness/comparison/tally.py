@@ -1,4 +1,4 @@
-"""Counting. What could not be judged is no wrong answer: it is counted apart and shown."""
+"""Counting. An inconclusive answer is no wrong answer: it is counted apart and shown."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -45,7 +45,7 @@ def judged_counts(lines: Iterable[ScenarioLine]) -> Counts | None:
 
 
 def strict_counts(lines: Iterable[ScenarioLine]) -> Counts | None:
-    """Right among answered trials: whatever could not be judged counts as not right."""
+    """Right among answered trials: whatever is inconclusive counts as not right."""
     both = [(line.old, line.new) for line in lines]
     return pair_up([((o.right, o.answered), (n.right, n.answered)) for o, n in both])
 

@@ -139,7 +139,7 @@ class AnswerGrade(Record):
 
 
 def reasons_of(grade: Grade) -> tuple[str, ...]:
-    """The reasons for a program's judgement: what fails, or else what could not be told."""
+    """The reasons for a program's judgement: what fails, or else what is inconclusive."""
     if grade.code == "inconclusive" and grade.reason is not None:
         return (grade.reason,)
     wanted = "fail" if grade.code != "inconclusive" else "inconclusive"
@@ -160,7 +160,7 @@ class Tally:
     wrong: int = 0
     """Code wrong."""
     inconclusive: int = 0
-    """Could not tell."""
+    """Code inconclusive."""
     none: int = 0
     """No code."""
     not_graded: int = 0
@@ -194,7 +194,7 @@ class Batch:
 
     def exit_code(self, *, strict: bool = False) -> int:
         """130 when it was interrupted, 3 for a fault of the harness, 2 for what could not be read
-        or stored, 1 for a wrong answer, 4 (only with ``strict``) for one that could not be judged,
+        or stored, 1 for a wrong answer, 4 (only with ``strict``) for one that is inconclusive,
         else 0.
         """
         if self.interrupted:

@@ -14,7 +14,7 @@ Code = Literal["right", "wrong", "inconclusive", "none"]
 
 
 class Grade(Record):
-    """The verdicts on one program and what follows from them. "Could not tell" is never turned into
+    """The verdicts on one program and what follows from them. Inconclusive is never turned into
     "wrong".
     """
 

@@ -19,7 +19,7 @@ from harness.report.words import clean, indented, text
 _WORDS = {
     "right": ("code right", "bold green"),
     "wrong": ("code wrong", "bold red"),
-    "inconclusive": ("could not tell", "bold yellow"),
+    "inconclusive": ("inconclusive", "bold yellow"),
     "none": ("no code", "bold yellow"),
 }
 

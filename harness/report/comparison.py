@@ -47,7 +47,7 @@ def _verdict(comparison: Comparison) -> Iterator[Text]:
         yield Text(f"That does not mean there is none: a comparison like this shows {seen}.")
     if strict and strict.says != found.says:
         yield Text(
-            "With answers that could not be judged counted as not right:"
+            "With inconclusive answers counted as not right:"
             f" {strict.says}, {signed(strict.effect)} points {_proof(strict, rules)}.",
             "yellow",
         )
@@ -104,7 +104,7 @@ def _counted(tally: Tally) -> str:
     rest = [
         f"{count} {what}"
         for count, what in (
-            (tally.inconclusive, "could not tell"),
+            (tally.inconclusive, "inconclusive"),
             (tally.none, "no code"),
             (tally.unanswered, "unanswered"),
         )

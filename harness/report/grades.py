@@ -52,7 +52,7 @@ def _nothing_failed(grade: Grade) -> str:
         for v in grade.verdicts
         if v.outcome == "inconclusive" and v.property not in (*grade.advisory, *grade.guards)
     ]
-    return f"cannot tell: {_some(undecided)}" if undecided else "nothing"
+    return f"inconclusive: {_some(undecided)}" if undecided else "nothing"
 
 
 def _some(names: list[str]) -> str:

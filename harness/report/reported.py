@@ -15,7 +15,7 @@ from harness.domain.verdict import Outcome
 WORDS: dict[Code | str, str] = {
     "right": "code right",
     "wrong": "code wrong",
-    "inconclusive": "could not tell",
+    "inconclusive": "inconclusive",
     "none": "no code",
     "unanswered": "no answer",
 }

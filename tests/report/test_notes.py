@@ -82,7 +82,7 @@ def test_notes_and_the_reason_stand_where_a_grade_is_shown():
     page = render_page(report(side("run", stored)))
 
     assert NOTE in text
-    assert "could not tell" in text
+    assert "inconclusive" in text
     assert "Nothing wrong was seen, but lines 14-16" in text
     assert NOTE in page
     assert "Nothing wrong was seen, but lines 14-16" in page

@@ -25,7 +25,7 @@ def test_a_fault_that_is_not_seen_is_said_with_what_was_seen_instead():
     """The row says not as declared, and the sentence below gives the verdict's reason."""
     _, row, _, surprise, why = plain(result(verdict("finite-loss", "inconclusive")))
 
-    assert "cannot tell: finite-loss  not as declared" in row
+    assert "inconclusive: finite-loss  not as declared" in row
     assert surprise.startswith("toy-loss: the faulty loop does not fail finite-loss")
     assert why == "    finite-loss is inconclusive: finite-loss was seen."
 
@@ -50,7 +50,7 @@ def test_an_advisory_failure_flips_nothing():
         (grade("reference", "none", reason="no Python"), "no code"),
         (
             grade("reference", "inconclusive", *(verdict(n, "inconclusive") for n in "abcdef")),
-            "cannot tell: a, b and 4 more",
+            "inconclusive: a, b and 4 more",
         ),
     ],
 )

@@ -32,7 +32,7 @@ class ProgramView:
     alternative: Alternative
     """The program, its grade and what happened."""
     telling: tuple[VerdictView, ...]
-    """What fails, then what could not be told."""
+    """What fails, then what is inconclusive."""
     passing: tuple[VerdictView, ...]
     """The rest."""
     pictures: tuple[Picture, ...]

@@ -87,9 +87,9 @@ def _mark(counts: Counter[str] | None) -> Mark:
         return Mark("-", "nothing", "not judged here")
     passes, fails, unclear = counts["pass"], counts["fail"], counts["inconclusive"]
     if not passes and not fails:
-        return Mark("?", "unclear", f"could not tell in {unclear}")
+        return Mark("?", "unclear", f"inconclusive in {unclear}")
     words = f"{passes} of {passes + fails} pass"
-    words += f", could not tell in {unclear}" if unclear else ""
+    words += f", inconclusive in {unclear}" if unclear else ""
     if not fails:
         return Mark("✓", "pass", words)
     if not passes:
