@@ -51,8 +51,7 @@ def test_each_scenario_is_a_row_with_what_could_not_be_judged():
     rows = [" ".join(line.split()) for line in page]
     assert "s0 3 of 3 right 1 of 2 right, 1 inconclusive -50" in rows
     assert (
-        "s1 3 of 3 right 0 of 0 right, 1 inconclusive, 1 no code, 1 unanswered not compared"
-        in rows
+        "s1 3 of 3 right 0 of 0 right, 1 inconclusive, 1 no code, 1 unanswered not compared" in rows
     )
     assert "s1 is not compared: no trial of new could be judged" in page
 
