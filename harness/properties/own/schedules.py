@@ -35,7 +35,7 @@ def _doubted(verdict: Verdict, trace: Trace) -> Verdict:
     for probe in trace.probes:
         length = planned(probe)
         if length and probe.program.outcome != "returned" and steps(probe) < length:
-            said = f"it is made for {length} steps, and the run ended before: so of what is inconclusive."
+            said = f"it is made for {length} steps, and the run ended before: for what, is inconclusive."
             sentence = f"{verdict.sentence} But {said}"
             return verdict.model_copy(update={"outcome": "inconclusive", "sentence": sentence})
     return verdict
