@@ -1,6 +1,6 @@
 """A corpus in `make test-full`, and a dozen of it in `make test`."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -8,15 +8,16 @@ import pytest
 DOZEN = 12
 
 
-def sampled(cases: Iterable[Any], size: int = DOZEN) -> list[Any]:
+def sampled(
+    cases: Iterable[Any], size: int = DOZEN, named: Callable[[Any], str] | None = None
+) -> list[Any]:
     """Cases of ``parametrize``: all but ``size`` of them, evenly spread, are marked ``full``."""
     every = list(cases)
     kept = {i * len(every) // size for i in range(size)}
-    return [
-        case if i in kept else pytest.param(*_values(case), marks=pytest.mark.full)
-        for i, case in enumerate(every)
-    ]
+    return [_case(case, named, full=i not in kept) for i, case in enumerate(every)]
 
 
-def _values(case: Any) -> tuple[Any, ...]:
-    return case if isinstance(case, tuple) else (case,)
+def _case(case: Any, named: Callable[[Any], str] | None, *, full: bool) -> Any:
+    values = case if isinstance(case, tuple) else (case,)
+    marks = [pytest.mark.full] if full else []
+    return pytest.param(*values, marks=marks, id=named(case) if named else None)

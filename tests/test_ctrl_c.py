@@ -69,7 +69,12 @@ def test_ctrl_c_while_programs_run_does_not_wait_for_them(tmp_path, number):
     [
         (["check", "tests/material/faulty-skill"], "; only what was finished is told"),
         (
-            ["explain", "tests/material/answers/d12.md", "--scenario", "paper-without-clipping"],
+            [
+                "explain",
+                "tests/material/corpora/dev/d12.md",
+                "--scenario",
+                "paper-without-clipping",
+            ],
             "; no script is written",
         ),
         (

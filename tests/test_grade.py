@@ -15,7 +15,7 @@ from tests.fakes.oracle import opens
 from tests.transcripts.material import FORMAT_OF
 
 ROOT = Path(__file__).resolve().parents[1]
-ANSWERS = ROOT / "tests/material/answers"
+ANSWERS = ROOT / "tests/material/corpora/dev"
 KEYS = [
     "file", "scenario", "code", "failed", "advisory", "why", "notes", "settings", "lent", "criteria",
     "error",

@@ -7,6 +7,8 @@ from harness.domain.transcript import Message, Origin, Transcript
 from harness.extraction.assignment import Assigned, Choice, Unassigned, assign, read_map
 from harness.markdown import fence
 from harness.scenarios import default_bank, load_bank
+from harness.transcripts import read
+from tests.corpora.manifest import LISTED
 from tests.extraction.situation import BANK
 
 ONE, OTHER = BANK.scenarios[0].id, BANK.scenarios[1].id
@@ -133,3 +135,13 @@ def test_something_that_is_no_map_is_refused_with_its_line(name, text, said):
 
     assert str(refusal.value).startswith(said)
     assert "\n" not in str(refusal.value)
+
+
+def test_an_answer_without_a_question_finds_its_scenario_or_none():
+    """None is taken for another scenario's; where two are close it is not guessed."""
+    right = {a.path: a.scenario for a in LISTED if a.set == "dev"}
+    found = {path: assign(next(iter(read(path))), BANK, Choice()) for path in right}
+
+    sure = {path: f.scenario for path, f in found.items() if isinstance(f, Assigned)}
+    assert {path: s for path, s in sure.items() if s != right[path]} == {}
+    assert len(sure) >= 18

@@ -3,7 +3,7 @@
 from tests.extraction.situation import ROOT
 from tests.quality.judging import SCENARIOS, Court
 
-OWN_SCALE = ROOT / "tests/material/strange/right/all-three-techniques--03.py"
+OWN_SCALE = ROOT / "tests/material/corpora/strange-right/all-three-techniques--03.py"
 
 
 def test_a_window_that_is_cleared_because_it_is_not_finite_is_a_skipped_update(

@@ -1,0 +1,57 @@
+"""One batch of `harness grade`, whose verdicts are read as they come."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tests.corpora.manifest import ROOT, Answer
+
+GRADE = [sys.executable, "-m", "harness", "grade", "--map", "/dev/stdin", "--judge", "none"]
+
+Line = dict[str, Any]
+
+
+class Batch:
+    """Answers that are graded together: a jail that is warm for the second is warm for the last."""
+
+    def __init__(self, lines: Iterator[Line]) -> None:
+        self._lines = lines
+        self._known: dict[str, Line] = {}
+
+    def verdict(self, answer: Answer) -> Line:
+        """The answer's line of output; waits until it is there."""
+        while answer.file not in self._known:
+            line = next(self._lines)
+            self._known[line["file"].partition(", ")[0]] = line
+        return self._known[answer.file]
+
+
+@contextmanager
+def graded_together(answers: list[Answer]) -> Iterator[Batch]:
+    """The command, with as many executions at a time as there are cores."""
+    scenarios = {answer.file: answer.scenario for answer in answers}
+    with (
+        tempfile.TemporaryFile("w+") as complaints,
+        subprocess.Popen(
+            [*GRADE, "--json", *scenarios],
+            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True,
+        ) as process,
+    ):  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with process.stdin as mapped:
+            json.dump(scenarios, mapped)
+
+        def lines() -> Iterator[Line]:
+            yield from map(json.loads, process.stdout)
+            complaints.seek(0)
+            raise AssertionError(f"`harness grade` ended too early: {complaints.read()[-4000:]}")
+
+        try:
+            yield Batch(lines())
+        finally:
+            process.terminate()
