@@ -17,7 +17,7 @@ from harness.sandbox.batches.loaders import OnBatch
 from harness.sandbox.branches import marks
 from harness.sandbox.branches.untaken import untaken
 from harness.sandbox.frameworks import hooks, huggingface, packages
-from harness.sandbox.machine import arguments, cuda, distributed, unread
+from harness.sandbox.machine import arguments, cuda, distributed
 from harness.sandbox.machine.inert import Inert, install_progress
 from harness.sandbox.machine.spellings import install_spellings
 from harness.sandbox.names.table import table
@@ -322,7 +322,6 @@ def _prepared(program: str) -> tuple[ast.Module, set[str], list[str]]:
     """The tree without what is not here, names that do nothing, and what was left out."""
     notes: list[str] = []
     tree = hooks.gather(parsed(program, FILENAME))
-    tree = unread.leave_out(tree, notes)
     imports = packages.examine(tree)
     if imports.refused:
         name, reason = next(iter(imports.refused.items()))
