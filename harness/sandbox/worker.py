@@ -66,7 +66,7 @@ def work_on(recorder: Recorder, job: Job, rank: int, world_size: int) -> None:
     workload = build(order.workload)
     recorder.inject(order.injection, rank)
     if order.as_written:
-        recorder.assemble(tuple(workload.batches(rank)[0].inputs.shape[1:]))
+        recorder.own_world()
     try:
         bound = world.bind(
             job.program,
@@ -89,9 +89,9 @@ def work_on(recorder: Recorder, job: Job, rank: int, world_size: int) -> None:
     recorder.start(bound.notes, bound.source, tuple(str(call) for call in bound.calls))
     with recorder.recording(bound.module, world_size):
         finished = _run(bound, order.known)
-    parts = recorder.assembled.untrue if recorder.assembled is not None else None
-    after = {"untrue": parts, **_afterwards(bound)}
-    recorder.finish(finished.model_copy(update=after), functools.partial(_untrue, recorder))
+    recorder.finish(
+        finished.model_copy(update=_afterwards(bound)), functools.partial(_untrue, recorder)
+    )
 
 
 def _refuse(recorder: Recorder, finished: Finished) -> None:

@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from harness.domain.event import Backward
-from harness.sandbox.recorder.assembled import Assembled
 from harness.sandbox.recorder.injected import Arguments
 from harness.sandbox.recorder.tape import Blob, Tape, tensors_in
 from harness.sandbox.recorder.transforms import outside, unwrapped
@@ -27,7 +26,6 @@ class Backwards:
         has_own: Callable[[], bool],
         returned: Callable[[], tuple[float, ...]] = tuple,
         after: After = lambda *_: (),
-        assembled: Callable[[], Assembled | None] = lambda: None,
     ) -> None:
         """``loss_scale``: the scale in force, ``None`` when no enabled scaler has been used.
 
@@ -38,15 +36,12 @@ class Backwards:
         ``returned``: what torch's loss functions returned since it was asked before.
 
         ``after``: told of each call that is over; returns tensors that belong to its event.
-
-        ``assembled``: who watches models that are put together in the loop, if there are any.
         """
         self._tape = tape
         self._has_own = has_own
         self._loss_scale = loss_scale
         self._returned = returned
         self._after = after
-        self._assembled = assembled
         self.met: Callable[[], None] = lambda: None
         """Called after each call, to name parameters that nobody knew before."""
         self._inside = False
@@ -69,7 +64,6 @@ class Backwards:
             name = "grad" if function.__name__ == "grad" else "backward"
             (given, named), factor = self._started(name, args, kwargs)
             with outside():
-                self._anew(name, plain, given, named)
                 values = tuple(_value(root) for root in plain)
                 before = self._tape.gradient_values() if self._has_own() else None
             self._inside, result = True, None
@@ -101,20 +95,6 @@ class Backwards:
         self._tape.settle()  # a step by hand ends a window as well
         return self._tape.injected.at_root(name, args, kwargs)
 
-    def _anew(
-        self,
-        function: str,
-        roots: Iterable[Tensor],
-        args: tuple[object, ...],
-        kwargs: dict[str, object],
-    ) -> None:
-        """Where a model is put together in the loop, what goes through it is found now."""
-        assembled = self._assembled()
-        if assembled is not None:
-            self._inside = True
-            assembled.before_backward(roots, _seed_tensor(function, args, kwargs))
-            self._inside = False
-
     def _event(self, function: str, roots: Iterable[float | None], raised: str | None) -> Backward:
         self.met()
         return Backward(
@@ -134,10 +114,6 @@ class Backwards:
         kwargs: dict[str, object],
         result: object,
     ) -> None:
-        assembled = self._assembled()
-        if assembled is not None:
-            is_grad = event.function == "grad"
-            assembled.after_backward(_given(args, kwargs, result) if is_grad else None)
         alone = event.function == "grad" and not event.create_graph
         given = _given(args, kwargs, result) if alone else []
         added = self._tape.increments(before, given) if before is not None else ()

@@ -15,7 +15,6 @@ from torch.nn.modules.module import (
 )
 
 from harness.domain.event import Forward, OutputGradient
-from harness.domain.injection import OnePass
 from harness.sandbox.recorder.chains import Chains
 from harness.sandbox.recorder.injected import at_output
 from harness.sandbox.recorder.tape import Tape, as_blob, tensors_in
@@ -51,13 +50,11 @@ class Forwards:
         self.own = 0
         self.apart = False
         self.rebuilt = False
-        self.assembles = False
         self.brief = False
         """Whether no model is the workload's, so that nothing is recomputed from what enters."""
         self._layers: tuple[object, ...] = ()
         self._names: tuple[str, ...] = ()
         self._held: list[tuple[Mapping[str, object], str]] = []
-        self._parts: WeakSet[nn.Module] = WeakSet()
         self.learning_rates: Callable[[], tuple[float, ...]] = tuple
 
     @contextlib.contextmanager
@@ -105,40 +102,6 @@ class Forwards:
         self.rebuilt = True
         self._tape.take_over(model, self._names)
 
-    def is_given(self, module: nn.Module) -> bool:
-        """Whether it is tracked, or part of what is."""
-        known = (self._tape.knows(p) for p in module.parameters())
-        return any(known) and not any(
-            module is part for whole in self._parts for part in whole.modules()
-        )
-
-    def hold(self, module: nn.Module) -> None:
-        """A part of a model that the program puts together, or a container of such parts."""
-        if not any(module is part for whole in self._parts for part in whole.modules()):
-            self.own += 1
-            self._parts.add(module)
-            self._tape.register(f"own{self.own}.", module.named_parameters())
-
-    def held(self) -> list[nn.Parameter]:
-        """The parameters of all such parts."""
-        return [*dict.fromkeys(p for module in self._parts for p in module.parameters())]
-
-    def assembled(
-        self,
-        last: nn.Module,
-        entered: list[Tensor],
-        outputs: list[Tensor],
-        one: OnePass | None,
-    ) -> None:
-        """Parts were called one after another. ``last``: that returned ``outputs``. ``one``: what was
-        changed about it.
-        """
-        number = next(self._ids)
-        about = self._about("own1", last, number, entered, differentiable=True)
-        self._event(about.model_copy(update={"injected": one}), last, entered, outputs)
-        for index, tensor in enumerate(outputs):
-            tensor.register_hook(self._hook(number, index))
-
     def find_own(self) -> None:
         """Track models that the program defines itself, at their first call.
 
@@ -151,7 +114,7 @@ class Forwards:
         register_module_forward_hook(after, always_call=True)
 
     def _look_at(self, module: nn.Module, _: object) -> None:
-        if self._inside or self.assembles:
+        if self._inside:
             return
         if module in self._tracked and "forward" in vars(module):
             # the program or a library put another in its place, which does not lead through the class

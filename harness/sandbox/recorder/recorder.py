@@ -10,7 +10,6 @@ from torch import nn
 
 from harness.domain.event import BatchYielded, Finished, Start
 from harness.domain.injection import Injection
-from harness.sandbox.recorder.assembled import Assembled
 from harness.sandbox.recorder.backwards import Backwards
 from harness.sandbox.recorder.by_hand import HandUpdates
 from harness.sandbox.recorder.clips import Clips
@@ -37,7 +36,6 @@ class Recorder:
         self.scalers = Scalers(self.tape, lambda: self.steps.count)
         self.forwards = Forwards(self.tape)
         self.forwards.learning_rates = self.steps.learning_rates
-        self.assembled: Assembled | None = None
         self.owned = Owned(self.tape)
         self._started = False
 
@@ -55,7 +53,6 @@ class Recorder:
             lambda: self.forwards.unlike_the_workload or self.tape.large or self.forwards.brief,
             losses.take,
             self.by_hand.after_backward,
-            lambda: self.assembled,
         )
         backwards.met = self.owned.met
         backwards.install()
@@ -73,15 +70,6 @@ class Recorder:
         """Record the calls of ``model``, the workload's, a part of it or another; returns it."""
         self.forwards.track(model, name, part=part)
         return model
-
-    def assemble(self, rows: tuple[int, ...]) -> None:
-        """From now on the program's own modules are parts of a model that it puts together itself.
-
-        ``rows``: sizes of one sample of the workload's inputs.
-        """
-        self.forwards.assembles = True
-        self.assembled = Assembled(self.tape, self.forwards, rows)
-        self.assembled.install()
 
     def own_world(self) -> None:
         """From now on nothing is the workload's: all that is trained is the program's own."""
@@ -114,7 +102,7 @@ class Recorder:
         Clocks(self.tape, module).install()
         watched = collectives(self.tape) if world_size > 1 else contextlib.nullcontext()
         try:
-            with watched, self.assembled or contextlib.nullcontext():
+            with watched:
                 yield
         finally:
             self.by_hand.end()
