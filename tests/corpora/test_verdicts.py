@@ -18,7 +18,7 @@ MOST_UNDECIDED = 0.06
 """Share of a set that may be inconclusive beyond what the manifest expects: that costs an answer, no
 trust."""
 
-EXACT = (IDEAL, "strange-right", "strange-wrong", "unseen")
+EXACT = (IDEAL, "strange-right", "strange-wrong", "seen", "unseen")
 """Sets of which each answer is judged as labelled, or as the manifest expects."""
 
 
