@@ -11,7 +11,7 @@ def doctor(*options):
     return CliRunner().invoke(app, ["doctor", *options])
 
 
-def test_it_says_whether_programs_can_be_run_here(monkeypatch):
+def test_doctor_says_whether_programs_can_be_run_here(monkeypatch):
     """Every guard of the sandbox by name, and what is missing without a key."""
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
 

@@ -100,7 +100,7 @@ def test_arms_that_cannot_be_stored_are_not_compared(bank, tmp_path):
     assert f"{tmp_path / 'x' / 'none'}: cannot be written: File too large; " in full.stderr
 
 
-def test_a_run_that_is_judged_anew_is_told_too(bank, tmp_path):
+def test_a_full_disk_is_told_of_a_run_that_is_judged_anew(bank, tmp_path):
     old, new = tmp_path / "old", tmp_path / "new"
     before = call(bank, "run", "--agent", "buggy", "--out", old)
 

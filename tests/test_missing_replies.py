@@ -92,7 +92,7 @@ def test_a_stored_run_is_told_and_read_anew_once_the_replies_are_there(call, tmp
     assert call("regrade", run).exit_code == 1
 
 
-def test_an_agent_that_is_asked_is_told_too(call):
+def test_an_agent_of_the_bank_that_has_no_replies_is_told(call):
     """The bank's own."""
     result = call("run", "--agent", "buggy", "--scenario", "alpha")
 

@@ -87,7 +87,7 @@ def test_doctor_says_what_is_missing_without_the_extra(fake):
     assert f"not installed: what trains with it is not run: {NEEDS}" in result.stdout
 
 
-def test_it_is_run_where_its_packages_are_here(fake):
+def test_a_scenario_is_run_where_its_packages_are_here(fake):
     """Nothing but that decides."""
     bank = load_bank(fake.folder)
 

@@ -31,7 +31,7 @@ def test_the_walk_visits_what_ast_walk_visits_but_for_contexts(path):
     assert_same(path.read_text(encoding="utf-8"))
 
 
-def test_so_it_does_with_syntax_that_is_rare():
+def test_the_walk_visits_rare_syntax_as_ast_walk_does():
     """What this Python does not know yet is written as it was before."""
     try:
         ast.parse(RARE)

@@ -13,7 +13,7 @@ SUITE = ["tests/adversarial/test_jail.py", "tests/adversarial/test_life_inside.p
 
 
 @pytest.mark.full
-def test_all_attacks_fail_for_an_ordinary_user_too():
+def test_all_attacks_fail_for_an_ordinary_user():
     """The whole suite of the jail again, without root; there is no need where this is no root."""
     if os.geteuid() != 0:
         return

@@ -33,7 +33,7 @@ def test_the_whole_text_is_the_references_and_what_the_skill_names(folder):
     assert set(load_skill_text(folder).references) == {"references/amp.md", "guide.md"}
 
 
-def test_a_single_file_is_a_skill_too(folder):
+def test_a_single_file_is_a_skill(folder):
     skill = load_skill_text(folder / "README.md")
 
     assert skill.main == "For people.\n"

@@ -20,7 +20,7 @@ def marked(value: str) -> Transcript:
     return TALK.model_copy(update={"facts": (Fact(key=RUNNABLE_FORM_TURN, value=value),)})
 
 
-def test_it_ends_at_the_mark():
+def test_the_natural_part_of_a_talk_ends_at_the_mark():
     assert natural_part(marked("2")).answer == "Before the step."
 
 

@@ -118,7 +118,7 @@ def two_runs() -> Report:
     )
 
 
-def test_it_opens_in_silence_and_loads_nothing_but_itself(opened):
+def test_a_report_opens_in_silence_and_loads_nothing_but_itself(opened):
     """No message on the console, no request beside the file."""
     found = opened(one_run())
 

@@ -31,7 +31,7 @@ def test_the_code_of_a_listing_is_the_candidate(listing):
 @pytest.mark.parametrize(
     "info", ["pycon", "ipython", "python:train.py", "python,linenos", "{.python}"]
 )
-def test_python_is_recognised_by_other_names_too(info):
+def test_a_block_in_a_dialect_of_python_is_python(info):
     assert program(block(LOOP, info=info)) == LOOP
 
 

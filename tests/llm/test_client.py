@@ -204,7 +204,7 @@ TOKENS = {"input_tokens": 1, "output_tokens": 2}
     ],
     ids=["empty", "content is text", "no tokens", "block without text", "no reason to stop"],
 )
-def test_what_is_no_answer_of_the_api_is_an_outcome_too(server, body):
+def test_a_reply_that_is_no_answer_of_the_api_is_an_outcome(server, body):
     server.replies.append(Reply(body=body))
 
     assert unavailable().kind == "bad_response"

@@ -70,7 +70,7 @@ def test_what_is_clipped_on_the_way_is_what_was_consumed():
     assert np.allclose([np.linalg.norm(g) for g in found], 1.0, rtol=1e-3)
 
 
-def test_so_is_what_is_clipped_tensor_by_tensor():
+def test_a_gradient_clipped_tensor_by_tensor_on_the_way_is_what_was_consumed():
     def each(gradient, _):
         return RATE * np.stack([clipped(row) for row in gradient])
 
@@ -78,7 +78,7 @@ def test_so_is_what_is_clipped_tensor_by_tensor():
     assert np.allclose([np.linalg.norm(g, axis=1) for g in found], 1.0, rtol=1e-3)
 
 
-def test_so_is_what_is_divided_by_a_number_at_hand():
+def test_a_gradient_divided_by_a_number_at_hand_is_what_was_consumed():
     found = consumed(run(lambda g, _: RATE * g / 4, numbers=(*LR, ("accumulation_steps", 4.0))))
     assert np.allclose(found, np.array(GRADIENTS) / 4, rtol=1e-3)
 

@@ -34,7 +34,7 @@ def test_a_right_loop_need_not_learn_as_fast_as_the_loader_lets_it(court: Court,
 
 
 @pytest.mark.parametrize("loop", [SHUFFLED, EVERYTHING], ids=["shuffled", "all samples at once"])
-def test_a_clip_after_the_step_is_wrong_there_too(court: Court, loop: str) -> None:
+def test_a_clip_after_the_step_is_wrong_in_batches_of_its_own(court: Court, loop: str) -> None:
     found = court.judged(SCENARIOS["clip-after-step"], loop.format(before="pass", behind=CLIP))
 
     assert found.code == "wrong"

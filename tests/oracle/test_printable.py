@@ -73,7 +73,7 @@ def test_norms_over_those_of_the_weights_are_before_and_after_the_step():
     assert over["0.*"] == pytest.approx((0.5, 1.0))
 
 
-def test_other_statistics_are_of_the_elements():
+def test_statistics_that_are_no_norms_are_those_of_the_elements():
     found = statistics_at(one_backward(), LAST)
 
     assert found["rms"]["0.weight"] == pytest.approx((np.sqrt(12.5),))

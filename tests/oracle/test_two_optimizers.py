@@ -30,7 +30,7 @@ def judged(court: Court, made: str, clears: str) -> tuple[str, set[str]]:
 
 
 @pytest.mark.parametrize("made", [FREE, MADE], ids=["that nobody makes", "of the program's own"])
-def test_both_cleared_is_right(court: Court, made: str) -> None:
+def test_a_loop_that_clears_both_optimizers_is_right(court: Court, made: str) -> None:
     assert judged(court, made, "opt_a.zero_grad(), opt_b.zero_grad()")[0] == "right"
 
 

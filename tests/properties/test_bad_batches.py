@@ -82,7 +82,7 @@ def test_a_rank_that_leaves_the_others_waiting_is_told_from_one_that_raises():
     assert said(on_two(1, 1, "raised", "raised"), RANKS).outcome == "pass"
 
 
-def test_other_properties_and_fails_stay_as_they_are():
+def test_a_bad_batch_changes_no_other_property_and_no_fail():
     trace = traces.trace(SOUND).model_copy(update={"spoiled": spoiled(backwards("yyynnnnnn"))})
 
     for verdict in (passed("finite-loss", "Fine."), failed(FRESH, "Seen before.")):

@@ -118,7 +118,7 @@ def test_a_factor_for_each_rank_fails():
     assert "each rank clipped its own" in verdict.sentence
 
 
-def test_another_threshold_than_the_named_one_fails():
+def test_a_threshold_other_than_the_named_one_fails():
     """Where the scenario leaves the choice, it passes."""
     seen = quiet_and_loud(threshold=3.0)
     assert on(ID, seen).outcome == "fail"
@@ -151,7 +151,7 @@ def test_norms_below_the_threshold_that_follow_no_rule_fail_where_quiet_gradient
     assert "below the threshold" in verdict.sentence
 
 
-def test_a_factor_applied_twice_fails_without_quiet_windows_too():
+def test_a_factor_applied_twice_fails_even_without_quiet_windows():
     """Neither the factor nor the norm is constant, so it is no divisor and no threshold."""
     chosen = {"max_norm": None, "max_norm_between": (0.5, 5.0)}
     assert on(ID, trace(probe("loud", *TWICE)), **chosen).outcome == "fail"
@@ -261,7 +261,7 @@ def by_norm_of(kept, size):
         yield update(i, true=true, consumed=true * factor, matches=[one])
 
 
-def test_a_norm_that_leaves_biases_out_fails_within_what_is_accepted_too():
+def test_a_norm_that_leaves_biases_out_fails_even_at_an_accepted_threshold():
     """Weights are at 1 in every window, and what biases add to it differs."""
     chosen = {"max_norm": None, "max_norm_between": (0.5, 5.0)}
     verdict = on(ID, loud(*by_norm_of("weight", lambda i: 1.0)), **chosen)

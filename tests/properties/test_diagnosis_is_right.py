@@ -41,7 +41,7 @@ def test_a_ratio_of_early_to_late_passes():
     assert on(ID, trace(*seen), **WHERE).outcome == "pass"
 
 
-def test_averages_over_the_run_are_true_norms_too():
+def test_averages_of_norms_over_the_run_are_true_norms():
     """A report at the end prints nothing else."""
     norms = {
         name: {layer: (v[0], 2.0 * v[0], 6.0 * v[0]) for layer, v in of.items()}
@@ -146,7 +146,7 @@ def test_printing_nothing_is_inconclusive():
     assert on(ID, saying(lambda n, v: n), **WHERE).outcome == "inconclusive"
 
 
-def test_other_numbers_are_inconclusive():
+def test_printing_numbers_that_are_no_norms_is_inconclusive():
     """A loss is no norm."""
     assert on(ID, saying(lambda n, v: "loss 1.52"), **WHERE).outcome == "inconclusive"
 

@@ -40,7 +40,7 @@ def test_parameters_that_a_finite_gradient_drove_away_came_first():
     assert "no longer finite" in verdict.sentence
 
 
-def test_it_stays_a_fact_when_the_program_was_killed_later():
+def test_a_loss_that_was_not_finite_fails_even_if_the_program_was_killed_later():
     """What was recorded before a timeout stands."""
     seen = rank([], backwards=(backward(math.inf),))
     killed = program("not-completed", message="timeout")

@@ -36,7 +36,7 @@ def test_a_parameter_without_a_gradient_got_nothing():
     assert (part.consumed, part.kept) == (0.0, 0.0)
 
 
-def test_it_has_no_part_where_its_true_gradient_is_absent_or_zero_or_frozen():
+def test_a_group_has_no_part_where_its_true_gradient_is_absent_or_zero_or_frozen():
     assert parts() == []
     assert parts(parameter("head.weight", 0.0, 0.0)) == []
     assert parts(head(2.0), frozen=("head.weight",)) == []

@@ -94,7 +94,7 @@ def test_a_row_may_be_of_all_parameters():
     assert len(values(printed, ("weight", "bias"))) == 2 * len(LAYERS)
 
 
-def test_other_statistics_are_recognised_where_they_were_measured():
+def test_statistics_that_are_no_norms_are_recognised_where_they_were_measured():
     measured = {"rms": {f"{layer}.weight": (0.717 + i,) for i, layer in enumerate(LAYERS)}}
     printed = tuple(f"rms {0.717 + i:.4f}" for i in range(3))
 

@@ -18,7 +18,7 @@ def test_noise_that_differs_each_time_passes():
     assert "3 updates differs each time" in verdict.sentence
 
 
-def test_the_same_noise_again_fails():
+def test_noise_that_repeats_fails():
     """Seeded anew in each step, or in every other one."""
     verdict = on(ID, noisy((), (0,), (0, 1)))
     assert verdict.outcome == "fail"

@@ -22,7 +22,7 @@ def test_the_first_update_after_which_they_are_not_fails():
     assert "inf" in verdict.sentence
 
 
-def test_it_stays_a_fact_when_the_program_was_killed_later():
+def test_parameters_that_were_not_finite_fail_even_if_the_program_was_killed_later():
     """What was recorded before a timeout stands."""
     killed = program("not-completed", message="timeout")
     seen = probe("deep", update(0, parameters_finite=False), program=killed)

@@ -96,7 +96,7 @@ def test_rates_that_count_micro_batches_over_updates_fail(rate):
 
 
 @pytest.mark.parametrize("rate", OPEN.values(), ids=OPEN)
-def test_other_rates_say_nothing(rate):
+def test_rates_that_fit_no_count_are_inconclusive(rate):
     assert both(rate).outcome == "inconclusive"
 
 

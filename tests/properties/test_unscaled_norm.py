@@ -26,7 +26,7 @@ def test_threshold_over_scale_in_every_window_fails():
     assert "8 of 8" in verdict.sentence
 
 
-def test_it_fails_whatever_the_threshold_where_none_was_named():
+def test_threshold_over_scale_fails_at_any_threshold_where_none_was_named():
     """The product with the scale is constant."""
     assert on(ID, trace(scaled(lambda n: 0.7 / S)), max_norm=None).outcome == "fail"
 

@@ -64,7 +64,7 @@ def test_a_probe_that_never_came_to_the_function_says_nothing_of_its_branches():
     assert graded((never,), (never,)).notes == ()
 
 
-def test_ranks_are_runs_too():
+def test_a_branch_counts_as_unseen_only_if_no_rank_entered_it():
     assert in_none([(CLIP,), ()]) == ()
     assert in_none([(CLIP,), (CLIP,)]) == (CLIP,)
     assert in_none([]) is None

@@ -256,7 +256,7 @@ except Exception as error:
 """
 
 
-def test_other_systems_are_told_in_one_sentence():
+def test_a_system_without_a_jail_is_told_so_in_one_sentence():
     """Importing works anywhere; running candidates needs Linux and says so."""
     done = subprocess.run(
         [sys.executable, "-c", ELSEWHERE], cwd=ROOT, capture_output=True, text=True, check=False

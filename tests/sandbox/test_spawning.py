@@ -29,7 +29,7 @@ def by_a_variable(home: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("where", [as_a_user, by_a_variable])
-def test_packages_outside_of_the_interpreter_are_found_by_the_zygote_too(tmp_path, where):
+def test_the_zygote_finds_packages_outside_of_the_interpreter(tmp_path, where):
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
 
     done = subprocess.run(

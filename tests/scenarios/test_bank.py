@@ -42,7 +42,7 @@ def test_a_reference_may_lie_in_the_scenarios_own_folder(tmp_path):
     assert load_bank(bank.folder).scenarios[0].reference == REFERENCE
 
 
-def test_other_programs_go_by_the_names_of_their_files(tmp_path):
+def test_alternatives_and_cheats_go_by_the_names_of_their_files(tmp_path):
     """Alternatives and cheats need not be there; one that is no Python is a complaint."""
     bank = FakeBank(tmp_path).add()
     for path in ("alternatives/two.py", "alternatives/one.py", "cheats/exit.py"):

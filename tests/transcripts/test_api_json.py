@@ -89,7 +89,7 @@ def test_what_is_complete_is_read_before_what_is_cut_off():
 
 @pytest.mark.parametrize("content", ['"text"', "null", "[]", "{}", '{"messages": 3}', '[[["a"]]]'])
 @pytest.mark.parametrize("form", ["anthropic", "openai", "claude-json", "inspect-json", "notebook"])
-def test_other_json_is_unreadable(content, form):
+def test_json_of_an_unknown_form_is_unreadable(content, form):
     """Forced or not, JSON of another form gives one line."""
     found = results_of(content, form)
 

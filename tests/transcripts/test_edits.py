@@ -60,7 +60,7 @@ def test_a_file_is_appended_to_and_deleted():
     "command",
     ["python - <<'EOF'\nopen('a', 'w')\nEOF", "ls > a.txt", "grep x <<< word", "cat << 'E'\nx\nE"],
 )
-def test_other_commands_change_no_file_that_is_known(command):
+def test_a_command_that_is_not_understood_changes_no_file_that_is_known(command):
     """They are not guessed at."""
     assert edits_of_call("Bash", {"command": command}) == ()
 

@@ -92,7 +92,7 @@ def test_what_was_committed_is_put_back_and_what_was_stashed_returns():
 
 
 @pytest.mark.parametrize("command", ["git checkout HEAD~1 -- a.py", "git reset --hard HEAD~2"])
-def test_another_version_is_not_in_the_log(command):
+def test_a_file_checked_out_from_another_commit_is_not_known(command):
     assert after("sed -i 's/1.0/9/' a.py", command) == {"/r/a.py": None}
 
 

@@ -79,7 +79,7 @@ def test_beside_an_optimizer_only_its_steps_are_updates(executor: JailedExecutor
     assert not any(isinstance(e, ByHand) for e in events)
 
 
-def test_what_is_changed_before_its_first_step_is_no_update_either(
+def test_a_change_before_a_parameters_first_step_is_no_update(
     executor: JailedExecutor,
 ) -> None:
     early = "[p.data.mul_(0.99) for p in model.parameters()]"

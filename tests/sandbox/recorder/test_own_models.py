@@ -66,7 +66,7 @@ def test_a_gradient_that_autograd_returned_is_known(executor: JailedExecutor, be
 
 
 @pytest.mark.parametrize("inputs", ["(p for p in params)", "inputs=iter(params)"])
-def test_parameters_out_of_a_generator_are_known_too(executor: JailedExecutor, inputs: str) -> None:
+def test_parameters_out_of_a_generator_are_known(executor: JailedExecutor, inputs: str) -> None:
     program = OWN.replace("grad(loss, params)", f"grad(loss, {inputs})")
     assert bounded(executor, program.format(before="pass", gradient=BOUNDED))
 

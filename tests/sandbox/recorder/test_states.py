@@ -53,7 +53,7 @@ def test_a_copy_of_a_state_is_put_back(executor, saved):
     assert nothing_restored(executor, saved) == 0
 
 
-def test_another_model_may_take_the_state_of_this_one(executor):
+def test_a_state_that_another_model_takes_is_not_restored(executor):
     assert nothing_restored(executor, "model.state_dict()", "twin.load_state_dict(saved)") == 0
 
 

@@ -19,19 +19,19 @@ def parts() -> Parts:
 
 
 @pytest.mark.parametrize("name", ["generator", "netG", "G", "gen", "optimizer_G", "opt_g", "optG"])
-def test_these_names_mean_the_generator(parts, name):
+def test_a_name_after_the_generator_means_the_generator(parts, name):
     """Its own, and those of what belongs to it."""
     assert parts.which([name]) == "generator"
 
 
 @pytest.mark.parametrize("name", ["discriminator", "netD", "D", "critic", "d_opt", "optimizerD"])
-def test_these_names_mean_the_discriminator(parts, name):
+def test_a_name_after_the_discriminator_means_the_discriminator(parts, name):
     """A critic judges too."""
     assert parts.which([name]) == "discriminator"
 
 
 @pytest.mark.parametrize("name", ["loss_g", "Generator", "gradient", "train_d", "data"])
-def test_these_names_mean_no_network(parts, name):
+def test_a_name_of_a_loss_or_a_class_means_no_network(parts, name):
     """A loss, a class and a function are named after one."""
     assert not parts.is_network(name)
 
@@ -65,7 +65,7 @@ def test_each_network_has_an_optimizer_that_holds_it_and_nothing_else(parts):
     assert parts.of("optimizer", ["optimizerG"]) is parts.of("optimizer", ["opt_g"])
 
 
-def test_other_workloads_have_no_parts():
+def test_a_workload_of_one_model_has_no_parts():
     """One model, one optimizer, as ever."""
     assert not Parts(ONE, ONE.model())
 

@@ -34,7 +34,7 @@ def raw(part: str, first: int, **fields) -> list:
     return played(part, first, consumed=None, **fields)
 
 
-def test_both_parts_have_to_be_right():
+def test_both_parts_of_a_game_have_to_be_right():
     """The one that is not is the one that is told."""
     right = judged("clip-before-step", game(played("judge", 0), played("maker", 1)))
     wrong = judged("clip-before-step", game(raw("judge", 0), played("maker", 1)))
