@@ -10,7 +10,23 @@ from harness.domain.recording import Recording
 from harness.domain.scenario import Expectations, Probe
 from harness.domain.trace import ProbeTrace
 from harness.domain.workload import WorkloadSpec
-from harness.oracle.worker import Failure, Question, Worker, WorkerLost
+from harness.oracle.worker import (
+    Failure,
+    Question,
+    TooLong,
+    Worker,
+    WorkerLost,
+    without_ranks,
+)
+
+SECONDS = 60.0
+"""Processor time that measuring one record may take; the longest of the bank takes two."""
+
+TRIES = 3
+"""How many processes are tried: they may be killed by chance."""
+
+LATE = f"measuring what it did took more than {SECONDS:.0f} s of processor time: train less"
+FATAL = "what it did ended every process that measured it, for want of memory perhaps: train less"
 
 
 class _Traceback(Exception):
@@ -46,27 +62,42 @@ class Oracle:
     def measure(
         self, recording: Recording, workload: WorkloadSpec, probe: Probe, expectations: Expectations
     ) -> ProbeTrace:
-        """Measure one recording; a worker that was killed is started again, once.
+        """Measure one recording; a worker that was killed is started again. A record that takes too
+        long, or ends every process that looks at it, is one of which nothing is known.
 
         Raises:
             HarnessFault: the oracle itself fails, or was closed meanwhile.
             CannotExecuteHere: its processes die where ``ulimit`` leaves them little.
         """
-        said = ""
-        for _ in range(2):
+        try:
+            answer = self._asked(Question(recording, workload, probe, expectations))
+        except (TooLong, WorkerLost) as error:
+            why = LATE if isinstance(error, TooLong) else FATAL
+            bare = Question(without_ranks(recording, why), workload, probe, expectations)
+            try:
+                answer = self._asked(bare)
+            except (TooLong, WorkerLost) as death:  # whatever it is asked
+                told = f"the oracle's process died again and again on probe {probe.name}\n{death}"
+                raise lost(told.rstrip()) from death
+        return _measured(answer, probe)
+
+    def _asked(self, question: Question) -> ProbeTrace | Failure:
+        """The answer of the first worker that lives to give it."""
+        for tries in range(TRIES):
             worker = self._take()
             try:
-                answer = worker.ask(Question(recording, workload, probe, expectations))
-            except WorkerLost as death:
-                said = str(death)
+                answer = worker.ask(question, SECONDS)
+            except WorkerLost:
                 self._bury(worker)
+                if tries == TRIES - 1 or self._closed:
+                    raise
             except BaseException:  # half a question may be on its way
                 self._bury(worker)
                 raise
             else:
                 self._give_back(worker)
-                return _measured(answer, probe)
-        raise lost(f"the oracle's process died twice on probe {probe.name}\n{said}".rstrip())
+                return answer
+        raise AssertionError  # the last try returns or raises
 
     def close(self) -> None:
         """End the workers, whatever they are doing: nobody will read it."""

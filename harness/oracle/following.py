@@ -47,6 +47,20 @@ def _distance(one: Parameters, other: Parameters) -> float:
     return norm(end_to_end([one[n] for n in names]) - end_to_end([other[n] for n in names]))
 
 
+TORCHS_OWN = {
+    f"{cls.__module__}.{cls.__qualname__}": cls
+    for cls in (
+        torch.optim.Adadelta, torch.optim.Adagrad, torch.optim.Adam, torch.optim.AdamW,
+        torch.optim.Adamax, torch.optim.ASGD, torch.optim.NAdam, torch.optim.RAdam,
+        torch.optim.RMSprop, torch.optim.Rprop, torch.optim.SGD,
+    )
+}  # fmt: skip
+"""The optimizers that are stepped here, by qualified name: a record names one, and nothing else that
+it names is ever looked up or called. ``LBFGS`` cannot step without a closure, ``SparseAdam`` not with
+the dense gradients on record.
+"""
+
+
 class Follower:
     """Steps torch's own optimizers on the recorded gradients, to compare the results."""
 
@@ -78,11 +92,9 @@ class Follower:
         return _close(shadow, update.after, names)
 
     def _step(self, step: OptimizerStep, update: Consumed) -> bool:
-        cls = getattr(torch.optim, step.type.rsplit(".", 1)[1], None)
-        # the first cannot step without a closure, the second not with the dense gradients on record
-        searches = step.closures > 1 or step.type.endswith((".LBFGS", ".SparseAdam"))
+        cls = TORCHS_OWN.get(step.type)
         known = all(n in update.before for g in step.groups for n in g.parameters)
-        if cls is None or searches or not known or not step.type.startswith("torch.optim."):
+        if cls is None or step.closures > 1 or not known:
             return False
         if step.optimizer not in self._shadows:
             cast = torch.bfloat16 if _in_bfloat16(update) else None

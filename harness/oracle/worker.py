@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import select
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import NoReturn
@@ -20,11 +21,27 @@ from harness.domain.scenario import Expectations, Probe
 from harness.domain.trace import ProbeTrace
 from harness.domain.workload import WorkloadSpec
 
+POLL = 1.0
+"""Seconds between two looks at how much time a measurement took."""
+
 _SAID = 4096  # bytes of its standard error that are told
+
+
+UNFIT = (ValueError, LookupError, ArithmeticError, RuntimeError, MemoryError)
+"""What numbers and sizes that do not fit each other raise. A program shares its process with what
+records it, so any record may hold such; an error of another kind is the oracle's own.
+"""
+
+MEMORY = 8 << 30
+"""Bytes that a process may take for one record."""
 
 
 class WorkerLost(Exception):
     """The process died before it answered. The message is what it said last, if anything."""
+
+
+class TooLong(Exception):
+    """The process used the time that one record may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +87,20 @@ class Worker:
         """The process."""
         return self._process.pid
 
-    def ask(self, question: Question) -> ProbeTrace | Failure:
-        """What it measures, or how it failed.
+    def ask(self, question: Question, seconds: float) -> ProbeTrace | Failure:
+        """What it measures, or how it failed. ``seconds``: processor time that it may take for it.
 
         Raises:
             WorkerLost: it died.
+            TooLong: it is still at it, and good for nothing else.
         """
         try:
             with contextlib.suppress(BrokenPipeError):  # what it said before it died is there
                 self._mine.send(question)
+            began = self._processor_time()
+            while not self._mine.poll(POLL):
+                if self._processor_time() - began > seconds:
+                    raise TooLong
             answer: Answer = self._mine.recv()
         except (EOFError, ConnectionError) as error:
             raise WorkerLost(self._last_words()) from error
@@ -94,6 +116,13 @@ class Worker:
         self.kill()
         self._mine.close()
         self._log.close()
+
+    def _processor_time(self) -> float:
+        try:
+            fields = Path(f"/proc/{self.pid}/stat").read_bytes().rpartition(b")")[2].split()
+        except OSError:  # it is gone, which the connection says too
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def _last_words(self) -> str:
         return os.pread(self._log.fileno(), _SAID, 0).decode(errors="replace").rstrip()
@@ -126,8 +155,9 @@ def serve(fd: int) -> NoReturn:
     asker: Connection[Answer, Question] = Connection(fd)
     try:
         measure = _warm()
+        _bound_memory()
         while True:
-            asker.send(_answer(measure, asker.recv()))
+            asker.send(answer_to(measure, asker.recv()))
     except (EOFError, ConnectionError):
         os._exit(0)
     except BaseException:  # noqa: BLE001 - whatever it is, the log is where the parent looks
@@ -151,12 +181,32 @@ def _warm() -> Measure:
     return measure
 
 
-def _answer(measure: Measure, asked: Question) -> Answer:
-    try:
-        found = measure(asked.recording, asked.workload, asked.probe, asked.expectations)
+def answer_to(measure: Measure, asked: Question) -> Answer:
+    """What is measured, or that the record holds what does not fit."""
+
+    def of(recording: Recording) -> bytes:
+        found = measure(recording, asked.workload, asked.probe, asked.expectations)
         return found.model_dump_json().encode()
+
+    try:
+        try:
+            return of(asked.recording)
+        except UNFIT as error:
+            said = f"{type(error).__name__}: {error}".partition("\n")[0]
+            return of(without_ranks(asked.recording, f"the record is malformed ({said})"))
     except Exception as error:  # noqa: BLE001 - the asker says whose fault that is
         return Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
+
+
+def without_ranks(recording: Recording, why: str) -> Recording:
+    """A recording of which nothing can be measured."""
+    return replace(recording, ranks=(), problem=why, ours=False)
+
+
+def _bound_memory() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if soft == resource.RLIM_INFINITY or soft > MEMORY:
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, hard))
 
 
 def _die_with_asker(fd: int) -> None:

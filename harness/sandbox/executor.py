@@ -248,8 +248,9 @@ def recording_of(probe: str, found: raw.RawRecording, workload: WorkloadSpec) ->
             RankRecording(rank=rank.rank, events=events, complete=rank.complete and not flaw)
         )
         if problem is None and (rank.fault or flaw or not rank.complete):
-            problem = _why(rank, flaw)
-            ours = bool(rank.fault)
+            began = any(isinstance(recorded.event, Start) for recorded in events)
+            problem = _why(rank, flaw, began=began)
+            ours = bool(rank.fault) and (not began or _lacks(rank.fault))
     if found.timed_out:
         batches = min(_batches(rank) for rank in ranks)
         went_on = batches > _batches_wanted(workload)
@@ -298,9 +299,23 @@ def _events(frames: tuple[Frame, ...]) -> tuple[tuple[Recorded, ...], str]:
     return tuple(events), ""
 
 
-def _why(rank: raw.RawRank, flaw: str) -> str:
+def _lacks(fault: str) -> bool:
+    """Whether it was the machine that failed, by the last line of a traceback."""
+    return _last_line(fault).startswith(("OSError", "MemoryError", "BlockingIOError"))
+
+
+def _last_line(fault: str) -> str:
+    return next(reversed(fault.strip().splitlines()), "")
+
+
+def _why(rank: raw.RawRank, flaw: str, *, began: bool) -> str:
+    """From its first line on a program shares its process with what records it, and may have broken
+    it.
+    """
+    if rank.fault and began and not _lacks(rank.fault):
+        return f"the program did what cannot be recorded ({_last_line(rank.fault)})"
     if rank.fault:
-        return f"the harness failed in the jail: {rank.fault.strip().splitlines()[-1]}"
+        return f"the harness failed in the jail: {_last_line(rank.fault)}"
     if flaw or rank.flaw:
         return flaw or rank.flaw
     if rank.signal is not None:

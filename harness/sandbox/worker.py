@@ -32,6 +32,10 @@ there.
 """
 
 
+LONGEST = 1000
+"""Characters of a message that are kept."""
+
+
 def warm_up() -> None:
     """Called in the zygote before it forks: what every child would do again is done once."""
     install_spellings()
@@ -109,10 +113,10 @@ def _unreadable(error: Exception) -> str:
     return f"it could not be made ready to run ({type(error).__name__} in {place})"
 
 
-def _afterwards(bound: world.Bound) -> dict[str, object]:
+def _afterwards(ran: "world.Bound | own_program.OwnProgram") -> dict[str, object]:
     """What is asked of a program once it has run: what it changed cannot make us fail."""
     try:
-        return {"unentered": bound.untaken()}
+        return {"unentered": ran.untaken()}
     except Exception:  # noqa: BLE001 - as above
         return {"unentered": None}
 
@@ -142,7 +146,8 @@ def _own_world(
     recorder.start(own.notes, own.source)
     with recorder.recording(own.module, world_size):
         finished = _ended(functools.partial(own_program.run, own), {})
-    recorder.finish(finished.model_copy(update={"lent": own_program.lent()}))
+    after = {"lent": own_program.lent(), **_afterwards(own)}
+    recorder.finish(finished.model_copy(update=after))
 
 
 def _run(bound: world.Bound, known: Mapping[str, str]) -> Finished:
@@ -158,18 +163,26 @@ def _ended(run: Callable[[], None], known: Mapping[str, str]) -> Finished:
     except world.Scouted as scouted:
         return _scouted(scouted, known)
     except SystemExit as exit_:
-        return Finished(outcome="exited", exception="SystemExit", message=str(exit_.code))
+        return Finished(outcome="exited", exception="SystemExit", message=_said(exit_.code))
     except BaseException as error:
         if _is_ours(error):
             raise
         return Finished(
             outcome="raised",
             exception=type(error).__name__,
-            message=str(error)[:1000],
+            message=_said(error),
             line=_line(error.__traceback__),
             during=_during(error.__traceback__),
         )
     return Finished(outcome="returned")
+
+
+def _said(value: object) -> str:
+    """What the program's own object says of itself, if it can."""
+    try:
+        return str(value)[:LONGEST]
+    except BaseException:  # noqa: BLE001 - it is the program's code that runs here
+        return f"a {type(value).__name__} that cannot be shown"
 
 
 def _scouted(found: world.Scouted, known: Mapping[str, str]) -> Finished:

@@ -12,6 +12,27 @@ KNOWN = frozenset({"global_step", "current_epoch", "last_epoch", "_step_count"})
 CLOCKS = frozenset({"time", "perf_counter", "monotonic"})
 """Calls that tell how long the program has run."""
 
+MEASURES = frozenset({"getsize", "stat", "tell", "random", "uniform", "randint", "randrange"})
+"""Calls whose answer is another one in a later turn: the size of a file, chance."""
+
+MACHINE = frozenset({
+    "modules", "getppid", "getpid", "gethostname", "uname", "node", "geteuid", "getuid", "getcwd",
+    "cpu_count", "settrace", "gettrace", "_getframe", "prctl",
+})  # fmt: skip
+"""Names by which a program asks where it runs; what it does elsewhere nobody saw."""
+
+PLACES = ("/proc", "/sys/", "/etc/")
+"""Files that tell the same."""
+
+TAKES = frozenset({"pop", "popleft", "popitem"})
+"""Calls by which a list runs out."""
+
+SHIFTS = frozenset({"add_", "sub_", "mul_", "div_"})
+"""Calls by which a counter in a tensor moves."""
+
+ANSWERS = frozenset({"__bool__", "__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__len__"})
+"""Methods of a class by which a condition asks one of its objects."""
+
 RANGES = frozenset({"range", "trange", "count"})
 
 TRAINS = frozenset({"backward", "manual_backward", "step"})
@@ -47,10 +68,19 @@ class Counting:
         """Those that begin anew: ``step % 4``."""
         self._grown: set[str] = set()
         """Lists that every turn appends to."""
+        self._answering = {
+            node.name
+            for node in sources.nodes
+            if isinstance(node, ast.ClassDef)
+            and any(isinstance(s, ast.FunctionDef) and s.name in ANSWERS for s in node.body)
+        }
+        """Classes whose objects say themselves what they are worth in a condition."""
         self._find()
 
     def later(self, part: ast.expr, *, wanted: bool, depth: int = 0) -> bool:
-        """Whether this part of a condition becomes ``wanted`` only after longer training."""
+        """Whether this part of a condition becomes ``wanted`` only after longer training, or
+        elsewhere.
+        """
         part = unmarked(part)
         match part:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
@@ -59,11 +89,16 @@ class Counting:
                 return any(self.later(value, wanted=wanted, depth=depth) for value in values)
             case ast.Compare(left=left, ops=ops, comparators=others):
                 pairs = zip([left, *others], ops, others, strict=False)
-                return any(self._compared(a, op, b, wanted=wanted) for a, op, b in pairs)
-            case _ if self.counts(part):
-                return not wanted if self.begins_anew(part) else self._turns_to(part, wanted=wanted)
+                told = any(self._compared(a, op, b, wanted=wanted) for a, op, b in pairs)
+                return told or self._asks_elsewhere(part)
             case ast.Call(func=ast.Name(id="bool"), args=[said]):
                 return self.later(said, wanted=wanted, depth=depth)
+        return self._asks_elsewhere(part) or self._said(part, wanted=wanted, depth=depth)
+
+    def _said(self, part: ast.expr, *, wanted: bool, depth: int) -> bool:
+        """Whether the truth of a count, or of what a name was given, changes so."""
+        if self.counts(part):
+            return not wanted if self.begins_anew(part) else self._turns_to(part, wanted=wanted)
         values = self._sources.values.get(word(part) or "", [])
         return depth < DEEPEST and any(
             self.later(value, wanted=wanted, depth=depth + 1) for value in values
@@ -81,10 +116,31 @@ class Counting:
                 return self.counts(operand)
             case ast.Call(func=func, args=args):
                 grown = word(func) == "len" and any(word(arg) in self._grown for arg in args)
-                made = word(func) in SAME and any(map(self.counts, args))
-                clock = word(func) in CLOCKS and not args
+                of = [func.value] if isinstance(func, ast.Attribute) else []
+                made = word(func) in SAME and any(map(self.counts, [*args, *of]))
+                clock = (word(func) in CLOCKS and not args) or word(func) in MEASURES
                 return grown or made or clock or ast.unparse(func) in ("count", "itertools.count")
         return _is_name(tree) and word(tree) in self._names
+
+    def is_in_training(self, node: ast.AST) -> bool:
+        """Whether it stands in a loop that trains."""
+        around = {id(above) for above in self._sources.ancestors(node)}
+        return any(id(loop) in around for loop in self._training)
+
+    def _asks_elsewhere(self, tree: ast.expr, depth: int = 0) -> bool:
+        """Whether a condition asks the machine, or an object of a class that answers as it likes."""
+        for node in walk(tree):
+            if isinstance(node, ast.Name | ast.Attribute) and word(node) in MACHINE:
+                return True
+            if isinstance(node, ast.Constant) and str(node.value).startswith(PLACES):
+                return True
+            if isinstance(node, ast.Call) and word(node.func) in self._answering:
+                return True
+            if isinstance(node, ast.Name) and depth < DEEPEST:
+                values = self._sources.values.get(node.id, [])
+                if any(self._asks_elsewhere(value, depth + 1) for value in values):
+                    return True
+        return False
 
     def in_turns(self, tree: ast.expr) -> bool:
         """Whether the length of a loop depends on a count: ``range(step // 500)``."""
@@ -167,6 +223,7 @@ class Counting:
                     self._move(name, value.op, value.right, value)
         for call in self._sources.calls:
             self._append(call)
+            self._shift(call)
         for _ in range(ROUNDS):
             self._made_of_counts()
 
@@ -184,9 +241,22 @@ class Counting:
 
     def _move(self, name: str | None, op: ast.operator, by: ast.expr, node: ast.AST) -> None:
         counted = isinstance(op, ast.Add | ast.Sub) and self._is_number_of_things(by)
-        if name is not None and counted and self._is_of_a_turn(node):
+        shrinks = isinstance(op, ast.Mult | ast.Div) and self._is_constant(by)
+        scaled = shrinks and name not in self._touching.deciding.losses
+        if name is not None and (counted or scaled) and self._is_of_a_turn(node):
             self._names.add(name)
-            self._falling |= {name} if isinstance(op, ast.Sub) else set()
+            self._falling |= set() if isinstance(op, ast.Add) else {name}
+
+    def _shift(self, call: ast.Call) -> None:
+        """``seen.add_(1)`` counts in a tensor, ``left.pop()`` runs out."""
+        if not isinstance(call.func, ast.Attribute) or not self._is_of_a_turn(call):
+            return
+        name, method = word(call.func.value), call.func.attr
+        moves = method in SHIFTS and all(isinstance(a, ast.Constant) for a in call.args)
+        if name is not None and (moves or method in TAKES):
+            self._names.add(name)
+            self._turns.add(name)
+            self._falling |= set() if method == "add_" else {name}
 
     def _append(self, call: ast.Call) -> None:
         if isinstance(call.func, ast.Attribute) and call.func.attr.startswith("append"):

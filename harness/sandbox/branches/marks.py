@@ -6,9 +6,10 @@ constant of the code object, so there is no name by which the program could find
 
 import ast
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 from harness.syntax import walk
@@ -17,7 +18,7 @@ _TOKEN = f"mark {os.urandom(8).hex()}"
 """Stands in the tree for what takes the marks, until the tree is compiled."""
 
 
-PLAIN = (bool, int, float)
+PLAIN = (bool, int, float, str, list, tuple, dict, set, deque)
 """Types whose truth value is asked for; that of a tensor on a GPU would force a synchronisation."""
 
 
@@ -36,7 +37,11 @@ class Seen:
         self.entered.add(mark)
 
     def hold(self, mark: int, value: object) -> object:
-        """Note the value of a part of a condition, and return it. Tensors are not looked at."""
+        """Note the value of a part of a condition, and return it. Tensors are not looked at; what the
+        program lets answer by itself is asked once.
+        """
+        if isinstance(getattr(value.__class__, "__bool__", None), FunctionType):
+            value = bool(value)
         self.held.add((mark, bool(value) if value.__class__ in PLAIN else None))
         return value
 

@@ -144,6 +144,11 @@ class Sources:
 
     _namedexpr = _annassign
 
+    def _with(self, node: ast.With) -> None:
+        for item in node.items:
+            if item.optional_vars is not None:
+                self._store(item.optional_vars, item.context_expr)
+
     def _augassign(self, node: ast.AugAssign) -> None:
         self.moved.append(node)
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 
 from harness.domain.branch import Branches, Unentered
-from harness.sandbox.branches.counting import TRAINS, Counting
+from harness.sandbox.branches.counting import TAKES, TRAINS, Counting
 from harness.sandbox.branches.marks import Branch, Marked, Seen
 from harness.sandbox.branches.sources import Sources, inside, word
 from harness.sandbox.branches.touching import CALLS, Touch, Touching
@@ -39,10 +39,25 @@ def untaken(marked: Marked) -> Branches:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEPEST))  # the program may have set it
     own = {function.name for function in marked.functions}
     left = [b for b in marked.branches if _is_left(b, marked.seen) and _may_touch(b, own)]
-    if not (left or not_entered(marked)):
+    hidden = [*_unwritten(marked.tree)]
+    if not (left or hidden or not_entered(marked)):
         return ()
     reader = _Reader(marked)
-    return (*reader.read(left), *reader.uncalled())
+    return (*reader.read(left), *reader.hidden(hidden), *reader.uncalled())
+
+
+def _unwritten(tree: ast.Module) -> Iterator[ast.Call]:
+    """Calls whose code is made from a text, or is what an iterator gives until it has run out."""
+    for node in walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        match node.func:
+            case ast.Name(id="exec" | "eval"):
+                yield node
+            case ast.Call(func=ast.Name(id="next"), args=[_, _]):
+                yield node
+            case ast.Call(func=ast.Attribute(attr=name)) if name in TAKES:
+                yield node
 
 
 def _is_left(branch: Branch, seen: Seen) -> bool:
@@ -111,6 +126,14 @@ class _Reader:
     def uncalled(self) -> Iterator[Unentered]:
         """Functions that a loop defines and nothing refers to."""
         return uncalled(self._marked, self._sources, self._touching)
+
+    def hidden(self, calls: list[ast.Call]) -> Iterator[Unentered]:
+        """Those in a turn of training: what they do there is written nowhere."""
+        for call in calls:
+            if self._counting.is_in_training(call):
+                touch = Touch(deep=[word(call.func) or "next"])
+                branch = Branch(None, call, [call])
+                yield _told(branch, touch, reached=True, waits=True, written=False)
 
     def _is_a_value(self, branch: Branch) -> bool:
         """``1.0 if step < 9 else 5.0``: nothing is done there, but what it is decides."""

@@ -5,13 +5,16 @@ import contextlib
 import os
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from harness.domain.branch import Branches
 from harness.sandbox.absent import files
 from harness.sandbox.absent.imports import OWN, lend_packages
 from harness.sandbox.absent.lent import all_lent
 from harness.sandbox.absent.settings import argument
+from harness.sandbox.branches import marks
+from harness.sandbox.branches.untaken import untaken
 from harness.sandbox.machine import arguments, cuda, distributed
 from harness.sandbox.machine.devices import device, device_context, generator
 from harness.sandbox.machine.inert import install_progress
@@ -50,6 +53,8 @@ class OwnProgram:
     """Ends a run that trains far longer than needed."""
     shortening: Shortening
     """Ends passes over loaders that are longer than needed."""
+    untaken: Callable[[], Branches]
+    """After the run: the branches that it did not enter."""
 
 
 def prepare(
@@ -71,13 +76,16 @@ def prepare(
     module = _namespace()
     _environment(module, rank, world_size)
     _on_a_cpu(tree)
+    source = ast.unparse(tree)
+    marked = marks.marked(tree)
     return OwnProgram(
         module=module,
-        code=compile(tree, FILENAME, "exec"),
-        source=ast.unparse(tree),
+        code=marked.compiled(FILENAME),
+        source=source,
         notes=tuple(notes),
         patience=patience,
         shortening=shortening,
+        untaken=lambda: untaken(marked),
     )
 
 

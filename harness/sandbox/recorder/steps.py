@@ -111,18 +111,20 @@ class Steps:
         self.count += 1
         self._tape.write(event, [*pending.gradients, *self._tape.values(dict.fromkeys(names))])
 
-    def _group(self, group: dict[str, Any]) -> ParameterGroup:
+    def _group(self, group: dict[Any, Any]) -> ParameterGroup:
         numbers: dict[str, float] = {}
         flags: dict[str, bool] = {}
         for key, value in group.items():
+            if not isinstance(key, str):
+                continue
             if isinstance(value, bool):
                 flags[key] = value
             elif isinstance(value, (int, float)) or (
                 isinstance(value, Tensor) and value.numel() == 1
             ):
-                numbers[key] = float(value)
-            elif key == "betas":
-                numbers["beta1"], numbers["beta2"] = (float(b) for b in value)
+                numbers |= _numbers(key, value)
+            elif key == "betas" and isinstance(value, (tuple, list)) and len(value) == 2:
+                numbers |= {**_numbers("beta1", value[0]), **_numbers("beta2", value[1])}
         names = tuple(self._tape.name(p) for p in group["params"])
         return ParameterGroup(parameters=names, numbers=numbers, flags=flags)
 
@@ -162,6 +164,14 @@ class _Pending:
         self.fused_scale = float(scale) if isinstance(scale, Tensor) else None
         found = getattr(self._optimizer, "found_inf", None)
         self.fused_skip = isinstance(found, Tensor) and bool(found.item())
+
+
+def _numbers(key: str, value: Any) -> dict[str, float]:
+    """One hyperparameter by its name; nothing where it is no number that has a size."""
+    try:
+        return {key: float(value)}
+    except Exception:  # noqa: BLE001 - its conversion may be the program's own code
+        return {}
 
 
 def _values(optimizer: Optimizer) -> list[Tensor] | None:

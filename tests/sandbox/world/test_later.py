@@ -1,0 +1,97 @@
+"""What decides how training goes on after the last turn that was seen, or elsewhere: it is told."""
+
+import ast
+
+import pytest
+
+from harness.sandbox.branches.marks import marked
+from harness.sandbox.branches.untaken import untaken
+
+
+class Quiet:
+    """Stands for an optimizer and a loss: it takes every call."""
+
+    def __getattr__(self, _):
+        return self
+
+    def __call__(self, *_, **__):
+        return self
+
+
+class Counter:
+    """Stands for a number in a tensor."""
+
+    def __init__(self):
+        self.value = 0
+
+    def add_(self, by):
+        self.value += by
+
+    def item(self):
+        return self.value
+
+
+def waits(before: str, asked: str, every: str = "") -> bool:
+    """Whether a loop is told to wait for something which clears if ``asked``."""
+    lines = [before, "for x in range(5):", "    loss.backward()", "    optimizer.step()"]
+    program = "\n".join([*lines, *(f"    {line}" for line in (every, asked) if line)])
+    found = marked(ast.parse(program))
+    exec(found.compiled("<candidate>"), {"optimizer": Quiet(), "loss": Quiet(), "seen": Counter()})
+    return any(branch.waits for branch in untaken(found))
+
+
+CLEARS = "optimizer.zero_grad()"
+FLAG = """
+class Flag:
+    n = 0
+    def __bool__(self):
+        Flag.n += 1
+        return Flag.n < 9
+flag = Flag()
+"""
+LATER = {
+    "a counter in a tensor": ("", f"if seen.item() * 2 < 90: {CLEARS}", "seen.add_(1)"),
+    "a product": ("rest = 1.0", f"if rest > 1e-3: {CLEARS}", "rest *= 0.9"),
+    "the size of a file": ("import os", f"if os.path.getsize('/') < 1e9: {CLEARS}"),
+    "chance": ("import random", f"if random.random() < 2: {CLEARS}"),
+    "an iterator that runs out": (f"left = iter([{CLEARS[:-2]}] * 9)", "next(left, print)()"),
+    "a list that runs out": (f"left = [{CLEARS[:-2]}] * 9", "if left: left.pop()()"),
+    "code in a text": (f"code = '{CLEARS}'", "exec(code)"),
+    "an object that answers as it likes": (
+        FLAG,
+        f"if flag: {CLEARS}",
+    ),
+    "the list of modules": ("import sys", f"if 'os' in sys.modules: {CLEARS}"),
+    "the state of the process": (
+        "with open('/proc/self/status') as f: jailed = 'Seccomp' in f.read()",
+        f"if jailed: {CLEARS}",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LATER)
+def test_what_may_turn_after_the_last_turn_that_was_seen_is_told(case):
+    assert waits(*LATER[case])
+
+
+LAWFUL = {
+    "a setting": ("clears = True", f"if clears: {CLEARS}"),
+    "a setting that may be absent": ("scaler = None", f"if scaler is None: {CLEARS}"),
+    "every fourth turn": ("", f"if x % 4 == 0: {CLEARS}"),
+    "a list that only grows": ("losses = []", f"if not losses[9:]: {CLEARS}", "losses.append(1)"),
+    "chance that decides nothing of the update": ("import random", "if random.random() < 2: print"),
+}
+
+
+@pytest.mark.parametrize("case", LAWFUL)
+def test_a_loop_that_goes_on_as_it_was_seen_waits_for_nothing(case):
+    assert not waits(*LAWFUL[case])
+
+
+def test_an_object_that_answers_by_itself_is_asked_as_often_as_the_program_asks():
+    """A second look would be one turn ahead."""
+    program = (
+        "class Flag:\n    n = 0\n    def __bool__(self):\n        Flag.n += 1\n        return True\n"
+        "flag = Flag()\nfor x in range(3):\n    if flag: pass\nassert Flag.n == 3"
+    )
+    exec(marked(ast.parse(program)).compiled("<candidate>"), {})
