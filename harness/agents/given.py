@@ -3,11 +3,11 @@
 import ast
 import hashlib
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.agents.programs import Found, is_program, programs_in, programs_of
+from harness.agents.programs import LONGEST, Found, is_program, programs_in, programs_of
 from harness.domain.errors import UsageError, UserError, reason
 from harness.domain.own import OWN
 from harness.domain.scenario import Bank, Scenario
@@ -15,6 +15,10 @@ from harness.domain.transcript import Message, Origin, Transcript, Unreadable
 from harness.extraction.assignment import Assigned, Choice, assign, named
 from harness.markdown import fence
 from harness.transcripts import read
+from harness.untrusted import SECONDS, TooLong, in_time, read_bytes, shown
+
+MOST_REFUSED = 50
+"""How many parts of one file are each told why they cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +73,13 @@ def given_answers(
     """
     posted = _posted(against) if against is not None else None
     names: dict[str, int] = {}
-    programs = _programs(files, form, choice)
+    with in_time("what was given", SECONDS + len(files)):
+        programs = _programs(files, form, choice)
     for file in files:
         if programs.get(file) == []:
             continue  # a part of another one
         try:
-            for found in programs.get(file) or read("-" if file == "-" else Path(file), form):
+            for found in _in_time(programs.get(file) or _read(file, form), file):
                 name = _name(found)
                 names[name] = names.get(name, 0) + 1
                 unique = name if names[name] == 1 else f"{name} ({names[name]})"
@@ -82,11 +87,33 @@ def given_answers(
                     yield Given(unique, found.with_question(posted), OWN, "")
                 else:
                     yield given_transcript(found, unique, bank, choice)
+        except TooLong as error:
+            yield Refused(shown(file), str(error))
         except UserError:
             raise
         except Exception as error:  # noqa: BLE001 - a reader that breaks must not take the batch along
             sentence = f"a fault of the harness: {type(error).__name__}: {error}"
-            yield Refused(file, sentence, traceback.format_exc())
+            yield Refused(shown(file), sentence, traceback.format_exc())
+
+
+def _read(file: str, form: str | None) -> Iterator[Transcript | Unreadable]:
+    return read("-" if file == "-" else Path(file), form)
+
+
+def _in_time(
+    found: Iterable[Transcript | Unreadable], file: str
+) -> Iterator[Transcript | Unreadable]:
+    """Each answer of a file, for which there is time; and not each of many that cannot be read."""
+    answers, refused = iter(found), 0
+    while refused <= MOST_REFUSED:
+        with in_time(file):
+            answer = next(answers, None)
+        if answer is None:
+            return
+        refused += isinstance(answer, Unreadable)
+        yield answer
+    told = f"more than {MOST_REFUSED} of its parts cannot be read, the rest is left out"
+    yield Unreadable(file=file, expected="a file whose parts can be read", sentence=told)
 
 
 def given_transcript(
@@ -110,11 +137,10 @@ def given_transcript(
 def _posted(file: Path) -> str:
     """A question that shows the file, with what it imports from beside it."""
     try:
-        code = file.read_text(encoding="utf-8-sig")
-        ast.parse(code)
+        ast.parse(read_bytes(file, LONGEST).decode("utf-8-sig"))
     except OSError as error:
         raise UsageError(f"--against {file}: {reason(error)}; expected a Python file") from error
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         raise UsageError(f"--against {file}{line}: is no Python; expected a Python file") from error
     return fence(programs_of([str(file)])[0].code, "python")
@@ -141,7 +167,7 @@ def _transcript(program: Found) -> Transcript:
     return Transcript(
         messages=(Message(role="assistant", text=fence(program.code, "python")),),
         agent="unknown",
-        origin=Origin(file=program.path, format="python"),
+        origin=Origin(file=shown(program.path), format="python"),
         notes=with_others,
     )
 

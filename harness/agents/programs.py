@@ -1,12 +1,14 @@
 """Programs as people keep them: a file with what it imports from beside it, or a folder of them."""
 
 import ast
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.domain.file_edit import FileState
 from harness.extraction.linked import Linked, imported
+from harness.untrusted import kind_of, read_bytes
 
 MOST_FILES = 2000
 """Python files of a folder that are looked at."""
@@ -31,8 +33,13 @@ class Found:
 
 
 def is_program(file: str) -> bool:
-    """Whether a file is Python by its name."""
-    return file.endswith(".py") and Path(file).is_file()
+    """Whether a file is Python by its name, and one that can be read."""
+    return file.endswith(".py") and _is_readable(Path(file))
+
+
+def _is_readable(path: Path) -> bool:
+    plain = path.is_file() and kind_of(path) is None and os.access(path, os.R_OK)
+    return plain and path.stat().st_size <= LONGEST
 
 
 def programs_of(files: Sequence[str]) -> list[Found]:
@@ -59,7 +66,7 @@ def _python_files(folder: Path) -> Iterator[Path]:
             if path.is_dir():
                 if not _is_foreign(path):
                     waiting.append(path)
-            elif path.suffix == ".py" and seen < MOST_FILES and path.stat().st_size <= LONGEST:
+            elif path.suffix == ".py" and seen < MOST_FILES and _is_readable(path):
                 seen += 1
                 yield path
 
@@ -79,7 +86,7 @@ def _neighbours(path: Path) -> list[FileState]:
         for module in sorted(imported(code)):
             for near in (path.parent / f"{module.replace('.', '/')}.py",
                          path.parent / module.replace(".", "/") / "__init__.py"):  # fmt: skip
-                if near.is_file() and near not in states and near != path:
+                if _is_readable(near) and near not in states and near != path:
                     states[near] = _state(near)
                     waiting.append(near)
     return list(states.values())
@@ -96,7 +103,7 @@ def _found(one: Linked) -> Found:
 
 
 def _state(path: Path) -> FileState:
-    raw = path.read_bytes()[:LONGEST]
+    raw = read_bytes(path, LONGEST)
     text = raw.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
     return FileState(path=str(path), content=text, changes=0)
 

@@ -10,6 +10,7 @@ import yaml
 
 from harness.domain.errors import UsageError
 from harness.domain.record import Record
+from harness.untrusted import read_bytes, safe_yaml
 
 MAIN = "SKILL.md"
 _LARGEST = 16 << 20
@@ -126,14 +127,16 @@ def _inside(path: Path, folder: Path) -> bool:
 
 
 def _file(path: Path, name: str) -> SkillFile:
-    return SkillFile(path=name, content=path.read_bytes(), executable=os.access(path, os.X_OK))
+    return SkillFile(
+        path=name, content=read_bytes(path, _LARGEST), executable=os.access(path, os.X_OK)
+    )
 
 
 def _frontmatter(text: str) -> dict[str, str]:
     """Its values that are text; empty when there is no frontmatter that can be read."""
     match = _FRONT.match(text)
     try:
-        value = yaml.safe_load(match[1]) if match else None
+        value = safe_yaml(match[1]) if match else None
     except yaml.YAMLError:
         return {}
     if not isinstance(value, dict):

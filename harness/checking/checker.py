@@ -18,6 +18,7 @@ from harness.domain.instruments import OpenInstruments
 from harness.domain.progress import Progress
 from harness.domain.scenario import Bank
 from harness.domain.skill import Example
+from harness.untrusted import in_time
 
 
 def check_skill(
@@ -38,8 +39,10 @@ def check_skill(
         UserError: a folder cannot be read, or this machine cannot run candidates.
     """
     started = perf_counter()
-    skill = load_skill(folder)
-    older = load_skill(against) if against is not None else None
+    with in_time(folder):
+        skill = load_skill(folder)
+    with in_time(against or folder):
+        older = load_skill(against) if against is not None else None
     examples = _distinct((*skill.examples, *(older.examples if older else ())))
     found = _check_all(examples, open_instruments, jobs, watch)
     blocks = _placed(skill.examples, found.results)

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 from harness.domain.errors import UsageError
 from harness.domain.skill import Skill
 from harness.skills import read_page, read_skill
+from harness.untrusted import read_bytes
 
 MOST_FILES = 2000
 LONGEST_PAGE = 2_000_000
@@ -73,9 +74,7 @@ def _refuse(error: OSError) -> Never:
 
 def _text(path: Path) -> str:
     try:
-        if path.stat().st_size > LONGEST_PAGE:
-            raise UsageError(f"{path} is longer than {LONGEST_PAGE} bytes: is it a skill?")
-        return path.read_text(encoding="utf-8")
+        return read_bytes(path, LONGEST_PAGE).decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is no UTF-8 text (byte {error.start})") from error
     except OSError as error:

@@ -19,6 +19,7 @@ from harness.domain.instruments import OpenInstruments
 from harness.domain.outcome import Fault
 from harness.domain.scenario import Bank
 from harness.report.console import Output
+from harness.untrusted import in_time
 
 OURS = "harness: this is a fault of the harness, not of the bank or of a program that it judged"
 
@@ -219,7 +220,9 @@ def load(folder: Path | None) -> Bank:
     from harness.cli.configuring import configuration
     from harness.scenarios import default_bank, load_bank
 
-    return load_bank(folder or configuration().bank or default_bank())
+    place = folder or configuration().bank or default_bank()
+    with in_time(place):
+        return load_bank(place)
 
 
 def only_runnable(bank: Bank) -> Bank:

@@ -34,6 +34,7 @@ from harness.domain.scenario import Bank
 from harness.domain.stored import Told
 from harness.report.console import Output, progress_bar
 from harness.store import RunFolder
+from harness.untrusted import in_time, read_bytes
 
 if TYPE_CHECKING:
     from harness.extraction.assignment import Choice
@@ -238,10 +239,11 @@ def _choice(
     if map_file is None:
         return Choice(scenario=find(bank, scenario).id if scenario is not None else None)
     try:
-        text = map_file.read_text(encoding="utf-8-sig")
+        text = read_bytes(map_file, 1 << 20).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{map_file}: cannot be read as a map: {reason(error)}") from error
-    choice = Choice(by_file=read_map(text, str(map_file)))
+    with in_time(map_file):
+        choice = Choice(by_file=read_map(text, str(map_file)))
     if not any(choice.mapped("<stdin>" if file == "-" else file) for file in files):
         raise UsageError(
             f"{map_file}: names none of the files that were given; expected FILE and ID"

@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Iterator
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from pydantic import Field, JsonValue
 
@@ -15,8 +16,14 @@ from harness.extraction.likeness import most_like
 from harness.scenarios.selection import find
 from harness.scenarios.yaml_tree import read_yaml
 
+if TYPE_CHECKING:
+    from _csv import Reader
+
 SURE = 0.6
 """Least confidence for an assignment; below it the second scenario is nearly as close."""
+
+LONGEST_ID = 200
+"""Characters of an id in a map that are looked at, and told."""
 
 
 class Choice(Record):
@@ -79,7 +86,9 @@ def read_map(text: str, name: str) -> dict[str, str]:
     Raises:
         UsageError: it is neither, or gives a file two scenarios or none.
     """
-    rows = _csv_rows(text) if name.lower().endswith((".csv", ".tsv")) else _yaml_rows(text, name)
+    rows = (
+        _csv_rows(text, name) if name.lower().endswith((".csv", ".tsv")) else _yaml_rows(text, name)
+    )
     pairs: dict[str, str] = {}
     for line, file, scenario in rows:
         if not file:
@@ -121,13 +130,20 @@ _Row = tuple[int, str, str]
 """Line, file, scenario; empty where it is missing or no text."""
 
 
-def _csv_rows(text: str) -> Iterator[_Row]:
+def _csv_rows(text: str, name: str) -> Iterator[_Row]:
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
     reader = csv.reader(io.StringIO(text), delimiter=delimiter)
-    for row in reader:
+    for row in _rows(reader, name):
         file, scenario, *_ = (*(cell.strip() for cell in row), "", "")
         if (file or scenario) and file != "file":
             yield reader.line_num, file, scenario
+
+
+def _rows(reader: "Reader", name: str) -> Iterator[list[str]]:
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise UsageError(f"{name}:{reader.line_num}: this is no CSV: {error}") from error
 
 
 def _yaml_rows(text: str, name: str) -> Iterator[_Row]:
@@ -142,5 +158,5 @@ def _yaml_rows(text: str, name: str) -> Iterator[_Row]:
         entries = [(file, file, entry) for file, entry in tree.value.items()]
     for place, file, entry in entries:
         scenario = entry.get("scenario") if isinstance(entry, dict) else entry
-        named = scenario.strip() if isinstance(scenario, str) else ""
+        named = scenario.strip()[:LONGEST_ID] if isinstance(scenario, str) else ""
         yield tree.line_of((place,)), "" if file is None else str(file), named

@@ -5,11 +5,13 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
 from harness.domain.errors import UserError, reason
 from harness.domain.progress import Progress
+from harness.report.words import clean
 
 
 class Output(Console):
@@ -34,7 +36,7 @@ class Output(Console):
             UserError: standard output takes no more, as on a full disk.
         """
         try:
-            self.file.write(f"{text}\n")
+            self.file.write(f"{clean(text)}\n")
             self.file.flush()
         except BrokenPipeError:
             self.on_broken_pipe()
@@ -42,6 +44,13 @@ class Output(Console):
             self.on_broken_pipe()
             if not self.stderr:  # where a complaint cannot be written either, the exit code is left
                 raise UserError(f"standard output cannot be written: {reason(error)}") from error
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        """What rich makes of it, without characters that steer a terminal but rich's own."""
+        for part in super().render(renderable, options):
+            yield part if part.control else Segment(clean(part.text), part.style)
 
     def on_broken_pipe(self) -> None:
         """From now on write nothing: the reader has left (``| head``), and the exit code has to stay

@@ -13,6 +13,7 @@ from harness.domain.transcript import Transcript
 from harness.scenarios.problem import did_you_mean
 from harness.scenarios.yaml_tree import Tree, read_yaml
 from harness.transcripts import read
+from harness.untrusted import read_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def read_labels(path: Path, bank: Bank) -> tuple[Labelled, ...]:
         UserError: the file, a scenario, a criterion or an answer is not there or not readable.
     """
     try:
-        tree = read_yaml(path.read_text(encoding="utf-8"))
+        tree = read_yaml(read_bytes(path).decode("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read as a file of labels: {reason(error)}") from None
     if tree.complaints:

@@ -1,6 +1,7 @@
 """Reads the files of a bank, remembers what was read and collects what is wrong."""
 
 import difflib
+import errno
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -9,6 +10,10 @@ from pathlib import Path
 from harness.scenarios.problem import Problem
 from harness.scenarios.programs import decode
 from harness.scenarios.yaml_tree import Complaint
+from harness.untrusted import read_bytes
+
+LARGEST = 1 << 20
+"""Bytes of one file of a bank."""
 
 
 @dataclass(slots=True)
@@ -27,7 +32,8 @@ class Files:
     def text(self, path: Path, role: str) -> str | None:
         """A file as text; ``None`` after a complaint. ``role`` says what it is for."""
         try:
-            data = path.read_bytes()
+            self._refuse_outside(path)
+            data = read_bytes(path, LARGEST)
         except FileNotFoundError:
             self.complain(path, Complaint(0, f"there is no such file ({role}){_near(path)}"))
             return None
@@ -40,6 +46,10 @@ class Files:
             self.complain(path, text)
             return None
         return text
+
+    def _refuse_outside(self, path: Path) -> None:
+        if not path.resolve().is_relative_to(self.bank.parent.resolve()):
+            raise OSError(errno.EPERM, "it is a link that leaves the bank", str(path))
 
     def claim(self, name: str, path: Path, line: int) -> None:
         """Take an id for a file; a second claim is a problem."""

@@ -17,11 +17,12 @@ from harness.domain.scenario import (
 from harness.domain.workload import WorkloadSpec
 from harness.scenarios.checks import disagreements
 from harness.scenarios.complaints import complain, is_misspelt, refusals
-from harness.scenarios.files import Files
+from harness.scenarios.files import LARGEST, Files
 from harness.scenarios.lexical import read_lexicon
 from harness.scenarios.programs import program_problem, render, uses_loop
 from harness.scenarios.schema import REQUIRED, PropertyLists, RubricEntry, ScenarioFile
 from harness.scenarios.yaml_tree import Complaint, Tree, read_yaml
+from harness.untrusted import read_bytes
 
 
 def read_scenario(folder: Path, files: Files) -> Scenario | None:
@@ -85,7 +86,10 @@ def _loop_as_shown(file: ScenarioFile, tree: Tree, folder: Path) -> Iterator[Com
     path = folder / "prompt.md"
     if file.shows_loop is None or not path.is_file():
         return
-    shown = uses_loop(path.read_bytes().decode("utf-8", errors="replace"))
+    try:
+        shown = uses_loop(read_bytes(path, LARGEST).decode("utf-8", errors="replace"))
+    except OSError:  # which was complained of
+        return
     if shown is not None and shown != file.shows_loop:
         does = "inserts" if shown else "does not insert"
         said = f"shows_loop is {str(file.shows_loop).lower()}, but prompt.md {does} {{{{ buggy }}}}"

@@ -12,6 +12,19 @@ from harness.scenarios.problem import did_you_mean
 from harness.scenarios.yaml_tree import Complaint
 
 _NAMES = ("buggy",)
+_SPOKEN = (
+    nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Const, nodes.Filter,
+    nodes.Getattr, nodes.Add, nodes.Keyword, nodes.Call,
+)  # fmt: skip
+"""What a message may be made of: nothing that repeats or doubles."""
+
+_FILTERS = ("indent", "trim")
+_WIDEST = 100
+"""Largest number in a template: ``indent(100)``."""
+
+_MOST_LOOPS = 20
+"""How often a message may insert the loop."""
+
 _JINJA = ImmutableSandboxedEnvironment(
     autoescape=False, undefined=StrictUndefined, keep_trailing_newline=True
 )
@@ -37,8 +50,8 @@ def program_problem(text: str) -> Complaint | None:
             compile(text, "program", "exec", dont_inherit=True)
     except SyntaxError as error:
         return Complaint(error.lineno or 0, f"this is not Python: {error.msg}")
-    except ValueError as error:
-        return Complaint(0, f"this is not Python: {error}")
+    except (ValueError, RecursionError, MemoryError) as error:
+        return Complaint(0, f"this is not Python: {str(error) or 'it is nested too deep'}")
     return None
 
 
@@ -46,7 +59,7 @@ def uses_loop(prompt: str) -> bool | None:
     """Whether the message inserts the faulty loop; ``None`` where that cannot be read."""
     try:
         return "buggy" in find_undeclared_variables(_JINJA.parse(prompt))
-    except TemplateError:
+    except (TemplateError, RecursionError):
         return None
 
 
@@ -58,6 +71,11 @@ def render(prompt: str, buggy: str) -> str | Complaint:
         tree = _JINJA.parse(prompt)
     except TemplateSyntaxError as error:
         return Complaint(error.lineno, f"this is not a jinja2 template: {error.message}")
+    except RecursionError:
+        return Complaint(0, "this is no jinja2 template: it is nested too deep")
+    refused = _refused(tree)
+    if refused is not None:
+        return refused
     unknown = find_undeclared_variables(tree).difference(_NAMES, _JINJA.globals)
     for node in tree.find_all(nodes.Name):
         if node.name in unknown:
@@ -65,6 +83,27 @@ def render(prompt: str, buggy: str) -> str | Complaint:
             sentence = f"the template uses {node.name}, which is not given{hint}"
             return Complaint(node.lineno, sentence)
     return _fill(_JINJA.from_string(prompt), buggy)
+
+
+def _refused(tree: nodes.Template) -> Complaint | None:
+    """What a message has no use for, and by which it could grow without end."""
+    names = 0
+    for node in tree.find_all(nodes.Node):
+        names += isinstance(node, nodes.Name)
+        what = None
+        match node:
+            case nodes.Filter(name=name) if name not in _FILTERS:
+                what = f"the filter {name}"
+            case nodes.Const(value=int(value)) if value > _WIDEST:
+                what = f"the number {str(value)[:20]}"
+            case nodes.Name() if names > _MOST_LOOPS:
+                what = f"a name for the {names}th time"
+            case nodes.Node() if not isinstance(node, _SPOKEN):
+                what = type(node).__name__.lower()
+        if what is not None:
+            said = f"the template uses {what}; it may insert {{{{ buggy }}}}, trimmed or indented"
+            return Complaint(node.lineno, said)
+    return None
 
 
 def _fill(template: Template, buggy: str) -> str | Complaint:

@@ -13,6 +13,7 @@ import yaml
 from pydantic import JsonValue
 
 from harness.domain.errors import reason
+from harness.untrusted import yaml_node
 
 Place = tuple[str | int, ...]
 """Way from the root to a value: keys and positions."""
@@ -55,7 +56,7 @@ class Tree:
 def read_yaml(text: str) -> Tree:
     """Read one document."""
     try:
-        root = yaml.compose(text, Loader=_Yaml12)
+        root = yaml_node(text, _Yaml12)
     except yaml.MarkedYAMLError as error:
         return Tree(None, {}, (_syntax(error),))
     except yaml.YAMLError as error:
@@ -144,7 +145,7 @@ class _Reading:
         try:
             return _SCALARS[kind](str(node.value))
         except ValueError:
-            self._complain(node, f"{node.value!r} is no {kind}")
+            self._complain(node, f"{str(node.value)[:40]!r} is no {kind}")
             return None
 
     def _complain(self, node: yaml.Node, sentence: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import yaml
 
 from harness.domain.skill import Frontmatter, Repeated
+from harness.untrusted import safe_yaml
 
 _HEAD = re.compile(
     r"\A\ufeff?---[ \t]*\r?\n(?P<yaml>.*?)(?:^---[ \t]*\r?$\n?)", re.DOTALL | re.MULTILINE
@@ -27,8 +28,8 @@ def read_frontmatter(text: str) -> Frontmatter:
         return Frontmatter(problem=_NO_END if begun else _NO_HEAD)
     raw = found["yaml"]
     try:
-        values = yaml.safe_load(raw)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date has no month 13
+        values = safe_yaml(raw)
+    except yaml.YAMLError as error:
         return Frontmatter(raw=raw, problem=f"the frontmatter is no YAML: {_one_line(error)}")
     if not isinstance(values, dict):
         return Frontmatter(raw=raw, problem="the frontmatter holds no keys")

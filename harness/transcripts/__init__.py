@@ -33,6 +33,7 @@ from harness.transcripts.files import files_after
 from harness.transcripts.inspect_log import read_inspect_eval, read_inspect_json
 from harness.transcripts.plain import read_markdown, read_notebook, read_python
 from harness.transcripts.source import Readable, Source, TooLarge, name_of, opened
+from harness.untrusted import shown
 
 __all__ = ["FORMATS", "detect", "files_after", "opened", "read"]
 
@@ -92,7 +93,7 @@ def _read(what: Readable, forced: str | None) -> Iterator[Transcript | Unreadabl
 
 
 def _named(what: Readable) -> str:
-    return str(what) if isinstance(what, str | Path) else name_of(what)
+    return shown(what) if isinstance(what, str | Path) else name_of(what)
 
 
 def _reason(error: OSError) -> str:

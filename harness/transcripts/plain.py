@@ -10,8 +10,11 @@ from harness.domain.transcript import Fact, Message, Origin, Transcript, Unreada
 from harness.transcripts.documents import Malformed, values
 from harness.transcripts.source import Source, TooLarge
 from harness.transcripts.values import clean, fields, items, scalar, string
+from harness.untrusted import yaml_node
 
 LONGEST_TEXT = 16 << 20
+LONGEST_PROGRAM = 1 << 20
+"""Bytes of a program: its tree takes some six hundred times as many."""
 _FRONT = re.compile(r"\A---[ \t]*\n(.{0,65536}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _MAGIC = re.compile(r"^(\s*)([%!?].*)$", re.MULTILINE)
 _CELL_MAGIC = re.compile(r"\A\s*%%(\w+)[^\n]*\n?")
@@ -40,7 +43,7 @@ def _with_patch_fenced(text: str) -> str:
 
 def read_python(source: Source) -> Iterator[Transcript | Unreadable]:
     """A program, as if an agent had answered with nothing else."""
-    yield _answer(source, "python", _fenced(_text(source), "python"), ())
+    yield _answer(source, "python", _fenced(_text(source, LONGEST_PROGRAM), "python"), ())
 
 
 def read_notebook(source: Source) -> Iterator[Transcript | Unreadable]:
@@ -59,9 +62,9 @@ def read_notebook(source: Source) -> Iterator[Transcript | Unreadable]:
         raise Malformed("it is empty")
 
 
-def _text(source: Source) -> str:
-    raw = source.head(LONGEST_TEXT + 1)
-    if len(raw) > LONGEST_TEXT:
+def _text(source: Source, largest: int = LONGEST_TEXT) -> str:
+    raw = source.head(largest + 1)
+    if len(raw) > largest:
         raise TooLarge
     return clean(raw.decode("utf-8-sig", "replace")).replace("\r\n", "\n").replace("\r", "\n")
 
@@ -72,6 +75,7 @@ def _front_matter(text: str) -> tuple[tuple[Fact, ...], str]:
     if match is None:
         return (), text
     try:  # BaseLoader: every scalar stays the text that it is
+        yaml_node(match[1], yaml.SafeLoader)
         value = yaml.load(match[1], Loader=yaml.BaseLoader)  # noqa: S506 (it makes nothing but texts)
     except (yaml.YAMLError, RecursionError, ValueError):
         return (), text

@@ -3,6 +3,7 @@
 import codecs
 import errno
 import io
+import os
 import re
 import stat
 import sys
@@ -12,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, TextIO, TypeAlias, cast
+
+from harness.untrusted import kind_of, shown
 
 Readable: TypeAlias = str | Path | BinaryIO | TextIO
 """A path, ``-`` for standard input, or an open stream of bytes or text."""
@@ -86,10 +89,11 @@ def opened(what: Readable) -> Iterator[Source]:
     """
     if isinstance(what, str | Path) and str(what) != "-":
         path = Path(what)
+        _refuse_kind(path)
         with path.open("rb") as file:
             regular = stat.S_ISREG(path.stat().st_mode)
             with _as_utf8(file if regular else _spooled(file)) as stream:
-                yield Source(str(what), stream)
+                yield Source(shown(what), stream)
         return
     if isinstance(what, str | Path):
         name, stream = "<stdin>", _standard_input()
@@ -97,6 +101,16 @@ def opened(what: Readable) -> Iterator[Source]:
         name, stream = name_of(what), _bytes_of(what)
     with _as_utf8(_spooled(stream)) as spooled:
         yield Source(name, spooled)
+
+
+def _refuse_kind(path: Path) -> None:
+    """A pipe that a shell made (``<(...)``) has a writer; a named one, a device and what the kernel
+    tells by files may never end.
+    """
+    kind = kind_of(path)
+    of_a_shell = kind == "a named pipe" and os.path.realpath(path).startswith("/proc/")
+    if kind is not None and not of_a_shell:
+        raise OSError(errno.EINVAL, f"it is {kind}, not a file; give what it holds to `-`")
 
 
 def _standard_input() -> IO[bytes]:

@@ -10,6 +10,7 @@ from harness.sandbox.branches.marks import Branch, Marked, Seen
 from harness.sandbox.branches.sources import Sources, inside, word
 from harness.sandbox.branches.touching import CALLS, Touch, Touching
 from harness.sandbox.branches.uncalled import not_entered, uncalled
+from harness.syntax import walk
 
 WHOLE = frozenset({"backward", "step"})
 """A body that calls both is a whole turn of training; leaving it out means to stop."""

@@ -1,0 +1,192 @@
+"""Whatever is handed in, reading it ends soon, takes little, and says in one sentence what is wrong."""
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness import untrusted
+from harness.agents.given import MOST_REFUSED, given_answers
+from harness.domain.errors import UserError
+from harness.extraction.assignment import Choice, read_map
+from harness.scenarios import default_bank, load_bank
+from harness.scenarios.programs import program_problem, render
+from harness.scenarios.yaml_tree import Complaint, read_yaml
+from harness.skills.frontmatter import read_frontmatter
+from harness.transcripts import read
+from harness.untrusted import TooLong, in_time, kind_of, read_bytes, safe_yaml
+
+LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{chr(98 + i)}: &{chr(98 + i)} [{', '.join([f'*{chr(97 + i)}'] * 9)}]\n" for i in range(9)
+)
+MERGES = "a0: &a0 {x: 1}\n" + "".join(
+    f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 9)}], y{i}: 1}}\n" for i in range(1, 11)
+)
+DEEP = "".join(f"{' ' * i}a:\n" for i in range(2000))
+ENDLESS = {"aliases of aliases": LAUGHS, "merges of merges": MERGES, "levels": DEEP}
+
+
+@pytest.mark.parametrize("case", ENDLESS)
+def test_yaml_that_stands_for_too_much_is_refused_by_every_reader(case):
+    """It took a gigabyte, hung, or ended in a traceback."""
+    text = ENDLESS[case]
+
+    with pytest.raises(yaml.YAMLError, match="more than"):
+        safe_yaml(text)
+    assert "more than" in read_yaml(text).complaints[0].sentence
+    assert "more than" in (read_frontmatter(f"---\n{text}---\n").problem or "")
+    with pytest.raises(UserError, match="more than"):
+        read_map(text, "map.yaml")
+
+
+def test_ordinary_aliases_are_read():
+    assert safe_yaml("a: &a {x: 1}\nb: *a\nc: {<<: *a, y: 2}") == {
+        "a": {"x": 1}, "b": {"x": 1}, "c": {"x": 1, "y": 2},
+    }  # fmt: skip
+
+
+GROWING = {
+    "loops": "{% for i in range(99999) %}a{% endfor %}{{ buggy }}",
+    "products": "{{ 'a' * 99 }}{{ buggy }}",
+    "powers": "{{ 9 ** 9 }}{{ buggy }}",
+    "formats": "{{ '%2000000000d' % 1 }}{{ buggy }}",
+    "padding": "{{ buggy | center(3000000000) }}",
+    "wide margins": "{{ buggy | indent(1000000) }}",
+    "words by chance": "{{ lipsum(n=1000000) }}{{ buggy }}",
+    "macros": "{% macro a() %}{{ a() }}{{ a() }}{% endmacro %}{{ a() }}{{ buggy }}",
+    "doubling": "{% set a = buggy ~ buggy %}{{ a }}",
+    "repetition": "{{ buggy }}" * 1000,
+    "depth": "{{ " + "(" * 20000 + "1" + ")" * 20000 + " }}",
+}
+
+
+@pytest.mark.parametrize("case", GROWING)
+def test_a_template_that_could_grow_is_refused_before_it_is_rendered(case):
+    assert isinstance(render(GROWING[case], "loop"), Complaint)
+
+
+def test_a_template_may_insert_the_loop_trimmed_and_indented():
+    assert render("So:\n{{ buggy | trim | indent(4) }}!", " a\nb") == "So:\na\n    b!"
+
+
+def test_a_program_too_deep_for_python_is_a_complaint():
+    assert isinstance(program_problem("x = " + "-" * 90_000 + "1"), Complaint)
+
+
+KINDS = {
+    "a named pipe": os.mkfifo,
+    "a device": lambda path: path.symlink_to("/dev/zero"),
+    "a file of the kernel": lambda path: path.symlink_to("/proc/kmsg"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_no_file_is_refused_before_it_is_opened(kind, tmp_path):
+    """A pipe that nobody writes to kept the reader for ever."""
+    path = tmp_path / "answer.md"
+    KINDS[kind](path)
+
+    assert kind_of(path) == kind
+    (found,) = read(path)
+    assert kind in found.sentence
+    with pytest.raises(OSError, match=kind):
+        read_bytes(path)
+
+
+def test_a_pipe_that_a_shell_made_is_read(tmp_path):
+    """``grade <(command)``."""
+    reading, writing = os.pipe()
+    os.write(writing, b"An answer.")
+    os.close(writing)
+
+    (found,) = read(Path(f"/dev/fd/{reading}"))
+
+    os.close(reading)
+    assert found.messages[0].text == "An answer."
+
+
+def test_a_file_of_a_bank_that_leads_out_of_it_is_refused(tmp_path):
+    (tmp_path / "scenarios" / "a").mkdir(parents=True)
+    (tmp_path / "scenarios" / "a" / "scenario.yaml").symlink_to("/etc/hostname")
+
+    with pytest.raises(UserError, match="leaves the bank"):
+        load_bank(tmp_path / "scenarios")
+
+
+def test_reading_ends_when_its_time_is_over():
+    def read_for_ever() -> None:
+        with in_time("file.md", 0.2):
+            while True:
+                pass
+
+    with pytest.raises(TooLong, match=r"file\.md"):
+        read_for_ever()
+
+
+def test_a_file_too_large_for_what_it_is_says_so(tmp_path):
+    path = tmp_path / "train.py"
+    path.write_text("x = 1\n" * 200_000)
+    (found,) = given_answers([str(path)], None, load_bank(default_bank()), Choice())
+
+    assert "too large" in found.sentence
+
+
+def test_of_a_file_full_of_broken_parts_the_first_ones_are_told(tmp_path):
+    import zipfile
+
+    path = tmp_path / "many.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", "{}")
+        for n in range(300):
+            archive.writestr(f"samples/{n}_epoch_1.json", "{}")
+    told = list(given_answers([str(path)], None, load_bank(default_bank()), Choice()))
+
+    assert len(told) == MOST_REFUSED + 2
+    assert "the rest is left out" in told[-1].sentence
+
+
+def test_a_name_that_is_no_text_is_told_all_the_same(tmp_path):
+    """It ended as a fault of the harness."""
+    path = tmp_path / os.fsdecode(b"a\xff.md")
+    path.touch()
+    (found,) = given_answers([str(path)], None, load_bank(default_bank()), Choice())
+
+    found.name.encode()
+
+
+BITS = st.one_of(
+    st.binary(max_size=200),
+    st.text(max_size=200).map(lambda t: t.encode("utf-8", "surrogatepass")),
+    st.sampled_from(
+        [b"---\n", b"```python\n", b"```\n", b"{", b"[", b"&a ", b"*a ", b"<<: ", b'"messages":',
+         b"PK\x03\x04", b"<details>", b"~~~", b"import torch\n", b"\xff\xfe", b"%%bash\n"]
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.full
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(BITS, max_size=40), st.sampled_from([1, 1, 1, 50, 5000]))
+def test_no_reader_fails_or_lingers_at_what_it_is_given(tmp_path_factory, bits, times):
+    data = b"".join(bits) * times
+    path = tmp_path_factory.mktemp("handed-in") / "answer"
+    path.write_bytes(data)
+    text = data.decode("utf-8", "replace")
+    began = time.thread_time()
+
+    for found in read(path):
+        assert found
+    read_yaml(text)
+    read_frontmatter(text)
+    render(text, "loop")
+    program_problem(text)
+    for name in ("map.yaml", "map.csv"):
+        with contextlib.suppress(UserError):
+            read_map(text, name)
+
+    assert time.thread_time() - began < untrusted.SECONDS
