@@ -11,7 +11,7 @@ from harness.domain.workload import WorkloadSpec
 from harness.sandbox import world
 from harness.sandbox.absent import standins
 from harness.sandbox.channel import Channel
-from harness.sandbox.derivatives.derivatives import untrue
+from harness.sandbox.derivatives import untrue
 from harness.sandbox.job import Job
 from harness.sandbox.leader import Work
 from harness.sandbox.machine.spellings import install_spellings

@@ -8,7 +8,7 @@ import contextlib
 import io
 import random
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,6 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.graph import _engine_run_backward
 
-from harness.sandbox.derivatives.truncation import Run, held, leaves
 from harness.sandbox.world.unseen import unseen
 
 LARGEST = 2_000_000
@@ -33,6 +32,10 @@ ones.
 CLOSE = 0.01
 
 _ONCE = (False, False, ())  # no graph is kept or created, and all leaves are inputs
+
+
+Run = Callable[[], Tensor]
+"""Computes the outputs of a model."""
 
 
 class Unasked(Exception):
@@ -115,10 +118,7 @@ def flaw(model: nn.Module, inputs: Tensor) -> Flaw | None:
             raise Unasked
         trained = [p for p in model.parameters() if p.requires_grad]
         asked = trained[:: max(1, len(trained) // ASKED)]
-        found = _disagreement(asked, run)
-        if found is None or found.seen or (cut := held(run, _of_sequences(model))) is None:
-            return found
-        return _disagreement(asked, cut)
+        return _disagreement(asked, run)
 
 
 @contextlib.contextmanager
@@ -202,10 +202,10 @@ def _strangers(model: nn.Module, run: Run) -> bool:
     """Whether it trains other tensors than its parameters, the same ones each time: an input that a
     checkpoint wants to ask for gradients is another one in every run, or gets none.
     """
-    own, again = {id(p) for p in model.parameters()}, list(leaves(run().grad_fn))
+    own, again = {id(p) for p in model.parameters()}, list(_leaves(run().grad_fn))
     lasting = {id(leaf) for leaf in again} - own
     output = run()
-    strange = [leaf for leaf in leaves(output.grad_fn) if id(leaf) in lasting]
+    strange = [leaf for leaf in _leaves(output.grad_fn) if id(leaf) in lasting]
     if not strange:
         return False
     kept = [leaf.grad for leaf in strange]
@@ -277,10 +277,17 @@ def _gradients(
     return [None if p.grad is None else p.grad.clone() for p in parameters]
 
 
-def _of_sequences(model: nn.Module) -> list[nn.Parameter]:
-    """Weights of layers that go through a whole sequence."""
-    return [p for m in model.modules() if isinstance(m, nn.RNNBase) for p in m.parameters()]
-
-
 def _drawn(shape: torch.Size) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(len(shape)))
+
+
+def _leaves(node: Any) -> Iterator[Tensor]:
+    """What a node of a graph is computed of and asks for gradients."""
+    waiting, seen = [node], set[Any]()
+    while waiting:
+        if (each := waiting.pop()) in seen or each is None:
+            continue
+        seen.add(each)
+        waiting += [following for following, _ in each.next_functions]
+        if isinstance(variable := getattr(each, "variable", None), Tensor):
+            yield variable
