@@ -6,7 +6,7 @@ import platform
 import sys
 import textwrap
 from collections.abc import Iterator
-from importlib.metadata import version
+from importlib.metadata import packages_distributions, version
 from importlib.util import find_spec
 
 import typer
@@ -56,8 +56,19 @@ def _basics() -> Iterator[Offer]:
     said = platform.release() if linux else without
     yield Offer(name="linux", have="yes" if linux else "no", detail=said)
     yield Offer(name="cores", have="yes", detail=str(os.cpu_count() or 1))
+    yield from _foreign()
     yield _package("torch", without="nothing can be executed", needed=True)
     yield _package("lightning", without="scenarios that train with Lightning cannot run")
+
+
+def _foreign() -> Iterator[Offer]:
+    """Another distribution that installs a module called ``harness``."""
+    others = sorted({*packages_distributions().get("harness", ())} - {"gradient-skill-harness"})
+    if others:
+        said = (
+            f"{', '.join(others)} installs a module `harness` too: keep the two apart, each in an"
+        )
+        yield Offer(name="harness", have="no", detail=f"{said} environment of its own")
 
 
 def _sandbox() -> Iterator[Offer]:
