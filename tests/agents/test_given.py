@@ -2,7 +2,7 @@
 
 from harness.agents.given import Given, Refused, given_answers
 from harness.extraction.assignment import Choice
-from harness.scenarios import default_bank, load_bank
+from tests.bank import BANK
 
 
 class BrokenChoice(Choice):
@@ -21,9 +21,7 @@ def test_a_reader_that_breaks_takes_no_other_file_along(tmp_path):
     for file in files:
         file.write_text("Use this:\n\n```python\nx = 1\n```\n")
 
-    found = list(
-        given_answers([str(f) for f in files], None, load_bank(default_bank()), BrokenChoice())
-    )
+    found = list(given_answers([str(f) for f in files], None, BANK, BrokenChoice()))
 
     assert [type(one) for one in found] == [Given, Refused, Given]
     assert "it broke" in found[1].sentence

@@ -7,14 +7,14 @@ import pytest
 from harness.agents.naming import Asking, agent_named
 from harness.domain.candidate import NoCandidate
 from harness.extraction import extract
-from harness.scenarios import default_bank, load_bank
 from harness.scenarios.selection import find
+from tests.bank import BANK
 
 
 @pytest.mark.model
 def test_a_small_model_answers_and_its_answer_is_read_like_any_other(tmp_path):
     command = os.environ["HARNESS_REAL_MODEL"]
-    scenario = find(load_bank(default_bank()), "nan-after-clipping")
+    scenario = find(BANK, "nan-after-clipping")
     asking = Asking(cache=tmp_path, seconds=900)
 
     with agent_named(f"command:{command}", asking) as agent:

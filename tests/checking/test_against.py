@@ -4,8 +4,8 @@ from harness.checking.against import compare
 from harness.domain.check import BlockResult, Observation, PartResult, Status
 from harness.domain.scenario import Bank
 from harness.domain.skill import Skill
-from harness.scenarios import default_bank, load_bank
 from harness.skills import read_skill
+from tests.bank import BANK
 
 OLD = "# S\n\n## Clipping\n\nText.\n\n```python\n# RIGHT: a\nx = 1\n```\n\n## Gone\n\nBye.\n"
 
@@ -96,7 +96,7 @@ def test_sections_come_and_go():
 
 
 def test_scenarios_that_exercise_a_changed_section_are_named():
-    bank: Bank = load_bank(default_bank())
+    bank: Bank = BANK
     old = skill("# S\n\n## Conflicting advice\n\nOld.\n\n## Weather\n\nOld.\n")
     new = skill("# S\n\n## Conflicting advice\n\nNew.\n\n## Weather\n\nNew.\n")
     found = compare(new, [], old, [], "old", bank)

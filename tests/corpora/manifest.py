@@ -13,12 +13,12 @@ from typing import Any
 
 import yaml
 
-from harness.scenarios import load_bank
+from tests.bank import BANK
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests/material/corpora"
 
-SCENARIOS = {s.id: s for s in load_bank(ROOT / "scenarios").scenarios}
+SCENARIOS = {s.id: s for s in BANK.scenarios}
 
 IDEAL, RATIONALIZING = "ideal", "rationalizing"
 

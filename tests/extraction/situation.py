@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from harness.domain.scenario import Scenario
-from harness.scenarios import load_bank
 from harness.scenarios.selection import select
+from tests.bank import BANK as WHOLE
 
 ROOT = Path(__file__).resolve().parents[2]
-BANK = select(load_bank(ROOT / "scenarios"), suite="refactor")
+BANK = select(WHOLE, suite="refactor")
 
 
 def scenario(*, measures: bool = False) -> Scenario:

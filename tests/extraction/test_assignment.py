@@ -6,8 +6,8 @@ from harness.domain.errors import UsageError
 from harness.domain.transcript import Message, Origin, Transcript
 from harness.extraction.assignment import Assigned, Choice, Unassigned, assign, read_map
 from harness.markdown import fence
-from harness.scenarios import default_bank, load_bank
 from harness.transcripts import read
+from tests.bank import BANK as WHOLE
 from tests.corpora.manifest import LISTED
 from tests.extraction.situation import BANK
 
@@ -72,7 +72,7 @@ def train(model, loader, opt, epochs=2, accum=4):
 
 def test_an_answer_without_its_question_is_given_to_no_scenario():
     """A right loop that was like a scenario by its words was held against what that one asks for."""
-    bank = load_bank(default_bank())
+    bank = WHOLE
     answer = (
         "This recurrent net has an encoder and a decoder, and the posted loop clips only the "
         "recurrent half of it. Hand all parameters to the clip:\n"

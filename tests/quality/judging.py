@@ -15,10 +15,10 @@ from harness.domain.workload import WorkloadSpec
 from harness.oracle.measure import measure
 from harness.properties import judge
 from harness.sandbox.executor import JailedExecutor
-from harness.scenarios import default_bank, load_bank
 from harness.scenarios.availability import runnable
+from tests.bank import BANK
 
-SCENARIOS = {s.id: s for s in runnable(load_bank(default_bank()))[0].scenarios}
+SCENARIOS = {s.id: s for s in runnable(BANK)[0].scenarios}
 """The bank that comes with this checkout, by id; without what needs an extra that is not here."""
 
 LARGER: dict[str, tuple[str, ...]] = {

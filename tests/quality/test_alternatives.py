@@ -3,7 +3,7 @@
 import pytest
 
 from harness.domain.scenario import Scenario
-from harness.scenarios import default_bank, load_bank
+from tests.bank import BANK
 from tests.quality.judging import SCENARIOS, Court
 from tests.sampling import sampled
 
@@ -27,7 +27,7 @@ MANY = {"all-three-techniques": 8, "ddp-accumulation-no-sync": 8}
 """Scenarios that ask for more spellings than others, since they bring several techniques together."""
 
 
-@pytest.mark.parametrize("scenario", load_bank(default_bank()).scenarios, ids=lambda s: s.id)
+@pytest.mark.parametrize("scenario", BANK.scenarios, ids=lambda s: s.id)
 def test_every_scenario_brings_several_spellings(scenario: Scenario) -> None:
     """None of them is one of the bank's two programs over again."""
     programs = {each.program for each in scenario.alternatives}
@@ -37,6 +37,6 @@ def test_every_scenario_brings_several_spellings(scenario: Scenario) -> None:
 
 def test_no_spelling_is_in_the_bank_twice() -> None:
     """A copy would count as one more spelling and show nothing."""
-    every = [each.program for s in load_bank(default_bank()).scenarios for each in s.alternatives]
+    every = [each.program for s in BANK.scenarios for each in s.alternatives]
 
     assert len(set(every)) == len(every)

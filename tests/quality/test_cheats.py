@@ -16,7 +16,7 @@ from harness.oracle.measure import measure
 from harness.properties import judge
 from harness.sandbox.executor import JailedExecutor
 from harness.sandbox.jail.report import JailPolicy
-from harness.scenarios import default_bank, load_bank
+from tests.bank import BANK
 from tests.quality.guards import GUARDS, Reading, switched_off
 from tests.quality.judging import SCENARIOS, Court
 from tests.sampling import sampled
@@ -105,12 +105,12 @@ def test_a_run_after_cheats_is_as_if_there_had_been_none(
 
 def test_every_cheat_has_its_row_in_the_matrix() -> None:
     """The page names all cheats, no others, and a known guard for each."""
-    whole = load_bank(default_bank()).scenarios
+    whole = BANK.scenarios
     assert REFUSED_BY.keys() == {f"{s.id}/{cheat.name}" for s in whole for cheat in s.cheats}
     assert all(set(guards) <= {*GUARDS, "landlock"} for guards in REFUSED_BY.values())
 
 
-@pytest.mark.parametrize("scenario", load_bank(default_bank()).scenarios, ids=lambda s: s.id)
+@pytest.mark.parametrize("scenario", BANK.scenarios, ids=lambda s: s.id)
 def test_every_scenario_has_cheats(scenario: Scenario) -> None:
     """One alone could be refused for a reason of its own."""
     assert len({cheat.program for cheat in scenario.cheats}) >= 2

@@ -7,10 +7,9 @@ from harness.domain.model import Completion, Turn, Unavailable
 from harness.domain.scenario import Criterion, Scenario
 from harness.domain.transcript import Message, Transcript, Usage
 from harness.domain.verdict import Verdict
-from harness.scenarios import load_bank
+from tests.bank import BANK
 
 ROOT = Path(__file__).resolve().parents[2]
-BANK = load_bank(ROOT / "scenarios")
 WITH_PATTERNS = [scenario for scenario in BANK.scenarios if scenario.lexicon.criteria]
 
 

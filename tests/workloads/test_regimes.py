@@ -8,12 +8,12 @@ import torch
 
 from harness.domain.injection import Injection
 from harness.domain.workload import WorkloadSpec
-from harness.scenarios import default_bank, load_bank
 from harness.workloads import build
+from tests.bank import BANK
 from tests.workloads.training import mean_loss, train
 
 SEEDS = range(5)
-SCENARIOS = {s.id: s for s in load_bank(default_bank()).scenarios}
+SCENARIOS = {s.id: s for s in BANK.scenarios}
 
 
 def of(scenario: str, probe: str, seed: int, **overrides) -> WorkloadSpec:
