@@ -9,7 +9,6 @@ from typing import Any
 from torch import nn
 
 from harness.sandbox.frameworks import huggingface, lightning, trainer
-from harness.sandbox.unbound import Unbound
 from harness.sandbox.world.lending import LATE, Lender
 from harness.sandbox.world.libraries import names
 from harness.sandbox.world.reading import last_name
@@ -175,8 +174,3 @@ def _constructor(cls: ast.ClassDef) -> list[str]:
 
 def _method(instance: Any, name: str, function: Callable[..., Any]) -> None:
     object.__setattr__(instance, name, types.MethodType(function, instance))
-
-
-def unshown(name: str) -> Unbound:
-    """A trainer is fitted that the program does not show."""
-    return Unbound(name, "is called on a trainer that the program does not show")

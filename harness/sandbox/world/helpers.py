@@ -65,9 +65,3 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "model_parameters": model_parameters,
 }
 """The helpers by name."""
-
-USES: dict[str, tuple[str, ...]] = {"dispatch_clip_grad": ("parameters", "max_norm")}
-"""Uses of their positional arguments."""
-
-NAMED = {"value": "max_norm", "clip_grad": "max_norm", "parameters": "parameters"}
-"""Uses of their keyword arguments."""

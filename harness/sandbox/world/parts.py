@@ -63,15 +63,12 @@ class Parts:
                         return part
         return None
 
-    def of(self, role: str, names: list[str], *, judges: bool | None = None) -> Any:
+    def of(self, role: str, names: list[str]) -> Any:
         """The object of one of ``ROLES`` for the part that the names mean.
 
-        Where names do not tell: ``judges`` says whether a network is given what another one made;
-        an optimizer decides at its first step.
+        Where names do not tell, an optimizer decides at its first step.
         """
         part = self.which(names)
-        if part is None and role == "model" and judges is not None:
-            part = "discriminator" if judges else "generator"
         if part is None and role == "optimizer":
             return self._waiting(names[0])
         if part is None:
@@ -94,14 +91,6 @@ class Parts:
         if part is None:
             return f"{role} of one of several networks"
         return f"the {part}" if role == "model" else f"{role} of the {part}"
-
-    def alike(self, name: str, others: list[str]) -> list[str]:
-        """Those of the other names that belong to the same part as ``name``; all of them where
-        there are no parts.
-        """
-        if not self:
-            return others
-        return [other for other in others if self.which([other]) == self.which([name])]
 
     def _waiting(self, name: str) -> torch.optim.Optimizer:
         """An optimizer that takes up the part whose gradients are there when it first steps."""

@@ -144,7 +144,7 @@ class _Binding:
         self.tree, self.inert, noted = _prepared(program)
         parameters = values.workload.parameters
         wanted = parameters.epochs * parameters.batches
-        self.patience = Patience(self.tree, FILENAME, wanted, values.world_size)
+        self.patience = Patience(wanted, values.world_size)
         self.reading = Reading(self.tree, ast.unparse(self.tree), table())
         self.lender = Lender(
             values, self.reading, table(), self.module, self.patience.before(on_batch), known

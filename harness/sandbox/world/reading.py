@@ -14,8 +14,6 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, 
 BUILT_IN = frozenset(
     {*dir(builtins), "__file__", "__name__", "__doc__", "__class__", "__builtins__"}
 )
-TRAINING = frozenset({"backward", "manual_backward", "grad"})
-"""Attributes by which code goes backward; ``grad`` counts only when it is called."""
 
 
 @dataclass(frozen=True, slots=True)
