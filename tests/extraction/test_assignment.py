@@ -137,11 +137,9 @@ def test_something_that_is_no_map_is_refused_with_its_line(name, text, said):
     assert "\n" not in str(refusal.value)
 
 
-def test_an_answer_without_a_question_finds_its_scenario_or_none():
-    """None is taken for another scenario's; where two are close it is not guessed."""
-    right = {a.path: a.scenario for a in LISTED if a.set == "dev"}
-    found = {path: assign(next(iter(read(path))), BANK, Choice()) for path in right}
+def test_no_real_answer_is_given_to_a_scenario_without_its_question():
+    """However much its words are like those of one."""
+    paths = [a.path for a in LISTED if a.set == "dev"]
+    found = {path.name: assign(next(iter(read(path))), BANK, Choice()) for path in paths}
 
-    sure = {path: f.scenario for path, f in found.items() if isinstance(f, Assigned)}
-    assert {path: s for path, s in sure.items() if s != right[path]} == {}
-    assert len(sure) >= 18
+    assert [name for name, f in found.items() if isinstance(f, Assigned)] == []
