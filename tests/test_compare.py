@@ -154,3 +154,31 @@ def test_a_question_that_is_not_whole_is_exit_code_2(bank, arguments):
 
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
+
+
+def test_a_conclusively_worse_skill_is_exit_code_1_without_a_gate_too(bank, agent, tmp_path):
+    """As the table of exit codes says."""
+    good, bad = skill(tmp_path / "good", "use one"), skill(tmp_path / "bad", "use nan")
+    common = ["--agent", agent, "--trials", "1"]
+
+    assert compare(bank, "--skill", good, "--skill", bad, *common).exit_code == 1
+    assert compare(bank, "--skill", bad, "--skill", good, *common).exit_code == 0
+
+
+def test_few_scenarios_are_warned_of_before_anything_is_asked(bank, tmp_path):
+    """Five that all change are not significant: the money would be spent for nothing."""
+    good, bad = skill(tmp_path / "good", "use one"), skill(tmp_path / "bad", "use nan")
+    chosen = ["--scenario", "scenario-1,scenario-2"]
+    asked = ["--agent", f"command:{sys.executable} -c 'raise SystemExit(1)'", "--trials", "1"]
+
+    result = compare(bank, "--skill", good, "--skill", bad, *chosen, *asked)
+
+    assert "harness: 2 scenarios: a comparison this small can show nothing" in result.stderr
+    assert result.stderr.index("can show nothing") < result.stderr.index("asking, arm good")
+
+
+def test_a_plan_counts_the_scenarios_that_are_named(bank):
+    """One-go mode takes the options of `run`."""
+    result = compare(bank, "--plan", "--scenario", "scenario-1,scenario-2")
+
+    assert result.stdout.startswith("2 scenarios")

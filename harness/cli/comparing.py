@@ -16,6 +16,7 @@ from harness.cli.app import (
     JsonOption,
     JudgeOption,
     PlainOption,
+    ScenariosOption,
     SeedOption,
     SuiteOption,
     app,
@@ -36,6 +37,8 @@ from harness.store import RunFolder
 
 INTERRUPTED = 130
 MARGIN = Rules().margin
+FEW = 6
+"""Below so many scenarios not even a change of all of them, in one direction, is significant."""
 
 MarginOption = Annotated[
     float,
@@ -115,6 +118,7 @@ def compare(
     plan: PlanOption = False,
     aa: AaOption = False,
     out: ArmsOption = None,
+    scenario: ScenariosOption = None,
     suite: SuiteOption = None,
     bank: BankOption = None,
     seed: SeedOption = 0,
@@ -123,25 +127,44 @@ def compare(
     plain: PlainOption = False,
 ) -> None:
     """Say whether the new skill is better or worse, or that the result is inconclusive."""
-    from harness.scenarios.selection import select
-
     rules = Rules(margin=margin)
     shown = _Shown(Output(plain=plain), as_json, allow, gate, rules)
     if runs:
         code = shown.runs(runs, aa=aa)
     elif plan or (aa and agent is None):
-        count = len(select(load(bank), suite=suite).scenarios)
+        count = len(_chosen(bank, scenario, suite).scenarios)
         code = shown.plan(count, trials) if plan else shown.simulation(count, trials)
     elif agent is not None and skill:
         common = Ask(agent, None, delivery, trials, max_cost, judge, seed, cores(jobs))
         arms = _arms(common, skill, aa=aa)
         _refuse_unreadable(arms)
-        chosen = only_runnable(select(load(bank), suite=suite))
+        chosen = only_runnable(_chosen(bank, scenario, suite))
+        _warn_of_few(len(chosen.scenarios), trials, rules)
         with _asked(arms, chosen, out, instruments(context, ahead=False)) as folders:
             code = shown.runs(folders, aa=False)
     else:
         raise UsageError("compare takes two stored runs, or an --agent and --skill OLD --skill NEW")
     raise typer.Exit(code)
+
+
+def _chosen(bank: Path | None, scenario: list[str] | None, suite: str | None) -> Bank:
+    from harness.scenarios.selection import select
+
+    return select(load(bank), ",".join(scenario or ["all"]), suite)
+
+
+def _warn_of_few(scenarios: int, trials: int, rules: Rules) -> None:
+    """Before anything is asked, and paid for: scenarios are what a comparison counts."""
+    from harness.comparison import plan
+
+    if scenarios >= FEW:
+        return
+    least = plan(scenarios, trials, rules=rules).needed
+    shows = f"shows something only if {least} of them change" if least else "can show nothing"
+    counted = "1 scenario" if scenarios == 1 else f"{scenarios} scenarios"
+    Output(stderr=True).text(
+        f"harness: {counted}: a comparison this small {shows}; --plan says more"
+    )
 
 
 class _Shown:
@@ -193,7 +216,7 @@ class _Shown:
         for comparison, folder in zip(found, folders[1:], strict=True):
             self._comparison(comparison, (folders[0], folder))
         codes = {comparison.gate.code for comparison in found}
-        return max(codes, key=(0, 4, 1).index) if self._gate else 0
+        return max(codes, key=(0, 4, 1).index) if self._gate else int(1 in codes)
 
     def _comparison(self, found: Comparison, folders: tuple[Path, Path]) -> None:
         from harness.report.comparison import comparison_json, render_comparison
