@@ -20,7 +20,7 @@ from harness.domain.errors import UserError
 LONGEST = 16 << 20
 """Bytes of one file that are read."""
 
-SECONDS = 10.0
+SECONDS = 8.0
 """Processor time that reading one input may take."""
 
 DEEPEST = 60

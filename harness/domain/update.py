@@ -163,6 +163,8 @@ class Update(Record):
     """How far something else than an optimizer moved the parameters before the next update,
     relative to how far this update did; infinite where this update moved nothing.
     """
+    trained_behind: float = 0.0
+    """The same where it was along the gradient that this update consumed, or back along it; else 0."""
     moved: float | None = None
     """How far it moved the parameters, relative to their norm; ``None`` in traces of older versions."""
     output_differs: float = 0.0

@@ -13,6 +13,12 @@ from harness.oracle.gradient import end_to_end, norm, sums
 CLOSE = 1e-4
 """Relative difference that fused kernels and another order of operations may cause over a few steps."""
 
+ALONG = 0.5
+"""Cosine from which on a change goes down the gradient: part of it may have been left out."""
+
+AGAINST = 0.999
+"""The same for a change that takes an update back: a bound on weights does so for some of them."""
+
 SEMANTIC = frozenset({"nesterov", "amsgrad", "maximize", "centered", "decoupled_weight_decay"})
 """Flags that change the result; all others choose between implementations."""
 
@@ -30,6 +36,37 @@ def overwritten(index: int, run: RankRun) -> float:
     if not math.isfinite(by_others) or not math.isfinite(by_update) or not by_others:
         return 0.0
     return by_others / by_update if by_update else math.inf
+
+
+def trained_behind(index: int, run: RankRun) -> float:
+    """How far the parameters were moved on along the gradient, or back along it, between an update and
+    the next one, relative to the update itself: a part of the update that no optimizer made.
+    """
+    update = run.updates[index]
+    later = run.updates[index + 1 : index + 2]
+    now = later[0].before if later else run.final
+    if now is update.after:
+        return 0.0
+    shared = [
+        n
+        for n in update.after.keys() & now.keys() & update.gradients.keys()
+        if update.after[n].shape == now[n].shape == update.gradients[n].shape
+    ]
+    if not shared:
+        return 0.0
+    change, gradient = (
+        end_to_end([*values])
+        for values in (
+            [now[n].astype(np.float64) - update.after[n] for n in shared],
+            [update.gradients[n] for n in shared],
+        )
+    )
+    sizes = norm(change) * norm(gradient)
+    if not sizes or not math.isfinite(sizes):
+        return 0.0
+    along = float(change @ gradient) / sizes
+    is_part = along < -ALONG or along > AGAINST
+    return overwritten(index, run) if is_part else 0.0
 
 
 def moved(update: Consumed) -> float:

@@ -8,7 +8,7 @@ from harness.domain.event import BatchYielded, Clip
 from harness.domain.trace import Match, MicroBatch, Update
 from harness.oracle.diagnostics import cleared_before, left_over
 from harness.oracle.facts import Consumed, RankRun
-from harness.oracle.following import Follower, moved, overwritten
+from harness.oracle.following import Follower, moved, overwritten, trained_behind
 from harness.oracle.gradient import Gradient, total
 from harness.oracle.matching import (
     BROKEN_DOWN,
@@ -75,6 +75,7 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         recomputed=all(x.recomputed for x in own),
         parameters_followed=None if view.run.sampled else follower.follows(update),
         overwritten=overwritten(index, view.run),
+        trained_behind=trained_behind(index, view.run),
         moved=moved(update),
         output_differs=max((x.differs for x in own), default=0.0),
         output_spread=output_spread(own),

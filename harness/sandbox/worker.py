@@ -1,10 +1,12 @@
 """What runs inside the jail: attach the probes, bind the program, run it, say how it ended."""
 
+import atexit
 import dis
 import functools
 import traceback
 from collections.abc import Callable, Mapping
 from types import TracebackType
+from typing import Any
 
 from harness.domain.event import Finished
 from harness.domain.workload import WorkloadSpec
@@ -157,7 +159,7 @@ def _run(bound: world.Bound, known: Mapping[str, str]) -> Finished:
 def _ended(run: Callable[[], None], known: Mapping[str, str]) -> Finished:
     """How a program ended."""
     try:
-        run()
+        _with_what_it_leaves_for_its_exit(run)
     except world.Unbound as unbound:
         return Finished(outcome="unbound", message=str(unbound))
     except world.Scouted as scouted:
@@ -177,12 +179,41 @@ def _ended(run: Callable[[], None], known: Mapping[str, str]) -> Finished:
     return Finished(outcome="returned")
 
 
+def _with_what_it_leaves_for_its_exit(run: Callable[[], None]) -> None:
+    """Run a program, and then those of its own functions that it registered to be called at its end:
+    no interpreter ends here, and what trains there trains, too.
+    """
+    left: list[Callable[[], object]] = []
+    register = atexit.register
+
+    def registered(function: Any, *args: Any, **kwargs: Any) -> Any:
+        if getattr(getattr(function, "__code__", None), "co_filename", None) != world.FILENAME:
+            return register(function, *args, **kwargs)
+        left.append(functools.partial(function, *args, **kwargs))
+        return function
+
+    atexit.register = registered  # type: ignore[assignment]  # its own type is a generic one
+    try:
+        run()
+    except SystemExit:
+        _call_last_first(left)
+        raise
+    finally:
+        atexit.register = register
+    _call_last_first(left)
+
+
+def _call_last_first(left: list[Callable[[], object]]) -> None:
+    while left:
+        left.pop()()
+
+
 def _said(value: object) -> str:
     """What the program's own object says of itself, if it can."""
     try:
         return str(value)[:LONGEST]
     except BaseException:  # noqa: BLE001 - it is the program's code that runs here
-        return f"a {type(value).__name__} that cannot be shown"
+        return f"{type(value).__name__}, which cannot be shown"
 
 
 def _scouted(found: world.Scouted, known: Mapping[str, str]) -> Finished:

@@ -14,7 +14,7 @@ from harness.domain.event import (
 from harness.domain.recording import Recording
 from harness.oracle.books import contradiction
 from harness.oracle.facts import Consumed, Parameters, Passed, RankRun
-from harness.oracle.following import overwritten
+from harness.oracle.following import overwritten, trained_behind
 from harness.oracle.program import reported
 
 ALL_REDUCE = Collective(operation="allreduce_", elements=2_000, floating=True, size_bytes=8_000)
@@ -99,3 +99,24 @@ def test_a_step_that_is_changed_behind_its_back_is_overwritten():
     assert left(after) == 0.0
     assert left({"w": np.ones(3) * 1.01}) == pytest.approx(0.01)
     assert left({"w": np.zeros(3)}) == pytest.approx(1.0)
+
+
+DOWN = {
+    "a second part of the update": ([-0.45, -0.9], True),
+    "a part of it taken back": ([0.1, 0.2], True),
+    "a bound on one weight": ([0.0, 0.5], False),
+    "a decay of weights": ([-0.1, 0.04], False),
+}
+
+
+@pytest.mark.parametrize("case", DOWN)
+def test_only_what_goes_along_the_gradient_is_trained_behind_a_step(case):
+    """A bound and a decay move parameters as well, and train nothing."""
+    change, trains = DOWN[case]
+    before, after = {"w": np.zeros(2)}, {"w": np.array([-1.0, -2.0])}
+    gradients, now = {"w": np.array([1.0, 2.0])}, {"w": after["w"] + np.array(change)}
+    step = OptimizerStep(optimizer=0, type="torch.optim.sgd.SGD", groups=())
+    update = Consumed([], gradients, [step], before, after, skipped=False, position=0, loss_scale=1)
+    found = trained_behind(0, RankRun((), before, now, {}, [update], [], 0, sampled=False))
+
+    assert (found > 0.0) == trains

@@ -142,6 +142,17 @@ def test_verdicts_do_not_depend_on_units(size):
     assert {v.outcome for v in required} == {"pass"}
 
 
+def test_updates_with_a_second_part_behind_them_prove_nothing():
+    """Every second one, by less than half."""
+    partly = trace(
+        probe("plain", update(0, trained_behind=0.4), update(1), update(2, trained_behind=0.4))
+    )
+    rounding = trace(probe("plain", *(update(i, trained_behind=1e-6) for i in range(3))))
+
+    assert on("params-stay-finite", partly).outcome == "inconclusive"
+    assert on("params-stay-finite", rounding).outcome == "pass"
+
+
 def test_updates_that_do_not_last_prove_nothing():
     """Once is a checkpoint that is loaded; mostly, something else than the optimizer trains."""
     often = trace(probe("plain", *(update(i, overwritten=2.0) for i in range(3))))

@@ -33,6 +33,9 @@ LONGEST = 160
 QUOTED = 40
 """So much of such a message shows that a sentence has it already."""
 
+BEHIND = 1e-3
+"""Part of an update beyond which what is done along its gradient is no rounding."""
+
 OVERWRITTEN = 0.5
 """How far parameters may be moved behind an update, relative to it. A moving average or a weight
 decay by hand moves them less.
@@ -104,6 +107,13 @@ def does_not_follow(probe: ProbeTrace) -> str | None:
 def is_overwritten(probe: ProbeTrace) -> str | None:
     """Why, if the parameters were changed again behind more than half of the updates."""
     for rank in probe.ranks:
+        behind = [u.index for u in rank.updates if u.trained_behind > BEHIND]
+        if len(behind) > 1:
+            return (
+                f"In {probe.probe}, something else than an optimizer moved the parameters along the "
+                f"gradient after {len(behind)} of {len(rank.updates)} updates, first after update "
+                f"{behind[0]}, so what the optimizer consumed does not say what was trained."
+            )
         undone = [u for u in rank.updates if u.overwritten > OVERWRITTEN]
         if 2 * len(undone) > sum(not u.skipped for u in rank.updates):
             return (

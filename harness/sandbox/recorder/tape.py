@@ -20,6 +20,9 @@ Blob = tuple[str, str, tuple[int, ...], bytes]
 LARGE = 1_000_000
 """Above this many parameters gradients are written as norm and samples (see ``sampled``)."""
 
+FROZEN = 100_000
+"""Above this many numbers a parameter that asks for no gradient is not written at all."""
+
 SAMPLES = 256
 """Coordinates of each tensor that are written for large models."""
 
@@ -66,7 +69,7 @@ class Tape:
                 found = TensorWeakRef(parameter)
                 self._names[id(parameter)] = prefix + name, found
                 self._parameters[prefix + name] = found
-        self.expect(sum(p.numel() for _, p in self._alive()))
+        self.expect(sum(p.numel() for _, p in self._alive() if p.requires_grad))
 
     def expect(self, elements: int) -> None:
         """So many numbers are trained; of many only samples are written."""
@@ -173,7 +176,8 @@ class Tape:
         """``param:<name>`` of the named parameters (all by default), remembered as known."""
         known = dict(self._alive())
         for name in known if names is None else (n for n in names if n in known):
-            yield self._remembered(name, known[name])
+            if not _is_left_out(known[name]):
+                yield self._remembered(name, known[name])
         for name, weight in self._computed.items():
             yield self.blob(f"param:{name}", weight())
 
@@ -211,12 +215,19 @@ class Tape:
         return blob
 
     def _differs(self, name: str, parameter: nn.Parameter) -> bool:
+        if _is_left_out(parameter):
+            return False
         if name not in self._versions:
             return True
         if name not in self._last:
             return parameter._version != self._versions[name]
         # bit comparison: NaN equals itself here, or a diverged model would be written at every forward
         return self._last[name] != self.blob(f"param:{name}", parameter)
+
+
+def _is_left_out(parameter: nn.Parameter) -> bool:
+    """Whether it is large and frozen: a teacher beside the model is not what is trained."""
+    return not parameter.requires_grad and parameter.numel() > FROZEN
 
 
 def as_blob(name: str, tensor: Tensor) -> Blob:
