@@ -38,13 +38,15 @@ class TooLong(UserError):
 
 
 def kind_of(path: Path) -> str | None:
-    """What a path is, where that is no file and no folder; links are followed."""
+    """What a path is, where that is no file and no folder; links are followed. A pipe that a shell made
+    (``<(...)``) has a writer, and counts as a file.
+    """
     try:
         mode = path.stat().st_mode
     except OSError:
         return None
     kinds = {
-        "a named pipe": stat.S_ISFIFO(mode),
+        "a named pipe": stat.S_ISFIFO(mode) and not _is_of_the_kernel(path),
         "a socket": stat.S_ISSOCK(mode),
         "a device": stat.S_ISCHR(mode) or stat.S_ISBLK(mode),
         "a file of the kernel": stat.S_ISREG(mode) and _is_of_the_kernel(path),
@@ -65,7 +67,7 @@ def read_bytes(path: Path, largest: int = LONGEST) -> bytes:
     kind = kind_of(path)
     if kind is not None:
         raise OSError(errno.EINVAL, f"it is {kind}, not a file", str(path))
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+    with path.open("rb") as file:
         data = file.read(largest + 1)
     if len(data) > largest:
         said = f"it is larger than {_size(largest)}, the most that is read of one file"

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import time
 from pathlib import Path
 
@@ -9,14 +10,19 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from rich.panel import Panel
+from rich.text import Text
 
 from harness import untrusted
 from harness.agents.given import MOST_REFUSED, given_answers
+from harness.checking.links import check_links
 from harness.domain.errors import UserError
 from harness.extraction.assignment import Choice, read_map
+from harness.report.console import Output
 from harness.scenarios import default_bank, load_bank
 from harness.scenarios.programs import program_problem, render
 from harness.scenarios.yaml_tree import Complaint, read_yaml
+from harness.skills import read_skill
 from harness.skills.frontmatter import read_frontmatter
 from harness.transcripts import read
 from harness.untrusted import TooLong, in_time, kind_of, read_bytes, safe_yaml
@@ -157,6 +163,23 @@ def test_a_name_that_is_no_text_is_told_all_the_same(tmp_path):
     (found,) = given_answers([str(path)], None, load_bank(default_bank()), Choice())
 
     found.name.encode()
+
+
+def test_of_very_many_broken_links_the_first_ones_are_told():
+    links = "\n".join(f"[a](nowhere{n}.md)" for n in range(500))
+    found = list(check_links(read_skill("x", {"SKILL.md": links}, frozenset({"SKILL.md"}))))
+
+    assert len(found) == 51
+    assert found[-1].sentence == "450 more links are like these."
+
+
+def test_what_is_printed_cannot_steer_a_terminal(capsys):
+    """A title of a foreign bank cleared the screen."""
+    output = Output()
+    output.text("\x1b[2J\u202eowned\x9b1m")
+    output.show(Panel(Text("\x1b[2J\u202eowned"), title="\x1b]0;x\x07"))
+
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", capsys.readouterr().out)
 
 
 BITS = st.one_of(

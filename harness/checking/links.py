@@ -10,8 +10,22 @@ from harness.domain.skill import Page, Reference, Skill
 _ABSOLUTE = "The link {} is absolute: links of a skill are relative."
 
 
+MOST = 50
+"""How many links are told one by one."""
+
+
 def check_links(skill: Skill) -> Iterator[FormatFinding]:
-    """What leads nowhere, and what lies too deep."""
+    """What leads nowhere, and what lies too deep; of very many the first ones and their number."""
+    found = [*_links(skill)]
+    yield from found[:MOST]
+    if len(found) > MOST:
+        last = found[MOST]
+        yield last.model_copy(
+            update={"sentence": f"{len(found) - MOST} more links are like these."}
+        )
+
+
+def _links(skill: Skill) -> Iterator[FormatFinding]:
     anchors = {page.file: page.anchors for page in skill.pages}
     for page in skill.pages:
         for reference in page.references:

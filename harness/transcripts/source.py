@@ -3,7 +3,6 @@
 import codecs
 import errno
 import io
-import os
 import re
 import stat
 import sys
@@ -104,12 +103,8 @@ def opened(what: Readable) -> Iterator[Source]:
 
 
 def _refuse_kind(path: Path) -> None:
-    """A pipe that a shell made (``<(...)``) has a writer; a named one, a device and what the kernel
-    tells by files may never end.
-    """
     kind = kind_of(path)
-    of_a_shell = kind == "a named pipe" and os.path.realpath(path).startswith("/proc/")
-    if kind is not None and not of_a_shell:
+    if kind is not None:
         raise OSError(errno.EINVAL, f"it is {kind}, not a file; give what it holds to `-`")
 
 
