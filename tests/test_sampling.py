@@ -1,5 +1,7 @@
 """What `make test` takes of a corpus; the rest is marked for `make test-full`."""
 
+import pytest
+
 from tests.sampling import sampled
 
 
@@ -29,3 +31,9 @@ def test_a_case_is_called_what_the_table_calls_it():
 
 def test_a_corpus_smaller_than_the_sample_runs_whole():
     assert [marked_full(case) for case in sampled(["a", "b"])] == [False, False]
+
+
+@pytest.mark.full
+def test_what_is_marked_full_runs_under_full_only(request):
+    """Were it chosen otherwise, it would fail."""
+    assert request.config.getoption("--full")
