@@ -304,7 +304,7 @@ def test_strict_is_exit_code_4_where_there_is_nothing_to_judge(bank, tmp_path):
     assert grade(bank, file, "--scenario", "alpha", "--strict").exit_code == 4
 
 
-def test_real_answers_from_file_to_grade_through_the_jail():
+def test_real_answers_from_file_to_grade_through_the_jail(tmp_path):
     """One is right, one is wrong, one offers two alternatives that are both right."""
     files = [str(ANSWERS / name) for name in ("d08.md", "d12.md", "d17.md")]
     scenarios = {
@@ -312,12 +312,11 @@ def test_real_answers_from_file_to_grade_through_the_jail():
         "d12": "paper-without-clipping",
         "d17": "padding-and-accumulation",
     }
-    command = [sys.executable, "-m", "harness", "grade", *files, "--map", "/dev/stdin", "--json"]
-    mapped = json.dumps(scenarios)
+    mapped = tmp_path / "map.yaml"
+    mapped.write_text(json.dumps(scenarios))
+    command = [sys.executable, "-m", "harness", "grade", *files, "--map", str(mapped), "--json"]
 
-    done = subprocess.run(
-        command, cwd=ROOT, input=mapped, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert (done.returncode, done.stderr) == (1, "")

@@ -1,16 +1,17 @@
 """One batch of `harness grade`, whose verdicts are read as they come."""
 
+import csv
 import json
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
 
 from tests.corpora.manifest import ROOT, Answer
 
-GRADE = [sys.executable, "-m", "harness", "grade", "--map", "/dev/stdin", "--judge", "none"]
+GRADE = [sys.executable, "-m", "harness", "grade", "--judge", "none", "--json"]
 
 Line = dict[str, Any]
 
@@ -35,23 +36,23 @@ def graded_together(answers: list[Answer]) -> Iterator[Batch]:
     """The command, with as many executions at a time as there are cores."""
     scenarios = {answer.file: answer.scenario for answer in answers}
     with (
+        tempfile.NamedTemporaryFile("w", suffix=".csv", newline="") as mapped,
         tempfile.TemporaryFile("w+") as complaints,
-        subprocess.Popen(
-            [*GRADE, "--json", *scenarios],
-            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True,
-        ) as process,
-    ):  # fmt: skip
-        assert process.stdin is not None
-        assert process.stdout is not None
-        with process.stdin as mapped:
-            json.dump(scenarios, mapped)
+    ):
+        csv.writer(mapped).writerows(scenarios.items())
+        mapped.flush()
+        command = [*GRADE, "--map", mapped.name, *scenarios]
+        with subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=complaints, text=True
+        ) as process:
+            try:
+                yield Batch(_lines(process, complaints))
+            finally:
+                process.terminate()
 
-        def lines() -> Iterator[Line]:
-            yield from map(json.loads, process.stdout)
-            complaints.seek(0)
-            raise AssertionError(f"`harness grade` ended too early: {complaints.read()[-4000:]}")
 
-        try:
-            yield Batch(lines())
-        finally:
-            process.terminate()
+def _lines(process: subprocess.Popen[str], complaints: IO[str]) -> Iterator[Line]:
+    assert process.stdout is not None
+    yield from map(json.loads, process.stdout)
+    complaints.seek(0)
+    raise AssertionError(f"`harness grade` ended too early: {complaints.read()[-4000:]}")
