@@ -57,6 +57,10 @@ class Refused:
     """Where the harness itself failed, if it did."""
 
 
+MOST_NAMED = 4
+"""Files beside a program that are named."""
+
+
 def given_answers(
     files: Sequence[str],
     form: str | None,
@@ -163,7 +167,10 @@ def _programs(
 
 
 def _transcript(program: Found) -> Transcript:
-    with_others = tuple(f"with {Path(other).name}, which it imports" for other in program.beside)
+    names = [Path(other).name for other in program.beside]
+    with_others = tuple(f"with {name}, which it imports" for name in names)
+    if len(names) > MOST_NAMED:
+        with_others = (f"with {len(names)} files of its repository, which it imports",)
     return Transcript(
         messages=(Message(role="assistant", text=fence(program.code, "python")),),
         agent="unknown",

@@ -6,8 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.agents.repository import with_modules
+from harness.beside import SYNTAX
 from harness.domain.file_edit import FileState
 from harness.extraction.linked import Linked, imported
+from harness.extraction.own_world import is_own_world
 from harness.untrusted import kind_of, read_bytes
 
 MOST_FILES = 2000
@@ -44,8 +47,7 @@ def _is_readable(path: Path) -> bool:
 
 def programs_of(files: Sequence[str]) -> list[Found]:
     """The programs that these files are, in order; one that another of them imports is part of that."""
-    states = {file: _state(Path(file)) for file in files}
-    found = [_linked(file, state, _neighbours(Path(file))) for file, state in states.items()]
+    found = [_program(Path(file)) or _linked(file) for file in files]
     parts = {Path(other).resolve() for one in found for other in one.beside}
     return [one for one in found if Path(one.path).resolve() not in parts]
 
@@ -53,10 +55,11 @@ def programs_of(files: Sequence[str]) -> list[Found]:
 def programs_in(folder: Path) -> list[Found]:
     """The programs of a folder that train; what another one imports is part of that."""
     states = [_state(path) for path in _python_files(folder)]
-    linked = [(Linked(state, states), state) for state in states if _is_code(state)]
-    trains = [(one, state) for one, state in linked if one.trains]
-    parts = {path for one, _ in trains for path in one.paths[1:]}
-    return [_found(one) for one, state in trains if state.path not in parts]
+    code = [state for state in states if _is_code(state)]
+    found = [_program(Path(state.path)) or _training(state, states) for state in code]
+    trains = [one for one in found if one is not None]
+    parts = {path for one in trains for path in one.beside}
+    return [one for one in trains if one.path not in parts]
 
 
 def _python_files(folder: Path) -> Iterator[Path]:
@@ -92,7 +95,25 @@ def _neighbours(path: Path) -> list[FileState]:
     return list(states.values())
 
 
-def _linked(file: str, state: FileState, others: list[FileState]) -> Found:
+def _program(path: Path) -> Found | None:
+    """A file that brings its own world, with the files of its repository as modules."""
+    try:
+        packed, beside = with_modules(path)
+    except SYNTAX:
+        return None
+    if not packed.modules or not is_own_world(packed.text):
+        return None
+    return Found(str(path), packed.text, tuple(map(str, beside)))
+
+
+def _training(state: FileState, others: list[FileState]) -> Found | None:
+    one = Linked(state, others)
+    return _found(one) if one.trains else None
+
+
+def _linked(file: str) -> Found:
+    """A file that needs more than its files, and what it imports from beside it above it."""
+    state, others = _state(Path(file)), _neighbours(Path(file))
     return (
         _found(Linked(state, [*others, state])) if others else Found(file, state.content or "", ())
     )

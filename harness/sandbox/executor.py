@@ -24,12 +24,13 @@ from harness.domain.event import (
 from harness.domain.recording import RankRecording, Recorded, Recording
 from harness.domain.scenario import Probe
 from harness.domain.workload import WorkloadSpec
+from harness.extraction.own_world import is_own_world
 from harness.sandbox import raw_recording as raw
 from harness.sandbox.frames import Frame
 from harness.sandbox.jail.report import JailPolicy, JailReport
 from harness.sandbox.job import Job, Limits
 from harness.sandbox.order import Shrunk, WorkOrder
-from harness.sandbox.own import is_hopeless, is_large, is_own_world
+from harness.sandbox.own import is_hopeless, is_large
 from harness.sandbox.pool import Sandbox
 
 PATIENCE = 20

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 
+from harness.beside import unpacked
 from harness.collecting import uncollected
 
 
@@ -47,7 +48,7 @@ def frameworks_of(program: str) -> tuple[str, ...]:
     """The packages that a program may use. One too many costs seconds once; one too few cannot be
     imported later, because the jail opens no folder that only the package itself needs.
     """
-    code = _COMMENT.sub("", program)
+    code = _COMMENT.sub("", unpacked(program).sources)
     return tuple(name for name, words in _WORDS.items() if words.search(code))
 
 

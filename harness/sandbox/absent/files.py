@@ -11,7 +11,7 @@ import random
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import FrameType
 from typing import Any, Self
 
 import numpy as np
@@ -62,9 +62,8 @@ class AbsentText(str):  # noqa: SLOT000 - one that remembers
         return found
 
 
-def install(module: ModuleType) -> None:
-    """Lend files to the program whose namespace this is."""
-    vars(module)["open"] = _opening(builtins.open)
+def install() -> None:
+    """Lend files to the program, which opens them by :func:`opened`."""
     reading: Any = Path.open
     setattr(Path, "open", _opening(reading))  # noqa: B010 - mypy refuses to assign
     setattr(Path, "read_text", lambda self, *_, **__: self.open().read())  # noqa: B010 - as above
@@ -106,6 +105,10 @@ def _opening(original: Callable[..., Any]) -> Callable[..., Any]:
     return opened
 
 
+opened = _opening(builtins.open)
+"""Stands for ``open``."""
+
+
 def _asked_by_the_program() -> bool:
     """Whether the program is what opened a file, be it by a method of its path."""
     frame: FrameType | None = sys._getframe(2)
@@ -113,7 +116,7 @@ def _asked_by_the_program() -> bool:
     while frame is not None and len(near) < NEAR:
         near.append(frame.f_code.co_filename)
         frame = frame.f_back
-    return PROGRAM in near
+    return any(name.startswith(PROGRAM) for name in near)
 
 
 def writable(file: Any) -> Any:

@@ -35,6 +35,7 @@ ALIASES = {"pythia": "gpt_neox", "roberta": "roberta"}
 def install(*, transformers: bool) -> None:
     """Patch ``torch.hub``, and transformers where the program imports it."""
     vars(torch.hub)["load"] = _hub_load
+    vars(torch.hub)["list"] = lambda *_, **__: []
     vars(torch.hub)["load_state_dict_from_url"] = _no_download
     if transformers and "transformers" in sys.modules:
         _transformers(sys.modules["transformers"])

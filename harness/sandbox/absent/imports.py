@@ -22,9 +22,12 @@ SHARDING = frozenset({"deepspeed", "fairscale", "colossalai", "megatron", "torch
 """Packages that spread a model over many devices, installed or not."""
 
 
-def lend_packages(tree: ast.Module) -> None:
-    """Stand in for what the program imports and what is not here, from now on in this process."""
-    tops = {top for top in _tops(tree) if _is_absent(top)}
+def lend_packages(tree: ast.Module, own: frozenset[str] = frozenset()) -> None:
+    """Stand in for what the program imports and what is not here, from now on in this process.
+
+    ``own``: what it brings itself.
+    """
+    tops = {top for top in {*_tops(tree)} - own if _is_absent(top)}
     sys.meta_path.insert(0, Lent(frozenset(tops | {OWN})))
     for name in [n for n in sys.modules if n.partition(".")[0] in tops]:
         del sys.modules[name]  # installed, and to be replaced all the same

@@ -1,11 +1,14 @@
 """Values by name, for settings that the program asks for and nobody gives."""
 
+import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from harness.sandbox.absent.lent import lend
 from harness.sandbox.unbound import Unbound
+from harness.syntax import walk
 
 VALUES: tuple[tuple[str, Any], ...] = (
     (r"(min|final|end)_?lr|lr_?min|eta_?min", 1e-4),
@@ -68,9 +71,25 @@ def value_of(name: str, kind: type | None = None) -> Any:
     return found
 
 
-def argument(name: str) -> Any:
-    """The value of a required argument of a command line: by its name, or a word."""
-    found = known_value(name)
+def compared_words(tree: ast.AST) -> dict[str, str]:
+    """Of each setting that the program compares with words (``args.net == "vgg16"``) the first one."""
+    found: dict[str, str] = {}
+    for node in walk(tree):
+        match node:
+            case ast.Compare(
+                left=ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str(name))),
+                ops=[ast.Eq()],
+                comparators=[ast.Constant(value=str(word))],
+            ):
+                found.setdefault(name, word)
+    return found
+
+
+def argument(name: str, words: Mapping[str, str] = MappingProxyType({})) -> Any:
+    """The value of a required argument of a command line: one of the ``words`` with which the program
+    compares it, by its name, or a word.
+    """
+    found = words.get(name) or known_value(name)
     found = "data" if found is _UNKNOWN else found
     lend(f"{name} = {found!r}: a required argument")
     return found

@@ -50,6 +50,7 @@ class Loader(DataLoader[Any]):
     _passes: int
     collate: Callable[[list[Any]], Any] | None
     _items: Any
+    _drawn: Any
 
     def __init__(self, *_: Any, **__: Any) -> None:
         """Does nothing, because ``DataLoader(dataset, batch_size=32)`` returns a loader made by
@@ -69,7 +70,7 @@ class Loader(DataLoader[Any]):
         self = object.__new__(cls)
         vars(self).update(
             _batches=batches, _form=form, _on_batch=on_batch, _publish=publish, _name=name, _passes=0,
-            collate=None, _items=None,
+            collate=None, _items=None, _drawn=None,
         )  # fmt: skip
         dataset = Samples(self)
         DataLoader.__init__(self, dataset, batch_sampler=[list(b.samples) for b in batches])
@@ -82,6 +83,16 @@ class Loader(DataLoader[Any]):
 
     def __len__(self) -> int:
         return len(self._batches)
+
+    def __next__(self) -> Any:
+        """Drawn from: its reader has an iterator under this name, which begins anew at the end."""
+        if self._drawn is None:
+            self._drawn = iter(self)
+        try:
+            return next(self._drawn)
+        except StopIteration:
+            self._drawn = iter(self)
+            return next(self._drawn)
 
     def __iter__(self) -> Any:
         epoch = self._passes

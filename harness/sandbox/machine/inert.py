@@ -52,6 +52,9 @@ class Inert:
     def __format__(self, spec: str) -> str:
         return "0"
 
+    def __fspath__(self) -> str:
+        return "nowhere"
+
     def _compared(self, other: Any) -> bool:
         """A figure that nobody knows is no better than another, and no reason for anything."""
         return False if isinstance(other, int | float | Inert) else NotImplemented

@@ -2,24 +2,28 @@
 
 import ast
 import contextlib
+import functools
+import io
 import os
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from harness.beside import parsed_modules, together, unpacked
 from harness.domain.branch import Branches
 from harness.sandbox.absent import files
 from harness.sandbox.absent.imports import OWN, lend_packages
 from harness.sandbox.absent.lent import all_lent
-from harness.sandbox.absent.settings import argument
+from harness.sandbox.absent.settings import argument, compared_words
 from harness.sandbox.branches import marks
 from harness.sandbox.branches.untaken import untaken
-from harness.sandbox.machine import arguments, cuda, distributed
+from harness.sandbox.machine import arguments, cuda, distributed, removed
 from harness.sandbox.machine.devices import device, device_context, generator
 from harness.sandbox.machine.inert import install_progress
 from harness.sandbox.order import Shrunk
 from harness.sandbox.own import frameworks
+from harness.sandbox.own.modules import Repository
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.shortening import OnBatch, Shortening
 from harness.sandbox.own.shrinking import shrink
@@ -35,6 +39,9 @@ FOLDER = "a/repository/of/programs"
 """Where it runs: programs write into folders above their own."""
 
 DEVICE, CONTEXT, GENERATOR = "__device__", "__device_context__", "__generator__"
+
+GIVEN = (DEVICE, CONTEXT, GENERATOR, "input", "open")
+"""Names that are lent to the program, and to each of its files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +72,22 @@ def prepare(
     ``shrunk``: whether sizes that are too large for a CPU are lowered, and which. ``on_batch``: is told
     of the batches of its loaders.
     """
-    tree = parsed(program, FILENAME)
+    packed = unpacked(program)
+    tree, modules = parsed(packed.code, FILENAME), parsed_modules(packed)
+    everything = together([tree, *modules.values()])
     notes: list[str] = []
     if shrunk != "no":
-        notes += shrink(tree, widths=shrunk == "widths")
-    lend_packages(tree)
+        notes += shrink(everything, widths=shrunk == "widths")
     patience = Patience(world_size)
-    shortening = Shortening(tree, patience, on_batch)
-    frameworks.install(tree, world_size)
-    module = _namespace()
-    _environment(module, rank, world_size)
-    _on_a_cpu(tree)
+    shortening = Shortening(everything, patience, on_batch)
+    module = _namespace(packed.package)
+    given = {name: vars(module)[name] for name in GIVEN}
+    own = Repository(packed.modules, modules, os.path.abspath(FOLDER), FILENAME, given)
+    lend_packages(everything, own.tops)
+    own.install()
+    frameworks.install(everything, world_size)
+    _environment(module, rank, world_size, compared_words(everything))
+    _on_a_cpu(everything)
     source = ast.unparse(tree)
     marked = marks.marked(tree)
     return OwnProgram(
@@ -106,7 +118,7 @@ def _what_is_missing() -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        name = str(error.filename or "a file")
+        name = str(error.filename or error).removesuffix(" not found.")  # as numpy words it
         raise Unbound(
             os.path.basename(name.rstrip("/")) or name, "is a file that is not here"
         ) from error
@@ -116,26 +128,31 @@ def _what_is_missing() -> Iterator[None]:
         raise Unbound("the program", f"needs a network: {error}") from error
 
 
-def _namespace() -> types.ModuleType:
+def _namespace(package: str) -> types.ModuleType:
     module = types.ModuleType(MODULE)
     vars(module).update({
-        "__name__": "__main__", "__file__": "candidate.py", "__package__": OWN,
+        "__name__": "__main__", "__file__": "candidate.py", "__package__": package or OWN,
         DEVICE: device, CONTEXT: device_context, GENERATOR: generator, "input": no_input,
+        "open": files.opened,
     })  # fmt: skip
     sys.modules[MODULE] = sys.modules["__main__"] = module
     return module
 
 
-def _environment(module: types.ModuleType, rank: int, world_size: int) -> None:
+def _environment(
+    module: types.ModuleType, rank: int, world_size: int, compared: Mapping[str, str]
+) -> None:
     sys.argv = ["candidate.py"]
     os.makedirs(FOLDER, exist_ok=True)
     os.chdir(FOLDER)
     distributed.environment(rank, world_size)
     cuda.told(local_rank=rank, count=world_size)
     cuda.clock_of(module)
-    arguments.supplied_by(argument)
+    arguments.supplied_by(functools.partial(argument, words=compared))
+    vars(os)["popen"] = lambda *_, **__: io.StringIO("24 80")  # most ask for a terminal's size
+    removed.install()
     install_progress()
-    files.install(module)
+    files.install()
 
 
 def _on_a_cpu(tree: ast.Module) -> None:

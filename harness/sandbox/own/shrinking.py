@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from harness.beside import whole
 from harness.sandbox.own.sizes import Size, sizes_in
 from harness.syntax import walk
 
@@ -75,14 +76,14 @@ def shrink(tree: ast.Module, *, widths: bool) -> list[str]:
 
 def is_large(program: str) -> bool:
     """Whether some size of a program could be lowered."""
-    sizes = ((_most(size.name), size.value) for size in sizes_in(ast.parse(program)))
+    sizes = ((_most(size.name), size.value) for size in sizes_in(whole(program)))
     return any(most is not None and value > most for most, value in sizes)
 
 
 def is_hopeless(program: str) -> bool:
     """Whether its sizes, by their names, are those of a model that is trained on many devices."""
     facts = [re.compile(pattern) for pattern in (WIDTHS, WIDTHS, LAYERS, BATCHES, LENGTHS)]
-    sizes = [*sizes_in(ast.parse(program))]
+    sizes = [*sizes_in(whole(program))]
     operations = 72.0
     for fact in facts:
         operations *= max((s.value for s in sizes if fact.fullmatch(s.name)), default=1)

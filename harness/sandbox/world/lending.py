@@ -42,6 +42,9 @@ MADE = frozenset({
 })  # fmt: skip
 """What functions and classes make that are called by name only: ``build_model()``, ``MyModel()``."""
 
+OF_AN_OPTIMIZER = frozenset({"param_groups", "state", "defaults"})
+"""Attributes that only an optimizer that was made has."""
+
 OBJECTS = OF_A_MODEL | {
     "model",
     "loader",
@@ -115,13 +118,23 @@ class Lender:
         if self.values.parts and self.values.parts.is_network(name):
             return "model"
         first, _, rest = " ".join(words(name)).partition(" ")
-        found = self.table.role(name)
+        found = self._by_name(name)
         if found in MADE and name[:1].isupper():
             return f"{MAKER}{found}"
         if first in MAKING and rest and found not in ("source", "effectless"):
             made = self.table.role(rest, "objects")
             return f"{MAKER}{made}" if made in MADE else found
         return found
+
+    def _by_name(self, name: str) -> str | None:
+        """What the table says, unless the program uses the name as what that cannot be."""
+        found = self.table.find(name)
+        if found is None or (found.kind == "numbers" and name in self.reading.called_plainly):
+            return None
+        asked = self.reading.asked_of(name) if found.role == "optimizer" else frozenset()
+        if any(not hasattr(torch.optim.Adam, a) and a not in OF_AN_OPTIMIZER for a in asked):
+            return "settings"  # ``opt`` is what argparse returned
+        return found.role
 
     def lend(self, name: str) -> Any:
         """The object for a name: a free one, a parameter, an attribute; a spy where nothing is known.
@@ -145,6 +158,8 @@ class Lender:
     def _stepping(self) -> str:
         makes_one = any(n in self.reading.called for n in OPTIMIZERS)
         free = {self.table.role(n, "objects") for n in self.names}
+        if "scheduler" in free and "optimizer" in free:
+            return ""  # what steps beside both may be anything
         return "scheduler" if makes_one or "optimizer" in free else "optimizer"
 
     def _note(self, name: str, said: str) -> None:
@@ -190,6 +205,7 @@ class Lender:
             "context maker": lambda _: contextlib.nullcontext,
             "module list": lambda _: [self.model()],
             "collate": lambda _: None,
+            "start": lambda _: 0,
             "batch": self._of_one_batch, "output": self._of_one_batch, "loss": self._of_one_batch,
         }  # fmt: skip
         if role in special:
@@ -282,7 +298,8 @@ class Lender:
     # ---------------------------------------------------------------------------------- settings
 
     def _of_one_batch(self, name: str) -> Any:
-        raise Unbound(name, "belongs to one batch, and no loop yields it")
+        """By its name a part of one batch, but no loop yields it: a meter, a count, a function."""
+        return Spy(name, steps=self._stepping())
 
     def _field(self, owner: str, name: str) -> Any:
         """A setting: ``args.lr``, or of a section ``cfg.train.lr``."""

@@ -38,9 +38,13 @@ from harness.sandbox.world.turns import (
     with_clearing,
 )
 from harness.sandbox.world.values import Values
+from harness.syntax import walk
 from harness.workloads import Workload
 
 MODULE = "candidate"
+
+COUNTED = frozenset({None, "loss", "step", "epoch", "count", "index"})
+"""Roles of names in which programs count or sum up; what the reader brings is where they start."""
 
 Track = Callable[..., nn.Module]
 """``(model, name)``: watch a model."""
@@ -64,6 +68,8 @@ class Bound:
     """The workload's optimizers that names were bound to."""
     model: nn.Module
     """The workload's model, not wrapped."""
+    tree: ast.Module
+    """The program's tree."""
     patience: Patience
     """Ends a run that trains far longer than needed."""
     untaken: Callable[[], Branches]
@@ -125,7 +131,24 @@ def _missing(error: NameError, bound: Bound) -> BaseException:
     name = getattr(error, "name", None)
     if name is None or isinstance(error, UnboundLocalError) or name in vars(bound.module):
         return error
-    return Scouted(name, table().role(name) or "")
+    role = table().role(name)
+    if role in COUNTED and counts(bound.tree, name):
+        return Scouted(name, "start")
+    return Scouted(name, role or "")
+
+
+def counts(tree: ast.Module, name: str) -> bool:
+    """Whether a program counts or sums up in a name, or subtracts it: it starts with 0."""
+    for node in walk(tree):
+        match node:
+            case ast.AugAssign(target=ast.Name(id=found)) if found == name:
+                return True
+            case ast.BinOp(left=ast.Name(id=found)) | ast.BinOp(right=ast.Name(id=found)):
+                if found == name:
+                    return True
+            case ast.Compare(left=ast.Name(id=found)) if found == name:
+                return True
+    return False
 
 
 class _Binding:
@@ -175,6 +198,7 @@ class _Binding:
             starts=starts,
             optimizers=self.values.optimizers,
             model=self.values.model,
+            tree=self.tree,
             patience=self.patience,
             untaken=lambda: untaken(marked),
         )
@@ -230,9 +254,25 @@ class _Binding:
         huggingface.prepare_what_is_expected(vars(self.module))
         self.turns: Turns | Windows | None = None
         self.turns_from = 0
+        if moments and first_use(self.tree, {*moments}) == len(self.tree.body):
+            self._of_functions(moments)
+            moments = {}
         looks = not moments and self._looks()
         if looks or (moments and not self._are_all_data(moments)):
             self._as_turns(moments)
+
+    def _of_functions(self, moments: dict[str, str]) -> None:
+        """What only functions read, and no turn of a loop binds: all data at once, as for a graph."""
+        names = [
+            n for n in self.lender.names if self.lender.role(n) in OF_A_TURN | {*moments.values()}
+        ]
+        for name in names:
+            role = str(self.lender.role(name))
+            whole = role in ("input", "target")
+            found = self.lender.data.everything(role) if whole else self.lender.lend(name)
+            vars(self.module)[name] = found
+            if whole:
+                self.lender.notes.append(f"{name}: {role} of all samples")
 
     def _are_all_data(self, moments: dict[str, str]) -> bool:
         """Whether inputs and targets of a loop of the program's own, which draws nothing and makes an
@@ -296,7 +336,8 @@ class _Binding:
         """Names of a batch that the program draws ahead: the first one is drawn for it."""
         row = self.lender.data.source()()
         for name, role in moments.items():
-            vars(self.module)[name] = row if role == "batch" else row.parts[role]
+            if role == "batch" or role in row.parts:  # a loss before the loop is a report's
+                vars(self.module)[name] = row if role == "batch" else row.parts[role]
 
     # ---------------------------------------------------------------------------------------- code
 

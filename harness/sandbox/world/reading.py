@@ -148,6 +148,19 @@ class Reading:
         return frozenset(last for f in functions if (last := last_name(f)) is not None)
 
     @cached_property
+    def called_plainly(self) -> frozenset[str]:
+        """Names that are called."""
+        functions = (n.func for n in self.nodes if isinstance(n, ast.Call))
+        return frozenset(f.id for f in functions if isinstance(f, ast.Name))
+
+    def asked_of(self, name: str) -> frozenset[str]:
+        """Attributes that are read of a plain name."""
+        asked = (n for n in self.nodes if isinstance(n, ast.Attribute))
+        return frozenset(
+            a.attr for a in asked if isinstance(a.value, ast.Name) and a.value.id == name
+        )
+
+    @cached_property
     def classes(self) -> list[ast.ClassDef]:
         """Classes at module level."""
         return [s for s in self.tree.body if isinstance(s, ast.ClassDef)]

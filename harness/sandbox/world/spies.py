@@ -21,7 +21,7 @@ ASKED: dict[str, str] = {
     "prepare": "accelerator", "accumulate": "accelerator", "sync_gradients": "accelerator",
     "no_backward_sync": "fabric", "setup": "fabric", "setup_module": "fabric",
     "clip_gradients": "fabric",
-    "log": "logger", "info": "logger", "add_scalar": "logger", "write": "logger",
+    "update": "logger", "log": "logger", "info": "logger", "add_scalar": "logger", "write": "logger",
     "set_postfix": "logger", "set_description": "logger",
 }  # fmt: skip
 """Attributes, and what the object is that is asked for one of them."""

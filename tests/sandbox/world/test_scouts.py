@@ -67,3 +67,41 @@ optimizer.zero_grad()
 
     assert (ran.outcome, ran.steps) == ("ran", 4)
     assert "written for one update: repeated for the whole of the data" in ran.notes
+
+
+def test_what_steps_beside_an_optimizer_and_a_schedule_may_be_anything(run):
+    ran = run(LOOP + "    scheduler.step()\n    mystery.step()\n")
+
+    assert ran.outcome == "Unbound: `mystery` is used in no way that tells what it is"
+
+
+def test_a_name_in_which_a_fragment_counts_starts_at_zero(run):
+    ran = run(LOOP + "    running_loss += loss.item()\n    seen += 1\nresult = seen")
+
+    assert ran.result == "14"
+
+
+def test_a_meter_with_the_name_of_a_loss_is_none(run):
+    assert run(LOOP + "    losses.update(loss.item(), x.size(0))\n").outcome == "ran"
+
+
+def test_a_name_that_is_called_is_no_number(run):
+    program = LOOP + "    lr = get_lr(3)\n    optimizer.param_groups[0]['lr'] = lr\n"
+
+    assert run(program).outcome == "ran"
+
+
+def test_settings_may_have_the_name_of_an_optimizer(run):
+    assert run("print(opt.n_critic, opt.batch_size)\n" + LOOP).outcome == "ran"
+
+
+def test_a_loader_that_is_drawn_from_is_an_iterator(run):
+    program = """
+for step in range(10):
+    x, y = next(train_iter)
+    criterion(model(x), y).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+    assert run(program).steps == 10

@@ -29,8 +29,10 @@ MODULES: dict[str, str] = {
 }
 """Top-level packages, each with the module of this folder that stands in for it."""
 
-ALWAYS = frozenset({"datasets", "fire", "gym", "gymnasium", "tiktoken", "tyro"})
-"""Those that are replaced even where they are loaded: they read command lines, or a network."""
+ALWAYS = frozenset({"PIL", "datasets", "fire", "gym", "gymnasium", "tiktoken", "tyro"})
+"""Those that are replaced even where they are loaded: they read command lines, a network, or files
+that the jail does not open.
+"""
 
 
 class LentModule(ModuleType):

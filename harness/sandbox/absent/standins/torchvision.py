@@ -161,7 +161,7 @@ class Sized(Same):
 
 
 class transforms:
-    """``torchvision.transforms``."""
+    """``torchvision.transforms``; older programs name it twice."""
 
     Resize = CenterCrop = RandomCrop = RandomResizedCrop = Sized
 
@@ -256,6 +256,9 @@ class transforms:
         if name == "InterpolationMode":
             return Inert()
         return Same if name[:1].isupper() else None
+
+
+setattr(transforms, "transforms", transforms)  # noqa: B010 - mypy refuses to assign
 
 
 transforms.v2 = transforms  # type: ignore[attr-defined]  # the second version has the same names

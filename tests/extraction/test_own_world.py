@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.sandbox.own.extent import free_names, is_own_world
+from harness.extraction.own_world import free_names, is_own_world
 
 OWN = {
     "at module level": "import torch\nx = torch.ones(1, requires_grad=True)\nx.sum().backward()\n",

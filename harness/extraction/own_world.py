@@ -4,6 +4,7 @@ import ast
 import builtins
 import symtable
 
+from harness.beside import unpacked, whole
 from harness.syntax import walk
 
 GOES_BACK = frozenset({"backward", "fit", "fit_loop", "backward_and_step", "train_loop"})
@@ -22,8 +23,7 @@ _OF_A_MODULE = frozenset({"__name__", "__file__", "__doc__", "__builtins__", "__
 def is_own_world(program: str) -> bool:
     """Whether nothing has to be lent to a program but data and packages: it is run as it is."""
     try:
-        tree = ast.parse(program)
-        return not free_names(program) and trains(tree)
+        return not free_names(unpacked(program).code) and trains(whole(program))
     except (SyntaxError, ValueError, RecursionError):
         return False
 

@@ -1,0 +1,122 @@
+"""The files of a repository that a program imports, as modules by their names."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from harness.beside import SYNTAX, Beside, Packed
+from harness.syntax import walk
+from harness.untrusted import LONGEST, read_bytes
+
+ABOVE = 3
+"""How many folders above a program are looked into: ``python -m scripts.train`` runs from there."""
+
+MOST_FILES = 400
+MOST_BYTES = 4 << 20
+"""How many files of a repository go along, and how many bytes of them."""
+
+
+def with_modules(path: Path) -> tuple[Packed, list[Path]]:
+    """A program with all files that it imports, directly or through another; and where they lie.
+
+    Raises what :func:`ast.parse` raises for the program.
+    """
+    code = _text(path)
+    ast.parse(code)
+    roots = [*_roots(path)]
+    package = _package_of(path, code)
+    found: dict[str, tuple[Beside, Path]] = {}
+    size = 0
+    waiting = [*_imports(code, package)]
+    for name in waiting:  # which grows meanwhile
+        if name in found or len(found) >= MOST_FILES or size > MOST_BYTES:
+            continue
+        place = _file_of(name, roots)
+        if place is None or place[0] == path:
+            continue
+        file, below = place
+        try:
+            source = _text(file)
+        except OSError:  # too large, or not to be read: whoever needs it is told
+            continue
+        size += len(source)
+        one = Beside(file.relative_to(below).as_posix(), source)
+        found[name] = (one, file)
+        inside = name if one.is_package else name.rpartition(".")[0]
+        waiting += _imports(source, inside)
+    modules = {name: one for name, (one, _) in sorted(found.items())}
+    return Packed(code, modules, package), [file for _, file in found.values()]
+
+
+def _roots(path: Path) -> Iterator[Path]:
+    """Folders from which the program may import: its own, and those above it in its repository."""
+    folder = path.resolve().parent
+    for near in (folder, *folder.parents[:ABOVE]):
+        yield near
+        yield near / "src"
+        if (near / ".git").exists():
+            return
+
+
+def _package_of(path: Path, code: str) -> str:
+    """The package in which a program lies that imports by it: ``from . import model``."""
+    if not any(isinstance(n, ast.ImportFrom) and n.level for n in walk(ast.parse(code))):
+        return ""
+    folder = path.resolve().parent
+    names = [folder.name]
+    while (folder / "__init__.py").is_file() and (folder.parent / "__init__.py").is_file():
+        folder = folder.parent
+        names.append(folder.name)
+    return ".".join(reversed(names))
+
+
+def _file_of(name: str, roots: list[Path]) -> tuple[Path, Path] | None:
+    """Where a module lies, and below which folder; the first folder that has its package counts."""
+    top, *_ = parts = name.split(".")
+    if top in sys.stdlib_module_names:
+        return None
+    for root in roots:
+        base = root.joinpath(*parts)
+        for file in (base / "__init__.py", base.with_name(f"{base.name}.py")):
+            if file.is_file():
+                return file, root
+        if (root / f"{top}.py").is_file() or (root / top / "__init__.py").is_file():
+            return None
+    return None
+
+
+@cache
+def _imports(code: str, package: str) -> tuple[str, ...]:
+    """Names of modules that a file may import, packages before what lies in them."""
+    try:
+        tree = ast.parse(code)
+    except SYNTAX:
+        return ()
+    found: dict[str, None] = {}
+    for node in walk(tree):
+        if isinstance(node, ast.Import):
+            named = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = _from(node, package)
+            named = [base, *(f"{base}.{alias.name}".lstrip(".") for alias in node.names)]
+        else:
+            continue
+        for name in named:
+            parts = name.split(".")
+            found |= dict.fromkeys(".".join(parts[: i + 1]) for i in range(len(parts)) if name)
+    return tuple(name for name in found if name and not name.endswith("*"))
+
+
+def _from(node: ast.ImportFrom, package: str) -> str:
+    """The module that ``from ... import`` names, seen from a package."""
+    if not node.level:
+        return node.module or ""
+    above = package.split(".")[: len(package.split(".")) - (node.level - 1)] if package else []
+    return ".".join([*above, *((node.module or "").split(".") if node.module else [])])
+
+
+def _text(path: Path) -> str:
+    text = read_bytes(path, LONGEST).decode("utf-8-sig", "replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,0 +1,92 @@
+"""Files beside a program that stay modules: how they travel with its text, which is one."""
+
+import ast
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+_BELOW = "\n__files_beside__ = "
+"""What stands between a program and its files, which are one line below it: so its own lines keep
+their numbers.
+"""
+
+SYNTAX = (SyntaxError, ValueError, RecursionError)
+"""What is raised for text that is no Python."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """One file that a program can import."""
+
+    path: str
+    """Where it lies, from the folder in which its first package lies."""
+    source: str
+    """Its text."""
+
+    @property
+    def is_package(self) -> bool:
+        """Whether it is the ``__init__.py`` of a folder."""
+        return self.path.rpartition("/")[2] == "__init__.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A program and the files beside it."""
+
+    code: str
+    """The program, as it was."""
+    modules: Mapping[str, Beside] = field(default_factory=dict)
+    """The files, each under the dotted name by which it is imported."""
+    package: str = ""
+    """The package that the program itself lies in, for its relative imports."""
+
+    @property
+    def text(self) -> str:
+        """All of it as the one text that :func:`unpacked` reads."""
+        if not self.modules:
+            return self.code
+        files = {name: [one.path, one.source] for name, one in self.modules.items()}
+        return f"{self.code}{_BELOW}{json.dumps({'package': self.package, 'files': files})}\n"
+
+    @property
+    def sources(self) -> str:
+        """All sources below each other, for whoever looks for words."""
+        return "\n".join([self.code, *(one.source for one in self.modules.values())])
+
+
+def unpacked(program: str) -> Packed:
+    """The program and its files; a program without any is itself. Nothing of it is evaluated."""
+    code, mark, below = program.rpartition(_BELOW)
+    if not mark:
+        return Packed(program)
+    try:
+        told = json.loads(below)
+        modules = {name: Beside(*one) for name, one in told["files"].items()}
+        return Packed(code, modules, str(told["package"]))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return Packed(program)
+
+
+def whole(program: str) -> ast.Module:
+    """One tree of a program and its files, for whoever reads it.
+
+    Raises what :func:`ast.parse` raises for the program; a file that is no Python is left out.
+    """
+    packed = unpacked(program)
+    return together([ast.parse(packed.code), *parsed_modules(packed).values()])
+
+
+def parsed_modules(packed: Packed) -> dict[str, ast.Module]:
+    """The trees of the files, under the names of the modules."""
+    found: dict[str, ast.Module] = {}
+    for name, one in packed.modules.items():
+        try:
+            found[name] = ast.parse(one.source)
+        except SYNTAX:
+            continue
+    return found
+
+
+def together(trees: Iterable[ast.Module]) -> ast.Module:
+    """One tree whose statements are theirs, and not copies."""
+    return ast.Module(body=[s for tree in trees for s in tree.body], type_ignores=[])

@@ -1,0 +1,75 @@
+"""Programs with files of their own: each stays a module, and is run where it is imported."""
+
+from harness.beside import Beside, Packed
+
+TRAIN = """
+from __future__ import annotations
+import argparse
+import torch
+from pack import loops
+from pack.net import build
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--net", required=True)
+args = parser.parse_args()
+net = build(args)
+loops.fit(net, torch.optim.SGD(net.parameters(), lr=0.01))
+"""
+
+NET = """
+from __future__ import annotations
+from torch import nn
+from torch._six import inf
+import os
+import numpy as np
+
+columns = os.popen("stty size", "r").read().split()[1]
+
+def build(args):
+    if args.net == "linear":
+        return nn.Linear(4, 1)
+    raise SystemExit("the network name is not supported")
+"""
+
+LOOPS = """
+import torch
+from . import net
+
+def fit(model, optimizer):
+    assert net.inf > 0
+    for step in range(8):
+        model(torch.randn(8, 4)).pow(2).mean().backward()
+        if step % 2:
+            optimizer.step()
+            optimizer.zero_grad()
+"""
+
+FILES = {
+    "pack": Beside("pack/__init__.py", ""),
+    "pack.net": Beside("pack/net.py", NET),
+    "pack.loops": Beside("pack/loops.py", LOOPS),
+}
+
+
+def test_files_of_a_repository_are_modules_with_imports_of_their_own(see):
+    seen = see(Packed(TRAIN, FILES).text)
+
+    assert seen.outcome == "returned: None"
+    assert seen.windows == [2, 2, 2, 2]
+
+
+def test_a_required_word_is_one_that_some_file_compares_it_with(see):
+    seen = see(Packed(TRAIN, FILES).text)
+
+    assert "net = 'linear': a required argument" in seen.lent
+
+
+def test_what_a_file_lacks_is_named_with_the_file_that_lacks_it(see):
+    lacking = {
+        **FILES,
+        "pack.net": Beside("pack/net.py", NET + "import flashy\nflashy.go()\n"),
+    }
+
+    seen = see(Packed(TRAIN, lacking).text)
+
+    assert seen.outcome == "unbound: `flashy.go` needs flashy, which is not here"
