@@ -34,6 +34,20 @@ def default_cache() -> Path:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """One answer that is kept."""
+
+    size: int
+    """Bytes."""
+    kept_at: float
+    """Seconds since 1970."""
+
+
+def _age(answer: KeptAnswer) -> float:
+    return answer.kept_at
+
+
+@dataclass(frozen=True, slots=True)
 class Cache:
     """A folder with one JSON file an answer, named by the hash of all that led to it."""
 
@@ -41,6 +55,8 @@ class Cache:
     """Created by ``prepare``, or when the first answer comes."""
     unkept: list[str] = field(default_factory=list, compare=False)
     """Why an answer could not be kept, for each that was not."""
+    fresh: bool = False
+    """Whether what is kept is not used, and is replaced by what is answered now."""
 
     def prepare(self) -> None:
         """Make sure that answers can be kept, before the first is paid for.
@@ -57,6 +73,8 @@ class Cache:
 
     def get(self, key: str, kind: type[_Kept]) -> _Kept | None:
         """What is kept; ``None`` when nothing is, or when it cannot be read any more."""
+        if self.fresh:
+            return None
         try:
             return kind.model_validate_json(self._file(key).read_bytes())
         except (OSError, ValidationError):
@@ -81,6 +99,18 @@ class Cache:
             write_whole(file, answer.model_dump_json().encode())
         except OSError as error:
             self.unkept.append(str(self._unkept(error.strerror or str(error))))
+
+    def answers(self) -> list["KeptAnswer"]:
+        """All that is kept, the oldest first."""
+        files = (path.stat() for path in self.folder.glob("??/*.json"))
+        return sorted((KeptAnswer(one.st_size, one.st_mtime) for one in files), key=_age)
+
+    def prune(self, before: float) -> int:
+        """Remove what was kept before that moment, in seconds since 1970; how many that were."""
+        old = [p for p in self.folder.glob("??/*.json") if p.stat().st_mtime < before]
+        for path in old:
+            path.unlink(missing_ok=True)
+        return len(old)
 
     def _unkept(self, why: str) -> UsageError:
         advice = "set XDG_CACHE_HOME to a folder that can be written to"

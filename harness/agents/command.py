@@ -1,5 +1,6 @@
 """Any agent with a command line: asked in a fresh workspace, its output read like any transcript."""
 
+import hashlib
 import os
 import shlex
 import shutil
@@ -16,6 +17,9 @@ from harness.domain.model import AbsentKind, NoAnswer
 from harness.domain.scenario import Scenario
 from harness.domain.transcript import Fact, Message, ToolCall, Transcript, Unreadable
 from harness.transcripts import read
+
+LARGEST_SCRIPT = 1 << 20
+"""Bytes; what is larger is a program that somebody installed."""
 
 _PLACE = "{prompt_file}"
 _PLAIN = frozenset({"markdown", "python"})
@@ -71,6 +75,7 @@ class CommandAgent:
     def _key(self, scenario: Scenario, trial: int) -> str:
         return key_of(
             command=self.line,
+            scripts=_contents(self.command),
             skill=self.skill.digest if self.skill else None,
             scenario=scenario.id,
             prompt=scenario.prompt,
@@ -180,6 +185,19 @@ def _triggered(found: Transcript, skill: str) -> str:
             if f"skills/{skill}/{MAIN}" in call.input:
                 return "yes"
     return "no"
+
+
+def _contents(command: tuple[str, ...]) -> list[str]:
+    """A digest of each file that the command names: a script that was edited is another agent."""
+    files = (Path(word) for word in command)
+    return [hashlib.sha256(p.read_bytes()).hexdigest() for p in files if _is_script(p)]
+
+
+def _is_script(path: Path) -> bool:
+    try:
+        return path.is_file() and path.stat().st_size <= LARGEST_SCRIPT
+    except (OSError, ValueError):
+        return False
 
 
 def _last_line(errors: Path) -> str:

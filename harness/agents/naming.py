@@ -45,6 +45,8 @@ class Asking:
     """For one answer of a command."""
     cache: Path | None = None
     """Where answers are kept; ``None`` for nowhere."""
+    fresh: bool = False
+    """Whether what is kept is asked anew."""
     replicate: str = ""
     """Another word here asks everything anew: for comparing a skill with itself."""
 
@@ -90,7 +92,7 @@ def unconnected(spec: str, asking: Asking) -> Unconnected:
         UsageError: as ``agent_named``.
     """
     kind, colon, rest = spec.partition(":")
-    cache = Cache(asking.cache) if asking.cache is not None else None
+    cache = Cache(asking.cache, fresh=asking.fresh) if asking.cache is not None else None
     if spec in ("buggy", "reference"):
         return BUGGY if spec == "buggy" else REFERENCE
     if kind == "anthropic" and rest:

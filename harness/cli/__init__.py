@@ -10,7 +10,7 @@ from io import TextIOWrapper
 
 import typer
 
-from harness.cli import bank, comparing, examining, grading, judging, machine, seeing
+from harness.cli import bank, comparing, examining, grading, judging, keeping, machine, seeing
 from harness.cli.app import app
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "examining",
     "grading",
     "judging",
+    "keeping",
     "machine",
     "run_command_line",
     "seeing",

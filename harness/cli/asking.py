@@ -27,6 +27,9 @@ DeliveryOption = Annotated[Delivery, typer.Option(help="How the skill reaches th
 TrialsOption = Annotated[
     int, typer.Option(min=1, max=1000, metavar="N", help="How often each question is asked.")
 ]
+FreshOption = Annotated[
+    bool, typer.Option("--fresh", metavar="", help="Ask anew what was answered before.")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,8 @@ class Ask:
     """Say what it would take, and ask nothing."""
     replicate: str = ""
     """Another word here asks everything anew: for comparing a skill with itself."""
+    fresh: bool = False
+    """Whether answers that are kept are asked anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +167,7 @@ def _announce(ask: Ask, bank: Bank) -> "Asking":
         delivery=ask.delivery,
         meter=Meter(ask.max_cost),
         cache=default_cache(),
+        fresh=ask.fresh,
         replicate=ask.replicate,
     )
     Output(stderr=True).text(render_plan(plan(bank, ask.agent, asking, ask.trials)))

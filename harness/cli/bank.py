@@ -24,7 +24,7 @@ from harness.cli.app import (
     only_runnable,
     print_faults,
 )
-from harness.cli.asking import Ask, DeliveryOption, Shown, TrialsOption, ask
+from harness.cli.asking import Ask, DeliveryOption, FreshOption, Shown, TrialsOption, ask
 from harness.cli.configuring import configuration
 from harness.cli.stored import print_unstored, printing, stored
 from harness.domain.errors import UsageError
@@ -78,14 +78,16 @@ def run(
     plan: Annotated[
         bool, typer.Option("--plan", metavar="", help="Say what asking would cost. Asks nothing.")
     ] = False,
+    fresh: FreshOption = False,
 ) -> None:
     """Let the bank check itself: each posted loop has to fail as declared, each fix to be right.
     With --agent, ask an agent every question and grade what it answers.
     """
-    of_asking = skill is not None or plan or max_cost is not None or trials > 1 or strict
+    of_asking = skill is not None or plan or max_cost is not None or trials > 1 or strict or fresh
     if agent is None and of_asking:
         raise UsageError(
-            "--skill, --trials, --max-cost, --strict and --plan are about asking: name an --agent"
+            "--skill, --trials, --max-cost, --strict, --plan and --fresh are about asking:"
+            " name an --agent"
         )
     open_instruments = instruments(context, jobs, ahead=agent is None)
     from harness.runner import Settings, run_bank
@@ -94,7 +96,9 @@ def run(
     chosen = select(load(bank), ",".join(scenario or ["all"]), suite)
     if agent is not None:
         skill = skill or configuration().skill
-        asked = Ask(agent, skill, delivery, trials, max_cost, judge, seed, cores(jobs), plan)
+        asked = Ask(
+            agent, skill, delivery, trials, max_cost, judge, seed, cores(jobs), plan, fresh=fresh
+        )
         shown = Shown(as_json, plain, verbose, strict)
         here = only_runnable(chosen)
         raise typer.Exit(ask(asked, here, out, shown, open_instruments))

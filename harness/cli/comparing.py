@@ -26,7 +26,7 @@ from harness.cli.app import (
     only_runnable,
     print_faults,
 )
-from harness.cli.asking import Ask, DeliveryOption, TrialsOption, ask_and_store
+from harness.cli.asking import Ask, DeliveryOption, FreshOption, TrialsOption, ask_and_store
 from harness.domain.comparison import Arm, Comparison
 from harness.domain.errors import UsageError
 from harness.domain.instruments import OpenInstruments
@@ -125,6 +125,7 @@ def compare(
     jobs: JobsOption = None,
     as_json: JsonOption = False,
     plain: PlainOption = False,
+    fresh: FreshOption = False,
 ) -> None:
     """Say whether the new skill is better or worse, or that the result is inconclusive."""
     rules = Rules(margin=margin)
@@ -135,7 +136,7 @@ def compare(
         count = len(_chosen(bank, scenario, suite).scenarios)
         code = shown.plan(count, trials) if plan else shown.simulation(count, trials)
     elif agent is not None and skill:
-        common = Ask(agent, None, delivery, trials, max_cost, judge, seed, cores(jobs))
+        common = Ask(agent, None, delivery, trials, max_cost, judge, seed, cores(jobs), fresh=fresh)
         arms = _arms(common, skill, aa=aa)
         _refuse_unreadable(arms)
         chosen = only_runnable(_chosen(bank, scenario, suite))

@@ -224,3 +224,33 @@ def named(word: str) -> list[Path]:
             if word in arguments.read_text(errors="replace"):
                 found.append(arguments)
     return found
+
+
+def answer_of(scenario, script, cache, **how):
+    line = f"command:{shlex.join([sys.executable, str(script)])}"
+    with agent_named(line, Asking(cache=cache, **how)) as agent:
+        return agent.ask(scenario).answer
+
+
+def test_a_script_that_was_edited_is_asked_anew(scenario, tmp_path):
+    """What it said before its edit is another agent's answer."""
+    script, cache = tmp_path / "agent.py", tmp_path / "cache"
+    said = []
+    for word in ("one", "one", "two"):
+        script.write_text(f"import os; print('{word}', os.getpid())")
+        said.append(answer_of(scenario, script, cache))
+
+    assert said[0] == said[1]
+    assert "two" in said[2]
+
+
+def test_fresh_asks_anew_and_keeps_what_is_answered_now(scenario, tmp_path):
+    """The next question without it gets the newer answer."""
+    script, cache = tmp_path / "agent.py", tmp_path / "cache"
+    script.write_text("import os; print(os.getpid())")
+
+    old = answer_of(scenario, script, cache)
+    new = answer_of(scenario, script, cache, fresh=True)
+
+    assert new != old
+    assert answer_of(scenario, script, cache) == new
