@@ -75,7 +75,7 @@ class CommandAgent:
     def _key(self, scenario: Scenario, trial: int) -> str:
         return key_of(
             command=self.line,
-            scripts=_contents(self.command),
+            scripts=[*_contents(self.command)],
             skill=self.skill.digest if self.skill else None,
             scenario=scenario.id,
             prompt=scenario.prompt,
