@@ -10,31 +10,10 @@ import types
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness.sandbox.absent.trackers import WATCHING
 from harness.sandbox.frameworks import huggingface
 from harness.sandbox.machine import inert
 from harness.syntax import walk
-
-INERT = frozenset(
-    {
-        "wandb",
-        "mlflow",
-        "tensorboard",
-        "tensorboardX",
-        "comet_ml",
-        "neptune",
-        "clearml",
-        "aim",
-        "matplotlib",
-        "seaborn",
-        "rich",
-        "colorama",
-        "termcolor",
-        "psutil",
-        "pynvml",
-        "GPUtil",
-    }
-)
-"""Packages that only log. Installed or not, they are replaced by something inert."""
 
 MEASURING = frozenset({"torchmetrics", "torcheval"})
 """Packages that only measure. They are replaced too, unless a framework has imported them already."""
@@ -145,7 +124,7 @@ def fits(path: str, used: set[str]) -> bool:
     top = path.partition(".")[0]
     if (
         huggingface.absent(top)
-        or top in INERT
+        or top in WATCHING
         or top in REFUSED
         or "tensorboard" in path
         or top == "tqdm"
@@ -180,7 +159,7 @@ def lookup(path: str) -> Any:
 def _is_inert(name: str) -> bool:
     parts = name.split(".")
     measures = parts[0] in MEASURING and sys.modules.get(parts[0]) is None
-    return measures or parts[0] in INERT or "tensorboard" in parts
+    return measures or parts[0] in WATCHING or "tensorboard" in parts
 
 
 def _missing(name: str, found: Imports, *, relative: bool) -> bool:

@@ -139,21 +139,6 @@ def test_starters_call_with_defaults(see, starter):
     assert seen.windows == [1] * 4
 
 
-def test_patterns_of_einops_are_done(see):
-    program = """
-import torch
-from einops import rearrange, repeat, reduce
-x = torch.arange(24.0).reshape(2, 3, 4)
-assert rearrange(x, "b h (p q) -> b (h p) q", q=2).shape == (2, 6, 2)
-assert torch.equal(rearrange(x, "... d -> d ..."), x.permute(2, 0, 1))
-assert repeat(x[0, 0], "d -> b d", b=5).shape == (5, 4)
-assert torch.equal(reduce(x, "b h d -> b d", "mean"), x.mean(1))
-""" + TRAIN.format(
-        model="nn.Linear(4, 2)", batch="torch.randn(3, 4), torch.zeros(3, dtype=torch.long)"
-    )
-    assert see(program).outcome == "returned: None"
-
-
 def test_a_world_to_act_in_goes_on_for_ever(see):
     program = """
 import gymnasium as gym, torch

@@ -22,7 +22,6 @@ MODULES: dict[str, str] = {
     "simple_parsing": "starters",
     "draccus": "starters",
     "pyrallis": "starters",
-    "einops": "einops",
     "gym": "gymnasium",
     "gymnasium": "gymnasium",
     "PIL": "pillow",
