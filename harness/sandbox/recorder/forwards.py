@@ -53,7 +53,6 @@ class Forwards:
         self.brief = False
         """Whether no model is the workload's, so that nothing is recomputed from what enters."""
         self._layers: tuple[object, ...] = ()
-        self._names: tuple[str, ...] = ()
         self._held: list[tuple[Mapping[str, object], str]] = []
         self.learning_rates: Callable[[], tuple[float, ...]] = tuple
 
@@ -80,7 +79,6 @@ class Forwards:
         elif not part:
             self._chains.watch(model)
             self._layers = _layers(model)
-            self._names = tuple(name for name, _ in model.named_parameters())
             self._held = [(m._parameters, key) for m in model.modules() for key in m._parameters]
         self.apart = self.apart or part
         self._tracked[model] = name
@@ -100,7 +98,7 @@ class Forwards:
         if self.rebuilt or not (lost or _layers(model) != self._layers):
             return
         self.rebuilt = True
-        self._tape.take_over(model, self._names)
+        self._tape.take_over(model)
 
     def find_own(self) -> None:
         """Track models that the program defines itself, at their first call.

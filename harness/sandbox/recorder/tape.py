@@ -11,7 +11,6 @@ from torch.utils.weak import TensorWeakRef
 
 from harness.domain.event import Event
 from harness.sandbox.frames import Json
-from harness.sandbox.recorder.computed import Computed, computed, unless_the_same
 from harness.sandbox.recorder.injected import Injected
 
 Blob = tuple[str, str, tuple[int, ...], bytes]
@@ -50,7 +49,6 @@ class Tape:
         self._names: dict[int, tuple[str, TensorWeakRef]] = {}
         self._count = 0
         self._parameters: dict[str, TensorWeakRef] = {}
-        self._computed: dict[str, Computed] = {}
         self._last: dict[str, Blob] = {}
         self._versions: dict[str, int] = {}
         self.large = False
@@ -75,12 +73,9 @@ class Tape:
         """So many numbers are trained; of many only samples are written."""
         self.large = elements > LARGE or (self.large and self.expects)
 
-    def take_over(self, model: nn.Module, names: Iterable[str]) -> None:
-        """Remember the parameters of a changed model: what took another's place has its name.
-
-        ``names``: those that it had. One that is computed of others now is written with them.
-        """
-        parameters, last = dict(model.named_parameters()), dict(self._last)
+    def take_over(self, model: nn.Module) -> None:
+        """Remember the parameters of a changed model: what took another's place has its name."""
+        parameters = dict(model.named_parameters())
         there = {id(p) for p in parameters.values()}
         known = dict(self._alive())
         for name, parameter in parameters.items():
@@ -88,13 +83,6 @@ class Tape:
                 self.name(parameter)
             else:
                 self.register("", [(name, parameter)])
-        for name in names:
-            kept = name in parameters or (name in known and id(known[name]) in there)
-            found = None if kept else computed(model, name)
-            if found is not None:
-                self._parameters.pop(name, None)
-                before = _tensor(last[name]) if name in last else None
-                self._computed[name] = unless_the_same(found, before)
 
     def knows(self, parameter: nn.Parameter) -> bool:
         """Whether the parameter is registered; where one was that is gone, another may stand now."""
@@ -178,8 +166,6 @@ class Tape:
         for name in known if names is None else (n for n in names if n in known):
             if not _is_left_out(known[name]):
                 yield self._remembered(name, known[name])
-        for name, weight in self._computed.items():
-            yield self.blob(f"param:{name}", weight())
 
     def frozen(self) -> tuple[str, ...]:
         """Parameters that ask for no gradient now."""
@@ -268,11 +254,6 @@ def tensors_in(value: object) -> Iterator[Tensor]:
 @cache
 def _dtype(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
-
-
-def _tensor(blob: Blob) -> Tensor:
-    _, dtype, shape, raw = blob
-    return torch.frombuffer(bytearray(raw), dtype=getattr(torch, dtype)).reshape(shape)
 
 
 def _is_finite(tensor: Tensor) -> bool:
