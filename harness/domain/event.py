@@ -303,6 +303,9 @@ DATA_REPLACED = "data drawn at random: the workload's is used instead"
 BUILDS_MODELS = "builds models of its own"
 """What they say where the program makes modules that it calls."""
 
+STEPPED_FOR_IT = "step after each batch"
+"""What they say where the program makes no update and the harness steps for it."""
+
 Event = Annotated[
     Start | BatchYielded | Forward | OutputGradient | Backward | Clip | ScalerCall | OptimizerStep
     | ByHand | NothingRestored | SchedulerStep | Collective | Printed | ClockRead | Finished,

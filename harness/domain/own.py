@@ -15,6 +15,10 @@ OWN = "own-settings"
 """What stands for the scenario's id where a program is judged by its own settings."""
 
 
+MOVES = 2.0
+"""From how many times its smallest threshold on the largest one is of another size."""
+
+
 class OwnClip(Record):
     """How a program bounds its gradients."""
 
@@ -57,6 +61,11 @@ class OwnSettings(Record):
     def accumulates(self) -> bool:
         """Whether an update gathers several micro-batches."""
         return self.micro_batches > 1
+
+    @property
+    def clip_moves(self) -> bool:
+        """Whether its threshold follows the run so far that no gradient is loud for all windows."""
+        return self.clip is not None and self.clip.highest > MOVES * self.clip.lowest
 
     @property
     def expectations(self) -> Expectations:

@@ -42,6 +42,7 @@ def _proposed(
 ) -> tuple[Piece, ...]:
     """Of several loops those that are offered: diagnostics and side remarks give way."""
     absorbed = frozenset().union(*(driven.get(p.index, frozenset()) for p in group))
+    absorbed |= {p.index for p in group if p.inert and any(_is_used(p, other) for other in group)}
     group = [p for p in group if p.index not in absorbed]
     group = [p for p in group if not p.diagnostic] or group
     group = _here(group, question) or group[:1]
@@ -110,6 +111,11 @@ def driven_by(pieces: tuple[Piece, ...]) -> dict[int, frozenset[int]]:
         if others and not piece.doing.whole:
             found[piece.index] = others
     return found
+
+
+def _is_used(definitions: Piece, other: Piece) -> bool:
+    """Whether another block trains with what this one only defines."""
+    return not other.inert and bool(definitions.doing.around & other.needs)
 
 
 def _distinct(group: list[Piece]) -> tuple[Piece, ...]:

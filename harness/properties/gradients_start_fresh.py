@@ -64,7 +64,8 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     kept = next((w for w in unknown if (w.update.left_over or 0.0) > w.negligible), None)
     if kept is not None:
         return not_cleared(kept, kept.update.left_over or 0.0)
-    clean = len(right & {w.where for w in later}) + len(measured)
+    empty = [w for w in unknown if w.update.left_over is not None]
+    clean = len(right & {w.where for w in later}) + len(measured) + len(empty)
     if not clean:
         return inconclusive(
             ID,

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+from harness.domain.clip_call import clip_calls
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.properties.evidence.consumption import Account, Reading, transported
-from harness.properties.evidence.thresholds import Bounds, bounds_of
+from harness.properties.evidence.settings import bounds_norm
+from harness.properties.evidence.thresholds import NAMED, Bounds, bounds_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,13 @@ def regimes(trace: Trace, expectations: Expectations) -> Regimes | str:
         account,
         bounds,
         accepted,
-        tuple(r for r in account.readings if bounds.loud(r.true)),
+        tuple(r for r in account.readings if bounds.loud(r.true) and not below_its_own(r, accepted)),
         tuple(r for r in account.readings if bounds.quiet(r.true)),
     )
+
+
+def below_its_own(reading: Reading, accepted: Bounds) -> bool:
+    """Whether a threshold that moves within what is accepted had nothing to do in this window."""
+    limits = [c.limit for c in clip_calls(reading.update) if bounds_norm(c) and c.limit]
+    own = bool(limits) and accepted.low < accepted.high and all(map(accepted.accept, limits))
+    return own and reading.raw and reading.consumed <= min(limits) * (1.0 + NAMED)

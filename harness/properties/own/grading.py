@@ -2,16 +2,21 @@
 
 from collections.abc import Sequence
 
+from harness.domain.event import STEPPED_FOR_IT
 from harness.domain.grade import Grade, write_grade
 from harness.domain.own import OWN_SCENARIO
 from harness.domain.scenario import PropertyRule
 from harness.domain.trace import Trace
+from harness.domain.verdict import Verdict
 from harness.properties import judge_by
 from harness.properties.own.lacking import lacking
 from harness.properties.own.reading import own_settings
 from harness.properties.own.rules import rules
 from harness.properties.own.schedules import ID as SCHEDULE
 from harness.properties.own.schedules import MADE_FOR_THEM, counts_micro_batches, where_told
+
+
+NO_STEP = "It makes no optimizer step itself; show the loop that steps."
 
 
 def own_grade(
@@ -27,7 +32,22 @@ def own_grade(
         allowed = (*(rule for rule in allowed if rule.id != SCHEDULE), made)
     found = judge_by(trace, rules(settings, allowed), settings.expectations)
     verdicts = where_told(found, trace)
+    if lent_its_step(trace):
+        verdicts = tuple(map(_not_accused, verdicts))
     grade = write_grade(OWN_SCENARIO, agent, verdicts, trace=trace, seconds=seconds)
     if grade.code != "inconclusive" or grade.reason is not None:
         return grade
-    return grade.model_copy(update={"reason": lacking(trace, verdicts)})
+    reason = NO_STEP if lent_its_step(trace) else lacking(trace, verdicts)
+    return grade.model_copy(update={"reason": reason})
+
+
+def lent_its_step(trace: Trace) -> bool:
+    """Whether the program makes no update itself, so that the harness stepped for it."""
+    return any(STEPPED_FOR_IT in note for p in trace.probes for note in p.program.bound)
+
+
+def _not_accused(verdict: Verdict) -> Verdict:
+    """What fails in updates that are not its own may be no fault of the program's."""
+    if verdict.outcome != "fail":
+        return verdict
+    return verdict.model_copy(update={"outcome": "inconclusive", "sentence": NO_STEP})

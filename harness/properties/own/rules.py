@@ -31,7 +31,7 @@ def _required(settings: OwnSettings) -> tuple[str, ...]:
     return (
         "gradients-start-fresh",
         *(ACCUMULATING if settings.accumulates else ()),
-        *(CLIPPING if clips else ()),
+        *(CLIPPING[:1] if clips and settings.clip_moves else CLIPPING if clips else ()),
         *(("unscaled-norm", "scaler-protocol") if settings.scaler else ()),
         *(("scheduler-per-update",) if settings.schedule else ()),
         *(("ranks-agree",) if settings.ranks > 1 else ()),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict
+from harness.properties.evidence.windows import usual_size
 
 ID = "scheduler-per-update"
 
@@ -14,10 +15,13 @@ MADE_FOR_THEM = "it is made for as many steps as there are micro-batches"
 
 
 def counts_micro_batches(trace: Trace) -> bool:
-    """Whether the schedule tells a length, and moved that often in a run that came to its end."""
+    """Whether the schedule tells a length, and moved that often in a run that came to its end. How often
+    it moved within the first window is not counted, and may be once a micro-batch of it.
+    """
     lengths = [(probe, length) for probe in trace.probes if (length := planned(probe))]
     return bool(lengths) and all(
-        probe.program.outcome == "returned" and abs(steps(probe) - length) <= ALIKE * length
+        probe.program.outcome == "returned"
+        and -ALIKE * length - usual_size(probe) < steps(probe) - length <= ALIKE * length
         for probe, length in lengths
     )
 

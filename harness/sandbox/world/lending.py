@@ -93,6 +93,8 @@ class Lender:
             *(name for name in known if name not in reading.free and name.isidentifier()),
         ]
         """Names that the program reads and leaves to its reader, in the order of their first use."""
+        self.together = list(self.names)
+        """These, and the parameters of a function that is called: several optimizers share a model."""
         self._known = known
         self._dealt: list[torch.optim.Optimizer] = []
         self._answers = answers.Answers(reading, table, values.criterion, values.targets)
@@ -194,6 +196,7 @@ class Lender:
             "criterion": self._criterion,
             "optimizer": self._optimizer,
             "optimizers": lambda n: [self._optimizer(n)],
+            "parameters": self._parameters,
             "scheduler": lambda n: torch.optim.lr_scheduler.LambdaLR(self._optimizer(n), lambda _: 1.0),
             "accelerator": self._accelerator,
             "fabric": lambda _: fabric.unseen(self.values.world_size),
@@ -244,10 +247,17 @@ class Lender:
 
     def _optimizer(self, name: str) -> torch.optim.Optimizer:
         """The optimizer; where several free names train one model, each has its share of it."""
-        several = [n for n in self.names if self.role(n) == "optimizer"]
+        several = [n for n in self.together if self.role(n) == "optimizer"]
         if len(several) > 1 and name in several and not self.own_model:
             return self._share(tuple(several), several.index(name))
         return self.values.the_optimizer()
+
+    def _parameters(self, name: str) -> list[nn.Parameter]:
+        """Those of the model; where several names mean parameters, the share of each."""
+        several = [n for n in self.together if self.role(n) == "parameters"]
+        if len(several) > 1 and name in several:
+            return shares(self.values.trained, tuple(several))[several.index(name)]
+        return list(self.values.trained.parameters())
 
     def _share(self, names: tuple[str, ...], place: int) -> torch.optim.Optimizer:
         if not self._dealt:

@@ -57,7 +57,9 @@ class Starter:
 
     def _start(self, root: Root) -> None:
         target = self._target(root)
-        self._run(root.tree, target, [a.arg for a in self._taken(root)], root.name)
+        names = [a.arg for a in self._taken(root)]
+        self._lender.together += [n for n in names if n not in self._lender.together]
+        self._run(root.tree, target, names, root.name)
 
     def _run(
         self, tree: ast.AST, target: Callable[..., Any], names: list[str], called: str

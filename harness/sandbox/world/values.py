@@ -135,7 +135,6 @@ class Values:
         """An object that depends on its role alone; ``KeyError`` for other roles."""
         makers: dict[str, Callable[[], Any]] = {
             "scaler": lambda: torch.amp.GradScaler("cpu"),
-            "parameters": lambda: list(self.trained.parameters()),
             "sampler": Sampler,
             "called_scaler": CalledScaler,
             "unwrap": lambda: _unwrapped,
