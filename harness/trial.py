@@ -6,12 +6,13 @@ from time import perf_counter
 from harness.domain.candidate import Candidate
 from harness.domain.further import further_probes, with_further
 from harness.domain.grade import Grade, write_grade
-from harness.domain.own import OWN_SCENARIO, further_regimes, situation_of
+from harness.domain.own import further_regimes, misfits, roomier, situations_of
 from harness.domain.refitted import refitted
 from harness.domain.scenario import Probe, Scenario
+from harness.domain.spoiled import spoiled_probe
 from harness.domain.trace import ProbeTrace, Trace
 from harness.properties import judge
-from harness.properties.own import own_grade
+from harness.properties.own import own_grade, own_settings
 from harness.workbench import Task, Workbench
 
 
@@ -50,15 +51,33 @@ class Trial:
 
     def alone(self) -> tuple[Trace, Grade]:
         """As it is, and then with gradients far below and far above its own threshold."""
-        place = situation_of(self._candidate.program)
-        first, seconds = self._observed(place, place.probes)
-        if place.workload.world_size > 1 and not first[0].updates:
-            place = OWN_SCENARIO  # it may only be made to train on several
-            first, seconds = self._observed(place, place.probes)
+        place, first, seconds = self._fitting()
         added, more = self._observed(place, further_regimes(first[0]))
         trace = Trace(probes=(*first, *added))
-        allowed = self._task.scenario.properties
-        return trace, own_grade(trace, self._task.agent.name, seconds + more, allowed)
+        allowed, name = self._task.scenario.properties, self._task.agent.name
+        grade = own_grade(trace, name, seconds + more, allowed)
+        spoiled = spoiled_probe(place, self._candidate.program, own_settings(trace).micro_batches)
+        if grade.code == "right" and spoiled is not None:
+            last, more = self._observed(place, [spoiled])
+            trace = with_further(trace.probes, last)
+            grade = own_grade(trace, name, grade.seconds + more, allowed)
+        return trace, grade
+
+    def _fitting(self) -> tuple[Scenario, tuple[ProbeTrace, ...], float]:
+        """The first situation in which it trains, else the first one, and what it did there."""
+        tried: list[tuple[Scenario, tuple[ProbeTrace, ...], float]] = []
+        for place in situations_of(self._candidate.program):
+            ranks = place.workload.world_size
+            if tried and ranks == tried[-1][0].workload.world_size and not misfits(tried[-1][1][0]):
+                continue
+            found, seconds = self._observed(place, place.probes)
+            tried.append((place, found, seconds))
+            if found[0].updates:
+                larger = roomier(place, found[0])
+                if larger is not None:
+                    return (larger, *self._observed(larger, larger.probes))
+                return tried[-1]
+        return tried[0]
 
     def _observed(
         self, scenario: Scenario, probes: Sequence[Probe]

@@ -101,13 +101,120 @@ for x, y in loader:
     optimizer.step()
 ```
 """
+TEXT = """
+```python
+hidden = model.init_hidden(train_data.size(1))
+for i in range(0, train_data.size(0) - 1, 35):
+    n = min(35, train_data.size(0) - 1 - i)
+    data, targets = train_data[i:i + n], train_data[i + 1:i + 1 + n].reshape(-1)
+    hidden = tuple(h.detach() for h in hidden)
+    optimizer.zero_grad()
+    output, hidden = model(data, hidden)
+    criterion(output.reshape(-1, ntokens), targets).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 0.25)
+    optimizer.step()
+```
+"""
+PADDED = """
+```python
+for batch in loader:
+    ids, labels = batch["input_ids"].to(device), batch["labels"].to(device)
+    logits = model(ids, attention_mask=batch["attention_mask"])
+    loss = F.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten(), ignore_index=-100)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+"""
+PARTS = """
+```python
+for p in model.encoder.parameters():
+    p.requires_grad_(False)
+optimizer = torch.optim.SGD(model.classifier.parameters(), lr=0.1)
+for epoch in range(num_epochs):
+    if epoch == 4:
+        block = model.encoder.blocks[-1]
+        block.requires_grad_(True)
+        optimizer.add_param_group({"params": list(block.parameters()), "lr": 0.01})
+    for x, y in train_loader:
+        optimizer.zero_grad()
+        criterion(model(x), y).backward()
+        optimizer.step()
+```
+"""
+NETWORKS = """
+```python
+for real in loader:
+    noise = torch.randn(len(real), latent_dim)
+    optD.zero_grad()
+    (F.softplus(-netD(real)) + F.softplus(netD(netG(noise).detach()))).mean().backward()
+    optD.step()
+    optG.zero_grad()
+    F.softplus(-netD(netG(noise))).mean().backward()
+    optG.step()
+```
+"""
+SYNCS = """
+```python
+for i, (x, y) in enumerate(loader):
+    last = (i + 1) % 8 == 0
+    with contextlib.nullcontext() if LAST else model.no_sync():
+        (criterion(model(x), y) / 8).backward()
+    if last:
+        optimizer.step()
+        optimizer.zero_grad()
+```
+"""
+TWO_MODELS = """
+```python
+model_a = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 2))
+model_b = copy.deepcopy(model_a)
+opt_a, opt_b = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (model_a, model_b))
+for update in range(6):
+    x, y = torch.randn(16, 6), torch.randint(0, 2, (16,))
+    opt_a.zero_grad()
+    F.cross_entropy(model_a(x), y).backward()
+    opt_a.step()
+    opt_b.zero_grad()
+    for k in range(4):
+        part = slice(4 * k, 4 * k + 4)
+        (F.cross_entropy(model_b(x[part]), y[part]) / 4).backward()
+    opt_b.step()
+```
+"""
+MERGES = """
+```python
+optimizer.zero_grad()
+for i, (x, y) in enumerate(loader):
+    loss = criterion(model(x), y) / 4
+    if not torch.isfinite(loss):
+        continue
+    loss.backward()
+    if (i + 1) % 4 == 0:
+        optimizer.step()
+        optimizer.zero_grad()
+```
+"""
 RIGHT = {
     "a-threshold-that-moves-is-held-to-what-it-is-in-each-window": PERCENTILE,
     "two-optimizers-of-a-function-share-the-model": TWO_OPTIMIZERS,
     "a-class-and-the-loop-that-uses-it-are-one-program": CLASS_AND_USE,
     "a-schedule-made-for-batches-may-move-with-them": FOR_BATCHES,
+    "a-text-in-columns-is-lent-with-a-model-that-keeps-its-state": TEXT,
+    "rows-of-tokens-are-lent-where-rows-of-numbers-do-not-fit": PADDED,
+    "parts-of-the-lent-model-have-the-names-that-are-read": PARTS,
+    "two-networks-are-lent-where-a-program-speaks-of-two": NETWORKS,
+    "windows-of-eight-fit-into-what-is-lent": SYNCS.replace("LAST", "last"),
+    "two-models-that-are-updated-apart-have-windows-of-their-own": TWO_MODELS,
     "what-is-done-to-fresh-gradients-does-not-make-them-stale": CENTRALISED,
 }
+WRONG = {
+    "ranks-that-step-on-what-was-not-synchronised": (SYNCS.replace("LAST", "not last"), "ranks-agree"),
+    "a-graph-that-is-carried-over": (
+        TEXT.replace("    hidden = tuple(h.detach() for h in hidden)\n", ""), "gradients-start-fresh",
+    ),
+    "a-skipped-batch-that-joins-two-windows": (MERGES, "one-update-per-window"),
+}  # fmt: skip
 INCONCLUSIVE = {
     "what-only-looks-at-gradients-is-not-accused": (LOOKS, "It makes no optimizer step itself"),
 }
@@ -116,7 +223,7 @@ INCONCLUSIVE = {
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory):
     folder = tmp_path_factory.mktemp("answers")
-    told = {**RIGHT, **{name: text for name, (text, _) in INCONCLUSIVE.items()}}
+    told = {**RIGHT, **{name: text for name, (text, _) in (WRONG | INCONCLUSIVE).items()}}
     files = [written(folder, f"{name}.md", text) for name, text in told.items()]
     _, found = graded(*files)
     return dict(zip(told, found, strict=True))
@@ -125,6 +232,11 @@ def lines(tmp_path_factory):
 @pytest.mark.parametrize("claim", RIGHT)
 def test_right(lines, claim):
     assert lines[claim]["code"] == "right", lines[claim]["why"]
+
+
+@pytest.mark.parametrize("claim", WRONG)
+def test_wrong(lines, claim):
+    assert WRONG[claim][1] in lines[claim]["failed"], lines[claim]["why"]
 
 
 @pytest.mark.parametrize("claim", INCONCLUSIVE)

@@ -1,7 +1,7 @@
 """A program without a scenario: what it sets out to do, as its run shows it, and where it runs."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from harness.domain.event import BUILDS_MODELS
 from harness.domain.injection import Injection
@@ -9,7 +9,7 @@ from harness.domain.record import Record
 from harness.domain.regimes import AS_IT_IS, Regime, fitted, thresholds
 from harness.domain.scenario import Expectations, Objective, Probe, Scenario
 from harness.domain.trace import ProbeTrace
-from harness.domain.workload import Mlp, WorkloadSpec
+from harness.domain.workload import WORKLOADS, Mlp, WorkloadSpec
 
 OWN = "own-settings"
 """What stands for the scenario's id where a program is judged by its own settings."""
@@ -54,6 +54,8 @@ class OwnSettings(Record):
     """Element type of autocast, if it is used."""
     schedule: bool = False
     """Whether a learning-rate schedule moves."""
+    syncs_once: bool = False
+    """Whether it says itself that all but the last micro-batch go without synchronisation."""
     own_loss: bool = True
     """Whether it trains a model or on a loss of its own, so that its own loss is the objective."""
 
@@ -123,19 +125,51 @@ def lent(notes: Iterable[str]) -> tuple[str, ...]:
     return tuple(note for note in notes if not _ITS_OWN.search(note))
 
 
+SHAPES = ("mlp", "language", "two-part", "gan", "cnn")
+"""Data and models that are lent, in the order in which they are tried."""
+
+WINDOWS = 3
+"""How many full windows one pass over the data holds at least."""
+
+PASSES = 6
+"""How many passes a program gets that does something else in later ones."""
+
 RANKS = re.compile(
-    r"\b(?:init_process_group|DistributedDataParallel|DistributedSampler|FullyShardedDataParallel)\b"
+    r"\b(?:init_process_group|DistributedDataParallel|DistributedSampler|FullyShardedDataParallel|no_sync|all_reduce)\b"
 )
 """How a program shows that it is made to train on several ranks."""
 
 
-def situation_of(program: str) -> Scenario:
-    """Where a program is run: on two ranks, if it is made for several."""
-    workload = OWN_SCENARIO.workload
-    ranks = 2 if RANKS.search(program) else 1
-    return OWN_SCENARIO.model_copy(
-        update={"workload": workload.model_copy(update={"world_size": ranks})}
-    )
+def situations_of(program: str) -> Iterator[Scenario]:
+    """Where a program is run until it trains: on two ranks, if it is made for several, and on data of
+    one shape after the other.
+    """
+    for ranks in (2, 1) if RANKS.search(program) else (1,):
+        for workload in SHAPES:
+            there = WorkloadSpec(name=workload, parameters=WORKLOADS[workload](), world_size=ranks)
+            yield OWN_SCENARIO.model_copy(update={"workload": there})
+
+
+def misfits(seen: ProbeTrace) -> bool:
+    """Whether a program met something that it cannot train on, before it had trained."""
+    return not seen.updates and seen.program.outcome in ("raised", "unbound", "not-completed")
+
+
+def roomier(place: Scenario, seen: ProbeTrace) -> Scenario | None:
+    """The same with more batches, where one pass over those lent does not hold three windows, and with
+    more passes, where a count of them keeps the program from a branch.
+    """
+    sizes = [u.window_size for u in seen.updates if not u.short]
+    there = place.workload.parameters
+    lent = any(m.samples is not None or m.after_batch for u in seen.updates for m in u.window)
+    wanted: dict[str, int] = {}
+    if sizes and min(sizes) > 1 and WINDOWS * min(sizes) >= there.batches:
+        wanted["batches"] = WINDOWS * min(sizes) + 2
+    if any(b.reached and (b.counted or b.thaws) for b in seen.program.unentered or ()):
+        wanted["epochs"] = PASSES
+    if not wanted or not lent:
+        return None
+    return place.model_copy(update={"workload": place.workload.with_parameters(wanted)})
 
 
 def probe_of(regime: Regime) -> Probe:

@@ -145,6 +145,21 @@ class Transformer(WorkloadParameters):
         return self
 
 
+class Language(WorkloadParameters):
+    """A small recurrent language model: tokens to the logits of the next one at each place."""
+
+    vocabulary: int = Field(default=24, ge=8, le=65536)
+    """Number of tokens."""
+    length: int = Field(default=10, ge=4, le=2048)
+    """Tokens in a row."""
+    width: int = Field(default=12, ge=4, le=2048)
+    """Width of embeddings and of the recurrent state."""
+    learning_rate: float = 2.0
+    """Learning rate of the lent optimizer."""
+    uneven: bool = False
+    """Whether batches differ in size; a state that is carried on does not fit then."""
+
+
 class Cnn(WorkloadParameters):
     """A small convolutional classifier that trains stably."""
 
@@ -186,6 +201,7 @@ WORKLOADS: dict[str, type[WorkloadParameters]] = {
     "positive-loss": PositiveLoss,
     "padded": Padded,
     "transformer": Transformer,
+    "language": Language,
     "cnn": Cnn,
     "two-part": TwoPart,
     "gan": Gan,

@@ -17,6 +17,7 @@ is in one window twice.
 Masked by: one update; a loss curve, which falls all the same.
 """
 
+from collections import Counter
 from itertools import pairwise
 
 from harness.domain.scenario import Expectations
@@ -235,7 +236,11 @@ def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
     ) or grow(probe, expectations)
     for window in of_probe(probe):
         size = window.update.window_size
-        if window.update.short or size in (0, usual) or "LBFGS" in window.update.optimizer:
+        if (
+            window.update.short
+            or size in (0, usual, usual_of_its_model(window))
+            or "LBFGS" in window.update.optimizer
+        ):
             continue
         if carried_over(window, usual) or on_unknown_data(window, usual) or each_its_own:
             continue
@@ -247,6 +252,16 @@ def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
             number("usual", usual, probe.probe),
         )
     return None
+
+
+def usual_of_its_model(window: Window) -> int:
+    """The most frequent size among updates of the same parameters; 0 where others share some of them."""
+    row = of_rank(window.probe, window.rank_trace)
+    same = [w for w in row if stepped(w) == stepped(window)]
+    if any(w not in same and stepped(w) & stepped(window) for w in row):
+        return 0
+    sizes = Counter(w.update.window_size for w in same)
+    return max(sizes, key=lambda size: (sizes[size], size), default=0)
 
 
 def on_unknown_data(window: Window, usual: int) -> bool:

@@ -4,6 +4,7 @@ from harness.domain.workload import WorkloadSpec
 from harness.workloads.cnn import CnnWorkload
 from harness.workloads.deep_residual import DeepResidualWorkload
 from harness.workloads.gan import GanWorkload
+from harness.workloads.language import LanguageWorkload
 from harness.workloads.mlp import MlpWorkload
 from harness.workloads.padded import PaddedWorkload
 from harness.workloads.positive_loss import PositiveLossWorkload
@@ -19,6 +20,7 @@ BUILDERS: dict[str, type[Workload]] = {
     "positive-loss": PositiveLossWorkload,
     "padded": PaddedWorkload,
     "transformer": TransformerWorkload,
+    "language": LanguageWorkload,
     "cnn": CnnWorkload,
     "two-part": TwoPartWorkload,
     "gan": GanWorkload,

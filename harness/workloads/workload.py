@@ -65,6 +65,11 @@ class Workload(ABC):
     def sample_losses(self, output: Tensor, batch: Batch) -> Tensor:
         """The loss of each sample. The objective is their weighted mean. ``output``: (n, ...) -> (n,)"""
 
+    @property
+    def carries_state(self) -> bool:
+        """Whether a forward depends on more than its inputs, so that nobody can repeat it from them."""
+        return False
+
     def parts(self) -> tuple[str, ...]:
         """Submodules that are trained against each other, an optimizer each; none by default."""
         return ()

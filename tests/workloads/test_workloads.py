@@ -94,7 +94,10 @@ def test_a_sequence_is_recognisable_by_its_first_tokens():
 @pytest.mark.parametrize("name", NAMES)
 def test_neighbouring_batches_differ_in_what_they_weigh(name):
     """A mean of means is not the mean, because micro-batches of a window hold different counts."""
-    weights = [b.weights.sum().item() for b in build(spec(name)).batches(0)]
+    workload = build(spec(name))
+    if workload.carries_state:
+        pytest.skip("a state that is carried on does not fit batches of other sizes")
+    weights = [b.weights.sum().item() for b in workload.batches(0)]
     assert len(weights) == 14
     assert len(set(weights[:3])) == 3
 

@@ -38,7 +38,9 @@ def regimes(trace: Trace, expectations: Expectations) -> Regimes | str:
         account,
         bounds,
         accepted,
-        tuple(r for r in account.readings if bounds.loud(r.true) and not below_its_own(r, accepted)),
+        tuple(
+            r for r in account.readings if bounds.loud(r.true) and not below_its_own(r, accepted)
+        ),
         tuple(r for r in account.readings if bounds.quiet(r.true)),
     )
 

@@ -11,6 +11,7 @@ from harness.domain.verdict import Verdict, failed
 from harness.properties.evidence.figures import number
 from harness.properties.evidence.windows import of_probe, usual_size
 from harness.properties.gradients_start_fresh import ID as FRESH
+from harness.properties.one_update_per_window import ID as WINDOWS
 from harness.properties.ranks_agree import ID as RANKS
 from harness.properties.ranks_agree import apart
 
@@ -83,6 +84,29 @@ def _consumed_later(probe: ProbeTrace, update: Update, usual: int) -> Verdict:
     )
 
 
+def merged(probe: ProbeTrace, trace: Trace) -> Verdict | None:
+    """A fail when two windows became one, because the batch at which one was to end was skipped."""
+    usual = max(map(usual_size, trace.probes), default=0)
+    largest = max((w.update.window_size for p in trace.probes for w in of_probe(p)), default=0)
+    if usual < 2 or probe.program.outcome not in ENDED:
+        return None
+    for update in (u for rank in probe.ranks for u in rank.updates):
+        if update.consumed_finite and update.window_size > max(largest, 2 * usual - 2):
+            return _two_windows(probe, update, usual)
+    return None
+
+
+def _two_windows(probe: ProbeTrace, update: Update, usual: int) -> Verdict:
+    where = f"{probe.probe}, update {update.index}"
+    return failed(
+        WINDOWS,
+        f"In {where} one update gathered {update.window_size} micro-batches, where {usual} make one: "
+        "the batch that ends a window was skipped, and its step with it. Count what was gathered, "
+        "or step where a window ends whatever its last batch was.",
+        number("micro-batches in the update", update.window_size, where),
+    )
+
+
 def alone(probe: ProbeTrace, trace: Trace) -> Verdict | None:
     """A fail when the rank with the bad batch left out what the others did not."""
     del trace
@@ -112,4 +136,4 @@ def _left_alone(probe: ProbeTrace) -> bool:
     return ends[0] == "returned" and {*ends[1:]} == {"raised"} and probe.program.during is not None
 
 
-_SHOWS = {FRESH: kept, RANKS: alone}
+_SHOWS = {FRESH: kept, RANKS: alone, WINDOWS: merged}

@@ -9,12 +9,12 @@ from harness.domain.scenario import PropertyRule
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict
 from harness.properties import judge_by
+from harness.properties.every_parameter_learns import ID as LEARNS
 from harness.properties.own.lacking import lacking
 from harness.properties.own.reading import own_settings
 from harness.properties.own.rules import rules
 from harness.properties.own.schedules import ID as SCHEDULE
 from harness.properties.own.schedules import MADE_FOR_THEM, counts_micro_batches, where_told
-
 
 NO_STEP = "It makes no optimizer step itself; show the loop that steps."
 
@@ -32,6 +32,7 @@ def own_grade(
         allowed = (*(rule for rule in allowed if rule.id != SCHEDULE), made)
     found = judge_by(trace, rules(settings, allowed), settings.expectations)
     verdicts = where_told(found, trace)
+    verdicts = tuple(frozen_on_purpose(v, trace) for v in verdicts)
     if lent_its_step(trace):
         verdicts = tuple(map(_not_accused, verdicts))
     grade = write_grade(OWN_SCENARIO, agent, verdicts, trace=trace, seconds=seconds)
@@ -39,6 +40,21 @@ def own_grade(
         return grade
     reason = NO_STEP if lent_its_step(trace) else lacking(trace, verdicts)
     return grade.model_copy(update={"reason": reason})
+
+
+def frozen_on_purpose(verdict: Verdict, trace: Trace) -> Verdict:
+    """Without a failure for parameters that asked for no gradient in any forward: the program froze
+    them.
+    """
+    frozen = [set(u.frozen) for p in trace.probes for u in p.updates]
+    if verdict.property != LEARNS or verdict.outcome != "fail" or not frozen:
+        return verdict
+    moved = [p.learning.moved for p in trace.probes if p.learning is not None]
+    still = {name for one in moved for name, way in one.items() if way == 0.0}
+    if not still or not still <= set.intersection(*frozen):
+        return verdict
+    said = f"{len(still)} parameters require no gradient in any forward: the program froze them."
+    return verdict.model_copy(update={"outcome": "inconclusive", "sentence": said})
 
 
 def lent_its_step(trace: Trace) -> bool:

@@ -34,6 +34,7 @@ def own_settings(trace: Trace) -> OwnSettings:
         scaler=seen.scaled,
         autocast=max(casts, key=lambda cast: casts[cast], default=None),
         schedule=any(u.scheduler_steps or u.scheduled_early for u in updates),
+        syncs_once=any("no_sync" in (probe.program.as_run or "") for probe in probes),
         own_loss=own_loss,
     )
 

@@ -22,7 +22,8 @@ def rules(settings: OwnSettings, allowed: Sequence[PropertyRule]) -> tuple[Prope
     """What is required of a program with these settings, what is only shown, and what is allowed."""
     meant = {rule.id for rule in allowed}
     required = [PropertyRule(id=name) for name in _required(settings) if name not in meant]
-    shown = [PropertyRule(id=name, level="advisory") for name in CHOICES if name not in meant]
+    counted = meant | {rule.id for rule in required}
+    shown = [PropertyRule(id=name, level="advisory") for name in CHOICES if name not in counted]
     return (*required, *shown, *allowed)
 
 
@@ -35,4 +36,5 @@ def _required(settings: OwnSettings) -> tuple[str, ...]:
         *(("unscaled-norm", "scaler-protocol") if settings.scaler else ()),
         *(("scheduler-per-update",) if settings.schedule else ()),
         *(("ranks-agree",) if settings.ranks > 1 else ()),
+        *(("single-allreduce",) if settings.ranks > 1 and settings.syncs_once else ()),
     )

@@ -141,16 +141,16 @@ class Answers:
         return given[0], known[0] if known else target
 
 
-def adapt(model: nn.Module, answers: Answers) -> None:
+def adapt(model: nn.Module, answers: Answers, *, carries_state: bool) -> None:
     """Change the class of ``model`` so that it takes what the program passes and returns what it
-    reads.
+    reads. ``carries_state``: whether it takes a state itself.
     """
     base: Any = type(model)
     if hasattr(base, ADAPTED):
         return
 
     def call(self: Any, *args: Any, **keywords: Any) -> Any:
-        if answers.is_simple(args, keywords):
+        if answers.is_simple(args, keywords) or (carries_state and len(args) > 1):
             return base.__call__(self, *args)
         return answers.of_model(lambda inputs: base.__call__(self, inputs), args, keywords)
 

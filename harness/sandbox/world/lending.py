@@ -16,7 +16,7 @@ from harness.sandbox.frameworks import fabric, huggingface
 from harness.sandbox.machine.inert import Inert
 from harness.sandbox.names.table import Table, words
 from harness.sandbox.unbound import Unbound
-from harness.sandbox.world import answers
+from harness.sandbox.world import answers, parts_of
 from harness.sandbox.world.data import Data
 from harness.sandbox.world.helpers import HELPERS
 from harness.sandbox.world.parts import ROLES
@@ -96,6 +96,7 @@ class Lender:
         self.together = list(self.names)
         """These, and the parameters of a function that is called: several optimizers share a model."""
         self._known = known
+        self._extra = values.workload.extra_names()
         self._dealt: list[torch.optim.Optimizer] = []
         self._answers = answers.Answers(reading, table, values.criterion, values.targets)
         shape = Shape(
@@ -120,7 +121,8 @@ class Lender:
         if self.values.parts and self.values.parts.is_network(name):
             return "model"
         first, _, rest = " ".join(words(name)).partition(" ")
-        found = self._by_name(name)
+        text = self.values.workload.carries_state and name in self._extra
+        found = None if text else self._by_name(name)
         if found in MADE and name[:1].isupper():
             return f"{MAKER}{found}"
         if first in MAKING and rest and found not in ("source", "effectless"):
@@ -144,10 +146,9 @@ class Lender:
         Raises:
             Unbound: there is no such object on this workload.
         """
-        extra = self.values.workload.extra_names()
-        if name in extra:
+        if name in self._extra:
             self._note(name, "the workload's own")
-            return extra[name]
+            return self._extra[name]
         if (helper := HELPERS.get(name)) is not None:
             return helper
         role = self.role(name)
@@ -242,7 +243,9 @@ class Lender:
         if not self.reading.calls_models_plainly or not (
             self.data.shape.rows or self.data.shape.whole
         ):
-            answers.adapt(self.values.model, self._answers)
+            stateful = self.values.workload.carries_state
+            answers.adapt(self.values.model, self._answers, carries_state=stateful)
+        parts_of.name_parts(self.values.model, self.reading)
         return self.values.the_model(wrap=self.wrap)
 
     def _optimizer(self, name: str) -> torch.optim.Optimizer:

@@ -354,7 +354,8 @@ class _Binding:
         for name, part in self.values.parts.given.items():
             self.tracked(part, name, part=True)
         if not self.values.parts:
-            self.tracked(self.values.model, "model")
+            stateful = self.values.workload.carries_state
+            self.tracked(self.values.model, "own" if stateful else "model")
         if self.reading.builds_models and self.values.world_size == 1:
             self.lender.notes.append(BUILDS_MODELS)
 

@@ -1,0 +1,59 @@
+"""Names that a program has for parts of the model that it is lent: ``model.encoder.blocks[-1]``."""
+
+import ast
+
+from torch import nn
+
+from harness.sandbox.world.reading import Reading, last_name
+from harness.sandbox.world.shares import BACK, FRONT
+
+LISTS = frozenset({"blocks", "layers", "layer", "stages"})
+"""What the list of a part's own parts is called."""
+
+
+def name_parts(model: nn.Module, reading: Reading) -> None:
+    """Give the model's first part and the rest of it the names under which the program reads them.
+
+    They stay what they are: no parameter gets another name.
+    """
+    children = _trainable(model)
+    if len(children) < 2:
+        return
+    front, back = _front(model, children), children[-1]
+    for name in _asked(reading):
+        part = children if name in LISTS else back if BACK.match(name) else front
+        if name in LISTS or BACK.match(name) or FRONT.match(name):
+            _call(model, name, part)
+    for part in (front, *children):
+        inner = _trainable(part)
+        for name in LISTS if inner else ():
+            _call(part, name, inner)
+
+
+def _trainable(module: nn.Module) -> list[nn.Module]:
+    """Its parts that have parameters."""
+    return [c for c in module.children() if any(True for _ in c.parameters())]
+
+
+def _call(module: nn.Module, name: str, part: object) -> None:
+    if not hasattr(module, name):
+        vars(module)[name] = part
+
+
+def _front(model: nn.Module, children: list[nn.Module]) -> nn.Module:
+    """All but the last part with parameters, as one."""
+    if len(children) == 2:
+        return children[0]
+    every = list(model.children())
+    return nn.Sequential(*every[: every.index(children[-1])])
+
+
+def _asked(reading: Reading) -> set[str]:
+    """Attributes that are read of what is called like a model."""
+    return {
+        node.attr
+        for node in reading.nodes
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Load)
+        and reading.table.role(last_name(node.value) or "", "objects") == "model"
+    }
