@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from harness.domain.scenario import Expectations
-from harness.domain.trace import ProbeTrace, Trace
+from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.coefficients import consumed_again, stale
@@ -30,9 +30,6 @@ from harness.properties.evidence.windows import Window, full, of_probe, usual_si
 from harness.properties.judging.property import Property
 
 ID = "gradients-start-fresh"
-
-REFUSED = "backward through the graph a second time"
-"""What torch says of a backward whose graph is gone."""
 
 KEPT = 0.05
 """From this share of the consumed norm on, the gradient of a batch whose step was skipped is still
@@ -45,9 +42,6 @@ LEAK = 10.0
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """Look for earlier windows in later updates, except where the consumed gradient is right anyway."""
-    again = next((p for p in trace.probes if went_back_again(p)), None)
-    if again is not None:
-        return graph_of_before(again)
     seen = transported(trace, expectations)
     right = {r.where for r in seen.readings if r.right} if seen else set()
     everywhere = (w for p in trace.probes for w in of_probe(p))
@@ -83,23 +77,6 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         f"In {count(clean, 'window')} that follow another one, nothing of an earlier window was "
         "left.",
         number("windows", clean),
-    )
-
-
-def went_back_again(probe: ProbeTrace) -> bool:
-    """Whether torch refused a backward into a graph that an update had already gone through."""
-    message = probe.program.message or ""
-    return bool(probe.updates) and probe.program.outcome == "raised" and REFUSED in message
-
-
-def graph_of_before(probe: ProbeTrace) -> Verdict:
-    """The fail for what is carried over with its graph."""
-    return failed(
-        ID,
-        f"In {probe.probe}, after {count(len(probe.updates), 'update')}, backward went into the graph "
-        "of an earlier window once more, and torch refused. Detach all that is carried over from one "
-        "window to the next.",
-        number("updates before it", len(probe.updates), probe.probe),
     )
 
 

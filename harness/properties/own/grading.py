@@ -10,6 +10,7 @@ from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict
 from harness.properties import judge_by
 from harness.properties.every_parameter_learns import ID as LEARNS
+from harness.properties.own.graphs import carried_over
 from harness.properties.own.lacking import lacking
 from harness.properties.own.reading import own_settings
 from harness.properties.own.rules import rules
@@ -32,7 +33,7 @@ def own_grade(
         allowed = (*(rule for rule in allowed if rule.id != SCHEDULE), made)
     found = judge_by(trace, rules(settings, allowed), settings.expectations)
     verdicts = where_told(found, trace)
-    verdicts = tuple(frozen_on_purpose(v, trace) for v in verdicts)
+    verdicts = tuple(carried_over(frozen_on_purpose(v, trace), trace) for v in verdicts)
     if lent_its_step(trace):
         verdicts = tuple(map(_not_accused, verdicts))
     grade = write_grade(OWN_SCENARIO, agent, verdicts, trace=trace, seconds=seconds)
