@@ -15,18 +15,8 @@ CALLS = frozenset({
 """Calls that belong to training: a loop without them is another loop."""
 
 RATES = (
-    "sched",
-    "lr_",
-    "warm",
-    "swa",
-    "ema",
-    "prof",
-    "bar",
-    "progress",
-    "logger",
-    "timer",
-    "stopper",
-)
+    "sched", "lr_", "warm", "swa", "ema", "prof", "bar", "progress", "logger", "timer", "stopper",
+)  # fmt: skip
 """If one of these is part of its name, the object whose ``step`` is called is no optimizer."""
 
 LIGHT = frozenset({"lr", "requires_grad"})

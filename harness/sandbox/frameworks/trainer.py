@@ -40,14 +40,9 @@ LEFT_OUT = (*UNUSED, "eval_dataset")
 """Arguments that a Trainer takes for evaluation and for text."""
 
 NOT_DONE = (
-    "evaluate",
-    "predict",
-    "save_model",
-    "save_state",
-    "push_to_hub",
-    "save_metrics",
+    "evaluate", "predict", "save_model", "save_state", "push_to_hub", "save_metrics",
     "log_metrics",
-)
+)  # fmt: skip
 
 _patched: set[str] = set()
 _made: list[Any] = []

@@ -50,16 +50,9 @@ from harness.sandbox.jail.seccomp_rules import restrict_calls
 from harness.sandbox.job import Limits
 
 __all__ = [
-    "Guard",
-    "GuardName",
-    "JailPlan",
-    "JailPolicy",
-    "JailReport",
-    "confine",
-    "enter",
-    "isolate",
+    "Guard", "GuardName", "JailPlan", "JailPolicy", "JailReport", "confine", "enter", "isolate",
     "seal",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,36 +14,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 ALLOWED_DISTRIBUTIONS = (
-    "accelerate",
-    "lightning",
-    "lightning-utilities",
-    "numpy",
-    "pydantic",
-    "pytorch-lightning",
-    "torch",
-    "torchmetrics",
-    "tqdm",
-    "transformers",
-)
+    "accelerate", "lightning", "lightning-utilities", "numpy", "pydantic", "pytorch-lightning",
+    "torch", "torchmetrics", "tqdm", "transformers",
+)  # fmt: skip
 """What candidates may import, if it is installed; their dependencies come along."""
 
 _SITE_FOLDERS = {"site-packages", "dist-packages"}
 _SYSTEM = (
-    "/dev/null",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/zero",
-    "/etc/ld.so.cache",
-    "/etc/localtime",
-    "/proc/cpuinfo",
-    "/proc/meminfo",
-    "/proc/stat",
-    "/proc/sys/vm/overcommit_memory",
-    "/sys/devices/system/cpu",
-    "/sys/devices/system/node",
-    "/usr/lib/locale",
+    "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero", "/etc/ld.so.cache", "/etc/localtime",
+    "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/sys/vm/overcommit_memory",
+    "/sys/devices/system/cpu", "/sys/devices/system/node", "/usr/lib/locale",
     "/usr/share/zoneinfo",
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

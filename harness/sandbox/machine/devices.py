@@ -140,17 +140,10 @@ def for_candidates(told: Callable[..., Any], real: Callable[..., Any]) -> Callab
     return answer
 
 
-INTERNAL = frozenset(
-    {
-        "torch",
-        "lightning",
-        "pytorch_lightning",
-        "lightning_fabric",
-        "torchmetrics",
-        "accelerate",
-        "transformers",
-    }
-)
+INTERNAL = frozenset({
+    "torch", "lightning", "pytorch_lightning", "lightning_fabric", "torchmetrics", "accelerate",
+    "transformers",
+})  # fmt: skip
 
 
 def _stay(self: Any, *_: Any, **__: Any) -> Any:

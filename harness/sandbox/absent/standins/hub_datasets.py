@@ -14,37 +14,10 @@ ROWS, FEWER = 512, 64
 """How many rows there are, in the part to train on and in others."""
 
 WORDS = [
-    *[
-        "the",
-        "a",
-        "of",
-        "to",
-        "and",
-        "in",
-        "model",
-        "gradient",
-        "step",
-        "loss",
-        "batch",
-        "learns",
-        "falls",
-        "small",
-        "large",
-        "red",
-        "green",
-        "blue",
-        "quick",
-        "brown",
-        "fox",
-        "jumps",
-        "over",
-        "lazy",
-        "dog",
-        "never",
-        "always",
-        "sometimes",
-    ]
-]
+    "the", "a", "of", "to", "and", "in", "model", "gradient", "step", "loss", "batch", "learns",
+    "falls", "small", "large", "red", "green", "blue", "quick", "brown", "fox", "jumps", "over",
+    "lazy", "dog", "never", "always", "sometimes",
+]  # fmt: skip
 
 CLASS = re.compile(
     r"labels?|.*_label|target|class|category|intent|coarse_label|fine_label|answer_?idx"
