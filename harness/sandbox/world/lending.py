@@ -154,9 +154,14 @@ class Lender:
         role = self.role(name)
         if role is None:
             return Spy(name, steps=self._stepping())
-        found = self.of(role, name)
+        found = LATE if self._is_made_of_its_class(role, name) else self.of(role, name)
         self._note(name, self._said(role, name, found))
         return found
+
+    def _is_made_of_its_class(self, role: str, name: str) -> bool:
+        """Whether a Trainer of Lightning fits it, and the program shows its class."""
+        fitted = role == "model" and name in self.reading.fitted
+        return fitted and self.lightning_module is not None and self._shows_module()
 
     def _stepping(self) -> str:
         makes_one = any(n in self.reading.called for n in OPTIMIZERS)
