@@ -31,7 +31,7 @@ from harness.properties.evidence.consumption import Reading, factor_of
 from harness.properties.evidence.figures import count, number, show, show_all, spread
 from harness.properties.evidence.part_of_norm import by_a_part
 from harness.properties.evidence.regimes import Regimes, regimes
-from harness.properties.evidence.short_windows import loud
+from harness.properties.evidence.short_windows import loud, of_another_size
 from harness.properties.evidence.wandering import wandering
 from harness.properties.evidence.windows import Window
 from harness.properties.judging.property import Property
@@ -63,6 +63,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         or by_a_part(seen)
         or other_norm(seen)
         or short_window(trace, seen)
+        or another_size(trace, seen)
         or wandering(seen, ID)
         or clipped(seen)
     )
@@ -172,6 +173,26 @@ def short_window(trace: Trace, seen: Regimes) -> Verdict | None:
         if len(parts) > 1 and spread(list(parts.values())) > window.negligible:
             return per_rank(window, parts)
     return None
+
+
+def another_size(trace: Trace, seen: Regimes) -> Verdict | None:
+    """A fail when the usual windows are clipped, and those with another number of micro-batches are
+    not.
+    """
+    if any(r.state != "clipped" for r in seen.loud):
+        return None
+    whole = of_another_size(trace, seen.account, seen.bounds)
+    if len(whole) < 2:
+        return None
+    first, consumed = whole[0], whole[0].update.consumed_norm
+    return failed(
+        ID,
+        f"In {first.where}, a window of {count(first.update.window_size, 'micro-batch')}, the "
+        f"optimizer consumed norm {show(consumed)}, and so in {count(len(whole), 'window')} of "
+        f"another size; the usual ones are clipped to {seen.bounds}. Clip before every step.",
+        number("norm of the consumed gradient", consumed, first.where),
+        number("windows that were not clipped", len(whole)),
+    )
 
 
 def several_factors(reading: Reading) -> Verdict:

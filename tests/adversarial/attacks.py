@@ -57,6 +57,22 @@ class Targets:
 
 
 FILES = {
+    "make others wait for a file of a library": ("seccomp", """
+import fcntl, os
+file = os.open(os.__file__, os.O_RDONLY)
+fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+escaped = fcntl.fcntl(file, fcntl.F_GETLEASE) == fcntl.F_RDLCK
+"""),
+    "lock a file of a library": ("seccomp", """
+import fcntl, os
+one, other = (os.open(os.__file__, os.O_RDONLY) for _ in range(2))
+fcntl.flock(one, fcntl.LOCK_EX | fcntl.LOCK_NB)
+try:
+    fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    escaped = False
+except BlockingIOError:
+    escaped = True
+"""),
     "read the password file": ("landlock", "escaped = open('/etc/passwd').read(4)"),
     "read the bank": ("landlock", "escaped = open('{bank}/__init__.py').read(4)"),
     "list the bank": ("landlock", "import os; escaped = os.listdir('{bank}')"),

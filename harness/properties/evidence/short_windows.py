@@ -84,6 +84,23 @@ def loud(trace: Trace, bounds: Bounds) -> Iterator[Window]:
             yield window
 
 
+def of_another_size(trace: Trace, seen: Account, bounds: Bounds) -> list[Window]:
+    """Windows of the same optimizer's gradients with more or fewer micro-batches than usual, not at the
+    end of a pass, which no clip was called in and which arrived whole, far above the threshold.
+    """
+    usual = {(r.update.gradients, r.update.optimizer, r.update.trains) for r in seen.readings}
+    return [
+        window
+        for probe in trace.probes
+        for window in of_probe(probe)
+        if window.update.window_size not in (0, usual_size(probe))
+        and not (window.update.short or window.update.clip_calls or window.update.beside)
+        and {(window.update.gradients, window.update.optimizer, window.update.trains)} == usual
+        and bounds.loud(window.update.consumed_norm)
+        and arrived(window)
+    ]
+
+
 def sizes(trace: Trace, seen: Account) -> str:
     """A remark on short windows with another divisor than their own number, which is lawful."""
     found = [

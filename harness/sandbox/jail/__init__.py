@@ -10,7 +10,9 @@ Covered (each with an attack in ``tests/adversarial`` that succeeds once its gua
 - starting processes, by fork, clone or exec, and so outliving the run (seccomp)
 - signals to others, by kill, by the owner of a descriptor or by ptrace, and leaving the process
   group (seccomp)
-- mode bits and times of files that it owns, which Landlock does not mind: pretended (seccomp)
+- mode bits and times of files that it owns, which Landlock does not mind, and locks on files that it
+  can read: pretended (seccomp)
+- leases on files that it can read, for which others would wait (seccomp)
 - memory, processor time, length of a file, number of descriptors, core dumps (rlimits)
 - all files together (scratch-quota)
 - shared memory and queues of the machine (ipc-namespace, seccomp)
@@ -29,7 +31,7 @@ NOT covered:
 - faults of the kernel, and timing or cache channels
 - the sum over ranks: every rank has the memory and processor time for itself
 - the sum of threads, beyond the address space that their stacks take
-- locks (``flock``) on files that can be read
+- read locks (``fcntl``) on files that can be read, which hold off nobody who reads
 - where the scratch folder cannot be a file system of its own: the sum of all files
 - without a network namespace: ranks meet before the lock and can open no connection after it, so
   a group made by the program itself fails there

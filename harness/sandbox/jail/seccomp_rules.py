@@ -25,7 +25,7 @@ chown fchown lchown fchownat"""
 _SHARED_MEMORY = """memfd_create memfd_secret shmget shmat shmctl msgget msgsnd msgrcv msgctl semget
 semop semtimedop semctl mq_open mq_unlink mq_notify"""
 _CONNECTIONS = "connect bind listen accept accept4"
-_PRETENDED = "chmod fchmod fchmodat fchmodat2 utime utimes futimesat utimensat"
+_PRETENDED = "chmod fchmod fchmodat fchmodat2 utime utimes futimesat utimensat flock"
 _ATTRIBUTES = """setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr
 removexattrat"""
 
@@ -40,7 +40,7 @@ _NUMBERS = {
 
 _CLONE_THREAD = 0x00010000
 _INT = 0xFFFFFFFF
-_F_SETOWN, _F_SETSIG, _F_SETOWN_EX = 8, 10, 15
+_F_SETOWN, _F_SETSIG, _F_SETOWN_EX, _F_SETLEASE = 8, 10, 15, 1024
 _FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCSPGRP = 0x8901, 0x8902, 0x5412, 0x5410
 _PR_SET_PDEATHSIG = 1
 _SOCKET_TYPE = 0xF
@@ -116,7 +116,8 @@ def _refusals(*, sockets: bool) -> Iterator[Refusal]:
     # glibc falls back from clone3, whose flags no filter can see, to clone
     yield Refusal("clone3", errno.ENOSYS)
     yield Refusal("clone", when=(Condition(0, "EQ", 0, _CLONE_THREAD),))
-    # Landlock does not mind these; saving a checkpoint calls some, so they succeed without effect
+    # Landlock does not mind these; saving a checkpoint calls some, so they succeed without effect. A
+    # lock on a file that can be read is one on a library of the machine's.
     for name in _PRETENDED.split():
         yield Refusal(name, error=0)
     for name in _ATTRIBUTES.split():
@@ -125,7 +126,8 @@ def _refusals(*, sockets: bool) -> Iterator[Refusal]:
         yield Refusal(name, when=(Condition(0, "NE", 0),))
     yield Refusal("prctl", when=(Condition(0, "EQ", _PR_SET_PDEATHSIG),))
     # a descriptor's owner gets a signal of the owner's choice: a kill() by another name
-    for command in (_F_SETOWN, _F_SETSIG, _F_SETOWN_EX):
+    # and whoever opens a file that somebody has a lease on waits for that one
+    for command in (_F_SETOWN, _F_SETSIG, _F_SETOWN_EX, _F_SETLEASE):
         yield Refusal("fcntl", when=(Condition(1, "EQ", command),))
     for command in (_FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCSPGRP):
         yield Refusal("ioctl", when=(Condition(1, "EQ", command),))

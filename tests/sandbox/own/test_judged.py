@@ -79,3 +79,32 @@ def test_two_losses_of_one_batch_are_no_accumulation(see):
 
     assert not own_settings(trace).accumulates
     assert own_grade(trace, "test").code != "wrong"
+
+
+NOW_AND_THEN = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+data = torch.randn(240, 20)
+net = nn.Linear(20, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for n, x in enumerate(data.split(8)):
+    optimizer.zero_grad()
+    parts = x.split(4) if n % 3 == 2 else [x]
+    for part in parts:
+        ((net(part) - 30 * part.sum(1, keepdim=True)).pow(2).mean() / len(parts)).backward()
+    if {clipped}:
+        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("clipped", "code"), [("len(parts) == 1", "wrong"), ("True", "right")])
+def test_windows_of_another_size_have_to_be_clipped_as_well(see, clipped, code):
+    """Every third batch in two halves, without a clip, was passed over."""
+    seen = see(NOW_AND_THEN.format(clipped=clipped))
+    grade = own_grade(Trace(probes=(seen.trace,)), "test")
+    failed = [v.property for v in grade.verdicts if v.outcome == "fail"]
+
+    assert ("clip-global-norm" in failed) == (code == "wrong")
+    assert (grade.code == "wrong") == (code == "wrong")
