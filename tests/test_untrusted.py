@@ -20,7 +20,7 @@ from harness.domain.errors import UserError
 from harness.extraction.assignment import Choice, read_map
 from harness.report.console import Output
 from harness.scenarios import default_bank, load_bank
-from harness.scenarios.programs import program_problem, render
+from harness.scenarios.programs import program_problem, render, uses_loop
 from harness.scenarios.yaml_tree import Complaint, read_yaml
 from harness.skills import read_skill
 from harness.skills.frontmatter import read_frontmatter
@@ -74,6 +74,7 @@ GROWING = {
 @pytest.mark.parametrize("case", GROWING)
 def test_a_template_that_could_grow_is_refused_before_it_is_rendered(case):
     assert isinstance(render(GROWING[case], "loop"), Complaint)
+    assert uses_loop(GROWING[case]) is None  # to look for names, jinja2 computes what is constant
 
 
 def test_a_template_may_insert_the_loop_trimmed_and_indented():

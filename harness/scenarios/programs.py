@@ -58,7 +58,8 @@ def program_problem(text: str) -> Complaint | None:
 def uses_loop(prompt: str) -> bool | None:
     """Whether the message inserts the faulty loop; ``None`` where that cannot be read."""
     try:
-        return "buggy" in find_undeclared_variables(_JINJA.parse(prompt))
+        tree = _JINJA.parse(prompt)
+        return None if _refused(tree) else "buggy" in find_undeclared_variables(tree)
     except (TemplateError, RecursionError):
         return None
 
