@@ -76,7 +76,7 @@ def read_bytes(path: Path, largest: int = LONGEST) -> bytes:
 
 
 def _size(size: int) -> str:
-    return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
+    return f"{size / (1 << 20):.2g} MiB"
 
 
 @contextmanager
