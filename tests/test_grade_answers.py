@@ -195,6 +195,24 @@ for i, (x, y) in enumerate(loader):
         optimizer.zero_grad()
 ```
 """
+DROPS = """
+```python
+bad = False
+optimizer.zero_grad()
+for i, (x, y) in enumerate(loader):
+    loss = criterion(model(x), y)
+    if torch.isfinite(loss):
+        (loss / 4).backward()
+    else:
+        print(f"batch {i}: {loss.item()}")
+        bad = True
+    if (i + 1) % 4 == 0:
+        if not bad:
+            optimizer.step()
+        optimizer.zero_grad()
+        bad = False
+```
+"""
 RIGHT = {
     "a-threshold-that-moves-is-held-to-what-it-is-in-each-window": PERCENTILE,
     "two-optimizers-of-a-function-share-the-model": TWO_OPTIMIZERS,
@@ -206,6 +224,7 @@ RIGHT = {
     "two-networks-are-lent-where-a-program-speaks-of-two": NETWORKS,
     "windows-of-eight-fit-into-what-is-lent": SYNCS.replace("LAST", "last"),
     "two-models-that-are-updated-apart-have-windows-of-their-own": TWO_MODELS,
+    "a-window-with-a-bad-batch-may-be-dropped-whole": DROPS,
     "what-is-done-to-fresh-gradients-does-not-make-them-stale": CENTRALISED,
 }
 WRONG = {

@@ -15,10 +15,6 @@ OWN = "own-settings"
 """What stands for the scenario's id where a program is judged by its own settings."""
 
 
-MOVES = 2.0
-"""From how many times its smallest threshold on the largest one is of another size."""
-
-
 class OwnClip(Record):
     """How a program bounds its gradients."""
 
@@ -42,6 +38,8 @@ class OwnSettings(Record):
     """How many micro-batches its most frequent full window holds; 0 where it made no update."""
     clip: OwnClip | None = None
     """How it bounds gradients; ``None`` where it does not."""
+    clip_moves: bool = False
+    """Whether each window has one threshold, and that of some is more than twice that of others."""
     measures_norm: bool = False
     """Whether it calls a clip at infinity, or a norm, to look at it."""
     optimizer: str = ""
@@ -63,11 +61,6 @@ class OwnSettings(Record):
     def accumulates(self) -> bool:
         """Whether an update gathers several micro-batches."""
         return self.micro_batches > 1
-
-    @property
-    def clip_moves(self) -> bool:
-        """Whether its threshold follows the run so far that no gradient is loud for all windows."""
-        return self.clip is not None and self.clip.highest > MOVES * self.clip.lowest
 
     @property
     def expectations(self) -> Expectations:

@@ -11,6 +11,7 @@ from harness.domain.verdict import Verdict, failed
 from harness.properties.evidence.figures import number
 from harness.properties.evidence.windows import of_probe, usual_size
 from harness.properties.gradients_start_fresh import ID as FRESH
+from harness.properties.one_update_per_window import CLEARED
 from harness.properties.one_update_per_window import ID as WINDOWS
 from harness.properties.ranks_agree import ID as RANKS
 from harness.properties.ranks_agree import apart
@@ -91,9 +92,16 @@ def merged(probe: ProbeTrace, trace: Trace) -> Verdict | None:
     if usual < 2 or probe.program.outcome not in ENDED:
         return None
     for update in (u for rank in probe.ranks for u in rank.updates):
-        if update.consumed_finite and update.window_size > max(largest, 2 * usual - 2):
+        joined = update.consumed_finite and update.window_size > max(largest, 2 * usual - 2)
+        if joined and _arrived(update) > usual:
             return _two_windows(probe, update, usual)
     return None
+
+
+def _arrived(update: Update) -> int:
+    """How many micro-batches of a window were not cleared before the step."""
+    parts = [abs(m.coefficient or 0.0) for m in update.window]
+    return sum(part > CLEARED * max(parts) for part in parts)
 
 
 def _two_windows(probe: ProbeTrace, update: Update, usual: int) -> Verdict:

@@ -28,6 +28,7 @@ def own_settings(trace: Trace) -> OwnSettings:
     return OwnSettings(
         micro_batches=_most_frequent(map(gathered_by, probes)),
         clip=_clip(updates, seen.threshold),
+        clip_moves=_moves(updates),
         measures_norm=any(c.limit in (None, math.inf) for c in calls),
         optimizer=" and ".join(sorted({u.optimizer for u in updates if u.optimizer})),
         ranks=seen.ranks,
@@ -74,6 +75,13 @@ def _clip(updates: Sequence[Update], threshold: float | None) -> OwnClip | None:
     if threshold is None:
         return None
     return OwnClip(kind="norm by hand", lowest=threshold, highest=threshold)
+
+
+def _moves(updates: Sequence[Update]) -> bool:
+    """Whether the threshold follows the run: one a window, and not the same in all of them."""
+    calls = [{c.limit for c in clip_calls(u) if bounds_norm(c) and c.limit} for u in updates]
+    limits = set[float]().union(*calls)
+    return bool(limits) and max(map(len, calls)) == 1 and max(limits) > 2.0 * min(limits)
 
 
 def _bounds_values(call: ClipCall) -> bool:
