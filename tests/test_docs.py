@@ -35,3 +35,12 @@ def broken_links(page: Path) -> Iterator[str]:
             continue
         if not target.exists() or (heading and heading not in anchors(target.read_text())):
             yield link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_of_the_package_that_a_page_names_are_there(page: Path) -> None:
+    """The log and the changes speak of what was, too."""
+    named = set(re.findall(r"harness/[a-z_/]+(?:\.py|\.yaml|/)", page.read_text()))
+
+    gone = {path for path in named if not (ROOT / path).exists()}
+    assert page.name == "log.md" or gone == set()

@@ -1,7 +1,7 @@
 """Runs an example that is no loop: a driver goes into the jail with it and reports what it saw.
 
 A driver is text here and program there. Both it and the example go in as strings, so that the
-sandbox's binding has nothing to bind or replace, and it prints one line of JSON. That line is data
+sandbox has nothing to lend or replace, and it prints one line of JSON. That line is data
 from an untrusted process: it is validated, and a skill that forges it deceives its own author only.
 """
 

@@ -23,7 +23,7 @@ class Start(Record):
     torch_version: str
     """Version of torch."""
     notes: tuple[str, ...] = ()
-    """What binding mapped or replaced, in words."""
+    """What was lent, mapped or replaced, in words."""
     source: str = ""
     """The program as it runs, after names were mapped."""
     calls: tuple[str, ...] = ()

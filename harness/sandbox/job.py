@@ -11,7 +11,7 @@ class Job:
     program: str
     """Source code, as extracted from an answer."""
     payload_json: str = "{}"
-    """For the worker: workload, probe, binding options. The transport does not look inside."""
+    """For the worker: workload, probe, options. The transport does not look inside."""
     world_size: int = 1
     """How many ranks; more than one start with a gloo process group between them."""
     seed: int = 0
