@@ -121,6 +121,14 @@ class Backward(Record):
     """The means that torch's loss functions returned since the call before."""
     injected: float = 1.0
     """The known factor on the gradients that it started from, beside what the program asked for."""
+    at_input: bool = False
+    """Whether it reached a tensor that asks for a gradient, that no optimizer holds and that is no
+    parameter: what an attack on the input looks at. Only in a program's own world.
+    """
+    covers: bool = False
+    """Whether a loss that went backward since the last step is part of what it started from. Only in a
+    program's own world.
+    """
 
 
 class Clip(Record):
@@ -172,7 +180,8 @@ class ParameterGroup(Record):
 
 class OptimizerStep(Record):
     """An optimizer stepped. Tensors: ``grad:<name>``, the gradients that it consumed, after its
-    closure and hooks, and ``param:<name>``, the parameters afterwards.
+    closure and hooks, and ``param:<name>``, the parameters afterwards; in a program's own world also
+    ``was:<name>``, parameters that the program had changed by itself before it.
     """
 
     kind: Literal["optimizer_step"] = "optimizer_step"
@@ -267,6 +276,24 @@ class ClockRead(Record):
     """``time``, ``perf_counter``, ``monotonic``, ``cuda.Event``, ..."""
 
 
+UnheldWhy = Literal["thawed", "hidden", "forgotten", "replaced"]
+"""Why it cannot be meant that no optimizer holds a parameter: it asked for no gradient at first and
+does now; a module keeps it where ``parameters()`` does not find it; it is applied to what is trained;
+or nothing that an optimizer holds gets a gradient any more.
+"""
+
+
+class Unheld(Record):
+    """A parameter that got a gradient again and again, is in no optimizer, and never changed."""
+
+    name: str
+    """Its name in the module that holds it, or its sizes."""
+    why: UnheldWhy
+    """What speaks against an intention."""
+    backwards: int
+    """How many calls of backward reached it."""
+
+
 class Finished(Record):
     """The program is over. Tensors: ``param:<name>`` at the end."""
 
@@ -292,6 +319,18 @@ class Finished(Record):
     """Branches that touch training and were not entered."""
     lent: tuple[str, ...] = ()
     """What was lent to the program while it ran, in words: stand-ins, shortened loops, settings."""
+    unheld: tuple[Unheld, ...] = ()
+    """Parameters that nobody trains though they get gradients. Only in a program's own world."""
+    piled_up: int = 0
+    """Evaluations of a closure, within a step, that began on top of the gradients of the one before.
+    Only in a program's own world.
+    """
+    accumulates_over: int | None = None
+    """How many micro-batches an update gathers, as far as the program names such a number. Only in a
+    program's own world.
+    """
+    counted_twice: int = 0
+    """Steps that consumed a gradient which one loss had given twice. Only in a program's own world."""
 
 
 ENOUGH = "stopped by the harness, more of the same was to come"

@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from harness.domain.branch import Unentered
+from harness.domain.event import Unheld
 from harness.domain.record import Record
 from harness.domain.update import Match, MicroBatch, ParameterMatch, Update
 
@@ -173,6 +174,14 @@ class Program(Record):
     """
     unentered: tuple[Unentered, ...] | None = None
     """Branches that touch training and were not entered; ``None`` where that is not known."""
+    unheld: tuple[Unheld, ...] = ()
+    """Parameters that nobody trains though they get gradients."""
+    piled_up: int = 0
+    """Evaluations of a closure, within a step, on top of the gradients of the one before."""
+    accumulates_over: int | None = None
+    """How many micro-batches an update gathers, as far as the program names such a number."""
+    counted_twice: int = 0
+    """Steps that consumed a gradient which one loss had given twice."""
 
     @property
     def as_run(self) -> str:

@@ -92,6 +92,8 @@ class MicroBatch(Record):
     """Pass and index of the batch that the bound loader had handed out last when the forward ran."""
     on_padding: float = 0.0
     """Part of its output gradient that lies on samples without weight, relative to the whole."""
+    at_input: bool = False
+    """Whether its backward reached an input that asks for a gradient, as an attack's does."""
     both_ways: bool = False
     """Whether its output gradient has both signs, so that the loss pushes some outputs up and
     others down.
@@ -151,6 +153,8 @@ class Update(Record):
     """Learning rate of every group."""
     optimizer: str
     """Class name."""
+    optimizers: tuple[int, ...] = ()
+    """Which optimizers made it, in the order in which they stepped first."""
     recomputed: bool = True
     """Whether the oracle recomputed the true gradient; ``False`` where the program trains a model
     of its own.

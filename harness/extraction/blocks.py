@@ -53,14 +53,19 @@ class Block(Record):
     """The first paragraph after it, if nothing stands between them."""
     taken_back: bool = False
     """Whether the words after it say that it is wrong, or that the next block replaces it."""
+    shown: str = ""
+    """All that stands in it, as deep as it is indented."""
     changes: tuple[tuple[Hunk, ...], ...] = ()
     """Its hunks, if the block is a diff; ``code`` is then what the hunks add and keep."""
 
 
-def blocks_of(transcript: Transcript) -> tuple[Block, ...]:
-    """All Python blocks, in order. Blocks without a language count only if no block has one."""
+def blocks_of(transcript: Transcript, *, of_a_file: bool = False) -> tuple[Block, ...]:
+    """All Python blocks, in order. Blocks without a language count only if no block has one.
+
+    ``of_a_file``: they change a file that is known.
+    """
     found = [
-        (turn, text, fence, _changes(fence))
+        (turn, text, fence, _changes(fence, of_a_file=of_a_file))
         for turn, text in _turns(transcript)
         for fence in fenced_blocks(text)
         if fence.content.strip()
@@ -92,11 +97,12 @@ def _unless_replaced(block: Block, next_lead: str) -> Block:
     return block.model_copy(update={"taken_back": True})
 
 
-def _changes(fence: Fence) -> tuple[tuple[Hunk, ...], ...]:
+def _changes(fence: Fence, *, of_a_file: bool) -> tuple[tuple[Hunk, ...], ...]:
     python = fence.language in _PYTHON
     marked = python and is_diff(fence.content)
     patch = (python or not fence.info) and is_patch(fence.content)
-    return hunks(fence.content) if marked or patch or fence.language in _DIFF else ()
+    is_one = marked or patch or fence.language in _DIFF
+    return hunks(fence.content, of_a_file=of_a_file) if is_one else ()
 
 
 def code_blocks(text: str) -> tuple[str, ...]:
@@ -139,6 +145,7 @@ def _block(
         lead=lead,
         after=after,
         taken_back=takes_back(after),
+        shown=fence.content,
         changes=changes,
     )
 

@@ -34,10 +34,11 @@ class Hunk:
         """The same as code: with a body where the hunk ends at the head of a block, and with heads
         where it begins inside of one.
         """
-        last = next((line for line in reversed(self.after.split("\n")) if line.strip()), "")
+        after = textwrap.dedent(self.after)
+        last = next((line for line in reversed(after.split("\n")) if line.strip()), "")
         body = " " * (_margin(last) + 4) + "pass\n"
         ended = last.split("#")[0].rstrip().endswith(":")
-        return _heads(self.after) + self.after + (body if ended else "")
+        return _heads(after) + after + (body if ended else "")
 
 
 def is_diff(code: str) -> bool:
@@ -45,10 +46,11 @@ def is_diff(code: str) -> bool:
     return any(re.match(r"[-+](?:\s|$)", line) for line in code.split("\n"))
 
 
-def hunks(text: str) -> tuple[tuple[Hunk, ...], ...]:
+def hunks(text: str, *, of_a_file: bool = False) -> tuple[tuple[Hunk, ...], ...]:
     """Every hunk, under each way in which its marks can be read, likely ones first.
 
-    Empty if no line is marked, or the code is not Python.
+    Empty if no line is marked, or the code is not Python. ``of_a_file``: hunks are cut out of a file
+    that is known, so that they need not be Python by themselves.
     """
     exchanged = tuple((_exchange(found),) for found in CONFLICT.finditer(text))
     if exchanged:
@@ -56,7 +58,7 @@ def hunks(text: str) -> tuple[tuple[Hunk, ...], ...]:
     parts = [lines for lines in _parts(text) if any(_MARKED.match(line) for line in lines)]
     found = tuple(tuple(_readings(lines)) for lines in parts)
     python = any(h.after.strip() and parses(h.code) for readings in found for h in readings)
-    return found if python else ()
+    return found if python or of_a_file else ()
 
 
 def is_patch(text: str) -> bool:
@@ -78,10 +80,7 @@ def _heads(code: str) -> str:
 
 
 def _exchange(found: re.Match[str]) -> Hunk:
-    before, after = (
-        textwrap.dedent(found[side]).strip("\n") + "\n" for side in ("before", "after")
-    )
-    return Hunk(before, after)
+    return Hunk(*_dedented(found["before"], found["after"]))
 
 
 def patched(posted: str, readings: tuple[Hunk, ...]) -> str | None:
@@ -114,8 +113,21 @@ def _readings(lines: list[str]) -> Iterator[Hunk]:
         if plain is _cut and any(line[:1] not in (" ", "+", "-", "") for line in lines):
             continue
         before, after = (_side(lines, sign, marked, plain) for sign in "-+")
-        read.append(Hunk(before, after))
-    yield from sorted(read, key=lambda hunk: (not parses(hunk.code), bool(_heads(hunk.after))))
+        read.append(Hunk(*_dedented(before, after)))
+    yield from sorted(read, key=_likely)
+
+
+def _likely(hunk: Hunk) -> tuple[bool, bool]:
+    return not parses(hunk.code), bool(_heads(textwrap.dedent(hunk.after)))
+
+
+def _dedented(before: str, after: str) -> tuple[str, str]:
+    """Both by the same margin: a line that goes may be the one that stood furthest out."""
+    margins = [_margin(li) for li in f"{before}\n{after}".split("\n") if li.strip()]
+    least = min(margins, default=0)
+    sides = ("\n".join(li[least:] for li in side.split("\n")) for side in (before, after))
+    first, second = (side.strip("\n") + "\n" for side in sides)
+    return first, second
 
 
 def _side(
@@ -126,7 +138,7 @@ def _side(
         for line in lines
         if not _MARKED.match(line) or line[0] == sign
     ]
-    return textwrap.dedent("\n".join(kept)).strip("\n") + "\n"
+    return "\n".join(kept)
 
 
 def _cut(line: str) -> str:

@@ -60,7 +60,7 @@ def _posted_file(transcript: Transcript) -> Candidate | NoCandidate | None:
     asked = [m.text for m in transcript.messages if m.role == "user"]
     codes = tuple(code for text in asked for code in code_blocks(text) if parses(code))
     posted = whole_loop(codes) or next(iter(codes), None)
-    if posted is None or len(blocks := blocks_of(transcript)) > MOST_BLOCKS:
+    if posted is None or len(blocks := blocks_of(transcript, of_a_file=True)) > MOST_BLOCKS:
         return None
     found = changed_file(blocks, posted)
     if found is None or isinstance(found, NoCandidate):

@@ -46,7 +46,7 @@ def _next_if_new(blocks: tuple[Block, ...], at: int) -> Block | None:
 
 
 def _exchanged(program: str, old: Block, new: Block) -> str | None:
-    hunk = Hunk(old.code.strip("\n") + "\n", new.code.strip("\n") + "\n")
+    hunk = Hunk(old.shown.strip("\n") + "\n", new.shown.strip("\n") + "\n")
     return _with_hunks(program, ((hunk,),))
 
 

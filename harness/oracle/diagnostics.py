@@ -8,6 +8,8 @@ whole pass over the data, or another forward of the window carries the same samp
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from harness.oracle.facts import Parameters, RankRun
 from harness.oracle.gradient import Gradient, total
 from harness.oracle.replayed import Replayed
@@ -125,9 +127,29 @@ def without_diagnostics(
         for x in window
         if any(x is k for k in kept)
         or not (
-            _is_of_no_update(updated, x) or (x.samples is not None and set(x.samples) <= carried)
+            _is_of_no_update(updated, x)
+            or (x.samples is not None and set(x.samples) <= carried)
+            or _has_served(x, kept)
         )
     ]
+
+
+def _has_served(x: Replayed, kept: Sequence[Replayed]) -> bool:
+    """Whether what was cleared had been of use: to move an input, as an attack does, or the parameters
+    themselves before the pass that trains, as sharpness-aware minimisation does; or to look at a batch
+    or at a part of a loss that trains afterwards.
+    """
+    moved = any(k.flow.forward.parameters is not x.flow.forward.parameters for k in kept)
+    looked = any(k.flow.covers if k.flow.forward is x.flow.forward else _alike(k, x) for k in kept)
+    return x.samples is None and (x.flow.at_input or moved or looked)
+
+
+def _alike(one: Replayed, other: Replayed) -> bool:
+    """Whether the same rows entered both."""
+    entered, before = one.flow.forward.inputs, other.flow.forward.inputs
+    return (
+        bool(entered) and len(entered) == len(before) and all(map(np.array_equal, entered, before))
+    )
 
 
 def _is_of_no_update(updated: frozenset[int], x: Replayed) -> bool:

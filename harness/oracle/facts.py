@@ -77,6 +77,10 @@ class Flow:
     """Whether the output gradients do not determine all that it added, because a gradient was
     differentiated again.
     """
+    at_input: bool = False
+    """Whether that backward reached an input that asks for a gradient."""
+    covers: bool = False
+    """Whether that backward went through the loss of an earlier one once more."""
     started_from: float = 1.0
     """The factor that the harness put on the gradients from which its backward started."""
 

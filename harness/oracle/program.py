@@ -63,6 +63,10 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
         reported_before_backward=None,
         untrue=finished.untrue,
         unentered=None if finished.outcome == "unbound" else finished.unentered,
+        unheld=finished.unheld,
+        accumulates_over=finished.accumulates_over,
+        counted_twice=finished.counted_twice,
+        piled_up=finished.piled_up,
     ).model_copy(update=ran)
 
 

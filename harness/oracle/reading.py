@@ -25,6 +25,9 @@ from harness.oracle.facts import Consumed, Flow, Parameters, Passed, RankRun
 from harness.oracle.gradient import norm
 from harness.oracle.tensors import array_of, named, same_bits
 
+AGAIN = 1 << 32
+"""More than there are forwards: makes a key of one and the backward that went through it again."""
+
 REDUCTIONS = frozenset(
     {
         "allreduce_",
@@ -92,6 +95,8 @@ class _Walk:
         self.implicit = 0
         self.holding: list[int] = []
         self._fresh: list[Flow] = []
+        self._left_there: set[int] = set()
+        """Forwards of the window whose gradient a backward has left in ``.grad``."""
         self._own_world = False
         self._clips: list[Clip] = []
         self._reduced = self._exchanged = 0
@@ -187,7 +192,10 @@ class _Walk:
         passed = self.forwards.get(event.forward)
         if passed is None:
             return
-        flow = self.window.setdefault(event.forward, Flow(passed, {}, self._scale))
+        key, known = event.forward, self.window.get(event.forward)
+        if self._own_world and known is not None and event.forward in self._left_there:
+            key = event.forward + AGAIN * (self._last_backward[0] + 1)  # a loss of its own
+        flow = self.window.setdefault(key, Flow(passed, {}, self._scale))
         gradient = array_of(item.tensors[0]).astype(np.float64)
         before = flow.gradients.get(event.output)
         flow.gradients[event.output] = gradient if before is None else before + gradient
@@ -210,6 +218,9 @@ class _Walk:
         for flow in self._fresh:
             flow.loss_scale, flow.left, flow.added = self._scale, self._last_gradients, added
             flow.backward, flow.started_from = position, event.injected
+            flow.at_input, flow.covers = event.at_input, event.covers
+            if event.function == "backward":
+                self._left_there.add(flow.forward.id)
         self._fresh = []
 
     def _through_nothing(self, position: int, added: Parameters) -> None:
@@ -245,7 +256,8 @@ class _Walk:
         divisor = event.fused_scale or 1.0
         gradients = {n: np.asarray(g / divisor) for n, g in self._gradients(item, "grad:").items()}
         after = dict(named(item, "param:"))
-        before = self.parameters
+        known = {n: v for n, v in named(item, "was:") if n in self.parameters}
+        before = {**self.parameters, **known} if known else self.parameters
         self.parameters = {**before, **after}
         last = self.updates[-1] if self.updates else None
         if last and last.steps and not self.window and not _overlap(last, event):
@@ -288,6 +300,7 @@ class _Walk:
             )
         )
         self.window, self._clips, self._early = {}, [], 0
+        self._left_there = set()
         self._reduced = self._exchanged = 0
 
     def _gradients(self, item: Recorded, prefix: str) -> Parameters:

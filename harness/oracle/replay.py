@@ -85,7 +85,8 @@ class Replay:
         gradient = Gradient.of(flow.added).scaled(1.0 / flow.loss_scale)
         samples = self.index.recognise(flow.forward.inputs)
         if samples is None or not flow.forward.outputs or 0 not in flow.gradients:
-            return Replayed(flow, samples, 0, gradient, None, None, None, recomputed=False)
+            rows = _rows(flow) if samples is None else 0
+            return Replayed(flow, samples, rows, gradient, None, None, None, recomputed=False)
         if not flow.forward.outputs[0].shape:  # the model returns its own loss
             return Replayed(flow, samples, 0, gradient, None, None, None, recomputed=False)
         output = torch.from_numpy(flow.forward.outputs[0].astype(np.float64))
@@ -296,3 +297,9 @@ def _distance(passed: Passed, output: Tensor) -> float:
     computed = output.detach().numpy()
     recorded = passed.outputs[0].astype(np.float64).reshape(computed.shape)
     return norm(recorded - computed) / max(norm(computed), 1e-300)
+
+
+def _rows(flow: Flow) -> int:
+    """How many rows entered a model of the program's own, by the first of its inputs."""
+    sizes = [x.shape[0] for x in flow.forward.inputs if x.ndim]
+    return sizes[0] if sizes else 0

@@ -6,7 +6,7 @@ from harness.oracle.facts import Array, Flow
 from harness.oracle.gradient import Gradient
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Replayed:
     """One flow of gradient, recomputed."""
 

@@ -72,6 +72,7 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         loss_scale=update.loss_scale,
         learning_rates=tuple(g.numbers.get("lr", math.nan) for s in update.steps for g in s.groups),
         optimizer=", ".join(s.type.rsplit(".", 1)[-1] for s in update.steps),
+        optimizers=tuple(sorted({s.optimizer for s in update.steps})),
         recomputed=all(x.recomputed for x in own),
         parameters_followed=None if view.run.sampled else follower.follows(update),
         overwritten=overwritten(index, view.run),
@@ -222,6 +223,7 @@ def _micro_batch(rank: int, x: Replayed, coefficient: float | None, *, inside: b
         after_batch=x.flow.forward.batch,
         backwards=x.flow.calls // max(1, len(x.flow.gradients)),
         on_padding=x.on_padding,
+        at_input=x.flow.at_input,
         both_ways=x.flow.both_ways,
     )
 

@@ -10,7 +10,8 @@ Bug::
 Signature: a parameter with a true gradient has none, or (as good as) 0, when the optimizer steps, in
 every window; or its value is the same, bit for bit, at the end; or of a bias one direction, such as
 the mean of its entries, is taken away in every update; or backward runs over a whole pass, or stands
-in a closure that every turn defines and none hands on, and no update follows.
+in a closure that every turn defines and none hands on, and no update follows; or backward reaches it
+again and again, no optimizer holds it, and that cannot be meant.
 
 Masked by: the parts that do learn, which bring the loss down.
 """
@@ -22,6 +23,7 @@ from harness.properties.evidence import preconditions
 from harness.properties.evidence.consumption import weighty
 from harness.properties.evidence.figures import close, count, number
 from harness.properties.evidence.never_stepped import never_stepped, other_part_idle
+from harness.properties.evidence.unheld import held_by_nobody
 from harness.properties.evidence.unreached import out_of_reach, unstepped
 from harness.properties.evidence.windows import Window, full_of, of_probe, ordinary
 from harness.properties.judging.property import Property
@@ -58,6 +60,8 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """Parameter by parameter, in probes whose data are sound and whose gradients do not vanish by
     design.
     """
+    if (forgotten := held_by_nobody(trace)) is not None:
+        return forgotten
     checked: set[str] = set()
     doubt: Verdict | None = None
     for probe in ordinary(trace, expectations):

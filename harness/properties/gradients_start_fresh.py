@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from harness.domain.scenario import Expectations
-from harness.domain.trace import Trace
+from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.coefficients import consumed_again, stale
@@ -49,6 +49,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         (consumed_twice(w) for w in everywhere if consumed_again(w)),
         (backward_twice(w) for w in full(trace) if flowed_twice(w, expectations)),
         (skipped_and_kept(w) for w in of_skips(trace, expectations) if held(w)),
+        (counted_twice(p) for p in trace.probes if p.program.counted_twice),
+        (piled_up(p) for p in trace.probes if p.program.piled_up),
+        (attack_kept(w) for p in trace.probes for w in of_probe(p) if of_an_attack(w)),
     )
     if (found := next(by_steps, None)) is not None:
         return found
@@ -77,6 +80,51 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         f"In {count(clean, 'window')} that follow another one, nothing of an earlier window was "
         "left.",
         number("windows", clean),
+    )
+
+
+def counted_twice(probe: ProbeTrace) -> Verdict:
+    """The fail for losses that went backward by themselves and again as part of a later one."""
+    steps = probe.program.counted_twice
+    return failed(
+        ID,
+        f"In {probe.probe} {count(steps, 'step')} consumed gradients that count a loss twice: it went "
+        "backward once, and again as part of a later loss or a running sum. Call backward once for "
+        "each loss, or once on their sum.",
+        number("steps that counted a loss twice", steps, probe.probe),
+    )
+
+
+def piled_up(probe: ProbeTrace) -> Verdict:
+    """The fail for closures that do not clear what their evaluation before left."""
+    times = probe.program.piled_up
+    return failed(
+        ID,
+        f"In {probe.probe} an optimizer called its closure again within a step, and "
+        f"{count(times, 'time')} the gradients of the call before were still there. Clear them first: "
+        "optimizer.zero_grad(), then the loss, then backward.",
+        number("evaluations on top of others", times, probe.probe),
+    )
+
+
+def of_an_attack(window: Window) -> bool:
+    """Whether gradients of passes that were made for an input were consumed with those of one that
+    was not.
+    """
+    known = [m for m in window.own if m.coefficient is None or m.coefficient > KEPT]
+    ends = bool(known) and not known[-1].at_input
+    return ends and window.update.window_size > 1 and any(m.at_input for m in known)
+
+
+def attack_kept(window: Window) -> Verdict:
+    """The fail for gradients of an attack that the optimizer consumed."""
+    found = sum(m.at_input for m in window.own)
+    return failed(
+        ID,
+        f"In {window.where} the optimizer consumed the gradients of {count(found, 'call')} of backward "
+        "that were made for the gradient of an input, as an attack is, beside those of the loss. "
+        "Clear the gradients after the attack, or take torch.autograd.grad for it.",
+        number("passes for an input", found, window.where),
     )
 
 

@@ -43,6 +43,8 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         return without_scaler(trace, expectations)
     bounds = account.bounds(expectations)
     small = [r for r in scaled if r.state in ("shrunk", "clipped")]
+    if bounds is not None:  # at the threshold itself, whatever that times the scale is
+        small = [r for r in small if not bounds.accept(r.consumed)]
     twice = [
         r for r in small if close(r.ratio * r.update.loss_scale, 1.0, NAMED + r.window.tolerance)
     ]

@@ -148,8 +148,8 @@ def _own_world(
     recorder.start(own.notes, own.source)
     with recorder.recording(own.module, world_size):
         finished = _ended(functools.partial(own_program.run, own), {})
-    after = {"lent": own_program.lent(), **_afterwards(own)}
-    recorder.finish(finished.model_copy(update=after))
+    after = {"lent": own_program.lent(), "accumulates_over": own.shortening.declared}
+    recorder.finish(finished.model_copy(update={**after, **_afterwards(own)}))
 
 
 def _run(bound: world.Bound, known: Mapping[str, str]) -> Finished:

@@ -41,6 +41,8 @@ def own_size(gathered: Sequence[Reading]) -> Verdict | None:
     of = first.update.window_size
     if close(factor, 1.0, SAME):
         return mean(totals, of)
+    if (rows := rows_of(first)) and rows != of and close(factor, of / rows, SAME):
+        return by_rows(first, rows)
     if not (close(factor, of, SAME) or close(factor, 1.0 / of, SAME)):
         return None
     once = f"divide each loss by the {of} micro-batches of the window"
@@ -51,6 +53,25 @@ def own_size(gathered: Sequence[Reading]) -> Verdict | None:
         f"their losses, and so in {count(len(totals), 'window')}: {once if factor > 1 else twice}.",
         number("times the mean of the window", factor, first.where),
         number("micro-batches in the window", of, first.where),
+    )
+
+
+def rows_of(reading: Reading) -> int:
+    """How many rows each of its micro-batches holds; 0 where they differ, or hold one."""
+    sizes = {m.real_samples for m in reading.window.own}
+    return sizes.pop() if len(sizes) == 1 and sizes != {1} else 0
+
+
+def by_rows(reading: Reading, rows: int) -> Verdict:
+    """The fail for means that are divided by the rows of their batch once more."""
+    of = reading.update.window_size
+    return failed(
+        ID,
+        f"In {reading.where} each loss, a mean already, is divided by the {rows} rows of its batch "
+        f"and not by the {of} micro-batches of the window, which add up to {show(of / rows)} times "
+        f"their mean: divide by {of}.",
+        number("rows of a micro-batch", rows, reading.where),
+        number("micro-batches in the window", of, reading.where),
     )
 
 

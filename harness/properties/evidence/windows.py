@@ -126,6 +126,8 @@ def losses_of_one_batch(window: Window) -> bool:
     """Whether several whole losses of one batch were gathered, as those of a discriminator on real rows
     and on made-up ones: their sum is what it trains on.
     """
+    if len(window.own) > 1 and len({(m.rank, m.forward) for m in window.own}) == 1:
+        return True  # one pass, several losses
     places = {m.after_batch for m in window.own}
     if window.update.trains:
         return len(places) == 1 and None not in places

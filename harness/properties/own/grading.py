@@ -10,10 +10,12 @@ from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict
 from harness.properties import judge_by
 from harness.properties.every_parameter_learns import ID as LEARNS
+from harness.properties.own.clipping import where_clipped
 from harness.properties.own.graphs import carried_over
 from harness.properties.own.lacking import lacking
 from harness.properties.own.reading import own_settings
-from harness.properties.own.rules import rules
+from harness.properties.own.ruin import is_ruined
+from harness.properties.own.rules import CLIPPING, rules
 from harness.properties.own.schedules import ID as SCHEDULE
 from harness.properties.own.schedules import MADE_FOR_THEM, counts_micro_batches, where_told
 
@@ -31,7 +33,11 @@ def own_grade(
     if counts_micro_batches(trace):
         made = PropertyRule(id=SCHEDULE, level="allowed", reason=MADE_FOR_THEM)
         allowed = (*(rule for rule in allowed if rule.id != SCHEDULE), made)
-    found = judge_by(trace, rules(settings, allowed), settings.expectations)
+    chosen = rules(settings, allowed, ruined=is_ruined(trace))
+    found = judge_by(trace, chosen, settings.expectations)
+    if (part := where_clipped(trace)) is not trace:
+        of_part = {v.property: v for v in judge_by(part, chosen, settings.expectations)}
+        found = tuple(of_part.get(v.property, v) if v.property in CLIPPING else v for v in found)
     verdicts = where_told(found, trace)
     verdicts = tuple(carried_over(frozen_on_purpose(v, trace), trace) for v in verdicts)
     if lent_its_step(trace):

@@ -11,6 +11,8 @@ CHOICES = (
 )  # fmt: skip
 """What is reported and flips nothing: a program may mean it."""
 
+RUIN = "params-stay-finite"
+
 ACCUMULATING = (
     "one-update-per-window", "accumulation-not-wiped", "accumulation-equals-large-batch",
 )  # fmt: skip
@@ -18,11 +20,16 @@ CLIPPING = ("clip-before-step", "clip-once-per-update", "clip-global-norm")
 """What has to hold where a program accumulates, and where it clips the norm of the whole."""
 
 
-def rules(settings: OwnSettings, allowed: Sequence[PropertyRule]) -> tuple[PropertyRule, ...]:
-    """What is required of a program with these settings, what is only shown, and what is allowed."""
+def rules(
+    settings: OwnSettings, allowed: Sequence[PropertyRule], *, ruined: bool = False
+) -> tuple[PropertyRule, ...]:
+    """What is required of a program with these settings, what is only shown, and what is allowed.
+
+    ``ruined``: whether its parameters end as NaN by its own doing, which is no choice.
+    """
     meant = {rule.id for rule in allowed}
     required = [PropertyRule(id=name) for name in _required(settings) if name not in meant]
-    counted = meant | {rule.id for rule in required}
+    counted = meant | {rule.id for rule in required} | ({RUIN} if ruined else set())
     shown = [PropertyRule(id=name, level="advisory") for name in CHOICES if name not in counted]
     return (*required, *shown, *allowed)
 

@@ -1,5 +1,6 @@
 """Ends a program of its own world when enough was seen: at the first backward after that."""
 
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from harness.domain.event import ENOUGH
+from harness.sandbox.own.phases import PhaseOver, Phases
 
 UPDATES = 12
 """Updates that are enough, where as many passes over a loader have begun as count."""
@@ -25,6 +27,9 @@ SECONDS = 5.0
 FEW = 3
 """So many."""
 
+IDLE = 3.0
+"""For so long a program may do something else once a loop was ended, until it trains again."""
+
 BACKWARDS = 120
 """Calls of backward that are enough where no optimizer steps."""
 
@@ -38,9 +43,12 @@ class Enough(SystemExit):
 class Patience:
     """Counts the updates and the passes of one run."""
 
-    def __init__(self, ranks: int) -> None:
+    def __init__(self, ranks: int, phases: Phases | None = None) -> None:
         """``ranks``: how many train together; of several none may be ended by its own clock."""
         self._alone = ranks == 1
+        self._phases = phases if self._alone else None
+        self._done = 0
+        """Updates of the loops that were ended."""
         self._began = _clock()
         self._passes: dict[int, int] = {}
         self._backwards = 0
@@ -54,12 +62,16 @@ class Patience:
     def is_over(self) -> bool:
         """Whether enough was seen."""
         several = max(self._passes.values(), default=0) >= PASSES
-        if self.updates >= (UPDATES if several else MANY):
+        updates = self.updates - self._done
+        if updates >= (UPDATES if several else MANY):
             return True
-        if self._backwards >= BACKWARDS * (1 + self.updates):
+        if self._backwards >= BACKWARDS * (1 + updates):
             return True
-        late = self._alone and _clock() - self._began > SECONDS
-        return late and self.updates >= FEW
+        return self._alone and self._is_late and updates >= FEW
+
+    @property
+    def _is_late(self) -> bool:
+        return _clock() - self._began > SECONDS
 
     @contextmanager
     def counting(self) -> Iterator[None]:
@@ -68,9 +80,16 @@ class Patience:
         original, derive = torch.autograd.backward, torch.autograd.grad
         vars(torch.autograd).update(backward=self._before(original), grad=self._before(derive))
         self._began = _clock()
+        if self._phases is not None:
+            signal.signal(signal.SIGALRM, self._waited)
         try:
             yield
+        except Exception as error:
+            if self._phases is None or not self._phases.ended:
+                raise
+            raise self.enough from error  # a loop that was ended left something undone
         finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
             hook.remove()
             vars(torch.autograd).update(backward=original, grad=derive)
 
@@ -80,9 +99,28 @@ class Patience:
     def _before(self, original: Any) -> Any:
         def call(*args: Any, **kwargs: Any) -> Any:
             self._backwards += 1
+            if self._phases is not None:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                self._phases.met()
             if self.is_over:
-                raise Enough(f"{ENOUGH} after {self.updates} updates")
+                self._end()
             return original(*args, **kwargs)
 
         call.__name__ = original.__name__
         return call
+
+    def _end(self) -> None:
+        """End the loop that runs, if something else may train after it, or else the program."""
+        if self._phases is None or not self._phases.go_on or self._is_late:
+            raise self.enough
+        self._passes, self._backwards, self._done = {}, 0, self.updates
+        signal.setitimer(signal.ITIMER_REAL, IDLE)
+        raise PhaseOver
+
+    @property
+    def enough(self) -> Enough:
+        """What ends the program."""
+        return Enough(f"{ENOUGH} after {self.updates} updates")
+
+    def _waited(self, *_: object) -> None:
+        raise self.enough

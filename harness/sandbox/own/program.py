@@ -25,6 +25,7 @@ from harness.sandbox.order import Shrunk
 from harness.sandbox.own import frameworks
 from harness.sandbox.own.modules import Repository
 from harness.sandbox.own.patience import Patience
+from harness.sandbox.own.phases import LOOP, Phases, with_phases
 from harness.sandbox.own.shortening import OnBatch, Shortening
 from harness.sandbox.own.shrinking import shrink
 from harness.sandbox.unbound import Unbound, no_input, parsed
@@ -78,9 +79,11 @@ def prepare(
     notes: list[str] = []
     if shrunk != "no":
         notes += shrink(everything, widths=shrunk == "widths")
-    patience = Patience(world_size)
+    phases = Phases(tree, FILENAME)
+    patience = Patience(world_size, phases if phases.several else None)
     shortening = Shortening(everything, patience, on_batch)
     module = _namespace(packed.package)
+    vars(module)[LOOP] = lambda: phases
     given = {name: vars(module)[name] for name in GIVEN}
     own = Repository(packed.modules, modules, os.path.abspath(FOLDER), FILENAME, given)
     lend_packages(everything, own.tops)
@@ -89,7 +92,7 @@ def prepare(
     _environment(module, rank, world_size, compared_words(everything))
     _on_a_cpu(everything)
     source = ast.unparse(tree)
-    marked = marks.marked(tree)
+    marked = marks.marked(with_phases(tree) if phases.several else tree)
     return OwnProgram(
         module=module,
         code=marked.compiled(FILENAME),

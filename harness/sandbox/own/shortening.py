@@ -43,6 +43,8 @@ class Shortening:
         batch that may be trained on: pass, place in it, loader.
         """
         self._window = window_of(tree)
+        self.declared = declared_window(tree)
+        """How many micro-batches an update gathers, where the program names one such number."""
         self._patience = patience
         self._on_batch = on_batch
         self._passes = 0
@@ -118,6 +120,12 @@ class First:
         if name.startswith("__") or "_sampler" not in vars(self):  # while it is being copied
             raise AttributeError(name)
         return getattr(self._sampler, name)
+
+
+def declared_window(tree: ast.Module) -> int | None:
+    """The one number above 1 that has the name of an accumulation."""
+    named = {s.value for s in sizes_in(tree) if s.value > 1 and ACCUMULATION.fullmatch(s.name)}
+    return named.pop() if len(named) == 1 else None
 
 
 def window_of(tree: ast.Module) -> int:

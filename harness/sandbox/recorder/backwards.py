@@ -1,12 +1,13 @@
 """Calls of backward, with the gradients that they leave behind."""
 
-from collections.abc import Callable, Iterable, Iterator, ValuesView
+from collections.abc import Callable, Iterable, Iterator, Sequence, ValuesView
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from harness.domain.event import Backward
+from harness.sandbox.recorder.graphs import Graphs, Reached
 from harness.sandbox.recorder.injected import Arguments
 from harness.sandbox.recorder.tape import Blob, Tape, tensors_in
 from harness.sandbox.recorder.transforms import outside, unwrapped
@@ -42,6 +43,8 @@ class Backwards:
         self._loss_scale = loss_scale
         self._returned = returned
         self._after = after
+        self.graphs: Graphs | None = None
+        """Who looks at what it goes through, if anybody does."""
         self.met: Callable[[], None] = lambda: None
         """Called after each call, to name parameters that nobody knew before."""
         self._inside = False
@@ -64,6 +67,7 @@ class Backwards:
             name = "grad" if function.__name__ == "grad" else "backward"
             (given, named), factor = self._started(name, args, kwargs)
             with outside():
+                reached = self._reached(name, plain, given, named)
                 values = tuple(_value(root) for root in plain)
                 before = self._tape.gradient_values() if self._has_own() else None
             self._inside, result = True, None
@@ -81,6 +85,7 @@ class Backwards:
                         "create_graph": _again(name, args, kwargs),
                         "seed": _seed(name, plain, args, kwargs),
                         "injected": factor,
+                        **reached._asdict(),
                     }
                     event = self._event(name, values, raised).model_copy(update=more)
                     self._write(event, before, args, kwargs, result)
@@ -94,6 +99,21 @@ class Backwards:
         """The arguments with the gradients to start from, and the factor that these hold."""
         self._tape.settle()  # a step by hand ends a window as well
         return self._tape.injected.at_root(name, args, kwargs)
+
+    def _reached(
+        self,
+        function: str,
+        roots: Sequence[Tensor],
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+    ) -> Reached:
+        """What it goes through, in a program's own world."""
+        if self.graphs is None:
+            return Reached()
+        if function == "backward":
+            return self.graphs.before_backward(roots, again=_again(function, args, kwargs))
+        self.graphs.asked_for(args[1] if len(args) > 1 else kwargs.get("inputs"))
+        return Reached()
 
     def _event(self, function: str, roots: Iterable[float | None], raised: str | None) -> Backward:
         self.met()

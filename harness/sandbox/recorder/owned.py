@@ -36,6 +36,10 @@ class Owned:
             if parameter.grad is not None:
                 self._tape.name(parameter)
 
+    def optimizers(self) -> list[Optimizer]:
+        """Those that the program has now."""
+        return list(self._optimizers)
+
     def _parameters(self) -> list[Any]:
         groups = (group for optimizer in self._optimizers for group in optimizer.param_groups)
         return [p for group in groups for p in group["params"]]

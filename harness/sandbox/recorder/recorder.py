@@ -15,6 +15,7 @@ from harness.sandbox.recorder.by_hand import HandUpdates
 from harness.sandbox.recorder.clips import Clips
 from harness.sandbox.recorder.collectives import collectives
 from harness.sandbox.recorder.forwards import Forwards
+from harness.sandbox.recorder.graphs import Graphs
 from harness.sandbox.recorder.losses import Losses
 from harness.sandbox.recorder.owned import Owned
 from harness.sandbox.recorder.scalers import Scalers
@@ -37,6 +38,7 @@ class Recorder:
         self.forwards = Forwards(self.tape)
         self.forwards.learning_rates = self.steps.learning_rates
         self.owned = Owned(self.tape)
+        self.graphs: Graphs | None = None
         self._started = False
 
     def install(self) -> None:
@@ -54,6 +56,7 @@ class Recorder:
             losses.take,
             self.by_hand.after_backward,
         )
+        self.backwards = backwards
         backwards.met = self.owned.met
         backwards.install()
         Clips(self.tape).install()
@@ -75,6 +78,9 @@ class Recorder:
         """From now on nothing is the workload's: all that is trained is the program's own."""
         self.forwards.brief = self.tape.expects = True
         self.owned.install()
+        self.graphs = self.backwards.graphs = Graphs(self.tape, self.owned.optimizers)
+        self.steps.consumes = self.graphs.at_step
+        self.steps.evaluates = self.graphs.at_closure
 
     def start(self, notes: tuple[str, ...], source: str = "", calls: tuple[str, ...] = ()) -> None:
         """Write what is about to run, and the initial parameters."""
@@ -119,4 +125,7 @@ class Recorder:
         last = list(self.tape.values())
         with self.forwards.unwatched():
             untrue = finished.untrue or (examine() if examine is not None else None)
-        self.tape.write(finished.model_copy(update={"untrue": untrue}), last)
+        found: dict[str, object] = {"untrue": untrue}
+        if self.graphs is not None:
+            found |= self.graphs.found()
+        self.tape.write(finished.model_copy(update=found), last)

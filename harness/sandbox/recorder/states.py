@@ -6,6 +6,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from harness.domain.event import NothingRestored
+from harness.sandbox.recorder.graphs import LOADED
 from harness.sandbox.recorder.tape import Tape
 
 
@@ -25,6 +26,7 @@ class States:
         ) -> Any:
             itself = self._own(model, state_dict)
             result = original(model, state_dict, *args, **kwargs)
+            LOADED.update(map(id, model.parameters()))
             if itself:
                 self._tape.write(NothingRestored(parameters=itself))
             return result

@@ -37,6 +37,10 @@ class Steps:
         self._running: list[_Pending] = []
         self.count = 0
         self.given: tuple[Optimizer, ...] = ()
+        self.evaluates: Callable[[int], None] = lambda _: None
+        """Called before an optimizer calls its closure, with how often it did in this step."""
+        self.consumes: Callable[[Optimizer], None] = lambda _: None
+        """Called before an optimizer consumes gradients."""
 
     def install(self) -> None:
         """Patch every optimizer class that exists, and those that are defined later."""
@@ -74,7 +78,7 @@ class Steps:
         @wraps(function)
         def step(optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
             self._begins()
-            pending = _Pending(self._tape, optimizer)
+            pending = _Pending(self._tape, optimizer, self.evaluates)
             before = _values(optimizer)
             args, kwargs = pending.watch_closure(args, kwargs)
             if self._running and self._running[-1].sharded:
@@ -83,6 +87,8 @@ class Steps:
                 # the innermost step is the one that consumes (a subclass calling super(), SAM)
                 self._running[-1].delegated = True
             self._running.append(pending)
+            if pending.closures == 0:
+                self.consumes(optimizer)
             try:
                 result = function(optimizer, *args, **kwargs)
             finally:
@@ -109,7 +115,8 @@ class Steps:
         )
         self._last |= dict.fromkeys(names, self._numbers[optimizer])
         self.count += 1
-        self._tape.write(event, [*pending.gradients, *self._tape.values(dict.fromkeys(names))])
+        values = self._tape.values(dict.fromkeys(names))
+        self._tape.write(event, [*pending.gradients, *pending.put_back, *values])
 
     def _group(self, group: dict[Any, Any]) -> ParameterGroup:
         numbers: dict[str, float] = {}
@@ -132,13 +139,15 @@ class Steps:
 class _Pending:
     """One running step: the gradients as they were when they were last ready."""
 
-    def __init__(self, tape: Tape, optimizer: Optimizer) -> None:
-        self._tape = tape
+    def __init__(self, tape: Tape, optimizer: Optimizer, evaluates: Callable[[int], None]) -> None:
+        self._tape, self._evaluates = tape, evaluates
         self._optimizer = optimizer
         self.delegated = False
         # its inner optimizer sees this rank's share, the others' parameters arrive before it returns
         self.sharded = type(optimizer).__name__ == "ZeroRedundancyOptimizer"
         self.closures = 0
+        self.put_back = list(tape.changed_by_itself())
+        """Parameters that the program changed since they were last written, as they are now."""
         self._take()
 
     def watch_closure(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
@@ -147,6 +156,7 @@ class _Pending:
             return args, kwargs
 
         def watched() -> Any:
+            self._evaluates(self.closures)
             result = closure()
             self.closures += 1
             self._take()

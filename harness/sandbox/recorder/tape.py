@@ -176,6 +176,12 @@ class Tape:
         self.settle()
         return [name for name, p in self._alive() if self._differs(name, p)]
 
+    def changed_by_itself(self) -> Iterator[Blob]:
+        """``was:<name>``: of a program in its own world what it changed without an event until now."""
+        for name, parameter in self._alive() if self.expects else ():
+            if self._differs(name, parameter):
+                yield self.blob(f"was:{name}", parameter)
+
     def has_changed(self) -> bool:
         """Whether any parameter differs from what was last written."""
         return any(self._differs(name, p) for name, p in self._alive())

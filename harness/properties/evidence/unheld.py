@@ -1,0 +1,41 @@
+"""Parameters that backward reaches and no optimizer holds, where that cannot be meant."""
+
+from harness.domain.trace import ProbeTrace, Trace
+from harness.domain.verdict import Verdict, failed
+from harness.properties.evidence.figures import count, number
+
+ID = "every-parameter-learns"
+
+WHY = {
+    "hidden": "a module keeps them in an attribute that parameters() does not look into: register them "
+    "(nn.ModuleList, nn.ParameterList, nn.Parameter itself and no view of it)",
+    "thawed": "they were frozen at first and ask for a gradient now: give them to the optimizer that "
+    "steps (optimizer.add_param_group, or a new one that takes its place in the loop)",
+    "forgotten": "they are applied to what is trained: give them to the optimizer as well, or freeze "
+    "them with requires_grad_(False)",
+    "replaced": "no parameter that an optimizer holds gets a gradient any more: build the optimizer "
+    "after the last change of the model, or load a state instead of exchanging it",
+}
+"""What speaks against an intention, and what to do."""
+
+
+def held_by_nobody(trace: Trace) -> Verdict | None:
+    """A fail for parameters that got gradients throughout and that nothing ever updates."""
+    for probe in trace.probes:
+        if probe.program.unheld:
+            return _failed(probe)
+    return None
+
+
+def _failed(probe: ProbeTrace) -> Verdict:
+    found = probe.program.unheld
+    why = found[0].why
+    names = [one.name for one in found if one.why == why]
+    times = count(found[0].backwards, "time")
+    rest = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return failed(
+        ID,
+        f"In {probe.probe} backward reached {', '.join(names[:4])}{rest} {times}, no optimizer holds "
+        f"them, and they never changed; {WHY[why]}.",
+        number("parameters that no optimizer holds", len(found), probe.probe),
+    )

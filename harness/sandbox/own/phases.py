@@ -1,0 +1,89 @@
+"""Programs that train in several places, one after the other: a teacher before its student, a warm-up
+before the rest. Where enough was seen of one, its outermost loop ends, and the program goes on.
+"""
+
+import ast
+import copy
+import sys
+from types import FrameType, TracebackType
+
+from harness.syntax import walk
+
+LOOP = "__phase__"
+"""Name of the context that stands around every outermost loop."""
+
+BACKWARD = frozenset({"backward", "manual_backward"})
+
+_Loop = ast.For | ast.While
+_Waiting = ast.Yield | ast.YieldFrom | ast.Await | ast.AsyncFor
+
+
+class PhaseOver(SystemExit):
+    """Raised in a loop of which enough was seen."""
+
+
+class Phases:
+    """The places from which a program goes backward, and which of them were seen."""
+
+    def __init__(self, tree: ast.Module, filename: str) -> None:
+        """``filename``: that of the program's code, as frames show it."""
+        calls = (n for n in walk(tree) if isinstance(n, ast.Call))
+        self._open = {
+            (call.lineno, call.end_lineno or call.lineno)
+            for call in calls
+            if isinstance(call.func, ast.Attribute) and call.func.attr in BACKWARD
+        }
+        self.several = len(self._open) > 1
+        self._filename = filename
+        self._depth = 0
+        self.ended = 0
+        """How many loops were ended."""
+
+    def met(self) -> None:
+        """A backward runs now."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and self._open:
+            if frame.f_code.co_filename == self._filename:
+                line = frame.f_lineno
+                self._open = {at for at in self._open if not at[0] <= line <= at[1]}
+            frame = frame.f_back
+
+    @property
+    def go_on(self) -> bool:
+        """Whether something else may train once the loop that runs now is over."""
+        return self.several and bool(self._open) and self._depth > 0
+
+    def __enter__(self) -> None:
+        """An outermost loop of some function begins."""
+        self._depth += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> bool:
+        """It is over. The first of those that are running takes the end of a phase."""
+        self._depth -= 1
+        over = isinstance(error, PhaseOver) and self._depth == 0
+        self.ended += over
+        return over
+
+
+def with_phases(tree: ast.Module) -> ast.Module:
+    """A copy with a context around every loop that is in no other of its function."""
+    marked = copy.deepcopy(tree)
+    _Marked().visit(marked)
+    return ast.fix_missing_locations(marked)
+
+
+class _Marked(ast.NodeTransformer):
+    def visit_For(self, node: ast.For) -> ast.stmt:
+        return self._around(node)
+
+    def visit_While(self, node: ast.While) -> ast.stmt:
+        return self._around(node)
+
+    def _around(self, node: _Loop) -> ast.stmt:
+        inside = walk(node)
+        if any(isinstance(n, _Waiting) for n in inside):
+            return node
+        context = ast.withitem(ast.Call(ast.Name(LOOP, ast.Load()), [], []), None)
+        return ast.copy_location(ast.With([context], [node]), node)

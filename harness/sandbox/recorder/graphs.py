@@ -1,0 +1,295 @@
+"""What backward goes through, in a program of its own world: parameters that get gradients and are in
+no optimizer, and losses that go backward a second time as part of a later one.
+"""
+
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.utils.weak import TensorWeakRef
+
+from harness.domain.event import Unheld, UnheldWhy
+from harness.sandbox.recorder.tape import LARGE, Tape, dense
+
+Node = Any
+"""A node of autograd's graph."""
+
+MOST_NODES = 20_000
+"""Nodes of one graph that are looked at."""
+
+OFTEN = 3
+"""In so many graphs a parameter is before it is asked why nobody holds it."""
+
+
+@dataclass(slots=True)
+class _Leaf:
+    """A leaf that some backward reached while no optimizer held it."""
+
+    found: TensorWeakRef
+    value: Tensor | None
+    name: str
+    seen: int = 0
+    examined: bool = False
+    why: UnheldWhy | None = None
+    held: bool = False
+    changed: bool = False
+    asked: bool = False
+
+
+@dataclass(slots=True)
+class _Gone:
+    """A loss that went backward, and the parameters that hold its gradient."""
+
+    roots: list[Node]
+    leaves: list[Tensor]
+    again: bool = False
+
+
+class Reached(NamedTuple):
+    """What a backward goes through."""
+
+    at_input: bool = False
+    """An input that asks for a gradient."""
+    covers: bool = False
+    """A loss that had gone backward since the last step."""
+
+
+@dataclass(slots=True)
+class _Graph:
+    """The nodes of one graph, inputs before what is computed of them."""
+
+    nodes: dict[Node, None] = field(default_factory=dict)
+    leaves: dict[int, Tensor] = field(default_factory=dict)
+    whole: bool = True
+
+
+class Graphs:
+    """Looks at the graph of each backward, before it is gone."""
+
+    def __init__(self, tape: Tape, optimizers: Callable[[], Iterable[Optimizer]]) -> None:
+        """``optimizers``: those that the program has now."""
+        self._tape = tape
+        self._optimizers = optimizers
+        self._leaves: dict[int, _Leaf] = {}
+        self._gone: list[_Gone] = []
+        self._frozen: set[str] = set()
+        self._stepped = False
+        self._twice = self._piled = 0
+        self._again = False
+        """Whether a closure that was evaluated in this step before is evaluated again now."""
+
+    def before_backward(self, roots: Iterable[Tensor], *, again: bool) -> Reached:
+        """``again``: whether its gradients can be differentiated again."""
+        starts = [root.grad_fn for root in roots if root.grad_fn is not None]
+        if again or not starts:
+            return Reached()
+        graph = _graph(starts)
+        repeats = [g for g in self._gone if any(root in graph.nodes for root in g.roots)]
+        held = {id(p) for p in _held(self._optimizers())}
+        trained = [leaf for key, leaf in graph.leaves.items() if key in held]
+        left = any(map(_has_gradient, trained))
+        self._piled, self._again = self._piled + (left and self._again), False
+        for gone in self._gone:
+            gone.again = gone.again and left
+        twice = any(_has_gradient(leaf) for gone in repeats for leaf in gone.leaves)
+        self._gone.append(_Gone(starts, trained, again=twice))
+        at_input = bool(held) and self._note_unheld(graph, held)
+        return Reached(at_input=at_input, covers=bool(repeats))
+
+    def asked_for(self, inputs: object) -> None:
+        """Of these the program wants to know the gradient itself."""
+        for tensor in inputs if isinstance(inputs, list | tuple) else [inputs]:
+            if isinstance(tensor, Tensor):
+                self._known(tensor).asked = True
+
+    def at_step(self, optimizer: Optimizer) -> None:
+        """An optimizer is about to consume what lies in ``.grad``."""
+        held = {id(p) for p in _held([optimizer])}
+        ready = [g for g in self._gone if any(id(p) in held for p in g.leaves)]
+        self._twice += any(g.again and any(map(_has_gradient, g.leaves)) for g in ready)
+        self._gone = [g for g in self._gone if g not in ready]
+        self._stepped = True
+        for leaf in self._leaves.values():
+            leaf.held = leaf.held or id(leaf.found()) in held
+
+    def at_closure(self, before: int) -> None:
+        """An optimizer calls its closure, which it did ``before`` in this step."""
+        self._again = before > 0
+
+    def found(self) -> dict[str, object]:
+        """What the end of the record says."""
+        return {
+            "unheld": self._unheld(), "counted_twice": self._twice, "piled_up": self._piled,
+        }  # fmt: skip
+
+    def _unheld(self) -> tuple[Unheld, ...]:
+        """Parameters that got gradients again and again, are in no optimizer, and never changed."""
+        told = (
+            x
+            for x in self._leaves.values()
+            if self._stepped and not (x.held or x.changed or x.asked)
+        )
+        return tuple(Unheld(name=x.name, why=x.why, backwards=x.seen) for x in told if x.why)
+
+    def _note_unheld(self, graph: _Graph, held: set[int]) -> bool:
+        """Whether an input is among what nobody holds."""
+        found = [self._known(t) for key, t in graph.leaves.items() if key not in held]
+        for leaf in found:
+            tensor = leaf.found()
+            leaf.seen += 1
+            if tensor is not None and leaf.value is not None:
+                leaf.changed = leaf.changed or not bool((tensor.detach() == leaf.value).all())
+        if any(leaf.seen >= OFTEN and not leaf.examined for leaf in found):
+            self._examine([leaf for leaf in found if leaf.seen >= OFTEN], graph, held)
+        self._frozen.update(self._tape.frozen())
+        return any(not (x.asked or isinstance(x.found(), nn.Parameter)) for x in found)
+
+    def _known(self, tensor: Tensor) -> _Leaf:
+        known = self._leaves.get(id(tensor))
+        if known is not None and known.found() is tensor:
+            return known
+        value = tensor.detach().clone() if tensor.numel() <= LARGE else None
+        leaf = _Leaf(TensorWeakRef(tensor), value, f"a tensor of {tuple(tensor.shape)}")
+        self._leaves[id(tensor)] = leaf
+        return leaf
+
+    def _examine(self, leaves: list[_Leaf], graph: _Graph, held: set[int]) -> None:
+        """Why nobody holds them, as far as that cannot be meant: what is loaded, bought in, or put
+        into evaluation may be left alone on purpose.
+        """
+        owners = _Owners()
+        alone, beside = _applied(graph, held) if graph.whole else (set(), set())
+        replaced = not held & graph.leaves.keys()
+        for leaf in leaves:
+            tensor = leaf.found()
+            if not leaf.examined and tensor is not None:
+                leaf.examined = True
+                leaf.name = owners.names.get(id(tensor), leaf.name)
+                applied = alone if isinstance(tensor, nn.Parameter) else beside
+                leaf.why = self._why(tensor, owners, applied=id(tensor) in applied)
+                if leaf.why is None and replaced and id(tensor) not in owners.spared:
+                    leaf.why = "replaced" if id(tensor) in owners.names else None
+
+    def _why(self, tensor: Tensor, owners: "_Owners", *, applied: bool) -> UnheldWhy | None:
+        known = isinstance(tensor, nn.Parameter)
+        if isinstance(tensor, nn.Parameter) and self._tape.name(tensor) in self._frozen:
+            return "thawed"
+        if id(tensor) in owners.spared:
+            return None
+        if id(tensor) in owners.hidden and (known or applied):
+            return "hidden"
+        return "forgotten" if known and applied else None
+
+
+class _Owners:
+    """Which modules hold which parameters, as they are now."""
+
+    def __init__(self) -> None:
+        modules = [m for m in gc.get_objects() if issubclass(type(m), nn.Module)]
+        made_here = ("torch", "candidate", "__main__")
+        self.names: dict[int, str] = {}
+        """The longest name that some module has for a parameter."""
+        self.spared: set[int] = set()
+        """What may be left alone on purpose: loaded, of a library, in evaluation."""
+        self.hidden: set[int] = set()
+        """What a module keeps where ``parameters()`` does not find it."""
+        for module in modules:
+            foreign = type(module).__module__.partition(".")[0] not in made_here
+            for name, parameter in module.named_parameters():
+                if len(name) > len(self.names.get(id(parameter), "")):
+                    self.names[id(parameter)] = name
+                if foreign or id(parameter) in LOADED:
+                    self.spared.add(id(parameter))
+            if not module.training:
+                self.spared |= {id(p) for p in module.parameters(recurse=False)}
+            self._find_hidden(module)
+
+    def _find_hidden(self, module: nn.Module) -> None:
+        registered = {id(p) for p in module.parameters()}
+        for name, value in vars(module).items():
+            if name in ("_parameters", "_modules", "_buffers"):
+                continue
+            for tensor in _trainable(value):
+                if id(tensor) not in registered:
+                    self.hidden.add(id(tensor))
+                    self.names.setdefault(id(tensor), name)
+                    if self.names[id(tensor)] != name:
+                        self.names[id(tensor)] = f"{name}: {self.names[id(tensor)]}"
+
+
+LOADED: set[int] = set()
+"""Parameters into which a state was loaded."""
+
+
+def _trainable(value: object) -> Iterator[Tensor]:
+    """What asks for a gradient in an attribute, or in a list or mapping of such."""
+    if isinstance(value, nn.Module):
+        yield from value.parameters()
+    elif isinstance(value, Tensor):
+        if value.is_leaf and value.requires_grad:
+            yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _trainable(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _trainable(item)
+
+
+def _held(optimizers: Iterable[Optimizer]) -> Iterator[Tensor]:
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            yield from group["params"]
+
+
+def _has_gradient(tensor: Tensor) -> bool:
+    return tensor.grad is not None and bool(dense(tensor.grad).any())
+
+
+def _graph(starts: list[Node]) -> _Graph:
+    graph, waiting = _Graph(), [(node, False) for node in starts]
+    opened: set[Node] = set()
+    while waiting:
+        node, closes = waiting.pop()
+        if closes:
+            graph.nodes[node] = None
+        elif node not in opened:
+            if len(opened) > MOST_NODES:
+                graph.whole = False
+                break
+            opened.add(node)
+            waiting.append((node, True))
+            leaf = getattr(node, "variable", None)
+            if isinstance(leaf, Tensor):
+                graph.leaves[id(leaf)] = leaf
+            waiting += [(child, False) for child, _ in node.next_functions if child is not None]
+    return graph
+
+
+def _applied(graph: _Graph, held: set[int]) -> tuple[set[int], set[int]]:
+    """Leaves of no optimizer that are applied to what is trained: each by itself, as weights that stand
+    behind those of an optimizer are, and with others. What stands before them, as a backbone before
+    its probe, comes with others.
+    """
+    trained: set[Node] = set()
+    below: dict[Node, frozenset[int]] = {}
+    alone: set[int] = set()
+    together: set[int] = set()
+    for node in graph.nodes:
+        leaf = getattr(node, "variable", None)
+        children = [child for child, _ in node.next_functions if child is not None]
+        if isinstance(leaf, Tensor):
+            trained |= {node} if id(leaf) in held else set()
+            below[node] = frozenset() if id(leaf) in held else frozenset({id(leaf)})
+            continue
+        if any(child in trained for child in children):
+            trained.add(node)
+            for child in children:
+                found = below.get(child, frozenset()) if child not in trained else frozenset()
+                together |= found
+                alone |= found if len(found) == 1 else set()
+        below[node] = frozenset().union(*(below.get(child, frozenset()) for child in children))
+    return alone, together

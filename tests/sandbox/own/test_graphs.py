@@ -1,0 +1,132 @@
+"""Parameters that get gradients and are in no optimizer, and losses that count twice."""
+
+import pytest
+
+from harness.domain.trace import Trace
+from harness.properties.own import own_grade
+
+HEAD = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 8))
+        self.head = nn.Linear(8, 1)
+    def forward(self, x):
+        return self.head(self.body(x))
+net = Net()
+"""
+LOOP = """
+for step in range(12):
+    x = torch.randn(8, 4)
+    y = x.sum(1, keepdim=True)
+    {before}
+    loss = nn.functional.mse_loss(net(x), y){more}
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+ALL = "optimizer = torch.optim.SGD(net.parameters(), lr=0.01)\n"
+BODY = "optimizer = torch.optim.SGD(net.body.parameters(), lr=0.01)\n"
+PROBE = "optimizer = torch.optim.SGD(net.head.parameters(), lr=0.01)\n"
+HIDDEN = HEAD.replace(
+    "self.body = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 8))",
+    "self.layers = [nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 8)]",
+).replace("self.body(x)", "self.layers[2](self.layers[1](self.layers[0](x)))")
+THAW = "if step == 4: net.body.requires_grad_(True)"
+OTHER = "if step == 4: import copy; net = copy.deepcopy(net)"
+
+FAULTY = {
+    "layers in a plain list": (HIDDEN + ALL, "", "", "layers"),
+    "a head that was forgotten": (HEAD + BODY, "", "", "head.weight"),
+    "thawed and not handed over": (HEAD + "net.body.requires_grad_(False)\n" + PROBE, THAW, "", "thawed"),
+    "a model that was exchanged": (HEAD + ALL, OTHER, "", "after the last change of the model"),
+}  # fmt: skip
+MEANT = {
+    "all of it": (HEAD + ALL, "", ""),
+    "a probe on a backbone that nobody froze": (HEAD + PROBE, "", ""),
+    "a head that was loaded": (
+        HEAD + BODY + "net.head.load_state_dict(nn.Linear(8, 1).state_dict())\n",
+        "",
+        "",
+    ),
+    "a critic that judges and was put into evaluation": (
+        HEAD + "judge = nn.Linear(1, 1).eval()\n" + ALL,
+        "",
+        " + judge(net(x)).mean()",
+    ),
+    "a parameter that is moved by hand": (
+        HEAD + BODY,
+        "net.head.weight.data.mul_(0.99); net.head.bias.data.add_(0.01)",
+        "",
+    ),
+    "an input whose gradient is asked for": (
+        HEAD + ALL + "net.points = torch.randn(8, 4, requires_grad=True)\n",
+        "slope = torch.autograd.grad(net(net.points).sum(), net.points, create_graph=True)[0]",
+        " + slope.square().mean()",
+    ),
+}
+
+
+def grade_of(see, head, before, more):
+    seen = see(head + LOOP.format(before=before, more=more))
+    assert seen.trace.updates, seen.outcome
+    return own_grade(Trace(probes=(seen.trace,)), "test")
+
+
+@pytest.mark.parametrize("case", FAULTY)
+def test_what_gets_gradients_and_is_in_no_optimizer_is_wrong_where_it_cannot_be_meant(see, case):
+    *program, said = FAULTY[case]
+    failures = [v for v in grade_of(see, *program).verdicts if v.outcome == "fail"]
+
+    assert [v.property for v in failures] == ["every-parameter-learns"], failures
+    assert said in failures[0].sentence or said == "thawed"
+
+
+@pytest.mark.parametrize("case", MEANT)
+def test_what_may_be_left_alone_on_purpose_is_not_wrong(see, case):
+    assert grade_of(see, *MEANT[case]).code != "wrong"
+
+
+PARTS = """
+net, optimizer = nn.Linear(4, 3), None
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for step in range(12):
+    x = torch.randn(8, 4)
+    optimizer.zero_grad()
+    total = 0.0
+    parts = [nn.functional.mse_loss(net(x)[:, i], x[:, i]) for i in range(3)]
+    {how}
+    optimizer.step()
+"""
+HOW = {
+    "a running sum that goes backward each time": "for p in parts: total = total + p; total.backward(retain_graph=True)",
+    "each part, and then their sum": "[p.backward(retain_graph=True) for p in parts]; sum(parts).backward()",
+    "a part that is logged with backward": "parts[0].backward(retain_graph=True); sum(parts).backward()",
+}  # fmt: skip
+ONCE = {
+    "their sum": "sum(parts).backward()",
+    "each part by itself": "[p.backward() for p in parts]",
+    "a look that is cleared": (
+        "parts[0].backward(retain_graph=True); optimizer.zero_grad(); sum(parts).backward()"
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HOW)
+def test_a_loss_that_goes_backward_again_as_part_of_another_counts_twice(see, case):
+    seen = see("import torch\nfrom torch import nn\n" + PARTS.format(how=HOW[case]))
+    grade = own_grade(Trace(probes=(seen.trace,)), "test")
+
+    assert grade.code == "wrong", seen.outcome
+    assert any("count a loss twice" in v.sentence for v in grade.verdicts)
+
+
+@pytest.mark.parametrize("case", ONCE)
+def test_parts_of_a_loss_that_go_backward_once_each_are_right(see, case):
+    seen = see("import torch\nfrom torch import nn\n" + PARTS.format(how=ONCE[case]))
+
+    assert seen.trace.program.counted_twice == 0
+    assert own_grade(Trace(probes=(seen.trace,)), "test").code != "wrong", seen.outcome

@@ -1,0 +1,209 @@
+"""Whole scripts with one fault each beside a right one that looks like it, by their own settings."""
+
+import pytest
+
+from harness.domain.trace import Trace
+from harness.properties.own import own_grade
+
+HEAD = """
+import torch
+from torch import nn
+import torch.nn.functional as F
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+def batch():
+    x = torch.randn(8, 4)
+    return x, x.sum(1, keepdim=True)
+"""
+ATTACK = """
+for step in range(12):
+    x, y = batch()
+    {before}
+    adv = x.clone().requires_grad_(True)
+    for _ in range(2):
+        F.mse_loss(net(adv), y).backward()
+        adv = (adv + 0.1 * adv.grad.sign()).detach().requires_grad_(True)
+    {after}
+    F.mse_loss(net(adv.detach()), y).backward()
+    optimizer.step()
+"""
+SHARP = """
+for step in range(12):
+    x, y = batch()
+    optimizer.zero_grad()
+    F.mse_loss(net(x), y).backward()
+    with torch.no_grad():
+        away = [0.05 * p.grad for p in net.parameters()]
+        [p.add_(a) for p, a in zip(net.parameters(), away)]
+    {clear}
+    F.mse_loss(net(x), y).backward()
+    with torch.no_grad():
+        [p.sub_(a) for p, a in zip(net.parameters(), away)]
+    optimizer.step()
+"""
+PARTS = """
+for step in range(12):
+    x, y = batch()
+    out = net(x)
+    optimizer.zero_grad()
+    F.mse_loss(out, y).backward(retain_graph=True)
+    {between}
+    F.l1_loss(out, y).backward()
+    optimizer.step()
+"""
+CLOSURE = """
+lbfgs = torch.optim.LBFGS(net.parameters(), lr=0.1, max_iter=4)
+x, y = batch()
+def closure():
+    {clear}
+    loss = F.mse_loss(net(x), y)
+    loss.backward()
+    return loss
+for step in range(4):
+    lbfgs.zero_grad()
+    lbfgs.step(closure)
+"""
+TEACHER = """
+student = nn.Linear(4, 1)
+def teach():
+    for step in range(200):
+        x, y = batch()
+        optimizer.zero_grad()
+        F.mse_loss(net(x), y).backward()
+        optimizer.step()
+def distil():
+    second = torch.optim.SGD(student.parameters(), lr=0.01)
+    for step in range(200):
+        x, _ = batch()
+        with torch.no_grad():
+            y = net(x)
+        {clear}
+        F.mse_loss(student(x), y).backward()
+        second.step()
+teach()
+distil()
+"""
+NAN = """
+for step in range(12):
+    x, y = batch()
+    if step == 5:
+        y = y / 0.0
+    loss = F.mse_loss(net(x), y)
+    optimizer.zero_grad()
+    {guard}loss.backward()
+    {guard}optimizer.step()
+"""
+DECLARED = """
+accumulation_steps = 4
+for step in range(12):
+    x, y = batch()
+    (F.mse_loss(net(x), y) / {divisor}).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+WINDOW = """
+for step in range(12):
+    for _ in range(4):
+        x, y = batch()
+        (F.mse_loss(net(x), y) / {divisor}).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+CASES = {
+    "gradients of an attack": (
+        ATTACK,
+        {"before": "", "after": "optimizer.zero_grad()"},
+        {"before": "optimizer.zero_grad()", "after": ""},
+        "gradients-start-fresh",
+    ),
+    "a part of a loss that is wiped": (
+        PARTS,
+        {"between": ""},
+        {"between": "optimizer.zero_grad()"},
+        "accumulation-not-wiped",
+    ),
+    "a closure that never clears": (
+        CLOSURE,
+        {"clear": "lbfgs.zero_grad()"},
+        {"clear": "pass"},
+        "gradients-start-fresh",
+    ),
+    "a fault in what is trained second": (
+        TEACHER,
+        {"clear": "second.zero_grad()"},
+        {"clear": "pass"},
+        "gradients-start-fresh",
+    ),
+    "a batch that is not finite": (
+        NAN,
+        {"guard": "if loss.isfinite(): "},
+        {"guard": ""},
+        "params-stay-finite",
+    ),
+    "a division for nothing": (
+        DECLARED,
+        {"divisor": "1"},
+        {"divisor": "accumulation_steps"},
+        "one-update-per-window",
+    ),
+    "a division by the rows": (
+        WINDOW,
+        {"divisor": "4"},
+        {"divisor": "8"},
+        "accumulation-equals-large-batch",
+    ),
+}
+
+
+def grade_of(see, program):
+    seen = see(HEAD + program)
+    probe = seen.trace.model_copy(update={"probe": "as-it-is"})
+    assert probe.updates, seen.outcome
+    return own_grade(Trace(probes=(probe,)), "test")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_right_one_of_two_that_differ_in_a_line_is_right(see, case):
+    program, right, _, _ = CASES[case]
+
+    grade = grade_of(see, program.format(**right))
+
+    searches = "LBFGS" in program  # of which the places in between are not told apart
+    codes = ("right", "inconclusive") if searches else ("right",)
+    assert grade.code in codes, [v.sentence for v in grade.verdicts if v.outcome != "pass"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_wrong_one_is_wrong_for_what_it_does(see, case):
+    program, _, wrong, property_ = CASES[case]
+
+    failing = [
+        v.property for v in grade_of(see, program.format(**wrong)).verdicts if v.outcome == "fail"
+    ]
+
+    assert property_ in failing
+
+
+def test_sharpness_aware_steps_lose_nothing_that_was_meant(see):
+    """The first gradient moves the parameters and is cleared; they are put back before the step."""
+    right = grade_of(see, SHARP.format(clear="optimizer.zero_grad()"))
+
+    assert right.code == "right", [v.sentence for v in right.verdicts if v.outcome != "pass"]
+
+
+def test_an_optimizer_without_a_clip_beside_one_with_misses_none(see):
+    two = """
+other = nn.Linear(4, 1)
+second = torch.optim.SGD(other.parameters(), lr=0.01)
+for step in range(12):
+    x, y = batch()
+    optimizer.zero_grad()
+    (100 * F.mse_loss(net(x), y)).backward()
+    nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+    optimizer.step()
+    second.zero_grad()
+    (100 * F.mse_loss(other(x), y)).backward()
+    second.step()
+"""
+    assert grade_of(see, two).code == "right"
