@@ -109,11 +109,12 @@ def piled_up(probe: ProbeTrace) -> Verdict:
 
 def of_an_attack(window: Window) -> bool:
     """Whether gradients of passes that were made for an input were consumed with those of one that
-    was not.
+    was not. What went through no model, as a loss of cached embeddings does, attacks none.
     """
     known = [m for m in window.own if m.coefficient is None or m.coefficient > KEPT]
     ends = bool(known) and not known[-1].at_input
-    return ends and window.update.window_size > 1 and any(m.at_input for m in known)
+    attacks = any(m.at_input and m.forward >= 0 for m in known)
+    return ends and window.update.window_size > 1 and attacks
 
 
 def attack_kept(window: Window) -> Verdict:
