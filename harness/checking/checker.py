@@ -12,22 +12,25 @@ from harness.checking.examples import check_example
 from harness.checking.folder import load_skill
 from harness.checking.format import check_format
 from harness.checking.pairs import weigh_alternatives
+from harness.checking.running import SECONDS
+from harness.checking.session import Session
 from harness.domain.check import BlockResult, CheckFault, CheckReport
 from harness.domain.errors import UserError
-from harness.domain.instruments import OpenInstruments
+from harness.domain.instruments import Instruments, OpenInstruments
 from harness.domain.progress import Progress
 from harness.domain.scenario import Bank
 from harness.domain.skill import Example
 from harness.untrusted import in_time
 
 
-def check_skill(
+def check_skill(  # noqa: PLR0913 - each is an option of the command
     folder: Path,
     open_instruments: OpenInstruments,
     *,
     against: Path | None = None,
     bank: Bank | None = None,
     jobs: int = 2,
+    thorough: bool = False,
     watch: Callable[[Progress], None] = lambda _: None,
 ) -> CheckReport:
     """Check a skill, or until Ctrl-C a part of it.
@@ -44,7 +47,18 @@ def check_skill(
     with in_time(against or folder):
         older = load_skill(against) if against is not None else None
     examples = _distinct((*skill.examples, *(older.examples if older else ())))
-    found = _check_all(examples, open_instruments, jobs, watch)
+    sessions = {
+        id(example): session
+        for one in (skill, older)
+        for page in (one.pages if one is not None else ())
+        for session in [Session(page.examples)]
+        for example in page.examples
+    }
+
+    def check(example: Example, tools: Instruments) -> BlockResult:
+        return check_example(example, sessions[id(example)], tools, None if thorough else SECONDS)
+
+    found = _check_all(examples, open_instruments, check, jobs, watch)
     blocks = _placed(skill.examples, found.results)
     comparison = None
     if older is not None and not found.interrupted:  # a block that was not run differs in nothing
@@ -90,6 +104,7 @@ class _Checked:
 def _check_all(
     examples: Sequence[Example],
     open_instruments: OpenInstruments,
+    check: Callable[[Example, Instruments], BlockResult],
     jobs: int,
     watch: Callable[[Progress], None],
 ) -> _Checked:
@@ -103,7 +118,7 @@ def _check_all(
         try:
             with open_instruments(jobs) as tools:
                 found.machine_notes = tools.machine_notes
-                futures = [(e, pool.submit(check_example, e, tools)) for e in examples]
+                futures = [(e, pool.submit(check, e, tools)) for e in examples]
                 try:
                     _wait_for(futures, watch)
                 finally:  # what ends once the instruments are closed says nothing of its example

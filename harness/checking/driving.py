@@ -25,7 +25,7 @@ from harness.domain.workload import WorkloadSpec
 from harness.extraction.names import free_names, statements
 
 _READER: TypeAdapter[Report] = TypeAdapter(Report)
-_DRIVERS: dict[Kind, str] = {
+DRIVERS: dict[Kind, str] = {
     "gradient-function": "gradient-function",
     "inspection": "inspection",
     "loss": "loss",
@@ -33,25 +33,23 @@ _DRIVERS: dict[Kind, str] = {
     "initialisation": "initialisation",
     "scheduler": "scheduler",
     "update-function": "update-function",
-    "configuration": "configuration",
-    "fragment": "configuration",
-    "helper": "configuration",
 }
+"""What is executed with a driver, and which."""
 
 
 class NoReport(Exception):
     """The driver did not come to its end; the message says why."""
 
 
-def run_driver(code: str, kind: Kind, origin: str, tools: Instruments) -> Report:
-    """Execute an example with the driver of its kind.
+def run_driver(code: str, own: str, kind: Kind, origin: str, tools: Instruments) -> Report:
+    """Execute an example with the driver of its kind; ``own``: what of its code is looked at.
 
     Raises:
         NoReport: the process ended, or printed something that no driver prints.
         HarnessFault: the sandbox itself failed.
     """
     marker = f"harness-check {secrets.token_hex(8)}: "
-    program = _program(code, _DRIVERS[kind], marker)
+    program = _program(code, own, DRIVERS[kind], marker)
     ranks = 2 if {"dist", "no_sync", "all_reduce"} & _names(code) else 1
     workload = WorkloadSpec.model_validate(
         {"name": "mlp", "parameters": {"batches": 1}, "world_size": ranks}
@@ -63,11 +61,14 @@ def run_driver(code: str, kind: Kind, origin: str, tools: Instruments) -> Report
     return _report(recording, marker)
 
 
-def _program(code: str, driver: str, marker: str) -> str:
+def _program(code: str, own: str, driver: str, marker: str) -> str:
     tree = ast.parse(code)
-    loose = not any(isinstance(n, ast.FunctionDef | ast.ClassDef) for n in tree.body)
+    defined = [n.name for n in ast.parse(own).body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
     layers = sorted(n for n in free_names(statements(tree)) if n[:1].isupper() and n not in _KNOWN)
-    head = f"BLOCK = {code!r}\nMARKER = {marker!r}\nLOOSE = {loose}\nLAYERS = {layers!r}\n"
+    facts = {
+        "BLOCK": code, "MARKER": marker, "LOOSE": not defined, "OWN": defined, "LAYERS": layers
+    }  # fmt: skip
+    head = "".join(f"{name} = {value!r}\n" for name, value in facts.items())
     whole = head + _text("common") + "\n\n" + _text(driver)
     return f"exec(compile({whole!r}, '<driver>', 'exec'), {{'__name__': '__main__'}})\n"
 

@@ -58,15 +58,15 @@ class Decision:
     """What is worth saying beside it."""
 
 
-def decide(mark: Mark | None, seen: Evidence) -> Decision:
+def decide(mark: Mark | None, seen: Evidence, *, warned: bool = False) -> Decision:
     """Hold a claim against the evidence. Only a fault refutes an example that is marked right, and a
     merit confirms it; a fault or a cost confirms one that is marked wrong, and an acquittal refutes
-    it.
+    it. ``warned``: where nothing is claimed, the author may know of the fault.
     """
     if seen.not_run is not None:
         return Decision("cannot-be-run", seen.not_run)
     if mark is None:
-        return _unmarked(seen)
+        return _unmarked(seen, warned=warned)
     if mark.polarity in ("right", "better"):
         return _meant_right(seen)
     return _meant_wrong(seen)
@@ -103,9 +103,12 @@ def _meant_wrong(seen: Evidence) -> Decision:
     return Decision("could-not-tell", sentence, _figures(seen.merits), seen.remarks)
 
 
-def _unmarked(seen: Evidence) -> Decision:
-    faults = tuple(_remark(f).model_copy(update={"fault": True}) for f in seen.faults)
+def _unmarked(seen: Evidence, *, warned: bool) -> Decision:
+    faults = tuple(map(_remark, seen.faults))
     found = (*faults, *map(_remark, seen.costs), *seen.remarks)
+    if seen.faults and not warned:
+        first = seen.faults[0]
+        return Decision("fault", first.sentence, first.numbers, found[1:])
     sentence = "It runs." if not seen.merits else _joined(seen.merits)
     return Decision("runs", sentence, _figures(seen.merits), found)
 

@@ -1,17 +1,19 @@
 """One example from its parts to a result: complete, execute, gather evidence, decide."""
 
+import ast
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 
-from harness.checking.completing import complete
-from harness.checking.driving import NoReport, run_driver
-from harness.checking.evidence import Decision, Evidence, decide
-from harness.checking.function_evidence import evidence_of
+from harness.checking.driving import DRIVERS, NoReport, run_driver
+from harness.checking.errors import authors_error
+from harness.checking.evidence import Decision, Evidence, Finding, decide
+from harness.checking.function_evidence import evidence_of, together
 from harness.checking.listings import about_listing, listing_of
-from harness.checking.loop_evidence import loop_evidence
-from harness.checking.loops import run_loop, vanishing_norms
+from harness.checking.loop_evidence import loop_evidence, stopped
 from harness.checking.named_faults import acquittal
+from harness.checking.running import Seen, run_block, run_measurement, vanishing_norms
+from harness.checking.session import Program, Session, is_here, packages_of
 from harness.checking.statements import (
     statements_about,
     statements_about_losses,
@@ -20,13 +22,16 @@ from harness.checking.statements import (
 from harness.domain.check import BlockResult, Observation, PartResult
 from harness.domain.instruments import Instruments
 from harness.domain.skill import Example, Part
+from harness.skills.claims import warns
+from harness.syntax import walk
 
-_BY_PROPERTIES = ("training-loop", "measurement")
-_CALLABLE = ("update-function", "gradient-function", "inspection")
+TRAINING = ("training-loop", "measurement", "update-function")
 
 
-def check_example(example: Example, tools: Instruments) -> BlockResult:
-    """Execute a block's parts. Thread-safe."""
+def check_example(
+    example: Example, session: Session, tools: Instruments, seconds: float | None
+) -> BlockResult:
+    """Execute a block's parts, each at most so many seconds a run. Thread-safe."""
     return BlockResult(
         file=example.file,
         position=example.position,
@@ -34,66 +39,141 @@ def check_example(example: Example, tools: Instruments) -> BlockResult:
         end=example.end,
         digest=example.digest,
         headings=example.headings,
-        parts=tuple(_check(part, example, tools) for part in example.parts),
+        parts=tuple(_check(_One(part, example, session, tools, seconds)) for part in example.parts),
     )
 
 
-def _check(part: Part, example: Example, tools: Instruments) -> PartResult:
-    started = perf_counter()
-    decision, completed = _decide(part, example, tools)
+@dataclass(frozen=True, slots=True)
+class _One:
+    """A part, and what it takes to execute it."""
+
+    part: Part
+    example: Example
+    session: Session
+    tools: Instruments
+    seconds: float | None
+
+    @property
+    def origin(self) -> str:
+        return f"{self.example.file}:{self.part.line}"
+
+
+def _check(one: _One) -> PartResult:
+    started, part = perf_counter(), one.part
+    decision, program = _decide(one)
+    missing = missing_packages(program)
+    stood = decision.status == "cannot-be-run" and missing
     return PartResult(
         line=part.line,
         kind=part.kind,
         mark=part.mark,
         status=decision.status,
-        sentence=decision.sentence,
+        sentence=f"It needs {', '.join(missing)} (not installed)." if stood else decision.sentence,
         numbers=decision.numbers,
         observations=decision.observations,
-        completed=completed,
+        needs=missing if stood else (),
+        trains=part.kind in TRAINING,
+        taken=program.own if program is not None else 0,
         seconds=perf_counter() - started,
     )
 
 
-def _decide(part: Part, example: Example, tools: Instruments) -> tuple[Decision, tuple[str, ...]]:
+def missing_packages(program: Program | None) -> tuple[str, ...]:
+    """Packages that a program imports and that are not installed."""
+    if program is None:
+        return ()
+    return tuple(sorted(p for p in packages_of(program.tree) if not is_here(p)))
+
+
+def _decide(one: _One) -> tuple[Decision, Program | None]:
+    part = one.part
     if part.kind == "pseudo-code":
-        return Decision("pseudo-code", "There is nothing to run."), ()
+        return Decision("pseudo-code", "There is nothing to run."), None
     if part.flaw is not None:
-        return Decision("cannot-be-run", f"It is no Python: {part.flaw}."), ()
-    if part.kind in _BY_PROPERTIES:
-        return _loop(part, example, tools)
-    evidence, tested = _driven(part, f"{example.file}:{part.line}", tools)
-    if evidence.is_silent and part.kind in _CALLABLE:
-        called = _loop(part, example, tools)  # the sandbox calls functions that nobody calls
-        if called[0].status != "cannot-be-run" or evidence.not_run is not None:
-            return called
-    return _with_statements(decide(part.mark, evidence), tested), ()
+        return Decision("cannot-be-run", f"It is no Python: {part.flaw}."), None
+    program, seen = _run(one)
+    evidence, tested = _evidence(one, program, seen)
+    error = authors_error(seen.program, program)
+    if error is not None:
+        evidence = replace(
+            evidence, faults=(Finding(f"It does not run: {error}."), *evidence.faults), not_run=None
+        )
+    warned = one.example.warned or any(map(warns, part.comments))
+    return _with_statements(decide(part.mark, evidence, warned=warned), tested), program
 
 
-def _loop(part: Part, example: Example, tools: Instruments) -> tuple[Decision, tuple[str, ...]]:
-    origin = f"{example.file}:{part.line}"
-    done = complete(part.code, accumulates=_speaks_of_windows(part, example))
-    seen = run_loop(done.program, origin, tools)
-    evidence = replace(loop_evidence(seen), acquittal=acquittal(part, seen))
-    decision = decide(part.mark, evidence)
-    tested = (*statements_about(part, seen), *_listed(part, example, done.program, tools))
-    return _with_statements(decision, tested), done.added
+def _run(one: _One) -> tuple[Program, Seen]:
+    """Run a block with what its page defines; where that comes to nothing, with a model, data and an
+    optimizer of ours.
+    """
+    program = one.session.program(one.example, one.part)
+    seen = _seen(one, program)
+    if authors_error(seen.program, program) is not None or _came_to_its_end(one.part, seen):
+        return program, seen
+    other = one.session.program(one.example, one.part, lend=True)
+    if other == program:
+        return program, seen
+    again = _seen(one, other)
+    return (other, again) if _came_to_its_end(one.part, again) else (program, seen)
 
 
-def _listed(
-    part: Part, example: Example, program: str, tools: Instruments
-) -> Iterator[Observation]:
-    listing = listing_of(part, example)
+def _seen(one: _One, program: Program) -> Seen:
+    if one.part.kind == "measurement":
+        return run_measurement(program.text, one.origin, one.tools)
+    return run_block(program.text, one.origin, one.tools, seconds=one.seconds)
+
+
+def _came_to_its_end(part: Part, seen: Seen) -> bool:
+    if part.kind == "training-loop":
+        return seen.trains
+    return seen.trains or seen.program.outcome in ("returned", "exited")
+
+
+def _evidence(one: _One, program: Program, seen: Seen) -> tuple[Evidence, tuple[Observation, ...]]:
+    """What a run has shown, and what the driver of its kind shows beside it."""
+    part = one.part
+    of_loop = loop_evidence(seen)
+    if part.kind in ("training-loop", "measurement"):
+        tested = (*statements_about(part, seen), *_listed(one, program))
+        return replace(of_loop, acquittal=acquittal(part, seen)), tested
+    found, tested = _driven(one, program) if part.kind in DRIVERS else (Evidence(), ())
+    if seen.trains:
+        found = of_loop if found.is_silent else together([found, of_loop], None)
+        return replace(found, acquittal=acquittal(part, seen)), (
+            *tested,
+            *statements_about(part, seen),
+        )
+    if seen.program.outcome not in ("returned", "exited") and found.is_silent:
+        return Evidence(not_run=stopped(seen.program)), tested
+    return replace(found, merits=(*found.merits, *_assertions(part, seen)), not_run=None), tested
+
+
+def _assertions(part: Part, seen: Seen) -> Iterator[Finding]:
+    """What a block asserts at its top level, and has been found true by coming to its end."""
+    held = [n for n in walk(ast.parse(part.code)) if isinstance(n, ast.Assert)]
+    inside = [
+        n
+        for d in walk(ast.parse(part.code))
+        if isinstance(d, ast.FunctionDef | ast.ClassDef)
+        for n in walk(d)
+    ]
+    count = len([n for n in held if n not in inside])
+    if count and seen.program.outcome == "returned":
+        yield Finding(f"Its {count} assertion{'s' * (count != 1)} hold{'s' * (count == 1)}.")
+
+
+def _listed(one: _One, program: Program) -> Iterator[Observation]:
+    listing = listing_of(one.part, one.example)
     if listing is not None:
-        norms = vanishing_norms(program, f"{example.file}:{part.line}", tools)
+        norms = vanishing_norms(program.text, one.origin, one.tools)
         if seen := about_listing(listing, norms):
             yield seen
 
 
-def _driven(
-    part: Part, origin: str, tools: Instruments
-) -> tuple[Evidence, tuple[Observation, ...]]:
+def _driven(one: _One, program: Program) -> tuple[Evidence, tuple[Observation, ...]]:
+    part = one.part
     try:
-        report = run_driver(part.code, part.kind, origin, tools)
+        report = run_driver(program.text, part.code, part.kind, one.origin, one.tools)
     except NoReport as reason:
         return Evidence(not_run=str(reason)), ()
     tested = (*statements_about_losses(part, report), *statements_about_modules(part, report))
@@ -107,8 +187,3 @@ def _with_statements(decision: Decision, tested: tuple[Observation, ...]) -> Dec
     if not refuted or decision.status in ("fails", "cannot-be-run"):
         return Decision(decision.status, decision.sentence, decision.numbers, observations)
     return Decision("fails", refuted[0].sentence, refuted[0].numbers, observations)
-
-
-def _speaks_of_windows(part: Part, example: Example) -> bool:
-    text = " ".join((part.code, example.before, *example.headings)).lower()
-    return "accumulat" in text

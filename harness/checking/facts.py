@@ -167,15 +167,6 @@ class UpdateFunctionSeen(_Seen):
     """Relative distance from the gradient of the mean over all real tokens of all ranks."""
 
 
-class ConfigurationSeen(_Seen):
-    """Statements that set something up."""
-
-    made: tuple[str, ...] = ()
-    """Names that exist afterwards."""
-    missing: tuple[str, ...] = ()
-    """Methods that it calls on a model and that torch's modules do not have."""
-
-
 class Facts(Record, Generic[S]):
     """What a driver measured of everything that an example defines."""
 
@@ -250,18 +241,9 @@ class UpdateFunctionReport(Record):
     """What it saw."""
 
 
-class ConfigurationReport(Record):
-    """What the driver of that name reports."""
-
-    driver: Literal["configuration"]
-    """Discriminator."""
-    facts: Facts[ConfigurationSeen]
-    """What it saw."""
-
-
 Report = Annotated[
     GradientFunctionReport | InspectionReport | LossReport | ModuleReport | InitialisationReport
-    | SchedulerReport | UpdateFunctionReport | ConfigurationReport,
+    | SchedulerReport | UpdateFunctionReport,
     Field(discriminator="driver"),
 ]  # fmt: skip
 """What any driver reports."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from harness.checking import facts
 from harness.checking.evidence import Evidence, Finding
 from harness.checking.gradient_evidence import gradient_functions, inspection, update_function
-from harness.checking.piece_evidence import configuration, initialisation, loss, module, scheduler
+from harness.checking.piece_evidence import initialisation, loss, module, scheduler
 from harness.domain.check import Observation
 
 
@@ -27,8 +27,6 @@ def _each(report: facts.Report) -> Iterable[Evidence]:
             return map(inspection, report.facts.measured)
         case facts.UpdateFunctionReport():
             return map(update_function, report.facts.measured)
-        case facts.ConfigurationReport():
-            return map(configuration, report.facts.measured)
         case _:
             return _of_a_piece(report)
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from harness.checking.evidence import Finding
-from harness.checking.loops import LoopSeen
+from harness.checking.running import Seen
 from harness.domain.skill import Part
 
 _NAMED = {
@@ -24,7 +24,7 @@ _NAMED = {
 """For words in an author's mark, the property that fails where the fault is present."""
 
 
-def acquittal(part: Part, seen: LoopSeen) -> Finding | None:
+def acquittal(part: Part, seen: Seen) -> Finding | None:
     """A finding where every fault that the mark names was looked for and none was found; else
     ``None``.
     """

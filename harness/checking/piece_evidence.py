@@ -102,16 +102,6 @@ def scheduler(seen: facts.SchedulerSeen) -> Evidence:
     return Evidence(merits=(Finding(sentence, first),))
 
 
-def configuration(seen: facts.ConfigurationSeen) -> Evidence:
-    """A fault where methods are called on a model that torch's modules do not have; otherwise
-    nothing.
-    """
-    if not seen.missing:
-        return Evidence()
-    sentence = f"Modules of torch have no method {', '.join(seen.missing)}: AttributeError."
-    return Evidence(faults=(Finding(sentence),))
-
-
 def _broken(seen: facts.ModuleSeen) -> Iterator[Finding]:
     if seen.unreached:
         names = ", ".join(seen.unreached[:3])

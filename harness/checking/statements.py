@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from math import isnan
 
 from harness.checking.facts import LossReport, ModuleReport, Report
-from harness.checking.loops import LoopSeen
 from harness.checking.piece_evidence import EXPLODES
+from harness.checking.running import Seen
 from harness.checking.trace_reading import short_window, true_norms
 from harness.domain.check import Observation
 from harness.domain.skill import Mark, Part
@@ -43,7 +43,7 @@ _LARGE_BATCH = re.compile(
 )
 
 
-def statements_about(part: Part, seen: LoopSeen) -> tuple[Observation, ...]:
+def statements_about(part: Part, seen: Seen) -> tuple[Observation, ...]:
     """Every statement that was read, with what was seen."""
     found = [
         observation
@@ -99,7 +99,7 @@ def statements_about_modules(part: Part, report: Report) -> tuple[Observation, .
     )
 
 
-def _blame(seen: LoopSeen) -> Iterator[Observation]:
+def _blame(seen: Seen) -> Iterator[Observation]:
     """Refutes output that blames the loss function for a NaN: here the loss is sound and the inputs
     hold the NaN.
     """
@@ -115,7 +115,7 @@ def _blame(seen: LoopSeen) -> Iterator[Observation]:
         )
 
 
-def _idle_clip(comment: str, seen: LoopSeen) -> Iterator[Observation]:
+def _idle_clip(comment: str, seen: Seen) -> Iterator[Observation]:
     """Tests "clipping does nothing" on the first loud update: it holds where over 0.9 of the true norm
     was consumed.
     """
@@ -136,7 +136,7 @@ def _idle_clip(comment: str, seen: LoopSeen) -> Iterator[Observation]:
         return
 
 
-def _shrunk(comment: str, seen: LoopSeen) -> Iterator[Observation]:
+def _shrunk(comment: str, seen: Seen) -> Iterator[Observation]:
     """Refutes "gradients become too small" where torch refused a call of the scaler, so that there is
     no gradient.
     """
@@ -149,7 +149,7 @@ def _shrunk(comment: str, seen: LoopSeen) -> Iterator[Observation]:
         )
 
 
-def _times_too_large(comment: str, seen: LoopSeen) -> Iterator[Observation]:
+def _times_too_large(comment: str, seen: Seen) -> Iterator[Observation]:
     said = _TIMES_TOO_LARGE.search(comment)
     verdict = seen.verdict("accumulation-equals-large-batch")
     if said is None or verdict is None or verdict.outcome != "fail":
@@ -168,7 +168,7 @@ def _times_too_large(comment: str, seen: LoopSeen) -> Iterator[Observation]:
         return
 
 
-def _marked_times_too_large(mark: Mark | None, seen: LoopSeen) -> Iterator[Observation]:
+def _marked_times_too_large(mark: Mark | None, seen: Seen) -> Iterator[Observation]:
     """Only where the gradient is the subject: prose speaks of many quantities. A heading may stand above
     several examples.
     """
@@ -177,7 +177,7 @@ def _marked_times_too_large(mark: Mark | None, seen: LoopSeen) -> Iterator[Obser
         yield from _times_too_large(said[0], seen) if said else ()
 
 
-def _leftover(comment: str, seen: LoopSeen) -> Iterator[Observation]:
+def _leftover(comment: str, seen: Seen) -> Iterator[Observation]:
     """Tests a claim to handle the window that the end of the data cuts short: whether it was divided by
     its own size.
     """
@@ -191,7 +191,7 @@ def _leftover(comment: str, seen: LoopSeen) -> Iterator[Observation]:
         )
 
 
-def _only_last(comment: str, seen: LoopSeen) -> Iterator[Observation]:
+def _only_last(comment: str, seen: Seen) -> Iterator[Observation]:
     verdict = seen.verdict("accumulation-not-wiped")
     if _ONLY_LAST.search(comment) and verdict is not None and verdict.outcome == "fail":
         yield Observation(
@@ -199,7 +199,7 @@ def _only_last(comment: str, seen: LoopSeen) -> Iterator[Observation]:
         )
 
 
-def _large_batch(comment: str, seen: LoopSeen) -> Iterator[Observation]:
+def _large_batch(comment: str, seen: Seen) -> Iterator[Observation]:
     verdict = seen.verdict("accumulation-equals-large-batch")
     if _LARGE_BATCH.search(comment) and verdict is not None and verdict.outcome == "pass":
         yield Observation(

@@ -8,16 +8,19 @@ from harness.domain.record import Record
 from harness.domain.skill import Kind, Mark
 from harness.domain.verdict import Number
 
-Status = Literal["holds", "fails", "runs", "could-not-tell", "cannot-be-run", "pseudo-code"]
+Status = Literal[
+    "holds", "fails", "fault", "runs", "could-not-tell", "cannot-be-run", "pseudo-code"
+]
 """What came of an example.
 
 ``holds``: what the author says about it was seen. ``fails``: the opposite was seen, and the numbers
-are there. ``runs``: it runs and nothing is claimed. ``could-not-tell``: it was executed, and the
+are there. ``fault``: nothing is claimed, and a fault was found. ``runs``: it runs and nothing is
+claimed. ``could-not-tell``: it was executed, and the
 numbers neither show nor refute the claim. ``cannot-be-run``: it was not executed, for a reason.
 """
 
 _WORST: tuple[Status, ...] = (
-    "fails", "could-not-tell", "cannot-be-run", "holds", "runs", "pseudo-code",
+    "fails", "fault", "could-not-tell", "cannot-be-run", "holds", "runs", "pseudo-code",
 )  # fmt: skip
 
 
@@ -53,8 +56,12 @@ class PartResult(Record):
     """The figures behind the sentence."""
     observations: tuple[Observation, ...] = ()
     """What else was seen."""
-    completed: tuple[str, ...] = ()
-    """What was filled in to make it run."""
+    needs: tuple[str, ...] = ()
+    """Packages that it needs and that are not installed, where that kept it from running."""
+    trains: bool = False
+    """Whether it is training code, by its structure."""
+    taken: int = 0
+    """How many lines it takes from elsewhere on its page."""
     seconds: float = 0.0
     """Time that its executions took."""
 
@@ -190,15 +197,15 @@ class CheckReport(Record):
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
     @property
     def exit_code(self) -> int:
-        """130 when it was interrupted, 3 for a fault of the harness, 1 for a claim that fails or
-        a broken rule, otherwise 0.
+        """130 when it was interrupted, 3 for a fault of the harness, 1 for a claim that fails, a
+        fault or a broken rule, otherwise 0.
         """
         if self.interrupted:
             return 130
         if self.faults:
             return 3
         broken = any(finding.level == "error" for finding in self.format)
-        return 1 if broken or any(block.status == "fails" for block in self.blocks) else 0
+        return 1 if broken or any(b.status in ("fails", "fault") for b in self.blocks) else 0
 
     def count(self, status: Status) -> int:
         """How many blocks have this status."""

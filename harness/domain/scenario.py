@@ -35,6 +35,10 @@ class Probe(Record):
     """A workload to use instead of the scenario's, where a scenario compares two."""
     own_data: bool = False
     """Whether data that the program makes itself stay as they are."""
+    as_it_is: bool = False
+    """Whether a program whose names are all its own is run as it is, even if it trains nothing."""
+    seconds: float | None = Field(default=None, gt=0.0)
+    """The most wall-clock time that it may take, where that is less than the sandbox's own limit."""
     reference_seconds: float | None = Field(default=None, gt=0.0)
     """Median wall-clock time of the reference on two cores, if above half a second. A program may
     take twenty times as long, and never less than the sandbox's own limit.

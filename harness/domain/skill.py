@@ -52,7 +52,9 @@ class Part(Record):
     """A stretch of a block that is judged by itself: the whole block, or one of its alternatives."""
 
     code: str
-    """Its code; what all alternatives share (imports, constants) stands before each."""
+    """Its code."""
+    shared: str = ""
+    """What stands before the first alternative of its block: imports, constants, definitions."""
     line: int
     """1-based line in the file on which it begins."""
     mark: Mark | None
@@ -86,6 +88,8 @@ class Example(Record):
     """The sentence before it; empty when a heading or another block stands there."""
     parts: tuple[Part, ...]
     """Its alternatives, or itself alone."""
+    warned: bool = False
+    """Whether the words above it may mean that it shows something that goes wrong."""
 
 
 class Section(Record):

@@ -5,6 +5,7 @@ import builtins
 import symtable
 
 from harness.beside import unpacked, whole
+from harness.extraction import names as extraction
 from harness.syntax import walk
 
 GOES_BACK = frozenset({"backward", "fit", "fit_loop", "backward_and_step", "train_loop"})
@@ -20,12 +21,28 @@ _OF_A_MODULE = frozenset({"__name__", "__file__", "__doc__", "__builtins__", "__
                           "__spec__", "__package__", "__loader__", "__path__"})  # fmt: skip
 
 
-def is_own_world(program: str) -> bool:
-    """Whether nothing has to be lent to a program but data and packages: it is run as it is."""
+def is_own_world(program: str, *, at_rest: bool = False) -> bool:
+    """Whether nothing has to be lent to a program but data and packages: it is run as it is.
+    ``at_rest``: also where it trains nothing.
+    """
     try:
-        return not free_names(unpacked(program).code) and trains(whole(program))
+        code = unpacked(program).code
+        if free_names(code) or (at_rest and _are_read_early(ast.parse(code))):
+            return False
+        return at_rest or trains(whole(program))
     except (SyntaxError, ValueError, RecursionError):
         return False
+
+
+def _are_read_early(tree: ast.Module) -> bool:
+    """Whether its top level reads a name before it binds it: somebody has to bring that."""
+    bound: set[str] = set()
+    ahead = {n for statement in extraction.statements(tree) for n in statement.binds}
+    for statement in extraction.statements(tree):
+        if statement.needs & (ahead - bound):
+            return True
+        bound |= statement.binds
+    return False
 
 
 def free_names(program: str) -> frozenset[str]:

@@ -19,6 +19,7 @@ from harness.report.words import clean, indented, text
 _WORDS: dict[Status, tuple[str, str]] = {
     "holds": ("claim holds", "green"),
     "fails": ("claim fails", "bold red"),
+    "fault": ("fault found", "bold red"),
     "runs": ("runs, claims nothing", ""),
     "could-not-tell": ("could not tell", "yellow"),
     "cannot-be-run": ("cannot be run", "yellow"),
@@ -61,9 +62,12 @@ def render_annotations(report: CheckReport) -> Iterator[str]:
 
 
 def _part_annotation(report: CheckReport, block: BlockResult, part: PartResult) -> Iterator[str]:
-    level = {"fails": "error", "cannot-be-run": "warning", "could-not-tell": "notice"}.get(
-        part.status
-    )
+    level = {
+        "fails": "error",
+        "fault": "error",
+        "cannot-be-run": "warning",
+        "could-not-tell": "notice",
+    }.get(part.status)
     if level is None:
         return
     where = {
@@ -122,8 +126,8 @@ def _block(block: BlockResult, *, verbose: bool) -> Iterator[RenderableType]:
         for seen in part.observations:
             if verbose or seen.fault or seen.holds is False:
                 yield from _observation(seen, part)
-        if verbose and part.completed:
-            yield indented(f"filled in: {', '.join(part.completed)}", "dim")
+        if verbose and part.taken:
+            yield indented(f"with {part.taken} lines from elsewhere on the page", "dim")
 
 
 def _observation(seen: Observation, part: PartResult) -> Iterator[RenderableType]:

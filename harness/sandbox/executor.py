@@ -77,7 +77,7 @@ class JailedExecutor:
         """
         known = dict(self._known.get(candidate.program, {}))
         order = WorkOrder(workload=workload, injection=probe.injection, known=known)
-        if probe.own_data and is_own_world(candidate.program):
+        if probe.own_data and is_own_world(candidate.program, at_rest=probe.as_it_is):
             return self._in_its_own_world(candidate, order, probe)
         found = self._run(candidate, order, probe)
         for _ in range(SCOUTS):
@@ -160,7 +160,7 @@ def limits_of(probe: Probe) -> Limits:
     seconds = PATIENCE * (probe.reference_seconds or 0.0)
     return replace(
         usual,
-        wall_seconds=max(usual.wall_seconds, seconds),
+        wall_seconds=probe.seconds or max(usual.wall_seconds, seconds),
         cpu_seconds=max(usual.cpu_seconds, 2 * math.ceil(seconds)),
     )
 

@@ -16,10 +16,10 @@ _WORDS: dict[str, Polarity] = {
     "wrong": "wrong", "bad": "wrong", "incorrect": "wrong", "broken": "wrong", "buggy": "wrong",
     "avoid": "wrong", "don't": "wrong", "do not": "wrong", "unstable": "wrong", "never": "wrong",
     "common mistake": "wrong", "common mistakes": "wrong", "red flag": "wrong", "pitfall": "wrong",
-    "anti-pattern": "wrong", "antipattern": "wrong",
+    "anti-pattern": "wrong", "antipattern": "wrong", "mistake": "wrong", "bug": "wrong",
     "right": "right", "good": "right", "correct": "right", "do": "right", "stable": "right",
-    "correct order": "right", "correct implementation": "right", "best practice": "right",
-    "best practices": "right", "recommended": "right", "fixed": "right", "fix": "right",
+    "correct order": "right", "correct implementation": "right", "recommended": "right",
+    "fixed": "right", "fix": "right",
     "prefer": "better", "preferred": "better", "better": "better", "improved": "better",
     "suboptimal": "suboptimal", "inefficient": "suboptimal", "wasteful": "suboptimal",
     "slow": "suboptimal", "worse": "suboptimal",
@@ -36,16 +36,27 @@ _OPENING = re.compile(
 _CAPITALS = re.compile(
     r"^\W*(?P<word>WRONG|RIGHT|BAD|GOOD|CORRECT|INCORRECT|AVOID|PREFER|BETTER|SUBOPTIMAL)\b"
 )
-# Inside headings and sentences the judged thing comes first: "Correct implementation", "(Best
-# practices)", "mistakes - WRONG ORDER".
+# Inside headings and sentences the judged thing comes first: "Correct implementation", "mistakes -
+# WRONG ORDER". Broad words ("complete", "best practices", "solutions") claim no more than that what
+# follows can be used, which is asked of every block.
 _WITHIN = {
     "wrong": re.compile(r"\bWRONG\b|\bcommon\b.*\bmistakes?\b", re.IGNORECASE),
-    "right": re.compile(
-        r"^\W*(?:the )?(?:correct|complete|essential)\b|\bbest practices?\b|^\W*RIGHT\b"
-        r"|\bsolutions?\b(?: \d+)?\W*(?::|$)|^\W*solution \d",
-        re.IGNORECASE,
-    ),
+    "right": re.compile(r"^\W*(?:the )?correct\b|^\W*RIGHT\b", re.IGNORECASE),
 }
+_WARNS = re.compile(
+    r"\b(?:mistakes?|pitfalls?|anti-?patterns?|bugs?|buggy|broken|wrong|incorrect|bad|problems?|issues?"
+    r"|symptoms?|gotchas?|avoid|don'?t|do not|never|red flags?|fails?|failing|failure|errors?|raises?"
+    r"|crash(?:es)?|leaks?|diverges?|explodes?|before|naive|rationali[sz]ations?|slow|inefficient|OOM"
+    r"|NaN|instead of|not recommended|demonstrat\w+|reproduc\w+ the)\b|[❌✗✘🚫⛔🚨⚠]",
+    re.IGNORECASE,
+)
+
+
+def warns(text: str) -> bool:
+    """Whether words around a block may mean that it shows something that goes wrong. That is no claim;
+    but what is found in such a block is nothing that its author did not know.
+    """
+    return _WARNS.search(text) is not None
 
 
 def comment_mark(text: str, line: int) -> Mark | None:

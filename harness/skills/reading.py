@@ -10,7 +10,7 @@ from markdown_it.token import Token
 
 from harness.domain.skill import Example, Mark, Page, Reference, Section, Skill
 from harness.markdown import Fence, fenced_blocks
-from harness.skills.claims import heading_mark, sentence_mark
+from harness.skills.claims import heading_mark, sentence_mark, warns
 from harness.skills.frontmatter import read_frontmatter, without_frontmatter
 from harness.skills.splitting import parts_of
 
@@ -93,6 +93,7 @@ def _example(file: str, position: int, fence: Fence, outline: list[_Line]) -> Ex
     above = [line for line in outline if line.line < fence.line]
     headings = _headings(above)
     sentence = above[-1] if above and above[-1].level == 0 else None
+    said = " ".join((*(h.text for h in headings), sentence.text if sentence else ""))
     code = fence.content
     return Example(
         file=file,
@@ -103,20 +104,23 @@ def _example(file: str, position: int, fence: Fence, outline: list[_Line]) -> Ex
         code=code,
         headings=tuple(line.text for line in headings),
         before=sentence.text if sentence else "",
+        warned=warns(said),
         parts=parts_of(
-            code, fence.line + 1, _outside(headings, sentence), sentence.text if sentence else ""
+            code, fence.line + 1, _outside(above, sentence), sentence.text if sentence else ""
         ),
     )
 
 
-def _outside(headings: list[_Line], sentence: _Line | None) -> Mark | None:
-    """What stands above a block: the sentence, then the nearest heading that says anything."""
+def _outside(above: list[_Line], sentence: _Line | None) -> Mark | None:
+    """What stands directly above a block: the sentence, or the heading whose first block it is. The
+    title of a page is a mark of nothing.
+    """
     if sentence and (mark := sentence_mark(sentence.text, sentence.line)):
         return mark
-    for heading in reversed(headings):
-        if mark := heading_mark(heading.text, heading.line):
-            return mark
-    return None
+    last = next((line for line in reversed(above) if line.level != 0), None)
+    if last is None or last.level < 2:
+        return None
+    return heading_mark(last.text, last.line)
 
 
 def _headings(above: list[_Line]) -> list[_Line]:

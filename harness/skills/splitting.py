@@ -1,6 +1,5 @@
 """One block, or the alternatives that it holds: a marked comment begins each."""
 
-import ast
 import io
 import re
 import textwrap
@@ -10,7 +9,7 @@ from collections.abc import Iterator
 from harness.domain.skill import Mark, Part
 from harness.skills.claims import comment_mark, trailing_mark
 from harness.skills.kinds import kind_of
-from harness.skills.python import flaw_of, parsed
+from harness.skills.python import flaw_of
 
 _RULE = re.compile(r"^\s*-{3,}\s*$")
 # "# WITHOUT unscaling:" and "# With unscaling:" are alternatives that nobody judges by this word.
@@ -36,7 +35,7 @@ def parts_of(code: str, line: int, outside: Mark | None, before: str = "") -> tu
     pieces = list(_pieces(lines, starts))
     if len(pieces) < 2:
         return (_part(lines, 0, line, _sole_mark(lines, line, outside)),)
-    shared = _shared(lines[: starts[0]])
+    shared = "\n".join(lines[: starts[0]])
     above = outside if numbered else None
     return tuple(
         _part(lines[a:b], a, line, _sole_mark(lines[a:b], line + a, above), shared)
@@ -86,25 +85,17 @@ def _has_code(lines: list[str]) -> bool:
     return any(one.strip() and not one.lstrip().startswith("#") for one in lines)
 
 
-def _shared(lines: list[str]) -> str:
-    """Imports, constants and definitions before the first alternative: each of them needs these."""
-    tree = parsed("\n".join(lines))
-    kept = (ast.Import, ast.ImportFrom, ast.Assign, ast.FunctionDef, ast.ClassDef)
-    body = tree.body if tree else []
-    return "\n".join(ast.unparse(node) for node in body if isinstance(node, kept))
-
-
 def _part(lines: list[str], offset: int, line: int, mark: Mark | None, shared: str = "") -> Part:
-    own = "\n".join(lines).strip("\n")
-    code = f"{shared}\n\n{own}" if shared else own
-    flaw = flaw_of(code)
+    empty = next((n for n, one in enumerate(lines) if one.strip()), 0)
+    own = "\n".join(lines[empty:]).rstrip("\n")
     return Part(
-        code=code,
-        line=line + offset,
+        code=own,
+        shared=shared,
+        line=line + offset + empty,
         mark=mark,
         comments=tuple(text for _, text, _ in comments_of(own)),
-        kind=kind_of(code),
-        flaw=flaw,
+        kind=kind_of(f"{shared}\n{own}"),
+        flaw=flaw_of(own),
     )
 
 

@@ -33,10 +33,15 @@ def test_only_a_fault_refutes_a_right_example_and_anything_bears_out_a_wrong_one
     assert decide(mark(polarity), seen).status == status
 
 
-def test_an_example_without_a_mark_runs_and_its_faults_are_told():
+def test_a_fault_of_an_example_without_a_mark_is_a_fault_found():
     decision = decide(None, FAULT)
+    assert (decision.status, decision.sentence) == ("fault", "It is broken.")
+
+
+def test_what_words_around_an_example_may_warn_of_is_no_fault_found():
+    decision = decide(None, FAULT, warned=True)
     assert decision.status == "runs"
-    assert [(o.sentence, o.fault) for o in decision.observations] == [("It is broken.", True)]
+    assert [o.sentence for o in decision.observations] == ["It is broken."]
 
 
 def test_what_was_not_run_is_never_a_failing_claim():

@@ -2,18 +2,17 @@
 
 import pytest
 
-from harness.checking.loops import LoopSeen
+from harness.checking.running import Seen
 from harness.checking.statements import statements_about
-from harness.checking.techniques import techniques
+from harness.domain.own import OwnSettings
 from harness.domain.skill import Mark, Part
 from tests.fakes.run import verdict
 from tests.fakes.traces import match, probe, trace, update
 
-FOUR_TIMES = LoopSeen(
-    techniques("loss.backward()"),
+FOUR_TIMES = Seen(
     trace(probe("quiet", update(matches=[match(consumed=12.0)]))),
     (verdict("accumulation-equals-large-batch", "fail"),),
-    threshold=None,
+    OwnSettings(micro_batches=4),
 )
 
 

@@ -80,6 +80,14 @@ def sections() -> Mapping[str, Section]:
 
 
 @cache
+def libraries() -> Mapping[str, str]:
+    """What posted code calls libraries: dotted paths by name."""
+    text = resources.files(__package__).joinpath("names.yaml").read_text(encoding="utf-8")
+    found: dict[str, str] = yaml.safe_load(text)["libraries"]
+    return found
+
+
+@cache
 def table() -> Table:
     """The one table, without what scenarios add."""
     return Table(sections())

@@ -9,8 +9,8 @@ from typing import Any
 from torch import nn
 
 from harness.sandbox.frameworks import huggingface, lightning, trainer
+from harness.sandbox.names.table import libraries
 from harness.sandbox.world.lending import LATE, Lender
-from harness.sandbox.world.libraries import names
 from harness.sandbox.world.reading import last_name
 from harness.sandbox.world.roots import Call
 from harness.sandbox.world.shares import shares
@@ -44,7 +44,7 @@ class Fitting:
 
     def _paths(self) -> list[str]:
         """Dotted paths of what it imports, and of names of libraries that it does not import."""
-        found = [names()[n] for n in self._reading.free if n in names()]
+        found = [libraries()[n] for n in self._reading.free if n in libraries()]
         for node in self._reading.nodes:
             if isinstance(node, ast.Import):
                 found += [f"{alias.name}.{n}" for alias in node.names for n in DRIVERS]

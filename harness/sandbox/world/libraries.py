@@ -1,38 +1,25 @@
 """Names of libraries that nobody imported, and what their calls mean on a machine without devices."""
 
 import ast
-from functools import cache
-from importlib import resources
 from types import ModuleType
 from typing import Any
-
-import yaml
 
 from harness.sandbox.frameworks import huggingface, packages
 from harness.sandbox.machine.amp import posted_autocast
 from harness.sandbox.machine.devices import device, device_context, generator
 from harness.sandbox.machine.inert import Inert, install_progress
+from harness.sandbox.names.table import libraries as by_name
 from harness.sandbox.unbound import Unbound
 from harness.sandbox.world import rewrite
 from harness.sandbox.world.lending import Lender
 from harness.sandbox.world.reading import Reading, last_name
 
 
-@cache
-def names() -> dict[str, str]:
-    """What posted code calls libraries: dotted paths by name."""
-    text = (
-        resources.files("harness.sandbox.names").joinpath("names.yaml").read_text(encoding="utf-8")
-    )
-    found: dict[str, str] = yaml.safe_load(text)["libraries"]
-    return found
-
-
 def is_one(name: str, lender: Lender) -> bool:
     """Whether a free name is that of a library; a name of the table that a program calls is not."""
     if name == "Trainer":
         return "TrainingArguments" in lender.reading.mentioned
-    if name not in names() or name in lender._known:
+    if name not in by_name() or name in lender._known:
         return False
     if lender.values.parts and lender.values.parts.is_network(name.lower()):
         return False
@@ -44,12 +31,12 @@ def is_one(name: str, lender: Lender) -> bool:
 
 def _fits(name: str, reading: Reading) -> bool:
     seen = reading.named.get(name)
-    return packages.fits(names()[name], seen.fields if seen is not None else set())
+    return packages.fits(by_name()[name], seen.fields if seen is not None else set())
 
 
 def path_of(name: str) -> str:
     """Where it is imported from."""
-    return "transformers.Trainer" if name == "Trainer" else names()[name]
+    return "transformers.Trainer" if name == "Trainer" else by_name()[name]
 
 
 def object_of(name: str) -> Any:

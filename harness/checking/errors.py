@@ -1,0 +1,172 @@
+"""Whose error it is that ended a block: its author's, or that of what was lent to it. Pure.
+
+An error is the author's where the call that raised it proves so by itself (an argument that a library
+does not take, a name that a module does not have), or where nothing that was lent had a part in the
+statement that raised it.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from harness.checking.session import Program, is_here, packages_of, release
+from harness.domain.trace import Program as Ended
+from harness.extraction.names import free_names, statements
+from harness.sandbox.names.table import libraries
+from harness.syntax import dotted, walk
+
+_TYPES = frozenset({
+    "AssertionError", "TypeError", "AttributeError", "ValueError", "ImportError", "KeyError",
+    "IndexError", "RuntimeError", "ZeroDivisionError", "UnboundLocalError", "NotImplementedError",
+})  # fmt: skip
+_OF_THE_MACHINE = re.compile(
+    r"cuda|nvidia|gpu|\bxpu\b|\bmps\b|nccl|process group|network|connect|download|offline"
+    r"|no such file|not installed|pip install|token|not implemented for|triton|c\+\+|compil"
+    r"|out of memory|environment variable|could not be found|Hub",
+    re.IGNORECASE,
+)
+"""Messages about what this machine does not have."""
+_CALL = re.compile(
+    r"^(?P<callee>[\w.]+)\(\) (?:got an unexpected keyword argument|got multiple values for argument"
+    r"|missing \d+ required|takes (?:from )?\d+ )"
+)
+_NOT_THERE = re.compile(
+    r"^module '(?P<module>[\w.]+)' has no attribute|^cannot import name '\w+' from '(?P<other>[\w.]+)'"
+)
+_NO_ATTRIBUTE = re.compile(
+    r"^(?:'(?P<name>\w+)' object|type object '(?P<type>\w+)') has no attribute"
+)
+_STANDING_IN = frozenset({"from_pretrained", "from_config", "from_name", "load", "load_dataset"})
+"""Calls that return what stands in for something from a hub or a file."""
+
+
+def authors_error(ended: Ended, program: Program) -> str | None:
+    """The error in words, where it is the author's; ``None`` where it is not, or there is none."""
+    if ended.outcome != "raised" or ended.exception not in _TYPES or not program.is_own(ended.line):
+        return None
+    said = (ended.message or "").split("\n")[0]
+    if _is_proven(ended.exception, said, program) or _is_untouched(ended, said, program):
+        message = f"{ended.exception}: {said}" if said else f"{ended.exception}"
+        return f"line {program.place(ended.line or 0)} raises {message}{_installed(said, program)}"
+    return None
+
+
+def _is_proven(exception: str, said: str, program: Program) -> bool:
+    if found := _NOT_THERE.match(said):
+        return is_here((found["module"] or found["other"]).partition(".")[0])
+    if exception == "TypeError" and (found := _CALL.match(said)):
+        return _is_shown(found["callee"], program)
+    if exception == "AttributeError" and (found := _NO_ATTRIBUTE.match(said)):
+        return (found["name"] or found["type"]) in _made(program)
+    return False
+
+
+def _is_shown(callee: str, program: Program) -> bool:
+    """Whether a callee is what the page defines, or makes of a library: ``StepLR.__init__``."""
+    first, _, rest = callee.partition(".")
+    if first in _defined(program.tree):
+        return True
+    return rest in ("", "__init__") and first in _made(program)
+
+
+def _defined(tree: ast.Module) -> set[str]:
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return {node.name for node in walk(tree) if isinstance(node, kinds)}
+
+
+def _made(program: Program) -> set[str]:
+    """What the page calls of its own or of an installed library, by the last part of its name."""
+    tree, paths = program.tree, _imported(program.tree)
+    found = set()
+    for node in walk(tree):
+        if isinstance(node, ast.Call):
+            first, _, _ = (path := dotted(node.func)).partition(".")
+            if first in _defined(tree) or is_here(paths.get(first, "?").partition(".")[0]):
+                found.add(path.rpartition(".")[2])
+    return found
+
+
+def _imported(tree: ast.Module) -> dict[str, str]:
+    """Names of libraries, imported or taken for granted, with their dotted paths."""
+    found = dict(libraries())
+    for node in walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {a.asname or a.name.partition(".")[0]: a.name for a in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
+    return found
+
+
+def _installed(said: str, program: Program) -> str:
+    """`` (torch 2.13.0)``: the version of the library that refused."""
+    if found := _NOT_THERE.match(said):
+        return f" ({release((found['module'] or found['other']).partition('.')[0])})"
+    if found := _CALL.match(said):
+        paths = _imported(program.tree)
+        for node in walk(program.tree):
+            path = dotted(node.func) if isinstance(node, ast.Call) else ""
+            if path and path.rpartition(".")[2] == found["callee"].partition(".")[0]:
+                top = paths.get(path.partition(".")[0], "").partition(".")[0]
+                return f" ({release(top)})" if top and top != path else ""
+    return ""
+
+
+# ------------------------------------------------------------------------------- what was lent
+
+
+def _is_untouched(ended: Ended, said: str, program: Program) -> bool:
+    """Whether nothing that was lent had a part in the statement that raised."""
+    if _OF_THE_MACHINE.search(said) or ended.calls:
+        return False
+    lent = lent_names(program)
+    if not lent:
+        return True
+    touched = _touched(program.tree, lent)
+    at = [s for s in program.tree.body if s.lineno <= (ended.line or 0) <= (s.end_lineno or 0)]
+    return bool(at) and not (_names_in(at[0]) & touched) and not _defines(at[0])
+
+
+def lent_names(program: Program) -> set[str]:
+    """Names that the page does not bring: lent, or of packages that are not here."""
+    tree = program.tree
+    lent = {n for n in free_names(statements(tree)) if n not in libraries()}
+    for node in walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            relative = isinstance(node, ast.ImportFrom) and node.level > 0
+            if relative or not all(map(is_here, packages_of(node))):
+                lent |= {a.asname or a.name.partition(".")[0] for a in node.names}
+        elif isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] in _STANDING_IN:
+            lent.add(dotted(node.func).partition(".")[0])
+    return lent
+
+
+def _touched(tree: ast.Module, lent: set[str]) -> set[str]:
+    """Names that what was lent may have reached."""
+    found, before = set(lent), -1
+    while len(found) != before:
+        before = len(found)
+        for node in walk(tree):
+            if isinstance(node, ast.stmt) and _names_in(node) & found:
+                found |= set(_bound_by(node))
+    return found
+
+
+def _bound_by(node: ast.stmt) -> Iterator[str]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield node.name
+        return
+    for inner in walk(node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+            yield inner.id
+        elif isinstance(inner, ast.Attribute | ast.Subscript) and isinstance(inner.ctx, ast.Store):
+            yield dotted(inner.value).partition(".")[0]
+        elif isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
+            yield dotted(inner.func).partition(".")[0]  # what is handed something may keep it
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
+
+
+def _defines(node: ast.stmt) -> bool:
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)

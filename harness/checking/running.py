@@ -1,0 +1,161 @@
+"""Executes a block as a program without a scenario, and judges it by its own settings."""
+
+import re
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from harness.domain.candidate import Candidate
+from harness.domain.errors import HarnessFault
+from harness.domain.injection import Injection
+from harness.domain.instruments import Instruments
+from harness.domain.own import OWN_SCENARIO, OwnSettings, further_regimes, situation_of
+from harness.domain.scenario import Expectations, Probe, PropertyRule, Scenario
+from harness.domain.trace import ProbeTrace, Trace
+from harness.domain.trace import Program as Ended
+from harness.domain.verdict import Verdict
+from harness.domain.workload import WorkloadSpec
+from harness.properties import judge
+from harness.properties.own import own_grade, own_settings
+
+SECONDS = 4.0
+"""The most wall-clock time of one execution, without what it waits for a processor."""
+
+
+SHAPES = 2
+"""How often other data are lent, after an error about their shape."""
+
+_WIDTH = re.compile(r"shapes cannot be multiplied \(\d+x(?P<given>\d+) and (?P<wanted>\d+)x\d+\)")
+_IMAGES = re.compile(r"3D \(unbatched\) or 4D \(batched\) input to conv2d|expected 4D input")
+_TOKENS = re.compile(r"argument #1 'indices' to have one of the following scalar types: Long")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one block did, and what the properties say."""
+
+    trace: Trace
+    """Every execution, measured by the oracle."""
+    verdicts: tuple[Verdict, ...]
+    """One for each property that its own settings call for; advisory ones are advice."""
+    settings: OwnSettings
+    """What it sets out to do, as far as its run shows it."""
+
+    @property
+    def program(self) -> Ended:
+        """How the first execution ended."""
+        return self.trace.probes[0].program
+
+    @property
+    def trains(self) -> bool:
+        """Whether an optimizer made a step."""
+        return any(probe.updates for probe in self.trace.probes)
+
+    def verdict(self, name: str) -> Verdict | None:
+        """What one property says."""
+        return next((v for v in self.verdicts if v.property == name), None)
+
+
+def run_block(program: str, origin: str, tools: Instruments, *, seconds: float | None) -> Seen:
+    """Run it as it is; where it clips, also with gradients far below and far above its threshold.
+
+    ``seconds``: the most for each execution; ``None`` for the sandbox's own limit.
+
+    Raises:
+        HarnessFault: sandbox or oracle failed.
+    """
+    candidate, place = Candidate(program=program, origin=origin), situation_of(program)
+    first = _observed(candidate, place, place.probes, tools, seconds)
+    for _ in range(SHAPES):
+        fitting = fitted_to(place.workload, first[0].program)
+        if fitting is None:
+            break
+        place = place.model_copy(update={"workload": fitting})
+        first = _observed(candidate, place, place.probes, tools, seconds)
+    if place.workload.world_size > 1 and not first[0].updates:
+        place = OWN_SCENARIO  # it may only be made to train on several
+        first = _observed(candidate, place, place.probes, tools, seconds)
+    further = _observed(candidate, place, further_regimes(first[0]), tools, seconds)
+    trace = Trace(probes=(*first, *further))
+    return Seen(trace, own_grade(trace, "").verdicts, own_settings(trace))
+
+
+def fitted_to(workload: WorkloadSpec, ended: Ended) -> WorkloadSpec | None:
+    """Data of another shape, where a program asks for it by the error that it raises."""
+    said = (ended.message or "") if ended.outcome == "raised" else ""
+    parameters: dict[str, object] = {}
+    if found := _WIDTH.search(said):
+        name, parameters = "mlp", {"features": int(found["wanted"])}
+        if int(found["given"]) != getattr(workload.parameters, "features", 0):
+            return None
+    elif _IMAGES.search(said):
+        name = "cnn"
+    elif _TOKENS.search(said):
+        name = "transformer"
+    else:
+        return None
+    spec = {"name": name, "parameters": parameters, "world_size": workload.world_size}
+    try:
+        return WorkloadSpec.model_validate(spec)
+    except ValidationError:
+        return None  # larger than what is lent
+
+
+def run_measurement(program: str, origin: str, tools: Instruments) -> Seen:
+    """Run a measurement of what clipping costs, with gradients of norms of 10 to 40, so that a clip
+    always has something to do.
+    """
+    scenario = OWN_SCENARIO.model_copy(
+        update={
+            "workload": WorkloadSpec.model_validate({
+                "name": "mlp", "parameters": {"learning_rate": 0.002, "batches": 2, "epochs": 1},
+            }),
+            "probes": (
+                Probe(
+                    name="mlp",
+                    lifts="A cost in percent needs a size.",
+                    injection=Injection(factor=20.0),
+                ),
+            ),
+            "expectations": Expectations(
+                objectives=("sample-mean",), max_norm_between=(0.1, 10.0), measures=True
+            ),
+            "properties": (PropertyRule(id="measurement-is-fair"),),
+        }
+    )  # fmt: skip
+    candidate = Candidate(program=program, origin=origin)
+    trace = Trace(probes=_observed(candidate, scenario, scenario.probes, tools, None))
+    return Seen(trace, judge(trace, scenario), own_settings(trace))
+
+
+def vanishing_norms(program: str, origin: str, tools: Instruments) -> tuple[float, ...]:
+    """Norms of the true gradient by weight, first layer to last, where a deep network vanishes."""
+    probe = Probe(name="vanishing", lifts="A shallow network has no early layers.")
+    parameters = {"depth": 10, "activation": "sigmoid", "init_gain": 0.8, "batches": 2}
+    workload = WorkloadSpec.model_validate({"name": "mlp", "parameters": parameters})
+    candidate = Candidate(program=program, origin=origin)
+    recording = tools.executor.execute(candidate, workload, probe)
+    trace = tools.meter.measure(recording, workload, probe, Expectations())
+    for update in trace.updates:
+        for match in update.matches:
+            named = [p for p in match.parameters if p.name.endswith("weight")]
+            return tuple(p.expected_norm for p in named)
+    return ()
+
+
+def _observed(
+    candidate: Candidate,
+    place: Scenario,
+    probes: tuple[Probe, ...],
+    tools: Instruments,
+    seconds: float | None,
+) -> tuple[ProbeTrace, ...]:
+    found = []
+    for probe in probes:
+        asked = probe.model_copy(update={"as_it_is": probe.own_data, "seconds": seconds})
+        workload = place.workload_of(asked)
+        recording = tools.executor.execute(candidate, workload, asked)
+        if recording.ours and not recording.timed_out:
+            raise HarnessFault(recording.problem or "the sandbox failed")
+        found.append(tools.meter.measure(recording, workload, asked, place.expectations))
+    return tuple(found)

@@ -1,0 +1,235 @@
+"""A page is a session: what a block reads and does not define, from what the page defines. Pure but for
+one look at which packages are installed.
+"""
+
+import ast
+import builtins
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from importlib.util import find_spec
+from sys import stdlib_module_names
+
+from harness.domain.skill import Example, Part
+from harness.extraction.names import Statement, bound_names, free_names, statements
+from harness.sandbox.names.table import libraries, table
+from harness.skills.python import parsed
+from harness.syntax import walk
+
+_OBJECTS = (
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign,
+    ast.AnnAssign,
+)  # fmt: skip
+_MOMENTS = frozenset({"loss", "output"})
+"""Roles of names that hold for one turn of a loop: what a page computed once is none of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A block with what it takes from its page."""
+
+    text: str
+    """What is run."""
+    lines: tuple[int, ...]
+    """For each of its lines the line of the page."""
+    own: int
+    """How many lines come from elsewhere on the page; the block's own follow."""
+
+    @property
+    def tree(self) -> ast.Module:
+        """What is run, parsed."""
+        return ast.parse(self.text)
+
+    def is_own(self, line: int | None) -> bool:
+        """Whether a line of it is one of the block."""
+        return line is not None and line > self.own
+
+    def place(self, line: int) -> int:
+        """The line of the page."""
+        return self.lines[line - 1] if 0 < line <= len(self.lines) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A statement of the page that defines something."""
+
+    statement: Statement
+    text: str
+    line: int
+    """Its first line on the page."""
+    wrong: bool
+    """Whether its author warns of it."""
+
+
+class Session:
+    """The definitions of one page, in the order in which they stand."""
+
+    def __init__(self, examples: Sequence[Example]) -> None:
+        """``examples``: all of one page."""
+        self._sources: list[_Source] = []
+        self._first: dict[tuple[int, int], int] = {}
+        for example in examples:
+            for part in example.parts:
+                self._first[example.line, part.line] = len(self._sources)
+                self._sources += _sources(part.shared, example.line + 1, wrong=False)
+                self._sources += _sources(part.code, part.line, wrong=_is_wrong(part))
+
+    def program(self, example: Example, part: Part, *, lend: bool = False) -> Program:
+        """The block, behind what it needs: the last definition above it, else the first below.
+        ``lend``: what can be lent is not taken from the page.
+        """
+        here = self._first[example.line, part.line]
+        shared = len(_sources(part.shared, 0, wrong=False))
+        tree = parsed(part.code)
+        own = statements(tree) if tree is not None else ()
+        taken = _Taking(self._sources, here + shared, _made_by(own), moments=_goes_back(part.code))
+        for name in sorted(free_names(own)):
+            if not (lend and table().find(name) is not None):
+                taken.take(name)
+        found = [self._sources[n] for n in sorted(taken.chosen)]
+        texts = [*(s.text for s in found), part.code]
+        starts = [*(s.line for s in found), part.line]
+        lines = [
+            begin + n
+            for text, begin in zip(texts, starts, strict=True)
+            for n, _ in enumerate(text.split("\n"))
+        ]
+        return Program("\n".join(texts), tuple(lines), sum(t.count("\n") + 1 for t in texts[:-1]))
+
+
+class _Taking:
+    """Which statements a block takes."""
+
+    def __init__(
+        self, sources: Sequence[_Source], before: int, own: frozenset[str], *, moments: bool
+    ) -> None:
+        """``own``: what the block binds itself: what was made with another of that name is of no use
+        to it.
+        """
+        self._sources, self._before, self._moments = sources, before, moments
+        self._own = own
+        self.chosen: set[int] = set()
+
+    def take(self, name: str) -> None:
+        """Choose what defines a name, and what that needs."""
+        if self._is_of_a_moment(name):
+            return
+        candidates = list(self._candidates(name, self._before))
+        for n in candidates:
+            found = self._needed(n, frozenset())
+            if found is not None:
+                self.chosen |= found
+                return
+        if candidates and not _is_lent(name):
+            self.chosen |= self._needed(candidates[0], frozenset(), all_the_same=True) or set()
+
+    def _is_of_a_moment(self, name: str) -> bool:
+        return self._moments and table().role(name, "parts") in _MOMENTS
+
+    def _candidates(self, name: str, before: int) -> Iterator[int]:
+        above = [n for n in range(before - 1, -1, -1) if name in self._sources[n].statement.binds]
+        below = [
+            n for n in range(before, len(self._sources)) if name in self._sources[n].statement.binds
+        ]
+        everything = [*above, *below]
+        yield from sorted(everything, key=lambda n: self._sources[n].wrong)
+
+    def _needed(
+        self, n: int, seen: frozenset[int], *, all_the_same: bool = False
+    ) -> set[int] | None:
+        """The statement and what it needs; ``None`` where something of that is nowhere to be had."""
+        source = self._sources[n]
+        if not all_the_same and not all(map(is_here, packages_of(source.statement.node))):
+            return None
+        found = {n}
+        needs = source.statement.needs | source.statement.needs_later
+        for name in sorted(needs - _BUILTINS):
+            one = self._resolved(name, n, seen | {n}, all_the_same=all_the_same)
+            if one is None:
+                return None
+            found |= one
+        return found
+
+    def _resolved(
+        self, name: str, before: int, seen: frozenset[int], *, all_the_same: bool
+    ) -> set[int] | None:
+        if name in self._own and not all_the_same:
+            return None
+        for candidate in self._candidates(name, before):
+            if candidate in seen or candidate in self.chosen:
+                return set()
+            found = self._needed(candidate, seen, all_the_same=all_the_same)
+            if found is not None:
+                return found
+            if isinstance(self._sources[candidate].statement.node, ast.Import | ast.ImportFrom):
+                return None  # a package is no object that could be lent
+        return set() if all_the_same or _is_lent(name) else None
+
+
+_BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__"}
+
+
+def packages_of(tree: ast.AST) -> frozenset[str]:
+    """Packages that it imports and does not try in vain to import."""
+    guarded = {id(n) for t in walk(tree) if isinstance(t, ast.Try) for s in t.body for n in walk(s)}
+    found: set[str] = set()
+    for node in walk(tree):
+        if id(node) in guarded:
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return frozenset(found)
+
+
+@cache
+def is_here(package: str) -> bool:
+    """Whether a package is installed."""
+    if package in stdlib_module_names:
+        return True
+    try:
+        return find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+@cache
+def release(package: str) -> str:
+    """``torch 2.13.0``."""
+    names = packages_distributions().get(package, [package])
+    try:
+        return f"{package} {version(names[0])}"
+    except PackageNotFoundError:
+        return package
+
+
+def _sources(code: str, line: int, *, wrong: bool) -> list[_Source]:
+    tree = parsed(code)
+    texts = code.split("\n")
+    found = []
+    for statement in statements(tree) if tree is not None else ():
+        node = statement.node
+        if isinstance(node, _OBJECTS):
+            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+            text = "\n".join(texts[first - 1 : node.end_lineno])
+            found.append(_Source(statement, text, line + first - 1, wrong))
+    return found
+
+
+def _made_by(own: Sequence[Statement]) -> frozenset[str]:
+    imports = (ast.Import, ast.ImportFrom)
+    return bound_names(tuple(s for s in own if not isinstance(s.node, imports)))
+
+
+def _is_lent(name: str) -> bool:
+    return name in libraries() or table().find(name) is not None
+
+
+def _is_wrong(part: Part) -> bool:
+    return part.mark is not None and part.mark.polarity in ("wrong", "suboptimal")
+
+
+def _goes_back(code: str) -> bool:
+    return "backward(" in code or ".step(" in code

@@ -1,0 +1,69 @@
+"""Whose error it is that ended a block."""
+
+import pytest
+
+from harness.checking.errors import authors_error
+from harness.checking.session import Program
+from tests.fakes.traces import program
+
+
+def told(text: str, exception: str, message: str, line: int, own: int = 0) -> str | None:
+    lines = tuple(range(101, 101 + text.count("\n") + 1))
+    ended = program(outcome="raised", exception=exception, message=message, line=line)
+    return authors_error(ended, Program(text, lines, own))
+
+
+def test_a_failing_assertion_about_what_the_page_made_is_its_authors():
+    assert told("x = 3\nassert x == 4", "AssertionError", "", 2) == "line 102 raises AssertionError"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "assert model(1) == 4",
+        "y = model(1)\nassert y == 4",
+        "f = lambda: model(1)\nassert f() == 4",
+    ],
+)
+def test_a_failing_assertion_about_what_was_lent_is_not(text):
+    assert told(text, "AssertionError", "", text.count("\n") + 1) is None
+
+
+def test_an_argument_that_a_library_does_not_take_is_named_with_its_version():
+    text = "import yaml\nloader = yaml.Loader(optimizer, verbose=True)"
+    said = "Loader.__init__() got an unexpected keyword argument 'verbose'"
+    found = told(text, "TypeError", said, 2)
+    assert found is not None
+    assert found.startswith(f"line 102 raises TypeError: {said} (yaml 6")
+
+
+def test_an_argument_that_what_was_lent_does_not_take_is_nobodys_fault():
+    said = "Lent.forward() got an unexpected keyword argument 'labels'"
+    assert told("model(x, labels=y)", "TypeError", said, 1) is None
+
+
+def test_a_name_that_an_installed_library_does_not_have_is_the_authors():
+    said = "cannot import name 'Loadest' from 'yaml' (/somewhere/yaml/__init__.py)"
+    assert told("from yaml import Loadest", "ImportError", said, 1) is not None
+
+
+def test_a_method_that_a_class_of_the_page_does_not_have_is_the_authors():
+    text = "class Net:\n    def f(self): return self.g\nNet().f(x)"
+    assert told(text, "AttributeError", "'Net' object has no attribute 'g'", 2) is not None
+
+
+def test_a_method_that_a_lent_model_does_not_have_is_a_missing_stand_in():
+    said = "'Mlp' object has no attribute 'gradient_checkpointing_enable'"
+    assert told("model.gradient_checkpointing_enable()", "AttributeError", said, 1) is None
+
+
+def test_an_error_in_lines_of_another_block_is_not_this_blocks():
+    assert told("x = 1 / 0\nprint(x)", "ZeroDivisionError", "division by zero", 1, own=1) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Torch not compiled with CUDA enabled", "Default process group has not been initialized"],
+)
+def test_what_this_machine_lacks_is_nobodys_fault(said):
+    assert told("import torch\ntorch.ones(1).cuda()", "RuntimeError", said, 2) is None

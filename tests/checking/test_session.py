@@ -1,0 +1,58 @@
+"""What a block takes from its page."""
+
+from harness.checking.session import Session
+from harness.skills import read_page
+
+FENCE = "```"
+
+
+def page(*blocks: str) -> list[str]:
+    """The programs of the blocks of a page."""
+    text = "\n\n".join(b if b.startswith("#!") else f"{FENCE}python\n{b}\n{FENCE}" for b in blocks)
+    examples = read_page("a.md", text.replace("#!", "")).examples
+    session = Session(examples)
+    return [session.program(e, p).text for e in examples for p in e.parts]
+
+
+def test_a_block_takes_the_last_definition_above_it_and_what_that_needs():
+    *_, last = page("import math\ndef f(): return 1", "def f(): return math.pi", "print(f())")
+    assert last == "import math\ndef f(): return math.pi\nprint(f())"
+
+
+def test_what_is_defined_only_below_is_taken_from_there():
+    first, _ = page("print(f())", "def f(): return 1")
+    assert first == "def f(): return 1\nprint(f())"
+
+
+def test_a_block_that_redefines_starts_anew():
+    """An optimizer of an older model would train nothing."""
+    *_, last = page("net = A()\noptimizer = SGD(net)", "net = 3\noptimizer.step(net)")
+    assert last == "net = 3\noptimizer.step(net)"
+
+
+def test_what_needs_something_that_nobody_defines_is_left_to_what_can_be_lent():
+    *_, last = page("model = Elsewhere()", "model(x)")
+    assert last == "model(x)"
+
+
+def test_what_needs_a_package_that_is_not_here_is_left_to_what_can_be_lent():
+    *_, last = page("import no_such_package\nmodel = no_such_package.load()", "model(x)")
+    assert last == "model(x)"
+
+
+def test_a_warning_example_is_no_definition_for_others():
+    wrong = "# WRONG: forgets\ndef f(): return 1"
+    *_, last = page("def f(): return 2", wrong, "print(f())")
+    assert last == "def f(): return 2\nprint(f())"
+
+
+def test_a_loss_of_another_block_is_not_gone_back_through():
+    *_, last = page("loss = 1", "loss.backward()")
+    assert last == "loss.backward()"
+
+
+def test_a_line_of_the_program_is_known_by_its_line_on_the_page():
+    text = f"# A\n\n{FENCE}python\nx = 1\n{FENCE}\n\n{FENCE}python\n\nprint(x)\n{FENCE}\n"
+    _, example = (examples := read_page("a.md", text).examples)
+    found = Session(examples).program(example, example.parts[0])
+    assert (found.text, found.lines, found.own) == ("x = 1\nprint(x)", (4, 9), 1)
