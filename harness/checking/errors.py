@@ -9,9 +9,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from harness.checking.session import Program, is_here, packages_of, release
+from harness.checking.session import Program, is_here, leaves_out, packages_of, release
 from harness.domain.trace import Program as Ended
-from harness.extraction.names import free_names, statements
+from harness.extraction.names import bound_names, free_names, statements
 from harness.sandbox.names.table import libraries
 from harness.syntax import dotted, walk
 
@@ -20,7 +20,7 @@ _TYPES = frozenset({
     "IndexError", "RuntimeError", "ZeroDivisionError", "UnboundLocalError", "NotImplementedError",
 })  # fmt: skip
 _OF_THE_MACHINE = re.compile(
-    r"cuda|nvidia|gpu|\bxpu\b|\bmps\b|nccl|process group|network|connect|download|offline"
+    r"cuda|world size|\brank|mesh|nvidia|gpu|\bxpu\b|\bmps\b|nccl|process group|network|connect|download|offline"
     r"|no such file|not installed|pip install|token|not implemented for|triton|c\+\+|compil"
     r"|out of memory|environment variable|could not be found|Hub",
     re.IGNORECASE,
@@ -45,10 +45,17 @@ def authors_error(ended: Ended, program: Program) -> str | None:
     if ended.outcome != "raised" or ended.exception not in _TYPES or not program.is_own(ended.line):
         return None
     said = (ended.message or "").split("\n")[0]
+    if (found := _CALL.match(said)) and found["callee"].partition(".")[0] in _elsewhere(program):
+        return None  # another block's function of that name may take other arguments
     if _is_proven(ended.exception, said, program) or _is_untouched(ended, said, program):
         message = f"{ended.exception}: {said}" if said else f"{ended.exception}"
         return f"line {program.place(ended.line or 0)} raises {message}{_installed(said, program)}"
     return None
+
+
+def _elsewhere(program: Program) -> set[str]:
+    """What other blocks of the page define."""
+    return _defined(ast.parse("\n".join(program.text.split("\n")[: program.own])))
 
 
 def _is_proven(exception: str, said: str, program: Program) -> bool:
@@ -129,15 +136,45 @@ def _is_untouched(ended: Ended, said: str, program: Program) -> bool:
 def lent_names(program: Program) -> set[str]:
     """Names that the page does not bring: lent, or of packages that are not here."""
     tree = program.tree
-    lent = {n for n in free_names(statements(tree)) if n not in libraries()}
+    lent = {n for n in free_names(statements(tree)) if n not in libraries() or _is_bare(n, tree)}
+    if "input" not in bound_names(statements(tree)):
+        lent.add("input")  # it is a builtin that nobody means
     for node in walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             relative = isinstance(node, ast.ImportFrom) and node.level > 0
             if relative or not all(map(is_here, packages_of(node))):
                 lent |= {a.asname or a.name.partition(".")[0] for a in node.names}
+        elif isinstance(node, ast.ClassDef) and _is_sketched(node):
+            lent.add(node.name)
+        elif isinstance(node, ast.Assign) and leaves_out(node):
+            lent |= set(_bound_by(node))
         elif isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] in _STANDING_IN:
             lent.add(dotted(node.func).partition(".")[0])
     return lent
+
+
+def _is_sketched(node: ast.ClassDef) -> bool:
+    """Whether a class leaves out how it is made, and uses what that would have made."""
+    if any(isinstance(n, ast.FunctionDef) and n.name == "__init__" for n in node.body):
+        return False
+    own = [
+        n
+        for n in walk(node)
+        if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == "self"
+    ]
+    stored = {n.attr for n in own if isinstance(n.ctx, ast.Store)} | _defined_in(node)
+    return any(n.attr not in stored for n in own)
+
+
+def _defined_in(node: ast.ClassDef) -> set[str]:
+    return {n.name for n in walk(node) if isinstance(n, ast.FunctionDef)}
+
+
+def _is_bare(name: str, tree: ast.Module) -> bool:
+    """Whether a name is used as no library is: neither called nor asked for something."""
+    within = {id(n.value) for n in walk(tree) if isinstance(n, ast.Attribute)}
+    within |= {id(n.func) for n in walk(tree) if isinstance(n, ast.Call)}
+    return any(isinstance(n, ast.Name) and n.id == name and id(n) not in within for n in walk(tree))
 
 
 def _touched(tree: ast.Module, lent: set[str]) -> set[str]:

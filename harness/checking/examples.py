@@ -1,6 +1,7 @@
 """One example from its parts to a result: complete, execute, gather evidence, decide."""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -23,6 +24,7 @@ from harness.domain.check import BlockResult, Observation, PartResult
 from harness.domain.instruments import Instruments
 from harness.domain.skill import Example, Part
 from harness.skills.claims import warns
+from harness.skills.kinds import uses
 from harness.syntax import walk
 
 TRAINING = ("training-loop", "measurement", "update-function")
@@ -133,10 +135,14 @@ def _evidence(one: _One, program: Program, seen: Seen) -> tuple[Evidence, tuple[
     """What a run has shown, and what the driver of its kind shows beside it."""
     part = one.part
     of_loop = loop_evidence(seen)
+    if not _steps_itself(part):
+        of_loop = replace(of_loop, faults=(), costs=(*of_loop.faults, *of_loop.costs))
     if part.kind in ("training-loop", "measurement"):
         tested = (*statements_about(part, seen), *_listed(one, program))
         return replace(of_loop, acquittal=acquittal(part, seen)), tested
     found, tested = _driven(one, program) if part.kind in DRIVERS else (Evidence(), ())
+    if part.kind == "loss" and not _is_about_stability(part):
+        found = replace(found, faults=(), costs=(*found.faults, *found.costs))
     if seen.trains:
         found = of_loop if found.is_silent else together([found, of_loop], None)
         return replace(found, acquittal=acquittal(part, seen)), (
@@ -146,6 +152,22 @@ def _evidence(one: _One, program: Program, seen: Seen) -> tuple[Evidence, tuple[
     if seen.program.outcome not in ("returned", "exited") and found.is_silent:
         return Evidence(not_run=stopped(seen.program)), tested
     return replace(found, merits=(*found.merits, *_assertions(part, seen)), not_run=None), tested
+
+
+def _steps_itself(part: Part) -> bool:
+    """Whether a block shows who steps: what others do after its lines is no fault of its own."""
+    return bool(uses(ast.parse(part.code)).calls & {"step", "fit", "train", "launch"})
+
+
+_STABLE = re.compile(
+    r"stab|safe|nan\b|\binf|\beps|epsilon|clamp|overflow|underflow|log\(0|zero|sqrt", re.IGNORECASE
+)
+
+
+def _is_about_stability(part: Part) -> bool:
+    """Whether it is said to hold at the edges: not every loss is made for all of them."""
+    said = [part.mark.text] if part.mark is not None else []
+    return any(map(_STABLE.search, (*said, *part.comments)))
 
 
 def _assertions(part: Part, seen: Seen) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """What a loop has shown, from the verdicts of the properties and the trace. Pure."""
 
+import re
 from collections.abc import Iterator
 
 from harness.checking.evidence import Evidence, Finding
@@ -29,7 +30,7 @@ def loop_evidence(seen: Seen) -> Evidence:
     if reason := _not_run(seen):
         return Evidence(not_run=reason)
     failed = [v for v in seen.verdicts if v.outcome == "fail" and not _is_the_end(v)]
-    faults = [v for v in failed if v.level != "advisory" or v.property == "no-batch-lost"]
+    faults = [v for v in failed if v.level != "advisory" or _is_lost_within(v)]
     costs = [v for v in failed if v not in faults]
     return Evidence(
         faults=tuple(map(_finding, faults)),
@@ -57,6 +58,14 @@ def stopped(program: Program) -> str:
     return (
         said if program.outcome == "unbound" else f"{program.exception or program.outcome}: {said}"
     )
+
+
+def _is_lost_within(verdict: Verdict) -> bool:
+    """Whether it tells of many batches that are lost within a pass."""
+    if verdict.property != "no-batch-lost":
+        return False
+    found = re.search(r"(\d+) of (\d+) batches", verdict.sentence)
+    return found is None or 10 * int(found[1]) >= int(found[2])
 
 
 def _is_the_end(verdict: Verdict) -> bool:

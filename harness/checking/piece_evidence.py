@@ -1,5 +1,6 @@
 """What losses, modules, initialisations and schedules have shown. Pure."""
 
+import re
 from collections.abc import Iterator
 from math import inf, isfinite, log
 
@@ -20,23 +21,31 @@ def loss(seen: facts.LossSeen) -> Evidence:
     called = f"`{seen.name}`" if seen.name else "the loss"
     if seen.raised or not seen.tried:
         return Evidence(not_run=f"{called} raised {seen.raised}")
-    if not seen.bad:
-        sentence = f"{called} is finite in value and gradient at all {seen.tried} edges."
+    bad = tuple(edge for edge in seen.bad if not _is_outside(edge))
+    if not bad:
+        fine = seen.tried - len(seen.bad)
+        sentence = f"{called} is finite in value and gradient at {fine} of {seen.tried} edges."
         numbers = (
             figure("edges tried", seen.tried),
             figure("largest gradient", seen.largest_gradient),
         )
         return Evidence(merits=(Finding(sentence[0].upper() + sentence[1:], numbers),))
-    first = seen.bad[0]
+    first = bad[0]
     finite = isfinite(first.loss)
     what = "is finite, its gradient is not" if finite else f"is {first.loss:g}"
-    edges = ", ".join(b.what.removeprefix("prediction ") for b in seen.bad[:5])
+    edges = ", ".join(b.what.removeprefix("prediction ") for b in bad[:5])
     numbers = (
         Number(name="loss", value=first.loss, where=first.what),
-        figure("edges where it is not finite", len(seen.bad)),
+        figure("edges where it is not finite", len(bad)),
     )
     sentence = f"At {first.what} {called} {what} (not finite at: {edges})."
     return Evidence(faults=(Finding(sentence, numbers),))
+
+
+def _is_outside(edge: facts.Adverse) -> bool:
+    """Far below zero: what takes a logarithm or a root is not made for that."""
+    found = re.search(r"prediction (-[\d.e-]+)$", edge.what)
+    return found is not None and float(found[1]) <= -0.5
 
 
 def module(seen: facts.ModuleSeen) -> Evidence:

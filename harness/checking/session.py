@@ -15,7 +15,7 @@ from harness.domain.skill import Example, Part
 from harness.extraction.names import Statement, bound_names, free_names, statements
 from harness.sandbox.names.table import libraries, table
 from harness.skills.python import parsed
-from harness.syntax import walk
+from harness.syntax import dotted, walk
 
 _OBJECTS = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign,
@@ -84,10 +84,12 @@ class Session:
         tree = parsed(part.code)
         own = statements(tree) if tree is not None else ()
         taken = _Taking(self._sources, here + shared, _made_by(own), moments=_goes_back(part.code))
-        for name in sorted(free_names(own)):
+        needed = sorted(free_names(own))
+        lend = lend or (taken.moments and any(map(taken.is_of_a_moment, needed)))
+        for name in needed:
             if not (lend and table().find(name) is not None):
                 taken.take(name)
-        found = [self._sources[n] for n in sorted(taken.chosen)]
+        found = [self._sources[n] for n in sorted(taken.chosen, key=self._order)]
         texts = [*(s.text for s in found), part.code]
         starts = [*(s.line for s in found), part.line]
         lines = [
@@ -96,6 +98,21 @@ class Session:
             for n, _ in enumerate(text.split("\n"))
         ]
         return Program("\n".join(texts), tuple(lines), sum(t.count("\n") + 1 for t in texts[:-1]))
+
+    def _order(self, n: int) -> tuple[bool, int]:
+        """Imports first: a page may show them after what needs them."""
+        imports = (ast.Import, ast.ImportFrom)
+        return not isinstance(self._sources[n].statement.node, imports), n
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    """How much may be missing from what a statement needs."""
+
+    whole: bool = False
+    """Nothing but libraries: what is computed of what was lent belongs to one turn of a loop."""
+    at_any_rate: bool = False
+    """Anything: the error tells what."""
 
 
 class _Taking:
@@ -107,25 +124,28 @@ class _Taking:
         """``own``: what the block binds itself: what was made with another of that name is of no use
         to it.
         """
-        self._sources, self._before, self._moments = sources, before, moments
+        self._sources, self._before, self.moments = sources, before, moments
         self._own = own
         self.chosen: set[int] = set()
 
     def take(self, name: str) -> None:
         """Choose what defines a name, and what that needs."""
-        if self._is_of_a_moment(name):
+        if self.is_of_a_moment(name):
             return
         candidates = list(self._candidates(name, self._before))
+        how = _How(whole=table().part(name) is not None)
         for n in candidates:
-            found = self._needed(n, frozenset())
+            found = self._needed(n, frozenset(), how=how)
             if found is not None:
                 self.chosen |= found
                 return
         if candidates and not _is_lent(name):
-            self.chosen |= self._needed(candidates[0], frozenset(), all_the_same=True) or set()
+            any_ = _How(at_any_rate=True)
+            self.chosen |= self._needed(candidates[0], frozenset(), how=any_) or set()
 
-    def _is_of_a_moment(self, name: str) -> bool:
-        return self._moments and table().role(name, "parts") in _MOMENTS
+    def is_of_a_moment(self, name: str) -> bool:
+        """Whether a turn of a loop computes it anew, on the model of that loop."""
+        return self.moments and table().role(name, "parts") in _MOMENTS
 
     def _candidates(self, name: str, before: int) -> Iterator[int]:
         above = [n for n in range(before - 1, -1, -1) if name in self._sources[n].statement.binds]
@@ -135,36 +155,55 @@ class _Taking:
         everything = [*above, *below]
         yield from sorted(everything, key=lambda n: self._sources[n].wrong)
 
-    def _needed(
-        self, n: int, seen: frozenset[int], *, all_the_same: bool = False
-    ) -> set[int] | None:
-        """The statement and what it needs; ``None`` where something of that is nowhere to be had."""
+    def _needed(self, n: int, seen: frozenset[int], *, how: "_How") -> set[int] | None:
+        """The statement and what it needs; ``None`` where something of that is nowhere to be had, or
+        is another one than the block takes.
+        """
         source = self._sources[n]
-        if not all_the_same and not all(map(is_here, packages_of(source.statement.node))):
+        if not how.at_any_rate and not all(map(is_here, packages_of(source.statement.node))):
             return None
         found = {n}
         needs = source.statement.needs | source.statement.needs_later
         for name in sorted(needs - _BUILTINS):
-            one = self._resolved(name, n, seen | {n}, all_the_same=all_the_same)
+            one = self._resolved(name, n, seen | {n}, how=how)
             if one is None:
                 return None
             found |= one
         return found
 
     def _resolved(
-        self, name: str, before: int, seen: frozenset[int], *, all_the_same: bool
+        self, name: str, before: int, seen: frozenset[int], *, how: "_How"
     ) -> set[int] | None:
-        if name in self._own and not all_the_same:
+        if name in self._own and not how.at_any_rate:
             return None
+        taken = [c for c in self.chosen if name in self._sources[c].statement.binds]
+        if taken:
+            return set() if min(taken) < before or how.at_any_rate else None
         for candidate in self._candidates(name, before):
-            if candidate in seen or candidate in self.chosen:
-                return set()
-            found = self._needed(candidate, seen, all_the_same=all_the_same)
+            if candidate in seen or self._does_it_again(candidate, seen):
+                continue
+            found = self._needed(candidate, seen, how=how)
             if found is not None:
                 return found
             if isinstance(self._sources[candidate].statement.node, ast.Import | ast.ImportFrom):
                 return None  # a package is no object that could be lent
-        return set() if all_the_same or _is_lent(name) else None
+        if any(name in self._sources[c].statement.binds and self._defines(c) for c in seen):
+            return set()  # it calls itself
+        lent = name in libraries() if how.whole else _is_lent(name)
+        return set() if how.at_any_rate or lent else None
+
+    def _does_it_again(self, n: int, seen: frozenset[int]) -> bool:
+        """Whether it does to a name what another has done to it: ``model = DDP(model)``, shown twice."""
+        mine = self._sources[n]
+        return any(
+            self._sources[c].statement.binds == mine.statement.binds
+            and _made_with(self._sources[c]) == _made_with(mine) != ""
+            for c in seen
+        )
+
+    def _defines(self, n: int) -> bool:
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        return isinstance(self._sources[n].statement.node, kinds)
 
 
 _BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__"}
@@ -182,6 +221,14 @@ def packages_of(tree: ast.AST) -> frozenset[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.add(node.module.partition(".")[0])
     return frozenset(found)
+
+
+def leaves_out(node: ast.AST) -> bool:
+    """``target = ...``: an object that its reader has to think of."""
+    value = getattr(node, "value", None)
+    return isinstance(value, ast.expr) and any(
+        isinstance(n, ast.Constant) and n.value is ... for n in walk(value)
+    )
 
 
 @cache
@@ -211,11 +258,16 @@ def _sources(code: str, line: int, *, wrong: bool) -> list[_Source]:
     found = []
     for statement in statements(tree) if tree is not None else ():
         node = statement.node
-        if isinstance(node, _OBJECTS):
+        if isinstance(node, _OBJECTS) and not leaves_out(node):
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
             text = "\n".join(texts[first - 1 : node.end_lineno])
             found.append(_Source(statement, text, line + first - 1, wrong))
     return found
+
+
+def _made_with(source: _Source) -> str:
+    value = getattr(source.statement.node, "value", None)
+    return dotted(value.func) if isinstance(value, ast.Call) else ""
 
 
 def _made_by(own: Sequence[Statement]) -> frozenset[str]:

@@ -1,7 +1,8 @@
 """Which files a candidate may read: worked out once, before any fork.
 
-The interpreter's library, the own folders of each allowed distribution, a few device and proc
-files. Never ``site-packages`` as a whole: the bank of scenarios may be installed there.
+The interpreter's library, the own folders of each installed distribution but the harness's, a few
+device and proc files. Never ``site-packages`` as a whole: the bank of scenarios may be installed
+there.
 """
 
 import importlib.metadata
@@ -13,11 +14,8 @@ import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-ALLOWED_DISTRIBUTIONS = (
-    "accelerate", "lightning", "lightning-utilities", "numpy", "pydantic", "pytorch-lightning",
-    "torch", "torchmetrics", "tqdm", "transformers",
-)  # fmt: skip
-"""What candidates may import, if it is installed; their dependencies come along."""
+OURS = "gradient-skill-harness"
+"""The one distribution that no candidate may read: the bank of scenarios is part of it."""
 
 _SITE_FOLDERS = {"site-packages", "dist-packages"}
 _SYSTEM = (
@@ -41,7 +39,7 @@ class Readable:
 def find_readable() -> Readable:
     """Collect the paths, as the interpreter that runs this sees them."""
     found = {*_standard_library(), *_system_libraries(), *_SYSTEM}
-    for distribution in _with_dependencies(ALLOWED_DISTRIBUTIONS):
+    for distribution in _distributions():
         found.update(_own_paths(distribution))
     tops = _without_nested({os.path.realpath(path) for path in found if os.path.exists(path)})
     folders = tuple(path for path in tops if os.path.isdir(path))
@@ -78,20 +76,12 @@ def _system_libraries() -> Iterator[str]:
             yield folder
 
 
-def _with_dependencies(names: tuple[str, ...]) -> Iterator[importlib.metadata.Distribution]:
-    due, seen = list(names), set[str]()
-    while due:
-        name = re.sub(r"[-_.]+", "-", due.pop()).lower()
-        if name in seen:
-            continue
-        seen.add(name)
-        try:
-            distribution = importlib.metadata.distribution(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-        yield distribution
-        needed = [line for line in distribution.requires or () if "extra ==" not in line]
-        due.extend(re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in needed)
+def _distributions() -> Iterator[importlib.metadata.Distribution]:
+    """All that is installed: a program may import what its reader could."""
+    for distribution in importlib.metadata.distributions():
+        name = str(distribution.metadata["Name"] or "")
+        if re.sub(r"[-_.]+", "-", name).lower() != OURS:
+            yield distribution
 
 
 def _own_paths(distribution: importlib.metadata.Distribution) -> set[str]:
