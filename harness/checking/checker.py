@@ -14,7 +14,7 @@ from harness.checking.format import check_format
 from harness.checking.pairs import weigh_alternatives
 from harness.checking.running import SECONDS
 from harness.checking.session import Session
-from harness.domain.check import BlockResult, CheckFault, CheckReport
+from harness.domain.check import BlockResult, CheckFault, CheckReport, Observation
 from harness.domain.errors import UserError
 from harness.domain.instruments import Instruments, OpenInstruments
 from harness.domain.progress import Progress
@@ -31,6 +31,7 @@ def check_skill(  # noqa: PLR0913 - each is an option of the command
     bank: Bank | None = None,
     jobs: int = 2,
     thorough: bool = False,
+    claims_only: bool = False,
     watch: Callable[[Progress], None] = lambda _: None,
 ) -> CheckReport:
     """Check a skill, or until Ctrl-C a part of it.
@@ -59,6 +60,8 @@ def check_skill(  # noqa: PLR0913 - each is an option of the command
         return check_example(example, sessions[id(example)], tools, None if thorough else SECONDS)
 
     found = _check_all(examples, open_instruments, check, jobs, watch)
+    if claims_only:
+        found.results = {key: _only_claims(block) for key, block in found.results.items()}
     blocks = _placed(skill.examples, found.results)
     comparison = None
     if older is not None and not found.interrupted:  # a block that was not run differs in nothing
@@ -75,6 +78,25 @@ def check_skill(  # noqa: PLR0913 - each is an option of the command
         interrupted=found.interrupted,
         seconds=perf_counter() - started,
     )
+
+
+def _only_claims(block: BlockResult) -> BlockResult:
+    """The block, with faults of parts that claim nothing as mere remarks."""
+    parts = tuple(
+        part.model_copy(
+            update={
+                "status": "runs",
+                "observations": (
+                    Observation(sentence=part.sentence, fault=True, numbers=part.numbers),
+                    *part.observations,
+                ),
+            }
+        )
+        if part.status == "fault"
+        else part
+        for part in block.parts
+    )
+    return block.model_copy(update={"parts": parts})
 
 
 _Key = tuple[str, tuple[str, ...], str]

@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from harness.checking.session import Program, is_here, leaves_out, packages_of, release
+from harness.checking.session import Program, is_bare, is_here, leaves_out, packages_of, release
 from harness.domain.trace import Program as Ended
 from harness.extraction.names import bound_names, free_names, statements
 from harness.sandbox.names.table import libraries
@@ -20,7 +20,8 @@ _TYPES = frozenset({
     "IndexError", "RuntimeError", "ZeroDivisionError", "UnboundLocalError", "NotImplementedError",
 })  # fmt: skip
 _OF_THE_MACHINE = re.compile(
-    r"cuda|world size|\brank|mesh|nvidia|gpu|\bxpu\b|\bmps\b|nccl|process group|network|connect|download|offline"
+    r"cuda|world size|\brank|mesh|nvidia|gpu|\bxpu\b|\bmps\b|nccl|process group|network"
+    r"|connect|download|offline"
     r"|no such file|not installed|pip install|token|not implemented for|triton|c\+\+|compil"
     r"|out of memory|environment variable|could not be found|Hub",
     re.IGNORECASE,
@@ -33,6 +34,12 @@ _CALL = re.compile(
 _NOT_THERE = re.compile(
     r"^module '(?P<module>[\w.]+)' has no attribute|^cannot import name '\w+' from '(?P<other>[\w.]+)'"
 )
+_PROTOCOL = re.compile(
+    r"unscale_\(\) (?:has already been|is being) called|step\(\) has already been"
+)
+"""What a GradScaler says of calls out of order; a block that leaves its update out has not called it
+twice.
+"""
 _NO_ATTRIBUTE = re.compile(
     r"^(?:'(?P<name>\w+)' object|type object '(?P<type>\w+)') has no attribute"
 )
@@ -59,6 +66,8 @@ def _elsewhere(program: Program) -> set[str]:
 
 
 def _is_proven(exception: str, said: str, program: Program) -> bool:
+    if _PROTOCOL.search(said):
+        return ".update(" in program.text or program.text.count(".unscale_(") > 1
     if found := _NOT_THERE.match(said):
         return is_here((found["module"] or found["other"]).partition(".")[0])
     if exception == "TypeError" and (found := _CALL.match(said)):
@@ -136,7 +145,7 @@ def _is_untouched(ended: Ended, said: str, program: Program) -> bool:
 def lent_names(program: Program) -> set[str]:
     """Names that the page does not bring: lent, or of packages that are not here."""
     tree = program.tree
-    lent = {n for n in free_names(statements(tree)) if n not in libraries() or _is_bare(n, tree)}
+    lent = {n for n in free_names(statements(tree)) if n not in libraries() or is_bare(n, tree)}
     if "input" not in bound_names(statements(tree)):
         lent.add("input")  # it is a builtin that nobody means
     for node in walk(tree):
@@ -168,13 +177,6 @@ def _is_sketched(node: ast.ClassDef) -> bool:
 
 def _defined_in(node: ast.ClassDef) -> set[str]:
     return {n.name for n in walk(node) if isinstance(n, ast.FunctionDef)}
-
-
-def _is_bare(name: str, tree: ast.Module) -> bool:
-    """Whether a name is used as no library is: neither called nor asked for something."""
-    within = {id(n.value) for n in walk(tree) if isinstance(n, ast.Attribute)}
-    within |= {id(n.func) for n in walk(tree) if isinstance(n, ast.Call)}
-    return any(isinstance(n, ast.Name) and n.id == name and id(n) not in within for n in walk(tree))
 
 
 def _touched(tree: ast.Module, lent: set[str]) -> set[str]:

@@ -14,7 +14,7 @@ from harness.checking.listings import about_listing, listing_of
 from harness.checking.loop_evidence import loop_evidence, stopped
 from harness.checking.named_faults import acquittal
 from harness.checking.running import Seen, run_block, run_measurement, vanishing_norms
-from harness.checking.session import Program, Session, is_here, packages_of
+from harness.checking.session import Program, Session, in_a_turn, is_here, packages_of
 from harness.checking.statements import (
     statements_about,
     statements_about_losses,
@@ -112,11 +112,13 @@ def _run(one: _One) -> tuple[Program, Seen]:
     seen = _seen(one, program)
     if authors_error(seen.program, program) is not None or _came_to_its_end(one.part, seen):
         return program, seen
-    other = one.session.program(one.example, one.part, lend=True)
-    if other == program:
-        return program, seen
-    again = _seen(one, other)
-    return (other, again) if _came_to_its_end(one.part, again) else (program, seen)
+    lent = one.session.program(one.example, one.part, lend=True)
+    for other in (lent, in_a_turn(lent)):
+        if other != program:
+            again = _seen(one, other)
+            if _came_to_its_end(one.part, again):
+                return other, again
+    return program, seen
 
 
 def _seen(one: _One, program: Program) -> Seen:
@@ -155,12 +157,19 @@ def _evidence(one: _One, program: Program, seen: Seen) -> tuple[Evidence, tuple[
 
 
 def _steps_itself(part: Part) -> bool:
-    """Whether a block shows who steps: what others do after its lines is no fault of its own."""
-    return bool(uses(ast.parse(part.code)).calls & {"step", "fit", "train", "launch"})
+    """Whether a block shows who goes back and steps: what others do around its lines is no fault of its
+    own. A step that calls the closure that it is handed makes windows which nobody here can read.
+    """
+    calls = uses(ast.parse(part.code)).calls
+    if "LBFGS" in calls:
+        return False
+    shows_all = "step" in calls and bool(calls & {"backward", "manual_backward", "grad"})
+    return shows_all or bool(calls & {"fit", "train", "launch"})
 
 
 _STABLE = re.compile(
-    r"stab|safe|nan\b|\binf|\beps|epsilon|clamp|overflow|underflow|log\(0|zero|sqrt", re.IGNORECASE
+    r"stab|safe|nan\b|\binf|\beps|epsilon|clamp|overflow|underflow|log\(0|zero|sqrt|root|negative",
+    re.IGNORECASE,
 )
 
 

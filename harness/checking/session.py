@@ -4,6 +4,7 @@ one look at which packages are installed.
 
 import ast
 import builtins
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +15,7 @@ from sys import stdlib_module_names
 from harness.domain.skill import Example, Part
 from harness.extraction.names import Statement, bound_names, free_names, statements
 from harness.sandbox.names.table import libraries, table
+from harness.skills.kinds import uses
 from harness.skills.python import parsed
 from harness.syntax import dotted, walk
 
@@ -90,8 +92,10 @@ class Session:
             if not (lend and table().find(name) is not None):
                 taken.take(name)
         found = [self._sources[n] for n in sorted(taken.chosen, key=self._order)]
-        texts = [*(s.text for s in found), part.code]
-        starts = [*(s.line for s in found), part.line]
+        everything = "\n".join([*(s.text for s in found), part.code])
+        imports = list(_taken_for_granted(everything)) if tree is not None else []
+        texts = [*imports, *(s.text for s in found), part.code]
+        starts = [*(0 for _ in imports), *(s.line for s in found), part.line]
         lines = [
             begin + n
             for text, begin in zip(texts, starts, strict=True)
@@ -223,6 +227,19 @@ def packages_of(tree: ast.AST) -> frozenset[str]:
     return frozenset(found)
 
 
+def in_a_turn(program: Program) -> Program:
+    """Lines that clip, with the backward before them and the step after them; others as they are."""
+    used = uses(program.tree)
+    if not used.clips or used.goes_back or used.steps:
+        return program
+    found = re.search(r"(\w+)\.(?:named_)?parameters\(", program.text)
+    model = found[1] if found else "model"
+    before = f"loss = criterion({model}(inputs), targets)\nloss.backward()"
+    after = "optimizer.step()\noptimizer.zero_grad()"
+    text = f"{before}\n{program.text}\n{after}"
+    return Program(text, (0, 0, *program.lines, 0, 0), program.own + 2)
+
+
 def leaves_out(node: ast.AST) -> bool:
     """``target = ...``: an object that its reader has to think of."""
     value = getattr(node, "value", None)
@@ -263,6 +280,25 @@ def _sources(code: str, line: int, *, wrong: bool) -> list[_Source]:
             text = "\n".join(texts[first - 1 : node.end_lineno])
             found.append(_Source(statement, text, line + first - 1, wrong))
     return found
+
+
+def _taken_for_granted(code: str) -> Iterator[str]:
+    """Imports that every reader adds: ``torch``, ``nn``, ``DataLoader``."""
+    tree = ast.parse(code)
+    for name in sorted(free_names(statements(tree))):
+        path = libraries().get(name, "")
+        package = path.partition(".")[0]
+        known = package in ("torch", "numpy") or package in stdlib_module_names
+        if known and table().find(name) is None and not is_bare(name, tree):
+            module, _, last = path.rpartition(".")
+            yield f"from {module} import {last} as {name}" if module else f"import {path} as {name}"
+
+
+def is_bare(name: str, tree: ast.Module) -> bool:
+    """Whether a name is used as no library is: neither called nor asked for something."""
+    within = {id(n.value) for n in walk(tree) if isinstance(n, ast.Attribute)}
+    within |= {id(n.func) for n in walk(tree) if isinstance(n, ast.Call)}
+    return any(isinstance(n, ast.Name) and n.id == name and id(n) not in within for n in walk(tree))
 
 
 def _made_with(source: _Source) -> str:

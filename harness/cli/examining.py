@@ -1,5 +1,6 @@
 """``check`` and ``quality``: a skill by its own examples, and the judge itself."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ from harness.cli.app import (
     JsonOption,
     PlainOption,
     ScenariosOption,
+    StrictOption,
     SuiteOption,
     VerboseOption,
     app,
@@ -20,6 +22,7 @@ from harness.cli.app import (
     write_file,
 )
 from harness.cli.configuring import configuration
+from harness.domain.check import CheckReport
 from harness.domain.errors import UsageError
 from harness.domain.quality import QualityReport
 from harness.report.console import Output, progress_bar
@@ -28,12 +31,10 @@ from harness.report.console import Output, progress_bar
 @app.command(epilog="Example: harness check skill/gradient-management")
 def check(
     context: typer.Context,
-    skill: Annotated[
-        Path | None,
+    skills: Annotated[
+        list[Path] | None,
         typer.Argument(
-            metavar="SKILL_DIR",
-            help="The folder of a skill, or one Markdown page.",
-            show_default=False,
+            metavar="SKILL_DIR...", help="Folders of skills, or Markdown pages.", show_default=False
         ),
     ] = None,
     *,
@@ -45,34 +46,94 @@ def check(
     ] = None,
     bank: BankOption = None,
     jobs: JobsOption = None,
+    claims_only: Annotated[
+        bool,
+        typer.Option(
+            "--claims-only",
+            metavar="",
+            help="Only a claim that fails counts, not a fault where nothing is claimed.",
+        ),
+    ] = False,
+    strict: StrictOption = False,
+    thorough: Annotated[
+        bool,
+        typer.Option("--thorough", metavar="", help="As much time for a block as for an answer."),
+    ] = False,
     as_json: JsonOption = False,
     annotate: Annotated[
         bool,
-        typer.Option(
-            "--annotate", metavar="", help="Print annotations for a pull request on GitHub."
-        ),
+        typer.Option("--annotate", metavar="", help="Annotations for a pull request on GitHub."),
     ] = False,
+    junit: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write JUnit XML here as well.", show_default=False),
+    ] = None,
+    sarif: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write SARIF 2.1.0 here as well.", show_default=False),
+    ] = None,
     plain: PlainOption = False,
     verbose: VerboseOption = False,
 ) -> None:
     """Execute every example of a skill and hold it against what it claims. Asks no agent."""
     from harness.checking import check_skill
-    from harness.report.check import render_annotations, render_check, render_check_json
+    from harness.report.junit import render_check_junit
+    from harness.report.sarif import render_sarif
 
-    skill = skill or configuration().skill
-    if skill is None:
-        raise UsageError("no skill is named; expected SKILL_DIR, or skill in [tool.harness]")
+    configured = configuration().skill
+    given = skills or ([configured] if configured is not None else [])
     if as_json and annotate:
         raise UsageError("--json and --annotate both take standard output: give one")
-    with progress_bar(Output(stderr=True)) as watch:
-        report = check_skill(
-            skill,
-            instruments(context, jobs),
-            against=against,
-            bank=load(bank) if against is not None else None,
-            jobs=cores(jobs),
-            watch=watch,
-        )
+    _refuse_numbers(len(given), compares=against is not None)
+    reports = []
+    for skill in given:
+        with progress_bar(Output(stderr=True)) as watch:
+            report = check_skill(
+                skill,
+                # each skill opens the instruments anew
+                instruments(context, jobs, ahead=len(given) == 1),
+                against=against,
+                bank=load(bank) if against is not None else None,
+                jobs=cores(jobs),
+                thorough=thorough,
+                claims_only=claims_only,
+                watch=watch,
+            )
+        reports.append(report)
+        _tell(report, as_json=as_json, annotate=annotate, plain=plain, verbose=verbose)
+        if report.interrupted:
+            Output(stderr=True).text("harness: interrupted; only what was finished is told")
+            break
+    _tell_all(reports, quiet=as_json or annotate, plain=plain)
+    if junit is not None:
+        write_file(junit, render_check_junit(reports))
+    if sarif is not None:
+        write_file(sarif, render_sarif(reports))
+    raise typer.Exit(_worst(report.exit_code_when(strict=strict) for report in reports))
+
+
+def _refuse_numbers(skills: int, *, compares: bool) -> None:
+    """No skill; several that are to be compared with one.
+
+    Raises:
+        UsageError: it is so.
+    """
+    if not skills:
+        raise UsageError("no skill is named; expected SKILL_DIR, or skill in [tool.harness]")
+    if compares and skills > 1:
+        raise UsageError("--against compares one skill with an older version: give one skill")
+
+
+def _worst(codes: Iterable[int]) -> int:
+    found = {*codes}
+    return next((code for code in (130, 3, 1, 4) if code in found), 0)
+
+
+def _tell(
+    report: CheckReport, *, as_json: bool, annotate: bool, plain: bool, verbose: bool
+) -> None:
+    from harness.report.check import render_annotations, render_check, render_check_json
+
     output = Output(plain=plain)
     if as_json:
         output.text(render_check_json(report))
@@ -81,9 +142,14 @@ def check(
             output.text(line)
     else:
         output.show(render_check(report, verbose=verbose))
-    if report.interrupted:
-        Output(stderr=True).text("harness: interrupted; only what was finished is told")
-    raise typer.Exit(report.exit_code)
+
+
+def _tell_all(reports: list[CheckReport], *, quiet: bool, plain: bool) -> None:
+    """One table of several skills."""
+    from harness.report.check import render_table
+
+    if len(reports) > 1 and not quiet:
+        Output(plain=plain).show(render_table(reports))
 
 
 @app.command(epilog="Example: harness quality --scenario clip-after-step")

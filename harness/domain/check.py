@@ -207,6 +207,13 @@ class CheckReport(Record):
         broken = any(finding.level == "error" for finding in self.format)
         return 1 if broken or any(b.status in ("fails", "fault") for b in self.blocks) else 0
 
+    def exit_code_when(self, *, strict: bool) -> int:
+        """The same; ``strict``: 4 where a block with a claim could not be decided."""
+        undecided = ("could-not-tell", "cannot-be-run")
+        parts = [part for block in self.blocks for part in block.parts]
+        open_ = any(p.mark is not None and p.status in undecided for p in parts)
+        return 4 if strict and self.exit_code == 0 and open_ else self.exit_code
+
     def count(self, status: Status) -> int:
         """How many blocks have this status."""
         return sum(block.status == status for block in self.blocks)

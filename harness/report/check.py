@@ -1,8 +1,10 @@
 """What ``harness check`` prints: lines for people, the record for programs, annotations for GitHub."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from harness.domain.check import (
@@ -29,18 +31,51 @@ _LEVELS = {"error": "bold red", "warning": "yellow", "advice": ""}
 
 
 def render_check(report: CheckReport, *, verbose: bool = False) -> RenderableType:
-    """What needs a look, and one line of counts; ``verbose``: every block with all that was seen."""
-    parts: list[RenderableType] = [_format_line(finding) for finding in report.format]
-    for block in report.blocks:
-        if verbose or _needs_a_look(block):
-            parts += _block(block, verbose=verbose)
+    """What is wrong first, then what else needs a look, then counts; ``verbose``: every block with all
+    that was seen.
+    """
+    parts: list[RenderableType] = []
+    for status in _WORDS:
+        for block in report.blocks:
+            shown = [p for p in block.parts if p.status == status]
+            parts += _block(
+                block, [p for p in shown if verbose or _needs_a_look(p)], verbose=verbose
+            )
+    parts += [_format_line(finding) for finding in report.format]
     parts += _comparison(report)
     parts += [
         text(f"fault of ours: {fault.place}: {fault.sentence}", "red") for fault in report.faults
     ]
     parts += [Text(f"this machine: {note}", "yellow") for note in report.machine_notes]
+    parts += [] if verbose else [text(line, "dim") for line in _rest(report)]
     parts.append(_closing(report))
     return Group(*parts)
+
+
+def render_table(reports: Sequence[CheckReport]) -> RenderableType:
+    """Many skills, one line each."""
+    table = Table(box=None)
+    for name in ("skill", *(words for words, _ in _WORDS.values()), "format errors", "seconds"):
+        table.add_column(name, justify="left" if name == "skill" else "right")
+    for one in reports:
+        counts = (str(one.count(status) or "") for status in _WORDS)
+        errors = str(sum(f.level == "error" for f in one.format) or "")
+        table.add_row(clean(one.skill), *counts, errors, f"{one.seconds:.0f}")
+    return table
+
+
+def _rest(report: CheckReport) -> Iterator[str]:
+    """What is nobody's mistake, counted: packages that are not here, code that trains nothing."""
+    parts = [part for block in report.blocks for part in block.parts]
+    needs = Counter(name for part in parts for name in part.needs)
+    if needs:
+        named = ", ".join(f"{name} ({count})" for name, count in sorted(needs.items()))
+        yield f"not installed, so that blocks could not be run: {named}"
+    other = [p for p in parts if p.status == "cannot-be-run" and not p.needs and not p.trains]
+    unmarked = [p for p in other if p.mark is None]
+    if unmarked:
+        kinds = "block trains" if len(unmarked) == 1 else "blocks train"
+        yield f"{len(unmarked)} {kinds} nothing and could not be run by itself (--verbose)"
 
 
 def render_check_json(report: CheckReport) -> str:
@@ -52,7 +87,7 @@ def render_annotations(report: CheckReport) -> Iterator[str]:
     """One workflow command of GitHub a line; a file is named as the skill's folder was given."""
     levels = {"error": "error", "warning": "warning", "advice": "notice"}
     for finding in report.format:
-        place = {"file": _path(report, finding.file), "line": str(finding.line)}
+        place = {"file": path_in(report, finding.file), "line": str(finding.line)}
         yield _command(
             levels[finding.level], {**place, "title": f"format: {finding.rule}"}, finding.sentence
         )
@@ -71,7 +106,7 @@ def _part_annotation(report: CheckReport, block: BlockResult, part: PartResult) 
     if level is None:
         return
     where = {
-        "file": _path(report, block.file),
+        "file": path_in(report, block.file),
         "line": str(part.line),
         "endLine": str(block.end),
         "title": _WORDS[part.status][0],
@@ -91,14 +126,17 @@ def _escaped(text: str, also: str = "") -> str:
     return text
 
 
-def _path(report: CheckReport, file: str) -> str:
+def path_in(report: CheckReport, file: str) -> str:
+    """A file of a skill, named as the skill was given."""
     given = report.skill.rstrip("/")
     return given if given.endswith(".md") else f"{given}/{file}"
 
 
-def _needs_a_look(block: BlockResult) -> bool:
-    silent = ("holds", "runs", "pseudo-code")
-    return block.status not in silent or any(o.fault for p in block.parts for o in p.observations)
+def _needs_a_look(part: PartResult) -> bool:
+    if part.status == "cannot-be-run":
+        return not part.needs and (part.trains or part.mark is not None)
+    told = any(seen.fault or seen.holds is False for seen in part.observations)
+    return told or part.status in ("fails", "fault", "could-not-tell")
 
 
 def _format_line(finding: FormatFinding) -> Text:
@@ -111,10 +149,10 @@ def _format_line(finding: FormatFinding) -> Text:
     )
 
 
-def _block(block: BlockResult, *, verbose: bool) -> Iterator[RenderableType]:
-    for part in block.parts:
-        if not verbose and part.status in ("holds", "pseudo-code"):
-            continue
+def _block(
+    block: BlockResult, parts: Sequence[PartResult], *, verbose: bool
+) -> Iterator[RenderableType]:
+    for part in parts:
         words, style = _WORDS[part.status]
         yield Text.assemble(
             (clean(f"{block.file}:{part.line}"), "bold"),
@@ -137,6 +175,11 @@ def _observation(seen: Observation, part: PartResult) -> Iterator[RenderableType
         yield indented(f"seen: {seen.sentence}{f' ({said})' if said else ''}", "dim")
     elif said:
         yield indented(said, "dim")
+
+
+def said_of(part: PartResult) -> str:
+    """What its author says, and what was seen."""
+    return _claimed(part) + part.sentence
 
 
 def _claimed(part: PartResult) -> str:

@@ -1,9 +1,11 @@
-"""JUnit XML: a test suite for each scenario, a test case for each answer."""
+"""JUnit XML: a test suite for each scenario or skill, a test case for each answer or block."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree as ET
 
+from harness.domain.check import BlockResult, CheckReport, PartResult
 from harness.domain.stored import StoredAnswer
+from harness.report.check import said_of
 from harness.report.reported import WORDS, Report, Side
 from harness.report.words import clean
 
@@ -17,6 +19,33 @@ def render_junit(report: Report) -> str:
     whole.extend(suites)
     ET.indent(whole)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(whole, encoding="unicode")}\n'
+
+
+def render_check_junit(reports: Sequence[CheckReport]) -> str:
+    """A suite for each skill: what fails is a failure, what could not be run or told is skipped."""
+    whole = ET.Element("testsuites", _text({"name": "harness check"}))
+    for report in reports:
+        cases = [_block_case(report, block, p) for block in report.blocks for p in block.parts]
+        counted = {
+            "tests": len(cases),
+            "failures": sum(case.find("failure") is not None for case in cases),
+            "skipped": sum(case.find("skipped") is not None for case in cases),
+            "time": f"{report.seconds:.3f}",
+        }
+        suite = ET.SubElement(whole, "testsuite", _text({"name": report.skill, **counted}))
+        suite.extend(cases)
+    ET.indent(whole)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(whole, encoding="unicode")}\n'
+
+
+def _block_case(report: CheckReport, block: BlockResult, part: PartResult) -> ET.Element:
+    about = {"name": f"{block.file}:{part.line}", "classname": report.skill}
+    case = ET.Element("testcase", _text({**about, "time": f"{part.seconds:.3f}"}))
+    kinds = {"fails": "failure", "fault": "failure", "holds": None, "runs": None}
+    kind = kinds.get(part.status, "skipped")
+    if kind is not None:
+        ET.SubElement(case, kind, _text({"message": said_of(part)}))
+    return case
 
 
 def _suite(report: Report, side: Side, scenario: str) -> ET.Element:

@@ -1,6 +1,7 @@
 """What people, programs and GitHub are told."""
 
 import json
+from xml.etree import ElementTree as ET
 
 from harness.domain.check import (
     BlockResult,
@@ -15,6 +16,8 @@ from harness.domain.skill import Mark
 from harness.domain.verdict import Number
 from harness.report.check import render_annotations, render_check, render_check_json
 from harness.report.console import plain_text
+from harness.report.junit import render_check_junit
+from harness.report.sarif import render_sarif
 
 
 def report(**part: object) -> CheckReport:
@@ -39,9 +42,9 @@ def report(**part: object) -> CheckReport:
 
 def test_a_failing_block_is_told_with_place_claim_and_sentence():
     lines = plain_text(render_check(report())).splitlines()
-    assert lines[0] == "SKILL.md:2  error  name: Too long. Refused by: X."
-    assert lines[1] == "references/a.md:8  claim fails  loss  B"
-    assert lines[2] == '    says "RIGHT: safe". It is nan at -1, 100%.'
+    assert lines[0] == "references/a.md:8  claim fails  loss  B"
+    assert lines[1] == '    says "RIGHT: safe". It is nan at -1, 100%.'
+    assert lines[2] == "SKILL.md:2  error  name: Too long. Refused by: X."
     assert lines[-1] == "1 block: 1 claim fails; format: 1 error, in 1.0 s"
 
 
@@ -63,7 +66,7 @@ def test_an_observation_does_not_repeat_the_sentence_that_rests_on_it():
     seen = Observation(sentence="It is nan at -1, 100%.", statement="stable", holds=False)
     lines = plain_text(render_check(report(observations=(seen,)))).splitlines()
 
-    assert lines[2:4] == ['    says "RIGHT: safe". It is nan at -1, 100%.', '    it says: "stable"']
+    assert lines[1:3] == ['    says "RIGHT: safe". It is nan at -1, 100%.', '    it says: "stable"']
 
 
 def test_a_fault_that_an_edit_brought_says_why_the_exit_code_is_silent():
@@ -114,3 +117,32 @@ def test_escape_sequences_of_a_skill_do_not_reach_the_terminal():
 
     assert "]0;x" in said  # it is told, without what would make it a command
     assert all(character.isprintable() or character == "\n" for character in said)
+
+
+def test_what_is_not_installed_is_counted_by_package_in_one_line():
+    found = report(status="cannot-be-run", needs=("peft",), mark=None, sentence="It needs peft.")
+    lines = plain_text(render_check(found)).splitlines()
+    assert "not installed, so that blocks could not be run: peft (1)" in lines
+    assert not any("references/a.md" in line for line in lines)
+
+
+def test_code_that_trains_nothing_and_cannot_be_run_is_one_counted_line():
+    found = report(status="cannot-be-run", kind="helper", mark=None)
+    lines = plain_text(render_check(found)).splitlines()
+    assert "1 block trains nothing and could not be run by itself (--verbose)" in lines
+
+
+def test_strict_tells_a_claim_that_could_not_be_decided_by_its_exit_code():
+    found = report(status="could-not-tell").model_copy(update={"format": ()})
+    assert [found.exit_code_when(strict=strict) for strict in (False, True)] == [0, 4]
+
+
+def test_sarif_and_junit_hold_what_fails_with_its_place():
+    result = json.loads(render_sarif([report()]))["runs"][0]["results"][1]
+    place = result["locations"][0]["physicalLocation"]
+    assert (result["ruleId"], result["level"]) == ("claim-fails", "error")
+    assert place["artifactLocation"]["uri"] == "skills/tiny/references/a.md"
+    assert place["region"] == {"startLine": 8, "endLine": 11}
+    suite = ET.fromstring(render_check_junit([report()])).find("testsuite")
+    assert suite is not None
+    assert (suite.get("failures"), suite.get("tests")) == ("1", "1")
