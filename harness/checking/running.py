@@ -9,7 +9,7 @@ from harness.domain.candidate import Candidate
 from harness.domain.errors import HarnessFault
 from harness.domain.injection import Injection
 from harness.domain.instruments import Instruments
-from harness.domain.own import OWN_SCENARIO, OwnSettings, further_regimes, situation_of
+from harness.domain.own import OWN_SCENARIO, OwnSettings, further_regimes, situations_of
 from harness.domain.scenario import Expectations, Probe, PropertyRule, Scenario
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.trace import Program as Ended
@@ -64,7 +64,7 @@ def run_block(program: str, origin: str, tools: Instruments, *, seconds: float |
     Raises:
         HarnessFault: sandbox or oracle failed.
     """
-    candidate, place = Candidate(program=program, origin=origin), situation_of(program)
+    candidate, place = Candidate(program=program, origin=origin), next(situations_of(program))
     first = _observed(candidate, place, place.probes, tools, seconds)
     for _ in range(SHAPES):
         fitting = fitted_to(place.workload, first[0].program)
