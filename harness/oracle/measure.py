@@ -60,6 +60,7 @@ def _measured(
         ranks=traces,
         ranks_disagree=disagreement,
         same_rows=same_rows(runs),
+        sampled=any(run.sampled for run in runs),
         segments=program.segments(runs[0]) if runs else (),
         restored_nothing=program.restored_nothing(runs[0]) if runs else 0,
         learning=_learning(runs, replays, probe, expectations),

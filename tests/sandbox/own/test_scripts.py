@@ -1,5 +1,7 @@
 """Whole scripts, run as they are: own model, data, loss, loop, command line, checkpoints."""
 
+import textwrap
+
 import pytest
 
 LOOP = """
@@ -38,6 +40,26 @@ def test_a_script_with_its_own_model_data_and_loss_is_recorded_window_by_window(
     assert seen.outcome == "returned: None"
     assert seen.windows == [2] * 6
     assert seen.ratios == [1.0] * 6
+
+
+def test_what_an_attack_on_the_input_left_is_no_micro_batch(see):
+    """Adversarial training clears it before the backward that trains."""
+    loop = """
+    def train(model, loader, optimizer):
+        for x, y in loader:
+            delta = torch.zeros_like(x).uniform_(-0.1, 0.1)
+            delta.requires_grad = True
+            nn.functional.mse_loss(model(x + delta), y).backward()
+            delta = 0.1 * delta.grad.detach().sign()
+            loss = nn.functional.mse_loss(model(x + delta), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    """
+    seen = see(HEAD + textwrap.dedent(loop) + MAIN)
+
+    assert {*seen.windows} == {1}
+    assert {*seen.ratios} == {1.0}
 
 
 def test_a_loader_is_cut_to_whole_windows_and_told_so(see):
