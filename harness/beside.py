@@ -10,6 +10,12 @@ _BELOW = "\n__files_beside__ = "
 their numbers.
 """
 
+KEPT = frozenset({
+    "harness", "torch", "numpy", "scipy", "tqdm", "yaml", "accelerate", "transformers", "lightning",
+    "pytorch_lightning", "torchmetrics",
+})  # fmt: skip
+"""Packages that no file of a repository replaces: what runs is the one that is installed."""
+
 SYNTAX = (SyntaxError, ValueError, RecursionError)
 """What is raised for text that is no Python."""
 

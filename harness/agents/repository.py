@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from harness.beside import SYNTAX, Beside, Packed
+from harness.beside import KEPT, SYNTAX, Beside, Packed
 from harness.syntax import walk
 from harness.untrusted import LONGEST, read_bytes
 
@@ -75,7 +75,7 @@ def _package_of(path: Path, code: str) -> str:
 def _file_of(name: str, roots: list[Path]) -> tuple[Path, Path] | None:
     """Where a module lies, and below which folder; the first folder that has its package counts."""
     top, *_ = parts = name.split(".")
-    if top in sys.stdlib_module_names:
+    if top in KEPT or top in sys.stdlib_module_names:
         return None
     for root in roots:
         base = root.joinpath(*parts)

@@ -75,6 +75,12 @@ def test_nothing_is_looked_for_above_the_repository(repository):
     assert modules_of(root / "repo/train.py") == []
 
 
+def test_an_example_in_the_repository_of_an_installed_framework_uses_the_installed_one(repository):
+    root = repository({"examples/cv.py": "import accelerate\n", "src/accelerate/__init__.py": ""})
+
+    assert modules_of(root / "examples/cv.py") == []
+
+
 def test_a_file_of_the_standard_librarys_name_stays_out(repository):
     root = repository({"train.py": "import random\n", "random.py": ""})
 

@@ -8,10 +8,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from harness.beside import Beside
-
-KEPT = frozenset({"harness", "torch", "numpy"})
-"""Packages that no file of a repository replaces."""
+from harness.beside import KEPT, Beside
 
 
 class Repository(MetaPathFinder, Loader):
