@@ -130,3 +130,101 @@ def test_what_is_no_python_file_is_refused_in_one_sentence(tmp_path, file):
     assert result.exit_code == 2
     assert "expected a Python file" in result.stderr
     assert "Traceback" not in result.output
+
+
+GAN = """\
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+made, judge = nn.Linear(4, 2), nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 1))
+criterion = nn.BCEWithLogitsLoss()
+of_made = torch.optim.SGD(made.parameters(), lr=0.05)
+of_judge = torch.optim.SGD(judge.parameters(), lr=0.05)
+for _ in range(20):
+    judge.zero_grad()
+    criterion(judge(torch.randn(16, 2) + 2), torch.ones(16, 1)).backward()
+    fake = made(torch.randn(16, 4))
+    criterion(judge(fake.detach()), torch.zeros(16, 1)).backward()
+    of_judge.step()
+    made.zero_grad()
+    criterion(judge(fake), torch.ones(16, 1)).backward()
+    of_made.step()
+"""
+
+RANKS = """\
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+
+def run(rank, size):
+    dist.init_process_group("gloo", rank=rank, world_size=size)
+    torch.manual_seed(0)
+    model = nn.Linear(8, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    own = torch.Generator().manual_seed(rank)
+    for _ in range(12):
+        x = torch.randn(16, 8, generator=own)
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), x.sum(1, keepdim=True)).backward()
+        for p in model.parameters():
+            dist.all_reduce(p.grad)
+            p.grad /= size
+        optimizer.step()
+
+
+if __name__ == "__main__":
+    started = [mp.Process(target=run, args=(rank, 2)) for rank in range(2)]
+    for process in started:
+        process.start()
+    for process in started:
+        process.join()
+"""
+
+MOMENTUM = """\
+import copy
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+query = nn.Linear(8, 4)
+key = copy.deepcopy(query).requires_grad_(False)
+optimizer = torch.optim.SGD(query.parameters(), lr=0.1)
+for _ in range(12):
+    x = torch.randn(16, 8)
+    with torch.no_grad():
+        for old, new in zip(key.parameters(), query.parameters()):
+            old.mul_(0.9).add_(new, alpha=0.1)
+        target = key(x + 0.1)
+    optimizer.zero_grad()
+    (query(x) - target).square().mean().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(GAN, id="two-losses-of-a-discriminator-are-parts-of-one"),
+        pytest.param(RANKS, id="ranks-may-be-started-as-processes"),
+        pytest.param(MOMENTUM, id="an-average-of-another-network-is-no-second-training"),
+    ],
+)
+def test_an_ordinary_script_is_right(program, tmp_path):
+    """Each was called wrong, or was inconclusive, in a set of scripts that nobody here wrote."""
+    file = tmp_path / "train.py"
+    file.write_text(program)
+
+    code, told = graded(file)
+
+    assert (code, told[0]["code"]) == (0, "right"), told[0]["why"]
+
+
+def test_ranks_that_are_started_as_processes_have_to_agree(tmp_path):
+    """The same script without its all-reduce."""
+    file = tmp_path / "train.py"
+    file.write_text(RANKS.replace("dist.all_reduce(p.grad)", "pass"))
+
+    assert graded(file)[1][0]["failed"] == ["ranks-agree"]

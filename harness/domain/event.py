@@ -129,6 +129,8 @@ class Backward(Record):
     """Whether a loss that went backward since the last step is part of what it started from. Only in a
     program's own world.
     """
+    line: int | None = None
+    """The line of the program that called it, from 1; ``None`` where no line of its own file did."""
 
 
 class Clip(Record):

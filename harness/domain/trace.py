@@ -57,6 +57,8 @@ class BackwardSeen(Record):
     """Whether no gradient flowed back into a forward, and those of the parameters are what they were:
     the loss is cut off from the model.
     """
+    line: int | None = None
+    """The line of the program that called it, from 1; ``None`` where no line of its own file did."""
 
 
 class ScalerSeen(Record):

@@ -24,15 +24,19 @@ SEMANTIC = frozenset({"nesterov", "amsgrad", "maximize", "centered", "decoupled_
 
 
 def overwritten(index: int, run: RankRun) -> float:
-    """How far the parameters were moved between an update and the next one, relative to the update
-    itself.
+    """How far parameters with a gradient were moved between an update and the next one, relative to the
+    update itself. Those without one are an average of others, as a momentum encoder is.
     """
     update = run.updates[index]
     later = run.updates[index + 1 : index + 2]
     now = later[0].before if later else run.final
     if now is update.after:
         return 0.0
-    by_others, by_update = _distance(update.after, now), _distance(update.before, update.after)
+    trained = update.gradients.keys() or update.after.keys()
+    before, after, now = (
+        {n: v for n, v in of.items() if n in trained} for of in (update.before, update.after, now)
+    )
+    by_others, by_update = _distance(after, now), _distance(before, after)
     if not math.isfinite(by_others) or not math.isfinite(by_update) or not by_others:
         return 0.0
     return by_others / by_update if by_update else math.inf

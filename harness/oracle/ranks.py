@@ -145,6 +145,7 @@ def _backwards(run: RankRun) -> tuple[BackwardSeen, ...]:
                     returned=event.function == "grad",
                     put_by_hand=at in run.holding and not left,
                     in_vain=at in run.in_vain,
+                    line=event.line,
                 )
             )
     return tuple(seen)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.domain.clip_call import clip_calls
-from harness.domain.trace import Update
+from harness.domain.trace import BackwardSeen, Update
 from harness.domain.verdict import Verdict, failed, passed
 from harness.properties.evidence.consumption import Reading
 from harness.properties.evidence.figures import close, count, middle, number, show, spread
@@ -33,7 +33,7 @@ def own_size(gathered: Sequence[Reading]) -> Verdict | None:
     """A fail when windows arrive as the sum of their means, or divided twice; a pass when they arrive
     as the mean; ``None`` where nothing tells.
     """
-    totals = [t for r in gathered if (t := total(r)) is not None]
+    totals = [t for r in gathered if not in_parts(r) and (t := total(r)) is not None]
     sizes = [t.size for t in totals]
     if not totals or spread(sizes) > SAME:
         return None
@@ -54,6 +54,19 @@ def own_size(gathered: Sequence[Reading]) -> Verdict | None:
         number("times the mean of the window", factor, first.where),
         number("micro-batches in the window", of, first.where),
     )
+
+
+def in_parts(reading: Reading) -> bool:
+    """Whether each backward of the window stands on a line of its own, as those on real and on made
+    rows of a GAN do: parts of one loss, whose sum is meant. Micro-batches share a line.
+    """
+    lines = [b.line for b in reading.window.rank_trace.backwards if is_of(b, reading.update)]
+    return None not in lines and len({*lines}) == len(lines) > 1
+
+
+def is_of(backward: BackwardSeen, update: Update) -> bool:
+    """Whether a call of backward came before this update and after the one before."""
+    return backward.after_update == update.index
 
 
 def rows_of(reading: Reading) -> int:
@@ -89,7 +102,7 @@ def mean(totals: Sequence[Total], of: int) -> Verdict:
 def total(reading: Reading) -> Total | None:
     """What a window adds up to; ``None`` where a factor is not known, or what a clip met is not."""
     update, rank = reading.update, reading.window.rank_trace
-    factors = [b.factor for b in rank.backwards if b.after_update == update.index]
+    factors = [b.factor for b in rank.backwards if is_of(b, update)]
     known = [f for f in factors if f is not None]
     arrived = before_the_clip(reading, update)
     if len(known) != update.window_size or len(known) < len(factors) or arrived is None:

@@ -29,6 +29,12 @@ def frame_of_the_program(start: int = 1) -> FrameType | None:
     return frame
 
 
+def line_of_program() -> int | None:
+    """The line of the program that is under way, from 1; ``None`` where a library of its own is."""
+    frame = frame_of_the_program(2)
+    return frame.f_lineno if frame is not None else None
+
+
 def called_by_a_library() -> bool:
     """Whether what calls a model is neither the program nor torch itself: a Trainer, say."""
     frame: FrameType | None = sys._getframe(1)

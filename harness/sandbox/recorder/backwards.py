@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from harness.domain.event import Backward
+from harness.sandbox.batches.callers import line_of_program
 from harness.sandbox.recorder.graphs import Graphs, Reached
 from harness.sandbox.recorder.injected import Arguments
 from harness.sandbox.recorder.tape import Blob, Tape, tensors_in
@@ -85,6 +86,7 @@ class Backwards:
                         "create_graph": _again(name, args, kwargs),
                         "seed": _seed(name, plain, args, kwargs),
                         "injected": factor,
+                        "line": line_of_program(),
                         **reached._asdict(),
                     }
                     event = self._event(name, values, raised).model_copy(update=more)
