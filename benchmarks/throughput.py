@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from harness.agents.given import given_answers
-from harness.domain.stored import Told
+from harness.domain.stored import GradedAnswer
 from harness.extraction.assignment import Choice
 from harness.runner import Settings, grade_answers
 from harness.scenarios import default_bank, load_bank
@@ -30,7 +30,7 @@ def main() -> None:
     told: list[float] = []
     sizes: list[int] = []
 
-    def keep(_: Told) -> None:
+    def keep(_: GradedAnswer) -> None:
         told.append(time.perf_counter())
         if len(told) in (ANSWERS // 10 + 1, ANSWERS):
             sizes.append(memory())

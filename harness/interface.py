@@ -23,7 +23,7 @@ from harness.domain.comparison import Arm, Comparison
 from harness.domain.errors import HarnessFault, UsageError
 from harness.domain.instruments import Instruments, OpenInstruments
 from harness.domain.scenario import Bank
-from harness.domain.stored import Told
+from harness.domain.stored import GradedAnswer
 from harness.domain.transcript import Transcript
 from harness.extraction.assignment import Choice
 from harness.instruments import jail_and_oracle
@@ -156,7 +156,7 @@ class Grader:
         return Choice(scenario=None if scenario is None else find(self.bank, scenario).id)
 
     def _graded(self, answers: Iterable[Given | Refused]) -> Iterator[AnswerGrade]:
-        told: list[Told] = []
+        told: list[GradedAnswer] = []
         settings = Settings(jobs=self._jobs, keep=told.append)
         batch = grade_answers(self.bank, answers, 1, settings, self._lent, allowed=self._allow)
         if batch.interrupted:

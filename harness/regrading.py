@@ -6,7 +6,7 @@ from harness.agents.turns import natural_part
 from harness.domain.grade import write_grade
 from harness.domain.own import OWN, OWN_SCENARIO
 from harness.domain.scenario import Bank, Scenario
-from harness.domain.stored import StoredAnswer, Told
+from harness.domain.stored import GradedAnswer, StoredAnswer
 from harness.domain.trace import Trace
 from harness.properties import judge
 from harness.properties.own import own_grade
@@ -14,7 +14,7 @@ from harness.rubric import TextJudge, assess
 from harness.store import RunFolder
 
 
-def regrade(bank: Bank, run: RunFolder, reader: TextJudge) -> Iterator[Told]:
+def regrade(bank: Bank, run: RunFolder, reader: TextJudge) -> Iterator[GradedAnswer]:
     """Judge the stored traces of a run and read its texts anew. Answers to scenarios that are not in
     the bank stay as they are.
     """
@@ -22,7 +22,7 @@ def regrade(bank: Bank, run: RunFolder, reader: TextJudge) -> Iterator[Told]:
     for stored in run:
         scenario, traces = known.get(stored.answer.scenario or ""), run.traces(stored)
         anew = _judged_anew(stored, scenario, traces, reader) if scenario is not None else stored
-        yield Told(anew, traces)
+        yield GradedAnswer(anew, traces)
 
 
 def _judged_anew(

@@ -22,7 +22,7 @@ from harness.domain.outcome import Fault, Outcome
 from harness.domain.own import OWN, OWN_SCENARIO, lent
 from harness.domain.run import Run, ScenarioResult
 from harness.domain.scenario import Bank
-from harness.domain.stored import StoredAnswer, Told
+from harness.domain.stored import GradedAnswer, StoredAnswer
 from harness.domain.trace import Trace
 from harness.domain.transcript import Transcript
 from harness.extraction import extract
@@ -32,7 +32,16 @@ from harness.properties.own import own_settings
 from harness.rubric import assess
 from harness.scenarios.availability import runnable
 from harness.trial import Trial
-from harness.workbench import Ending, Ready, Settings, Story, Task, Tasks, Workbench, torch_version
+from harness.workbench import (
+    Ending,
+    Ready,
+    Settings,
+    Task,
+    Tasks,
+    TaskSteps,
+    Workbench,
+    torch_version,
+)
 
 __all__ = [
     "Settings",
@@ -61,14 +70,14 @@ def run_bank(
     """
     started = perf_counter()
     bank, not_run = runnable(bank)
-    found: dict[str, Told] = {}
+    found: dict[str, GradedAnswer] = {}
     tasks = [
         Task(f"{scenario.id}/{agent.name}", scenario, agent)
         for scenario in bank.scenarios
         for agent in (BUGGY, REFERENCE)
     ]
 
-    def note(told: Told) -> None:
+    def note(told: GradedAnswer) -> None:
         found[told.stored.key] = told
         settings.keep(told)
 
@@ -138,18 +147,20 @@ class _Pipeline:
         self._settings = settings
         self._tally = Tally()
 
-    def batch(self, tasks: Tasks[Told], expected: int, open_instruments: OpenInstruments) -> Batch:
+    def batch(
+        self, tasks: Tasks[GradedAnswer], expected: int, open_instruments: OpenInstruments
+    ) -> Batch:
         ending = self.work_through(tasks, expected, open_instruments)
         return Batch(self._tally, tuple(self.faults), ending.interrupted, tuple(self.unstored))
 
     def work_through(
-        self, tasks: Tasks[Told], expected: int, open_instruments: OpenInstruments
+        self, tasks: Tasks[GradedAnswer], expected: int, open_instruments: OpenInstruments
     ) -> Ending:
         self._bench = Workbench(self._settings, expected)
-        story = Story(work=self._grade, failed=_failed, tell=self._take)
+        story = TaskSteps(work=self._grade, failed=_failed, tell=self._take)
         return self._bench.work_through(map(self._unless_stored, tasks), story, open_instruments)
 
-    def _grade(self, task: Task) -> Told:
+    def _grade(self, task: Task) -> GradedAnswer:
         """One answer from question to grade."""
         if self.unstored and self._settings.asking:
             raise UserError(f"{self.unstored[0]}; nothing more was asked")  # it may cost money
@@ -188,7 +199,7 @@ class _Pipeline:
         )
         return _Judged(alternative, trace)
 
-    def _told(self, task: Task, transcript: Transcript, proposal: "_Proposal") -> Told:
+    def _told(self, task: Task, transcript: Transcript, proposal: "_Proposal") -> GradedAnswer:
         """The answer with its judged programs, held against the rubric."""
         alternatives = tuple(one.alternative for one in proposal.programs)
         verdicts = [alternative.grade.verdicts for alternative in alternatives]
@@ -208,16 +219,16 @@ class _Pipeline:
         )
         faults = (fault for one in proposal.programs for fault in _our_failures(task, one.trace))
         stored = _stored(task, answer).model_copy(update={"transcript": transcript})
-        return Told(stored, tuple(one.trace for one in proposal.programs), tuple(faults))
+        return GradedAnswer(stored, tuple(one.trace for one in proposal.programs), tuple(faults))
 
-    def _unless_stored(self, item: Task | Ready[Told]) -> Task | Ready[Told]:
+    def _unless_stored(self, item: Task | Ready[GradedAnswer]) -> Task | Ready[GradedAnswer]:
         run = self._settings.run
         if run is None or isinstance(item, Ready) or item.key not in run:
             return item
         stored = run[item.key]
-        return Ready(Told(stored, is_stored=True)) if stored.is_final else item
+        return Ready(GradedAnswer(stored, is_stored=True)) if stored.is_final else item
 
-    def _take(self, told: Told) -> None:
+    def _take(self, told: GradedAnswer) -> None:
         self.faults += told.faults
         self._tally.count(told.stored.answer)
         if self._settings.run is not None and told.is_worth_storing:
@@ -268,26 +279,26 @@ def _our_failures(task: Task, trace: Trace) -> Iterator[Fault]:
             yield Fault(task.scenario.id, task.agent.name, sentence)
 
 
-def _failed(task: Task, fault: Fault) -> Told:
+def _failed(task: Task, fault: Fault) -> GradedAnswer:
     error = f"a fault of the harness: {fault.sentence}"
     answer = AnswerGrade(file=task.called, scenario=task.scenario.id, error=error)
-    return Told(_stored(task, answer), faults=(fault,))
+    return GradedAnswer(_stored(task, answer), faults=(fault,))
 
 
-def _unanswered(task: Task, unanswered: Unanswered) -> Told:
+def _unanswered(task: Task, unanswered: Unanswered) -> GradedAnswer:
     error = f"no answer: {unanswered.why.sentence}"
     answer = AnswerGrade(file=task.called, scenario=task.scenario.id, error=error)
-    return Told(_stored(task, answer).model_copy(update={"no_answer": unanswered.why}))
+    return GradedAnswer(_stored(task, answer).model_copy(update={"no_answer": unanswered.why}))
 
 
-def _refused(refused: Refused) -> Told:
+def _refused(refused: Refused) -> GradedAnswer:
     answer = AnswerGrade(file=refused.name, error=refused.sentence)
     broken = (Fault("reading", refused.name, refused.sentence, refused.trace),)
     stored = StoredAnswer(key=refused.name, agent="", answer=answer)
-    return Told(stored, faults=broken if refused.trace else (), is_stored=True)
+    return GradedAnswer(stored, faults=broken if refused.trace else (), is_stored=True)
 
 
-def _results(bank: Bank, found: dict[str, Told]) -> Iterator[ScenarioResult]:
+def _results(bank: Bank, found: dict[str, GradedAnswer]) -> Iterator[ScenarioResult]:
     """The scenarios both of whose programs were graded, in the bank's order."""
     for scenario in bank.scenarios:
         pair = [found.get(f"{scenario.id}/{agent.name}") for agent in (BUGGY, REFERENCE)]

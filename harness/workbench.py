@@ -22,7 +22,7 @@ from harness.domain.instruments import Instruments, OpenInstruments
 from harness.domain.outcome import Fault
 from harness.domain.progress import Progress
 from harness.domain.scenario import Scenario
-from harness.domain.stored import Told
+from harness.domain.stored import GradedAnswer
 from harness.rubric.judge import NoJudge, TextJudge
 from harness.store import RunFolder
 
@@ -89,7 +89,7 @@ class Settings:
     """Who reads the text of an answer."""
     stop: Callable[[], None] = lambda: None
     """Called at Ctrl-C, to break off questions to agents and judges."""
-    keep: Callable[[Told], None] = lambda _: None
+    keep: Callable[[GradedAnswer], None] = lambda _: None
     """Takes each answer as it is told, in order, to print it."""
     run: RunFolder | None = None
     """Where answers are stored; those that are there already are not done again."""
@@ -106,7 +106,7 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class Story(Generic[R]):
+class TaskSteps(Generic[R]):
     """How a task becomes a result, and who gets it."""
 
     work: Callable[[Task], R]
@@ -148,7 +148,7 @@ class Workbench:
         self._notes: tuple[str, ...] = ()
 
     def work_through(
-        self, tasks: Tasks[R], story: Story[R], open_instruments: OpenInstruments
+        self, tasks: Tasks[R], story: TaskSteps[R], open_instruments: OpenInstruments
     ) -> Ending:
         """Work on all tasks, or until Ctrl-C; results that are finished by then are still told.
 
@@ -180,7 +180,7 @@ class Workbench:
     def _work_through(
         self,
         tasks: Tasks[R],
-        story: Story[R],
+        story: TaskSteps[R],
         waiting: "deque[_Waiting[R]]",
         open_instruments: OpenInstruments,
     ) -> None:
@@ -201,7 +201,7 @@ class Workbench:
         self.tools = instruments.enter_context(open_instruments(self.settings.jobs))
         self._notes = self.tools.machine_notes
 
-    def _start(self, item: Task | Ready[R], story: Story[R]) -> "_Waiting[R]":
+    def _start(self, item: Task | Ready[R], story: TaskSteps[R]) -> "_Waiting[R]":
         if isinstance(item, Task):
             return _Waiting(item, self._stories.submit(self._counted, item, story))
         with self._lock:
@@ -210,7 +210,7 @@ class Workbench:
         told.set_result(item.value)
         return _Waiting(None, told)
 
-    def _counted(self, task: Task, story: Story[R]) -> R:
+    def _counted(self, task: Task, story: TaskSteps[R]) -> R:
         with self._counting(task.scenario.id):
             return story.work(task)
 
@@ -249,7 +249,7 @@ class _Waiting(Generic[R]):
         return future.done() and not future.cancelled() and future.exception() is None
 
 
-def _tell_first(waiting: "deque[_Waiting[R]]", story: Story[R]) -> None:
+def _tell_first(waiting: "deque[_Waiting[R]]", story: TaskSteps[R]) -> None:
     task, error = waiting[0].task, waiting[0].future.exception()
     if error is not None and _is_of_the_machine(error):
         raise error  # not of one task: nothing else would run either

@@ -1,8 +1,11 @@
-"""The command that lists the table of names."""
+"""Names: of the table that `harness names` lists, and of classes."""
 
 import json
+import re
 import subprocess
 import sys
+from collections import Counter
+from pathlib import Path
 
 
 def test_names_lists_every_role_with_its_spellings():
@@ -23,3 +26,17 @@ def test_names_as_json_are_the_table_as_data():
     ).stdout
 
     assert "accum_steps".replace("_", " ") in json.loads(said)["numbers"]["accumulation"]
+
+
+def test_the_name_of_a_class_means_one_thing():
+    """A stranger looks it up and finds one. Stand-ins are named as the libraries' own are."""
+    package = Path(__file__).resolve().parents[1] / "harness"
+    sources = [path for path in package.rglob("*.py") if "standins" not in path.parts]
+    names = Counter(
+        name
+        for path in sources
+        for name in re.findall(r"^class (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if not name.startswith("_")
+    )
+
+    assert [name for name, times in names.items() if times > 1] == []

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.agents.programs import LONGEST, Found, is_program, programs_in, programs_of
+from harness.agents.programs import LONGEST, FoundProgram, is_program, programs_in, programs_of
 from harness.domain.errors import UsageError, UserError, reason
 from harness.domain.own import OWN
 from harness.domain.scenario import Bank, Scenario
@@ -166,7 +166,7 @@ def _programs(
     return found
 
 
-def _transcript(program: Found) -> Transcript:
+def _transcript(program: FoundProgram) -> Transcript:
     names = [Path(other).name for other in program.beside]
     with_others = tuple(f"with {name}, which it imports" for name in names)
     if len(names) > MOST_NAMED:

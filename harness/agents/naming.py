@@ -11,19 +11,19 @@ from harness.agents.cache import Cache
 from harness.agents.command import CommandAgent, command_agent
 from harness.agents.conversing import ModelAgent, Silent
 from harness.agents.delivery import Delivery, deliver
-from harness.agents.replay import Replay
+from harness.agents.replay import ReplayAgent
 from harness.agents.replay_run import ReplayRun, replay_run
 from harness.agents.scripted import BUGGY, REFERENCE, Scripted
 from harness.agents.skill_text import SkillText
 from harness.domain.errors import UsageError
-from harness.llm.client import Anthropic, Limits
-from harness.llm.meter import Meter
+from harness.llm.client import Anthropic, ClientLimits
+from harness.llm.meter import CostMeter
 from harness.store import is_run
 
 KINDS = "buggy, reference, anthropic:MODEL, command:'...' or replay:DIR"
 
 
-Unconnected = Scripted | Replay | ReplayRun | CommandAgent | ModelAgent
+Unconnected = Scripted | ReplayAgent | ReplayRun | CommandAgent | ModelAgent
 """Any agent, before it is connected to anything."""
 
 
@@ -35,9 +35,9 @@ class Asking:
     """What they are given."""
     delivery: Delivery = "system"
     """How a model gets it. A command always finds it installed, unless this is ``none``."""
-    meter: Meter = field(default_factory=Meter)
+    meter: CostMeter = field(default_factory=CostMeter)
     """Counts tokens and dollars, and keeps the limit."""
-    limits: Limits = field(default_factory=Limits)
+    limits: ClientLimits = field(default_factory=ClientLimits)
     """How hard to try."""
     max_tokens: int = 16_000
     """The most that one answer may have, thinking included."""
@@ -107,7 +107,7 @@ def unconnected(spec: str, asking: Asking) -> Unconnected:
     raise UsageError(f"--agent {spec}: no such agent; choose {KINDS}")
 
 
-def _replay(folder: Path) -> Replay | ReplayRun:
+def _replay(folder: Path) -> ReplayAgent | ReplayRun:
     if not folder.is_dir():
         raise UsageError(f"--agent replay:{folder}: no such folder")
-    return replay_run(folder) if is_run(folder) else Replay(folder)
+    return replay_run(folder) if is_run(folder) else ReplayAgent(folder)

@@ -4,7 +4,7 @@ from harness.agents.command import CommandAgent
 from harness.agents.conversing import ModelAgent
 from harness.agents.naming import Asking, unconnected
 from harness.agents.prompting import runnable_form
-from harness.agents.replay import Replay
+from harness.agents.replay import ReplayAgent
 from harness.agents.replay_run import ReplayRun
 from harness.domain.record import Record
 from harness.domain.scenario import Bank, Scenario
@@ -18,7 +18,7 @@ _TOKENS_AN_ANSWER = 2500
 _FEWEST_TOKENS_CACHED = 1024
 
 
-class Plan(Record):
+class AskingPlan(Record):
     """What asking will take. Figures for tokens and dollars are estimates."""
 
     agent: str
@@ -43,14 +43,14 @@ class Plan(Record):
     """``--max-cost``."""
 
 
-def plan(bank: Bank, spec: str, asking: Asking, trials: int) -> Plan:
+def plan(bank: Bank, spec: str, asking: Asking, trials: int) -> AskingPlan:
     """The plan. Asks nothing and needs no key.
 
     Raises:
         UsageError: there is no such agent, or answers to be replayed are missing.
     """
     agent = unconnected(spec, asking)
-    if isinstance(agent, Replay | ReplayRun):
+    if isinstance(agent, ReplayAgent | ReplayRun):
         agent.check(bank.scenarios, trials)
     asked = bank.scenarios
     if isinstance(agent, ModelAgent | CommandAgent):
@@ -60,7 +60,9 @@ def plan(bank: Bank, spec: str, asking: Asking, trials: int) -> Plan:
             for trial in range(1, trials + 1)
             if not agent.remembers(scenario, trial)
         )
-    base = Plan(agent=agent.name, scenarios=len(bank.scenarios), trials=trials, kept=0, calls=0)
+    base = AskingPlan(
+        agent=agent.name, scenarios=len(bank.scenarios), trials=trials, kept=0, calls=0
+    )
     if isinstance(agent, ModelAgent):
         base = _of_model(base, agent, asked, asking)
     elif isinstance(agent, CommandAgent):
@@ -70,7 +72,7 @@ def plan(bank: Bank, spec: str, asking: Asking, trials: int) -> Plan:
     return base.model_copy(update={"kept": len(bank.scenarios) * trials - len(asked)})
 
 
-def render_plan(plan: Plan) -> str:
+def render_plan(plan: AskingPlan) -> str:
     """One or two lines, for people."""
     trials = _many(plan.trials, "trial")
     said = f"{plan.agent}: {_many(plan.scenarios, 'scenario')} in {trials}"
@@ -92,7 +94,7 @@ def _many(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _money(plan: Plan) -> str:
+def _money(plan: AskingPlan) -> str:
     prices = load_prices()
     if plan.cost is None or plan.most is None:
         model = plan.agent.partition(":")[2]
@@ -107,7 +109,9 @@ def _money(plan: Plan) -> str:
     return f"{said}; it stops before ${plan.limit:.2f}{enough}"
 
 
-def _of_model(base: Plan, agent: ModelAgent, asked: tuple[Scenario, ...], asking: Asking) -> Plan:
+def _of_model(
+    base: AskingPlan, agent: ModelAgent, asked: tuple[Scenario, ...], asking: Asking
+) -> AskingPlan:
     by_tool = agent.delivered.kind == "tool"
     rounds = 3 if by_tool else 2
     usage = Usage(output=rounds * _TOKENS_AN_ANSWER * len(asked))

@@ -24,7 +24,7 @@ NOT_OURS = frozenset({"__pycache__", "site-packages", "node_modules", "build", "
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundProgram:
     """One program."""
 
     path: str
@@ -45,14 +45,14 @@ def _is_readable(path: Path) -> bool:
     return plain and path.stat().st_size <= LONGEST
 
 
-def programs_of(files: Sequence[str]) -> list[Found]:
+def programs_of(files: Sequence[str]) -> list[FoundProgram]:
     """The programs that these files are, in order; one that another of them imports is part of that."""
     found = [_program(Path(file)) or _linked(file) for file in files]
     parts = {Path(other).resolve() for one in found for other in one.beside}
     return [one for one in found if Path(one.path).resolve() not in parts]
 
 
-def programs_in(folder: Path) -> list[Found]:
+def programs_in(folder: Path) -> list[FoundProgram]:
     """The programs of a folder that train; what another one imports is part of that."""
     states = [_state(path) for path in _python_files(folder)]
     code = [state for state in states if _is_code(state)]
@@ -95,7 +95,7 @@ def _neighbours(path: Path) -> list[FileState]:
     return list(states.values())
 
 
-def _program(path: Path) -> Found | None:
+def _program(path: Path) -> FoundProgram | None:
     """A file that brings its own world, with the files of its repository as modules."""
     try:
         packed, beside = with_modules(path)
@@ -103,24 +103,26 @@ def _program(path: Path) -> Found | None:
         return None
     if not packed.modules or not is_own_world(packed.text):
         return None
-    return Found(str(path), packed.text, tuple(map(str, beside)))
+    return FoundProgram(str(path), packed.text, tuple(map(str, beside)))
 
 
-def _training(state: FileState, others: list[FileState]) -> Found | None:
+def _training(state: FileState, others: list[FileState]) -> FoundProgram | None:
     one = Linked(state, others)
     return _found(one) if one.trains else None
 
 
-def _linked(file: str) -> Found:
+def _linked(file: str) -> FoundProgram:
     """A file that needs more than its files, and what it imports from beside it above it."""
     state, others = _state(Path(file)), _neighbours(Path(file))
     return (
-        _found(Linked(state, [*others, state])) if others else Found(file, state.content or "", ())
+        _found(Linked(state, [*others, state]))
+        if others
+        else FoundProgram(file, state.content or "", ())
     )
 
 
-def _found(one: Linked) -> Found:
-    return Found(one.paths[0], one.program, tuple(one.paths[1:]))
+def _found(one: Linked) -> FoundProgram:
+    return FoundProgram(one.paths[0], one.program, tuple(one.paths[1:]))
 
 
 def _state(path: Path) -> FileState:

@@ -15,7 +15,7 @@ _ENDINGS = (".json", ".jsonl", ".md", ".txt", ".py", ".ipynb")
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class ReplayAgent:
     """Answers with what lies in a folder."""
 
     folder: Path

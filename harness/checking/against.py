@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from harness.domain.check import BlockResult, Change, Comparison
+from harness.domain.check import BlockResult, SkillChange, SkillComparison
 from harness.domain.scenario import Bank, Scenario
 from harness.domain.skill import Example, Section, Skill
 
@@ -16,7 +16,7 @@ def compare(
     old_blocks: Sequence[BlockResult],
     name: str,
     bank: Bank | None,
-) -> Comparison:
+) -> SkillComparison:
     """What differs, in the new version's order; ``name`` is what the old one is called."""
     sections = tuple(_sections(new, old))
     pairs = list(_pairs(new.examples, old.examples))
@@ -26,17 +26,17 @@ def compare(
         *_blocks(pairs),
         *_statuses(pairs, new_blocks, old_blocks),
     )
-    return Comparison(old=name, changes=changes, scenarios=_exercised(sections, bank))
+    return SkillComparison(old=name, changes=changes, scenarios=_exercised(sections, bank))
 
 
 _Pair = tuple[Example | None, Example | None]
 
 
-def _frontmatter(new: Skill, old: Skill) -> Iterator[Change]:
+def _frontmatter(new: Skill, old: Skill) -> Iterator[SkillChange]:
     for key in dict.fromkeys([*new.frontmatter.keys, *old.frontmatter.keys]):
         now, then = new.frontmatter.texts.get(key, ""), old.frontmatter.texts.get(key, "")
         if now != then or (key in new.frontmatter.keys) != (key in old.frontmatter.keys):
-            yield Change(
+            yield SkillChange(
                 what="frontmatter",
                 how="changed" if now and then else "added" if now else "removed",
                 file=new.main,
@@ -47,7 +47,7 @@ def _frontmatter(new: Skill, old: Skill) -> Iterator[Change]:
             )
 
 
-def _sections(new: Skill, old: Skill) -> Iterator[Change]:
+def _sections(new: Skill, old: Skill) -> Iterator[SkillChange]:
     before, after = _numbered(old.sections), _numbered(new.sections)
     for key, section in after.items():
         if key not in before:
@@ -70,8 +70,8 @@ def _numbered(sections: Sequence[Section]) -> dict[tuple[str, tuple[str, ...], i
     return found
 
 
-def _section_change(how: str, section: Section) -> Change:
-    return Change.model_validate(
+def _section_change(how: str, section: Section) -> SkillChange:
+    return SkillChange.model_validate(
         {
             "what": "section",
             "how": how,
@@ -110,7 +110,7 @@ def _has_same_headings(now: Example, then: Example) -> bool:
     return (now.file, now.headings) == (then.file, then.headings)
 
 
-def _blocks(pairs: Sequence[_Pair]) -> Iterator[Change]:
+def _blocks(pairs: Sequence[_Pair]) -> Iterator[SkillChange]:
     for now, then in pairs:
         if now is None and then is not None:
             yield _block_change("removed", then)
@@ -126,8 +126,8 @@ def _blocks(pairs: Sequence[_Pair]) -> Iterator[Change]:
                 )
 
 
-def _block_change(how: str, example: Example) -> Change:
-    return Change.model_validate(
+def _block_change(how: str, example: Example) -> SkillChange:
+    return SkillChange.model_validate(
         {
             "what": "block", "how": how, "file": example.file, "line": example.line,
             "name": f"block {example.position}, {' > '.join(example.headings) or '(top)'}",
@@ -141,7 +141,7 @@ def _claims(example: Example) -> str:
 
 def _statuses(
     pairs: Sequence[_Pair], new: Sequence[BlockResult], old: Sequence[BlockResult]
-) -> Iterator[Change]:
+) -> Iterator[SkillChange]:
     after = {(b.file, b.position): b for b in new}
     before = {(b.file, b.position): b for b in old}
     for now, then in pairs:
@@ -156,7 +156,7 @@ def _statuses(
             yield from _faults(now, _fault(here), _fault(there))
 
 
-def _faults(example: Example, now: str, then: str) -> Iterator[Change]:
+def _faults(example: Example, now: str, then: str) -> Iterator[SkillChange]:
     """No status tells them, because the example claims nothing."""
     if bool(now) != bool(then):
         yield _block_change("added" if now else "removed", example).model_copy(
@@ -169,7 +169,7 @@ def _fault(block: BlockResult) -> str:
     return next(found, "")[:200]
 
 
-def _exercised(sections: Sequence[Change], bank: Bank | None) -> dict[str, tuple[str, ...]]:
+def _exercised(sections: Sequence[SkillChange], bank: Bank | None) -> dict[str, tuple[str, ...]]:
     """Scenarios whose source names a changed section, by its words."""
     found: dict[str, tuple[str, ...]] = {}
     for scenario in bank.scenarios if bank else ():

@@ -9,7 +9,14 @@ import ast
 import re
 from collections.abc import Iterator
 
-from harness.checking.session import Program, is_bare, is_here, leaves_out, packages_of, release
+from harness.checking.session import (
+    BlockInContext,
+    is_bare,
+    is_here,
+    leaves_out,
+    packages_of,
+    release,
+)
 from harness.domain.trace import Program as Ended
 from harness.extraction.names import bound_names, free_names, statements
 from harness.sandbox.names.table import libraries
@@ -47,7 +54,7 @@ _STANDING_IN = frozenset({"from_pretrained", "from_config", "from_name", "load",
 """Calls that return what stands in for something from a hub or a file."""
 
 
-def authors_error(ended: Ended, program: Program) -> str | None:
+def authors_error(ended: Ended, program: BlockInContext) -> str | None:
     """The error in words, where it is the author's; ``None`` where it is not, or there is none."""
     if ended.outcome != "raised" or ended.exception not in _TYPES or not program.is_own(ended.line):
         return None
@@ -60,12 +67,12 @@ def authors_error(ended: Ended, program: Program) -> str | None:
     return None
 
 
-def _elsewhere(program: Program) -> set[str]:
+def _elsewhere(program: BlockInContext) -> set[str]:
     """What other blocks of the page define."""
     return _defined(ast.parse("\n".join(program.text.split("\n")[: program.own])))
 
 
-def _is_proven(exception: str, said: str, program: Program) -> bool:
+def _is_proven(exception: str, said: str, program: BlockInContext) -> bool:
     if _PROTOCOL.search(said):
         return ".update(" in program.text or program.text.count(".unscale_(") > 1
     if found := _NOT_THERE.match(said):
@@ -77,7 +84,7 @@ def _is_proven(exception: str, said: str, program: Program) -> bool:
     return False
 
 
-def _is_shown(callee: str, program: Program) -> bool:
+def _is_shown(callee: str, program: BlockInContext) -> bool:
     """Whether a callee is what the page defines, or makes of a library: ``StepLR.__init__``."""
     first, _, rest = callee.partition(".")
     if first in _defined(program.tree):
@@ -90,7 +97,7 @@ def _defined(tree: ast.Module) -> set[str]:
     return {node.name for node in walk(tree) if isinstance(node, kinds)}
 
 
-def _made(program: Program) -> set[str]:
+def _made(program: BlockInContext) -> set[str]:
     """What the page calls of its own or of an installed library, by the last part of its name."""
     tree, paths = program.tree, _imported(program.tree)
     found = set()
@@ -113,7 +120,7 @@ def _imported(tree: ast.Module) -> dict[str, str]:
     return found
 
 
-def _installed(said: str, program: Program) -> str:
+def _installed(said: str, program: BlockInContext) -> str:
     """`` (torch 2.13.0)``: the version of the library that refused."""
     if found := _NOT_THERE.match(said):
         return f" ({release((found['module'] or found['other']).partition('.')[0])})"
@@ -130,7 +137,7 @@ def _installed(said: str, program: Program) -> str:
 # ------------------------------------------------------------------------------- what was lent
 
 
-def _is_untouched(ended: Ended, said: str, program: Program) -> bool:
+def _is_untouched(ended: Ended, said: str, program: BlockInContext) -> bool:
     """Whether nothing that was lent had a part in the statement that raised."""
     if _OF_THE_MACHINE.search(said) or ended.calls:
         return False
@@ -142,7 +149,7 @@ def _is_untouched(ended: Ended, said: str, program: Program) -> bool:
     return bool(at) and not (_names_in(at[0]) & touched) and not _defines(at[0])
 
 
-def lent_names(program: Program) -> set[str]:
+def lent_names(program: BlockInContext) -> set[str]:
     """Names that the page does not bring: lent, or of packages that are not here."""
     tree = program.tree
     lent = {n for n in free_names(statements(tree)) if n not in libraries() or is_bare(n, tree)}

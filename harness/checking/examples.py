@@ -14,7 +14,7 @@ from harness.checking.listings import about_listing, listing_of
 from harness.checking.loop_evidence import loop_evidence, stopped
 from harness.checking.named_faults import acquittal
 from harness.checking.running import Seen, run_block, run_measurement, vanishing_norms
-from harness.checking.session import Program, Session, in_a_turn, is_here, packages_of
+from harness.checking.session import BlockInContext, Session, in_a_turn, is_here, packages_of
 from harness.checking.statements import (
     statements_about,
     statements_about_losses,
@@ -80,14 +80,14 @@ def _check(one: _One) -> PartResult:
     )
 
 
-def missing_packages(program: Program | None) -> tuple[str, ...]:
+def missing_packages(program: BlockInContext | None) -> tuple[str, ...]:
     """Packages that a program imports and that are not installed."""
     if program is None:
         return ()
     return tuple(sorted(p for p in packages_of(program.tree) if not is_here(p)))
 
 
-def _decide(one: _One) -> tuple[Decision, Program | None]:
+def _decide(one: _One) -> tuple[Decision, BlockInContext | None]:
     part = one.part
     if part.kind == "pseudo-code":
         return Decision("pseudo-code", "There is nothing to run."), None
@@ -104,7 +104,7 @@ def _decide(one: _One) -> tuple[Decision, Program | None]:
     return _with_statements(decide(part.mark, evidence, warned=warned), tested), program
 
 
-def _run(one: _One) -> tuple[Program, Seen]:
+def _run(one: _One) -> tuple[BlockInContext, Seen]:
     """Run a block with what its page defines; where that comes to nothing, with a model, data and an
     optimizer of ours.
     """
@@ -121,7 +121,7 @@ def _run(one: _One) -> tuple[Program, Seen]:
     return program, seen
 
 
-def _seen(one: _One, program: Program) -> Seen:
+def _seen(one: _One, program: BlockInContext) -> Seen:
     if one.part.kind == "measurement":
         return run_measurement(program.text, one.origin, one.tools)
     return run_block(program.text, one.origin, one.tools, seconds=one.seconds)
@@ -133,7 +133,9 @@ def _came_to_its_end(part: Part, seen: Seen) -> bool:
     return seen.trains or seen.program.outcome in ("returned", "exited")
 
 
-def _evidence(one: _One, program: Program, seen: Seen) -> tuple[Evidence, tuple[Observation, ...]]:
+def _evidence(
+    one: _One, program: BlockInContext, seen: Seen
+) -> tuple[Evidence, tuple[Observation, ...]]:
     """What a run has shown, and what the driver of its kind shows beside it."""
     part = one.part
     of_loop = loop_evidence(seen)
@@ -193,7 +195,7 @@ def _assertions(part: Part, seen: Seen) -> Iterator[Finding]:
         yield Finding(f"Its {count} assertion{'s' * (count != 1)} hold{'s' * (count == 1)}.")
 
 
-def _listed(one: _One, program: Program) -> Iterator[Observation]:
+def _listed(one: _One, program: BlockInContext) -> Iterator[Observation]:
     listing = listing_of(one.part, one.example)
     if listing is not None:
         norms = vanishing_norms(program.text, one.origin, one.tools)
@@ -201,7 +203,7 @@ def _listed(one: _One, program: Program) -> Iterator[Observation]:
             yield seen
 
 
-def _driven(one: _One, program: Program) -> tuple[Evidence, tuple[Observation, ...]]:
+def _driven(one: _One, program: BlockInContext) -> tuple[Evidence, tuple[Observation, ...]]:
     part = one.part
     try:
         report = run_driver(program.text, part.code, part.kind, one.origin, one.tools)

@@ -28,7 +28,7 @@ _MOMENTS = frozenset({"loss", "output"})
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class BlockInContext:
     """A block with what it takes from its page."""
 
     text: str
@@ -77,7 +77,7 @@ class Session:
                 self._sources += _sources(part.shared, example.line + 1, wrong=False)
                 self._sources += _sources(part.code, part.line, wrong=_is_wrong(part))
 
-    def program(self, example: Example, part: Part, *, lend: bool = False) -> Program:
+    def program(self, example: Example, part: Part, *, lend: bool = False) -> BlockInContext:
         """The block, behind what it needs: the last definition above it, else the first below.
         ``lend``: what can be lent is not taken from the page.
         """
@@ -101,7 +101,9 @@ class Session:
             for text, begin in zip(texts, starts, strict=True)
             for n, _ in enumerate(text.split("\n"))
         ]
-        return Program("\n".join(texts), tuple(lines), sum(t.count("\n") + 1 for t in texts[:-1]))
+        return BlockInContext(
+            "\n".join(texts), tuple(lines), sum(t.count("\n") + 1 for t in texts[:-1])
+        )
 
     def _order(self, n: int) -> tuple[bool, int]:
         """Imports first: a page may show them after what needs them."""
@@ -227,7 +229,7 @@ def packages_of(tree: ast.AST) -> frozenset[str]:
     return frozenset(found)
 
 
-def in_a_turn(program: Program) -> Program:
+def in_a_turn(program: BlockInContext) -> BlockInContext:
     """Lines that clip, with the backward before them and the step after them; others as they are."""
     used = uses(program.tree)
     if not used.clips or used.goes_back or used.steps:
@@ -237,7 +239,7 @@ def in_a_turn(program: Program) -> Program:
     before = f"loss = criterion({model}(inputs), targets)\nloss.backward()"
     after = "optimizer.step()\noptimizer.zero_grad()"
     text = f"{before}\n{program.text}\n{after}"
-    return Program(text, (0, 0, *program.lines, 0, 0), program.own + 2)
+    return BlockInContext(text, (0, 0, *program.lines, 0, 0), program.own + 2)
 
 
 def leaves_out(node: ast.AST) -> bool:

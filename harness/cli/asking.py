@@ -12,13 +12,13 @@ from harness.cli.stored import print_count, print_unread, print_unstored, printi
 from harness.domain.answer import Batch
 from harness.domain.instruments import OpenInstruments
 from harness.domain.scenario import Bank
-from harness.domain.stored import SkillUsed, Told
+from harness.domain.stored import GradedAnswer, SkillUsed
 from harness.report.console import Output, progress_bar
 from harness.report.words import some
 
 if TYPE_CHECKING:
     from harness.agents.naming import Asking
-    from harness.llm.meter import Meter
+    from harness.llm.meter import CostMeter
 
 ASKED_AT_ONCE = 8
 
@@ -61,7 +61,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownAnswers:
     """How answers are printed."""
 
     as_json: bool
@@ -74,7 +74,7 @@ class Shown:
     """Whether what could not be judged is exit code 4."""
 
 
-def ask(ask: Ask, bank: Bank, out: Path | None, shown: Shown, open_: OpenInstruments) -> int:
+def ask(ask: Ask, bank: Bank, out: Path | None, shown: ShownAnswers, open_: OpenInstruments) -> int:
     """Say what it will take, ask, grade and print; the exit code."""
     if ask.plan_only:
         _announce(ask, bank)
@@ -93,7 +93,11 @@ def ask(ask: Ask, bank: Bank, out: Path | None, shown: Shown, open_: OpenInstrum
 
 
 def ask_and_store(
-    ask: Ask, bank: Bank, out: Path | None, keep: Callable[[Told], None], open_: OpenInstruments
+    ask: Ask,
+    bank: Bank,
+    out: Path | None,
+    keep: Callable[[GradedAnswer], None],
+    open_: OpenInstruments,
 ) -> Batch:
     """Say what it will take, ask and grade; at the end, whatever ended it, what it took."""
     asking = _announce(ask, bank)
@@ -109,7 +113,7 @@ def _ask_and_store(
     asking: "Asking",
     bank: Bank,
     out: Path | None,
-    keep: Callable[[Told], None],
+    keep: Callable[[GradedAnswer], None],
     open_: OpenInstruments,
 ) -> Batch:
     from harness.agents.naming import agent_named, break_off, unkept
@@ -147,7 +151,7 @@ def _ask_and_store(
     return replace(batch, unread=tuple(missing))
 
 
-def _spent(meter: "Meter") -> str:
+def _spent(meter: "CostMeter") -> str:
     usage, unpriced = meter.usage, meter.unpriced
     dollars = f"${meter.spent:.2f} spent"
     if unpriced:
@@ -160,12 +164,12 @@ def _announce(ask: Ask, bank: Bank) -> "Asking":
     from harness.agents.naming import Asking
     from harness.agents.plan import plan, render_plan
     from harness.agents.skill_text import load_skill_text
-    from harness.llm.meter import Meter
+    from harness.llm.meter import CostMeter
 
     asking = Asking(
         skill=load_skill_text(ask.skill) if ask.skill is not None else None,
         delivery=ask.delivery,
-        meter=Meter(ask.max_cost),
+        meter=CostMeter(ask.max_cost),
         cache=default_cache(),
         fresh=ask.fresh,
         replicate=ask.replicate,

@@ -24,12 +24,12 @@ from harness.cli.app import (
     only_runnable,
     print_faults,
 )
-from harness.cli.asking import Ask, DeliveryOption, FreshOption, Shown, TrialsOption, ask
+from harness.cli.asking import Ask, DeliveryOption, FreshOption, ShownAnswers, TrialsOption, ask
 from harness.cli.configuring import configuration
 from harness.cli.stored import print_unstored, printing, stored
 from harness.domain.errors import UsageError
 from harness.domain.outcome import Outcome
-from harness.domain.stored import Told
+from harness.domain.stored import GradedAnswer
 from harness.report.console import Output, progress_bar
 from harness.store import RunFolder, is_run
 
@@ -99,7 +99,7 @@ def run(
         asked = Ask(
             agent, skill, delivery, trials, max_cost, judge, seed, cores(jobs), plan, fresh=fresh
         )
-        shown = Shown(as_json, plain, verbose, strict)
+        shown = ShownAnswers(as_json, plain, verbose, strict)
         here = only_runnable(chosen)
         raise typer.Exit(ask(asked, here, out, shown, open_instruments))
     errors = Output(stderr=True)
@@ -170,7 +170,7 @@ def _show_run(folder: Path, *, as_json: bool, plain: bool, verbose: bool) -> Non
         with printing(as_json=as_json, plain=plain, verbose=verbose, show_program=False) as show:
             for answer in run:
                 tally.count(answer.answer)
-                show(Told(answer))
+                show(GradedAnswer(answer))
     if not as_json:
         output.text("")
         output.show(render_tally(tally))

@@ -176,7 +176,7 @@ def quality(
     plain: PlainOption = False,
 ) -> None:
     """Judge the judge: wrong loops must be called wrong, right ones right, and cheats nothing."""
-    from harness.quality.judging import Plan, judge_the_judge
+    from harness.quality.judging import QualityPlan, judge_the_judge
     from harness.quality.mutants import DEPTH
     from harness.report.quality import (
         quality_line,
@@ -193,7 +193,7 @@ def quality(
     chosen = select(load(bank), ",".join(scenario or ["all"]), suite)
     folder = bank if bank is not None else default_bank()
     with progress_bar(Output(stderr=True)) as watch:
-        plan = Plan(folder, cores(jobs), depth=None if thorough else DEPTH, watch=watch)
+        plan = QualityPlan(folder, cores(jobs), depth=None if thorough else DEPTH, watch=watch)
         report = judge_the_judge(chosen, plan, open_instruments)
     output = Output(plain=plain)
     if as_json:

@@ -31,7 +31,7 @@ from harness.cli.stored import print_count, print_unread, print_unstored, printi
 from harness.domain.errors import UsageError, reason
 from harness.domain.own import OWN_SCENARIO
 from harness.domain.scenario import Bank
-from harness.domain.stored import Told
+from harness.domain.stored import GradedAnswer
 from harness.report.console import Output, progress_bar
 from harness.store import RunFolder
 from harness.untrusted import in_time, read_bytes
@@ -148,7 +148,7 @@ def explain(
     from harness.report.script import render_script
     from harness.runner import Settings, grade_answers
 
-    chosen, told = load(bank), list[Told]()
+    chosen, told = load(bank), list[GradedAnswer]()
     choice = _choice(chosen, scenario).model_copy(update={"options": "--scenario"})
     answers = given_answers([file], form, chosen, choice)
     settings = Settings(jobs=cores(None), keep=told.append)

@@ -20,7 +20,7 @@ from harness.cli.app import (
 from harness.domain.answer import AnswerGrade
 from harness.domain.instruments import OpenInstruments
 from harness.domain.scenario import Bank
-from harness.domain.stored import Told
+from harness.domain.stored import GradedAnswer
 from harness.report.console import Output, progress_bar
 
 
@@ -77,7 +77,7 @@ def _executed(
     choice = Choice(by_file={file: one.scenario.id for file, one in files.items()})
     found: dict[str, AnswerGrade] = {}
 
-    def note(told: Told) -> None:
+    def note(told: GradedAnswer) -> None:
         answer = told.stored.answer
         if answer.file in files:
             found[files[answer.file].file] = answer

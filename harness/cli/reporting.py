@@ -14,7 +14,7 @@ from harness.domain.errors import BankError, UsageError, reason
 from harness.domain.quality import QualityReport
 from harness.domain.scenario import Bank, Scenario
 from harness.domain.stored import StoredAnswer
-from harness.report.reported import Report, Side
+from harness.report.reported import Report, ReportSide
 from harness.store import RunFolder
 from harness.store.arms import arm_of_answers, numbered
 
@@ -66,7 +66,7 @@ def _report(folders: list[RunFolder], bank: Path | None) -> Report:
     if len(folders) == 1:
         return Report(_sides(folders[0]), scenarios, notes=notes)
     sides = tuple(
-        Side(name, folder.head, numbered(folder), folder.traces)
+        ReportSide(name, folder.head, numbered(folder), folder.traces)
         for name, folder in zip(_names(folders), folders, strict=True)
     )
     return Report(sides, scenarios, _compared(*sides), notes)
@@ -79,14 +79,14 @@ def _names(folders: list[RunFolder]) -> list[str]:
     return names if len(set(names)) == len(names) else [str(path) for path in paths]
 
 
-def _sides(folder: RunFolder) -> tuple[Side, ...]:
+def _sides(folder: RunFolder) -> tuple[ReportSide, ...]:
     """One; of a bank against itself two, the posted loops and the fixes."""
     answers, (name,) = numbered(folder), _names([folder])
     if folder.head.kind != "bank":
-        return (Side(name, folder.head, answers, folder.traces),)
+        return (ReportSide(name, folder.head, answers, folder.traces),)
     agents = sorted({one.agent for trials in answers.values() for one in trials.values()})
     return tuple(
-        Side(
+        ReportSide(
             agent,
             folder.head,
             {scenario: _of_agent(agent, trials) for scenario, trials in answers.items()},
@@ -100,7 +100,7 @@ def _of_agent(agent: str, trials: Mapping[int, StoredAnswer]) -> dict[int, Store
     return dict(enumerate((one for one in trials.values() if one.agent == agent), start=1))
 
 
-def _compared(*sides: Side) -> Comparison:
+def _compared(*sides: ReportSide) -> Comparison:
     """Also of what is hardly comparable: the warnings stand on the page."""
     from harness.comparison import compare
 

@@ -10,8 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from harness.cli.reporting import written_report
 from harness.domain.errors import UsageError, UserError
-from harness.report.html import Entry, render_index, render_problem
-from harness.report.reported import Side, tally_in_words
+from harness.report.html import RunEntry, render_index, render_problem
+from harness.report.reported import ReportSide, tally_in_words
 from harness.store import RunFolder, is_run
 from harness.store.arms import numbered
 
@@ -26,14 +26,14 @@ def serving(folder: Path, port: int, bank: Path | None = None) -> ThreadingHTTPS
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: expected a folder with stored runs in it")
-    shelf = Shelf(folder, bank)
+    shelf = RunShelf(folder, bank)
     try:
         return ThreadingHTTPServer((HERE, port), lambda *given: _Handler(shelf, *given))
     except OSError as error:
         raise UsageError(f"port {port}: {error.strerror}; choose another with --port") from error
 
 
-class Shelf:
+class RunShelf:
     """The runs of a folder, as pages."""
 
     def __init__(self, folder: Path, bank: Path | None = None) -> None:
@@ -71,7 +71,7 @@ class Shelf:
 class _Handler(BaseHTTPRequestHandler):
     """Reads, never writes. The pages bring their own content security policy."""
 
-    def __init__(self, shelf: Shelf, *given: object) -> None:
+    def __init__(self, shelf: RunShelf, *given: object) -> None:
         self._shelf = shelf
         super().__init__(*given)  # type: ignore[arg-type]  # as socketserver hands them over
 
@@ -130,11 +130,11 @@ def _report(paths: tuple[Path, ...], _changed: tuple[float, ...], bank: Path | N
 
 
 @lru_cache(maxsize=1000)
-def _entry(name: str, path: Path, changed: float) -> Entry:
+def _entry(name: str, path: Path, changed: float) -> RunEntry:
     when = datetime.fromtimestamp(changed, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
     try:
         with RunFolder.load(path) as run:
-            said = tally_in_words(Side(name, run.head, numbered(run)).count())
-            return Entry(name, when, said, run.head)
+            said = tally_in_words(ReportSide(name, run.head, numbered(run)).count())
+            return RunEntry(name, when, said, run.head)
     except UserError as error:
-        return Entry(name, when, str(error))
+        return RunEntry(name, when, str(error))

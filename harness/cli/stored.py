@@ -8,7 +8,7 @@ from typing import Literal
 from harness import __version__
 from harness.domain.answer import Batch
 from harness.domain.scenario import Bank
-from harness.domain.stored import RunHead, SkillUsed, Told
+from harness.domain.stored import GradedAnswer, RunHead, SkillUsed
 from harness.report.console import Output
 from harness.store import RunFolder
 
@@ -50,14 +50,14 @@ def stored(
 @contextmanager
 def printing(
     *, as_json: bool, plain: bool, verbose: bool, show_program: bool
-) -> Iterator[Callable[[Told], None]]:
+) -> Iterator[Callable[[GradedAnswer], None]]:
     """Prints each answer when it is told; on a terminal, where a bar moves, at the end."""
     from harness.report.answers import render_answer, render_line
 
     output = Output(plain=plain)
-    waits: list[Told] = []
+    waits: list[GradedAnswer] = []
 
-    def show(told: Told) -> None:
+    def show(told: GradedAnswer) -> None:
         if as_json:
             output.text(render_line(told.stored.answer))
         else:

@@ -3,10 +3,10 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from harness.comparison.outcomes import Kind, Mark, marks
-from harness.domain.comparison import Arm, Change, Example, NewRationalization, ScenarioTrials
+from harness.comparison.outcomes import Kind, OutcomeMark, marks
+from harness.domain.comparison import Arm, Change, ExamplePair, NewRationalization, ScenarioTrials
 
-_Marks = dict[tuple[Kind, str], list[Mark]]
+_Marks = dict[tuple[Kind, str], list[OutcomeMark]]
 
 
 def changes(old: Arm, new: Arm) -> tuple[Change, ...]:
@@ -60,7 +60,7 @@ def _of_scenario(scenario: str, before: _Marks, after: _Marks) -> Iterator[Chang
         )
 
 
-def _example(old: list[Mark], new: list[Mark]) -> Example:
+def _example(old: list[OutcomeMark], new: list[OutcomeMark]) -> ExamplePair:
     """Two answers that differ in the direction of the change, of one number where there are."""
     improved = _share(new) > _share(old)
     old_ones = [mark for mark in old if mark.good is not improved]
@@ -68,7 +68,7 @@ def _example(old: list[Mark], new: list[Mark]) -> Example:
     shared = {mark.trial for mark in old_ones} & {mark.trial for mark in new_ones}
     one = next((mark for mark in old_ones if mark.trial in shared), old_ones[0])
     other = next((mark for mark in new_ones if mark.trial == one.trial), new_ones[0])
-    return Example(
+    return ExamplePair(
         old_trial=one.trial,
         new_trial=other.trial,
         old_verdict=one.verdict,
@@ -76,11 +76,11 @@ def _example(old: list[Mark], new: list[Mark]) -> Example:
     )
 
 
-def _share(marks: list[Mark]) -> float:
+def _share(marks: list[OutcomeMark]) -> float:
     return sum(mark.good for mark in marks) / len(marks)
 
 
-def _trials(marks: list[Mark], *, good: bool) -> tuple[int, ...]:
+def _trials(marks: list[OutcomeMark], *, good: bool) -> tuple[int, ...]:
     return tuple(mark.trial for mark in marks if mark.good is good)
 
 

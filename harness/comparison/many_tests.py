@@ -15,7 +15,7 @@ from harness.comparison.changes import in_both
 from harness.comparison.outcomes import marks
 from harness.comparison.paired import estimate
 from harness.comparison.tally import Share, pair_up
-from harness.domain.comparison import Arm, PropertyLine, ScenarioLine, ScenarioTrials, Tally
+from harness.domain.comparison import Arm, OutcomeTally, PropertyLine, ScenarioLine, ScenarioTrials
 
 _Shares = list[tuple[Share, Share]]
 """How often one property passed, old and new, a pair for each scenario."""
@@ -74,7 +74,7 @@ def _passes(scenario: ScenarioTrials) -> dict[str, Share]:
     return {name: (good[name], judged[name]) for name in judged}
 
 
-def _fisher(old: Tally, new: Tally, alpha: float) -> float | None:
+def _fisher(old: OutcomeTally, new: OutcomeTally, alpha: float) -> float | None:
     """Exact test of one scenario's trials. Three against three can never be below one in ten."""
     extremes = 2 if old.judged == new.judged else 1
     if extremes / math.comb(old.judged + new.judged, old.judged) > alpha:

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from harness.domain.comparison import ScenarioTrials, Trial
+from harness.domain.comparison import ScenarioTrials, TrialOutcome
 from harness.domain.verdict import Verdict
 
 Kind = Literal["code", "property", "criterion"]
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class OutcomeMark:
     """One thing about one answer."""
 
     kind: Kind
@@ -26,19 +26,19 @@ class Mark:
     """What the property says."""
 
 
-def marks(scenario: ScenarioTrials) -> Iterator[Mark]:
+def marks(scenario: ScenarioTrials) -> Iterator[OutcomeMark]:
     """All that was judged; what could not be judged has no mark."""
     for trial in scenario.trials:
         yield from _of_trial(trial)
 
 
-def _of_trial(trial: Trial) -> Iterator[Mark]:
+def _of_trial(trial: TrialOutcome) -> Iterator[OutcomeMark]:
     if trial.outcome in ("right", "wrong"):
-        yield Mark("code", "code", trial.trial, trial.outcome == "right")
+        yield OutcomeMark("code", "code", trial.trial, trial.outcome == "right")
     for verdict in trial.verdicts:
         if verdict.outcome != "inconclusive":
             good = verdict.outcome == "pass"
-            yield Mark("property", verdict.property, trial.trial, good, verdict)
+            yield OutcomeMark("property", verdict.property, trial.trial, good, verdict)
     for name, state in trial.criteria.items():
         if state != "unassessed":
-            yield Mark("criterion", name, trial.trial, state == "met")
+            yield OutcomeMark("criterion", name, trial.trial, state == "met")

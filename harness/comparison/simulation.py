@@ -6,7 +6,7 @@ import numpy as np
 
 from harness.comparison.paired import Counts, Decisions, decide
 from harness.comparison.sign_flip import Floats, Integers
-from harness.domain.plan import Reach, Rules, Seen
+from harness.domain.plan import EffectSeen, Reach, Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def reach(situation: Situation, rules: Rules) -> Reach:
     return Reach(loss=smallest_loss(situation, rules), gain=smallest_loss(mirrored, rules))
 
 
-def smallest_loss(situation: Situation, rules: Rules) -> Seen | None:
+def smallest_loss(situation: Situation, rules: Rules) -> EffectSeen | None:
     """In whole points, with its power; ``None`` when not even losing everything is seen enough."""
     low, high = 0, int(np.floor(100 * situation.rates.mean() + 1e-9))
     best = seen(situation, high / 100, rules)
@@ -66,10 +66,10 @@ def smallest_loss(situation: Situation, rules: Rules) -> Seen | None:
     return best
 
 
-def seen(situation: Situation, loss: float, rules: Rules) -> Seen:
+def seen(situation: Situation, loss: float, rules: Rules) -> EffectSeen:
     """How often a loss would be called worse."""
     decisions = simulate(situation, loss, rules, seed=rules.seed, comparisons=rules.simulations)
-    return Seen(effect=loss, power=float(decisions.worse.mean()))
+    return EffectSeen(effect=loss, power=float(decisions.worse.mean()))
 
 
 def _right(

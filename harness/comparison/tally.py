@@ -6,21 +6,21 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from harness.comparison.paired import Counts
-from harness.domain.comparison import Arm, ScenarioLine, ScenarioTrials, Tally
+from harness.domain.comparison import Arm, OutcomeTally, ScenarioLine, ScenarioTrials
 
 Share = tuple[int, int]
 """How many are good, of how many."""
 
 
-def tally(scenario: ScenarioTrials) -> Tally:
+def tally(scenario: ScenarioTrials) -> OutcomeTally:
     """Outcomes of all trials of one scenario."""
-    return Tally.model_validate(Counter(trial.outcome for trial in scenario.trials))
+    return OutcomeTally.model_validate(Counter(trial.outcome for trial in scenario.trials))
 
 
-def total(arm: Arm) -> Tally:
+def total(arm: Arm) -> OutcomeTally:
     """Outcomes of all trials of an arm."""
     outcomes = (trial.outcome for scenario in arm.scenarios for trial in scenario.trials)
-    return Tally.model_validate(Counter(outcomes))
+    return OutcomeTally.model_validate(Counter(outcomes))
 
 
 def lines(old: Arm, new: Arm) -> tuple[ScenarioLine, ...]:
@@ -30,8 +30,8 @@ def lines(old: Arm, new: Arm) -> tuple[ScenarioLine, ...]:
     return tuple(
         ScenarioLine(
             scenario=name,
-            old=before.get(name, Tally()),
-            new=after.get(name, Tally()),
+            old=before.get(name, OutcomeTally()),
+            new=after.get(name, OutcomeTally()),
             dropped=_unjudged(old, before.get(name)) or _unjudged(new, after.get(name)),
         )
         for name in dict.fromkeys([*before, *after])
@@ -64,7 +64,7 @@ def pair_up(shares: Sequence[tuple[Share, Share]]) -> Counts | None:
     )
 
 
-def _unjudged(arm: Arm, counted: Tally | None) -> str | None:
+def _unjudged(arm: Arm, counted: OutcomeTally | None) -> str | None:
     if counted is None:
         return f"not asked in {arm.name}"
     return None if counted.judged else f"no trial of {arm.name} could be judged"

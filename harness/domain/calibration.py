@@ -56,7 +56,7 @@ class CriterionAgreement(Record):
     """Counts and figures."""
 
 
-class Gap(Record):
+class JudgementGap(Record):
     """An answer whose words and whose code differ."""
 
     file: str
@@ -78,7 +78,7 @@ class SayDo(Record):
 
     compared: int
     """How often both decided."""
-    gaps: tuple[Gap, ...]
+    gaps: tuple[JudgementGap, ...]
     """Where they differ."""
 
 

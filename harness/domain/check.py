@@ -124,7 +124,7 @@ class FormatFinding(Record):
     """Clients and validators that refuse it."""
 
 
-class Change(Record):
+class SkillChange(Record):
     """Something that differs between two versions of a skill."""
 
     what: Literal["section", "block", "claim", "status", "fault", "frontmatter"]
@@ -143,12 +143,12 @@ class Change(Record):
     """What it is."""
 
 
-class Comparison(Record):
+class SkillComparison(Record):
     """A skill beside an older version of itself."""
 
     old: str
     """Folder of the older version."""
-    changes: tuple[Change, ...]
+    changes: tuple[SkillChange, ...]
     """What differs, in the order of the new version."""
     scenarios: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Scenarios that exercise a changed section, with those sections."""
@@ -183,7 +183,7 @@ class CheckReport(Record):
     """What is wrong with its format."""
     blocks: tuple[BlockResult, ...]
     """Every Python block."""
-    comparison: Comparison | None = None
+    comparison: SkillComparison | None = None
     """What differs from an older version, where one was given."""
     faults: tuple[CheckFault, ...] = ()
     """Faults of the harness."""

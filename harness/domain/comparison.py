@@ -12,7 +12,7 @@ from harness.domain.verdict import Verdict
 # ------------------------------------------------------------------------------------ what goes in
 
 
-class Trial(Record):
+class TrialOutcome(Record):
     """One answer to one scenario."""
 
     trial: int
@@ -32,7 +32,7 @@ class ScenarioTrials(Record):
 
     scenario: str
     """Its id."""
-    trials: tuple[Trial, ...]
+    trials: tuple[TrialOutcome, ...]
     """In the order of their numbers."""
 
 
@@ -71,7 +71,7 @@ Says = Literal["better", "worse", "no difference shown"]
 """What the test says of the new arm. ``no difference shown`` does not mean that there is none."""
 
 
-class Tally(Record):
+class OutcomeTally(Record):
     """How often each outcome occurred; only right and wrong are judged."""
 
     right: int = 0
@@ -129,7 +129,7 @@ class Side(Record):
     """Who answered."""
     delivery: str
     """How the skill reached the model."""
-    tally: Tally
+    tally: OutcomeTally
     """Over all its scenarios."""
 
 
@@ -174,9 +174,9 @@ class ScenarioLine(Record):
 
     scenario: str
     """Its id."""
-    old: Tally
+    old: OutcomeTally
     """Outcomes in the old arm."""
-    new: Tally
+    new: OutcomeTally
     """Outcomes in the new arm."""
     dropped: str | None
     """Why it is left out of the comparison; ``None`` when it is in."""
@@ -203,7 +203,7 @@ class PropertyLine(Record):
     """``p`` after Holm's correction over all scenarios and properties that were tested."""
 
 
-class Example(Record):
+class ExamplePair(Record):
     """Two answers worth reading side by side."""
 
     old_trial: int
@@ -237,7 +237,7 @@ class Change(Record):
     """Trials of the new arm in which it came out well."""
     new_bad: tuple[int, ...]
     """Trials of the new arm in which it came out badly."""
-    example: Example | None
+    example: ExamplePair | None
     """Two answers that differ in the direction of the change."""
 
 

@@ -191,7 +191,7 @@ class Difference(Record):
     """From top to bottom."""
 
 
-class Seen(Record):
+class SeenWhole(Record):
     """No change: the log shows the whole content of a file at this moment."""
 
     kind: Literal["seen"] = "seen"
@@ -227,7 +227,7 @@ FileEdit = Annotated[
     | Undo
     | Git
     | Script
-    | Seen
+    | SeenWhole
     | Excerpt
     | Difference
     | Unshown,
@@ -239,7 +239,7 @@ FileEdit = Annotated[
 def changes_a_file(edit: FileEdit) -> bool:
     """Whether it certainly changes a file. A listing does not, and a program that is run may not."""
     runs = isinstance(edit, Script) and edit.path.endswith(".py")
-    return not runs and not isinstance(edit, Seen | Excerpt | Difference)
+    return not runs and not isinstance(edit, SeenWhole | Excerpt | Difference)
 
 
 class FileState(Record):

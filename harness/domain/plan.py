@@ -20,7 +20,7 @@ class Rules(Record):
     """Start of the simulations' random numbers: same rules, same figures."""
 
 
-class Seen(Record):
+class EffectSeen(Record):
     """The size of an effect, and how often a comparison would show it."""
 
     effect: float
@@ -32,9 +32,9 @@ class Seen(Record):
 class Reach(Record):
     """The smallest effects that would be seen with the power asked for."""
 
-    loss: Seen | None
+    loss: EffectSeen | None
     """The smallest loss; ``None`` if not even the largest possible loss would be shown."""
-    gain: Seen | None
+    gain: EffectSeen | None
     """The smallest gain; ``None`` as above."""
 
 
@@ -59,7 +59,7 @@ class Plan(Record):
     """
     reach: Reach
     """The smallest effects that would be seen."""
-    curve: tuple[Seen, ...]
+    curve: tuple[EffectSeen, ...]
     """How often losses of various sizes would be seen."""
     passed: float
     """How often the gate would let an unchanged skill pass (exit 0)."""
@@ -88,7 +88,7 @@ class FalseAlarms(Record):
     """How many the gate let pass (exit 0)."""
     let_through: int
     """How many skills the gate let pass although they had lost the margin."""
-    planned: Seen | None
+    planned: EffectSeen | None
     """The smallest loss that the plan calls visible, and how often it would be shown."""
     measured: float | None
     """How often that loss was shown in as many comparisons, simulated with other random numbers."""

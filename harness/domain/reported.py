@@ -4,7 +4,7 @@ from typing import Self
 
 from harness.domain.answer import AnswerGrade
 from harness.domain.assessment import CriterionState
-from harness.domain.comparison import Comparison, Tally
+from harness.domain.comparison import Comparison, OutcomeTally
 from harness.domain.grade import Code
 from harness.domain.own import OwnSettings
 from harness.domain.record import Record
@@ -63,7 +63,7 @@ class ReportedRun(Record):
     """Its name for readers."""
     head: RunHead
     """How it was made."""
-    tally: Tally
+    tally: OutcomeTally
     """How many answers got which judgement."""
     answers: tuple[AnswerLine, ...]
     """Every answer, scenario by scenario."""

@@ -81,7 +81,7 @@ class StoredAnswer(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class GradedAnswer:
     """One graded answer on its way out of the runner, its traces still in memory."""
 
     stored: StoredAnswer

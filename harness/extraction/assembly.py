@@ -19,7 +19,7 @@ class Assembled:
     """0-based indices of the blocks that it contains something of."""
 
 
-class Shelf:
+class BlockShelf:
     """The blocks of an answer, as helpers of whichever of them trains, found by what they bring."""
 
     def __init__(self, pieces: tuple[Piece, ...], question: str) -> None:
@@ -57,7 +57,7 @@ class Shelf:
         return [found[index] for index in sorted(found)]
 
 
-def assemble(head: Piece, shelf: Shelf) -> Assembled:
+def assemble(head: Piece, shelf: BlockShelf) -> Assembled:
     """The head with the helpers that it needs, in the order of the answer. A definition that stands
     below the head is put before it.
     """

@@ -10,7 +10,7 @@ from pydantic import ConfigDict
 from harness.domain.record import Record
 from harness.domain.transcript import Transcript
 from harness.extraction.canonical import canonical
-from harness.extraction.diffs import Hunk, hunks, is_diff, is_patch
+from harness.extraction.diffs import DiffHunk, hunks, is_diff, is_patch
 from harness.extraction.listings import plain
 from harness.extraction.markers import labels, without_wrong_parts
 from harness.extraction.parsing import parsed
@@ -55,7 +55,7 @@ class Block(Record):
     """Whether the words after it say that it is wrong, or that the next block replaces it."""
     shown: str = ""
     """All that stands in it, as deep as it is indented."""
-    changes: tuple[tuple[Hunk, ...], ...] = ()
+    changes: tuple[tuple[DiffHunk, ...], ...] = ()
     """Its hunks, if the block is a diff; ``code`` is then what the hunks add and keep."""
 
 
@@ -97,7 +97,7 @@ def _unless_replaced(block: Block, next_lead: str) -> Block:
     return block.model_copy(update={"taken_back": True})
 
 
-def _changes(fence: Fence, *, of_a_file: bool) -> tuple[tuple[Hunk, ...], ...]:
+def _changes(fence: Fence, *, of_a_file: bool) -> tuple[tuple[DiffHunk, ...], ...]:
     python = fence.language in _PYTHON
     marked = python and is_diff(fence.content)
     patch = (python or not fence.info) and is_patch(fence.content)
@@ -120,7 +120,7 @@ def _turns(transcript: Transcript) -> list[tuple[int, str]]:
 
 
 def _block(
-    index: int, turn: int, text: str, fence: Fence, changes: tuple[tuple[Hunk, ...], ...]
+    index: int, turn: int, text: str, fence: Fence, changes: tuple[tuple[DiffHunk, ...], ...]
 ) -> Block:
     listed = textwrap.dedent(plain(fence.content))
     code = "\n".join(readings[0].code for readings in changes) or listed

@@ -21,7 +21,7 @@ _MARKED = re.compile(r"^(?:-(?!-)|\+(?!\+))")
 
 
 @dataclass(frozen=True, slots=True)
-class Hunk:
+class DiffHunk:
     """One change."""
 
     before: str
@@ -46,7 +46,7 @@ def is_diff(code: str) -> bool:
     return any(re.match(r"[-+](?:\s|$)", line) for line in code.split("\n"))
 
 
-def hunks(text: str, *, of_a_file: bool = False) -> tuple[tuple[Hunk, ...], ...]:
+def hunks(text: str, *, of_a_file: bool = False) -> tuple[tuple[DiffHunk, ...], ...]:
     """Every hunk, under each way in which its marks can be read, likely ones first.
 
     Empty if no line is marked, or the code is not Python. ``of_a_file``: hunks are cut out of a file
@@ -79,11 +79,11 @@ def _heads(code: str) -> str:
     return "".join(f"{' ' * depth}if True:\n" for depth in opened)
 
 
-def _exchange(found: re.Match[str]) -> Hunk:
-    return Hunk(*_dedented(found["before"], found["after"]))
+def _exchange(found: re.Match[str]) -> DiffHunk:
+    return DiffHunk(*_dedented(found["before"], found["after"]))
 
 
-def patched(posted: str, readings: tuple[Hunk, ...]) -> str | None:
+def patched(posted: str, readings: tuple[DiffHunk, ...]) -> str | None:
     """The program with the hunk applied; ``None`` unless its old lines occur exactly once."""
     for hunk in readings:
         program = _applied(posted, hunk)
@@ -106,18 +106,18 @@ def _parts(text: str) -> Iterator[list[str]]:
     yield part
 
 
-def _readings(lines: list[str]) -> Iterator[Hunk]:
+def _readings(lines: list[str]) -> Iterator[DiffHunk]:
     """With marks in a column of their own, in front of the code, or in place of a blank."""
-    read: list[Hunk] = []
+    read: list[DiffHunk] = []
     for marked, plain in ((_cut, _cut), (_cut, _kept), (_blanked, _kept)):
         if plain is _cut and any(line[:1] not in (" ", "+", "-", "") for line in lines):
             continue
         before, after = (_side(lines, sign, marked, plain) for sign in "-+")
-        read.append(Hunk(*_dedented(before, after)))
+        read.append(DiffHunk(*_dedented(before, after)))
     yield from sorted(read, key=_likely)
 
 
-def _likely(hunk: Hunk) -> tuple[bool, bool]:
+def _likely(hunk: DiffHunk) -> tuple[bool, bool]:
     return not parses(hunk.code), bool(_heads(textwrap.dedent(hunk.after)))
 
 
@@ -153,7 +153,7 @@ def _blanked(line: str) -> str:
     return f" {line[1:]}"
 
 
-def _applied(posted: str, hunk: Hunk) -> str | None:
+def _applied(posted: str, hunk: DiffHunk) -> str | None:
     """By lines, blank ones and comments left out of the comparison."""
     lines, old = posted.split("\n"), _told(hunk.before.split("\n"))
     told = _told(lines)

@@ -7,7 +7,7 @@ from harness.domain.file_edit import changes_a_file
 from harness.domain.own import OWN
 from harness.domain.scenario import Scenario
 from harness.domain.transcript import Transcript
-from harness.extraction.assembly import Assembled, Shelf, assemble, join
+from harness.extraction.assembly import Assembled, BlockShelf, assemble, join
 from harness.extraction.blocks import Block, blocks_of, code_blocks
 from harness.extraction.choice import driven_by, heads_of
 from harness.extraction.edited import program_in_files, said_since_edits
@@ -97,7 +97,7 @@ def proposals(transcript: Transcript, scenario: Scenario) -> tuple[Assembled, ..
     snippets = _spliced(transcript, scenario, heads, pieces)
     if snippets is not None:
         return snippets
-    shelf = Shelf(pieces, question)
+    shelf = BlockShelf(pieces, question)
     found = [assemble(head, shelf) for head in heads] or [join(_unmarked(pieces))]
     return tuple(_completed(one, transcript, scenario, pieces) for one in found)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from harness.domain.candidate import NoCandidate
 from harness.extraction.blocks import Block
-from harness.extraction.diffs import Hunk, patched
+from harness.extraction.diffs import DiffHunk, patched
 from harness.extraction.names import DEFINITIONS
 from harness.extraction.parsing import first_line, parsed, parses, source_of
 from harness.extraction.retractions import replaced_by_the_next
@@ -46,11 +46,11 @@ def _next_if_new(blocks: tuple[Block, ...], at: int) -> Block | None:
 
 
 def _exchanged(program: str, old: Block, new: Block) -> str | None:
-    hunk = Hunk(old.shown.strip("\n") + "\n", new.shown.strip("\n") + "\n")
+    hunk = DiffHunk(old.shown.strip("\n") + "\n", new.shown.strip("\n") + "\n")
     return _with_hunks(program, ((hunk,),))
 
 
-def _with_hunks(program: str, changes: tuple[tuple[Hunk, ...], ...]) -> str | None:
+def _with_hunks(program: str, changes: tuple[tuple[DiffHunk, ...], ...]) -> str | None:
     """Each in the reading that fits; lines of context that are cut or misquoted do not count."""
     for readings in changes:
         tried = (patched(program, tuple(_fuzzy(h, fuzz) for h in readings)) for fuzz in range(FUZZ))
@@ -61,7 +61,7 @@ def _with_hunks(program: str, changes: tuple[tuple[Hunk, ...], ...]) -> str | No
     return program
 
 
-def _fuzzy(hunk: Hunk, fuzz: int) -> Hunk:
+def _fuzzy(hunk: DiffHunk, fuzz: int) -> DiffHunk:
     """Without so many lines of context at either end, as far as they are context."""
     before, after = hunk.before.strip("\n").split("\n"), hunk.after.strip("\n").split("\n")
     for end in (-1, 0):
@@ -69,7 +69,7 @@ def _fuzzy(hunk: Hunk, fuzz: int) -> Hunk:
             if min(len(before), len(after)) > 1 and before[end].strip() == after[end].strip():
                 before.pop(end)
                 after.pop(end)
-    return Hunk("\n".join(before) + "\n", "\n".join(after) + "\n")
+    return DiffHunk("\n".join(before) + "\n", "\n".join(after) + "\n")
 
 
 def _with_definitions(program: str, block: Block) -> str | None:

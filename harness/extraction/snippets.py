@@ -8,7 +8,7 @@ from harness.domain.candidate import NoCandidate
 from harness.extraction.anchors import UPDATE, anchors, is_simple
 from harness.extraction.assembly import Assembled
 from harness.extraction.deletions import deletes, without_deleted
-from harness.extraction.diffs import Hunk, patched
+from harness.extraction.diffs import DiffHunk, patched
 from harness.extraction.loops import doing
 from harness.extraction.markers import elsewhere, is_alternative
 from harness.extraction.moves import moved
@@ -120,7 +120,7 @@ class _Work:
     def delete(self, piece: Piece) -> None:
         """Take quoted lines away where the sentence before them says so."""
         if deletes(piece.block.lead) and not piece.block.taken_back:
-            self._change(piece, patched(self.program, (Hunk(piece.code, ""),)))
+            self._change(piece, patched(self.program, (DiffHunk(piece.code, ""),)))
 
     def take(self, piece: Piece, snippet: Snippet, needed: frozenset[str]) -> bool:
         """Put a snippet in its place; false where that is not clear and would matter.

@@ -19,7 +19,7 @@ from harness.domain.model import Completion, Tool, Turn, Unavailable
 from harness.domain.transcript import Usage
 from harness.llm.failures import asked_pause, may_pass, one_line, unavailable
 from harness.llm.loop import LoopThread
-from harness.llm.meter import Meter, Reservation
+from harness.llm.meter import CostMeter, Reservation
 from harness.llm.prices import Price, load_prices
 from harness.llm.wire import (
     completion_of,
@@ -37,7 +37,7 @@ NO_KEY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ClientLimits:
     """How hard to try."""
 
     parallel: int = 4
@@ -58,7 +58,7 @@ class Anthropic:
     ``ANTHROPIC_BASE_URL`` and the SDK's other ways to name an account are honoured.
     """
 
-    def __init__(self, model: str, meter: Meter, limits: Limits | None = None) -> None:
+    def __init__(self, model: str, meter: CostMeter, limits: ClientLimits | None = None) -> None:
         """Connects to nothing yet.
 
         Raises:
@@ -67,7 +67,7 @@ class Anthropic:
         self.name = model
         self.meter = meter
         self.price = load_prices().of(model)
-        self._limits = limits or Limits()
+        self._limits = limits or ClientLimits()
         if meter.limit is not None and self.price is None:
             raise UsageError(_no_price(model))
         self._sdk = _sdk(self._limits.timeout)

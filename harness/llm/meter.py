@@ -21,7 +21,7 @@ class Reservation:
         self.cost = cost
 
 
-class Meter:
+class CostMeter:
     """Counts tokens and dollars of all calls, from any thread.
 
     A call starts only when the limit holds even if it and everything under way cost the most they

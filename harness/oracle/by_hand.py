@@ -14,7 +14,7 @@ import numpy as np
 from harness.domain.event import ByHand, Finished, Forward, OptimizerStep, ParameterGroup
 from harness.domain.recording import Recorded, TensorBytes
 from harness.oracle.facts import Array
-from harness.oracle.hand_changes import CLOSE, Change, Factor, changes_of
+from harness.oracle.hand_changes import CLOSE, GradientFactor, HandChange, changes_of
 from harness.oracle.hand_rules import rates_of_a_rule
 from harness.oracle.hand_schedules import scheduled_rates
 
@@ -62,9 +62,9 @@ def _told_later(recorded: tuple[Recorded, ...]) -> Iterator[Recorded]:
                 yield item
 
 
-def _read(changes: list[Change]) -> list[tuple[Factor | None, float]] | None:
+def _read(changes: list[HandChange]) -> list[tuple[GradientFactor | None, float]] | None:
     """Factor and rate of each; ``None`` where one of them is no update that could be read."""
-    found: list[tuple[Factor | None, float | None]] = []
+    found: list[tuple[GradientFactor | None, float | None]] = []
     for change in changes:
         factor = change.factor() if change.is_finite else None
         if change.is_finite and (factor is None or factor.value <= 0.0):
@@ -83,7 +83,7 @@ def _read(changes: list[Change]) -> list[tuple[Factor | None, float]] | None:
     return [(factor, known[0][1] if rate is None else rate) for factor, rate in found]
 
 
-def _read_by_rules(changes: list[Change]) -> list[tuple[Factor | None, float]] | None:
+def _read_by_rules(changes: list[HandChange]) -> list[tuple[GradientFactor | None, float]] | None:
     """Where rates are computed anew at every step, or moments are kept."""
     if not changes:
         return None
@@ -91,7 +91,7 @@ def _read_by_rules(changes: list[Change]) -> list[tuple[Factor | None, float]] |
     return None if rates is None else [(None, rate) for rate in rates]
 
 
-def _rate(factor: Factor, change: Change) -> float | None:
+def _rate(factor: GradientFactor, change: HandChange) -> float | None:
     """The rate that a factor contains: itself, or the only one that the program names where what is
     left is a division or a clip. A schedule could leave anything.
     """
@@ -107,7 +107,9 @@ def _rate(factor: Factor, change: Change) -> float | None:
     return rate if _is_scaled(factor, rate, change, at_hand) else None
 
 
-def _is_scaled(factor: Factor, rate: float, change: Change, at_hand: set[float]) -> bool:
+def _is_scaled(
+    factor: GradientFactor, rate: float, change: HandChange, at_hand: set[float]
+) -> bool:
     """Whether a gradient was divided by a number at hand, or clipped at one, on its way."""
     if not factor.by_name:
         share, size = factor.value / rate, change.size(change.gradients)
@@ -122,7 +124,7 @@ def _is_any(value: float, numbers: set[float]) -> bool:
     return any(abs(value - number) <= CLOSE * number for number in numbers)
 
 
-def _rates(change: Change) -> set[float]:
+def _rates(change: HandChange) -> set[float]:
     for pattern in RATES:
         found = {n for name, n in change.numbers if n > 0.0 and pattern.fullmatch(name)}
         if found:
@@ -130,7 +132,7 @@ def _rates(change: Change) -> set[float]:
     return set()
 
 
-def _divided(known: list[tuple[Change, float]]) -> bool:
+def _divided(known: list[tuple[HandChange, float]]) -> bool:
     """Whether the rate is always the same whole part of another: divided instead of the gradient, or
     another rate. Who can tell.
     """
@@ -143,7 +145,11 @@ def _divided(known: list[tuple[Change, float]]) -> bool:
 
 
 def _step(
-    item: Recorded, change: Change, names: tuple[str, ...], factor: Factor | None, rate: float
+    item: Recorded,
+    change: HandChange,
+    names: tuple[str, ...],
+    factor: GradientFactor | None,
+    rate: float,
 ) -> Recorded:
     group = ParameterGroup(parameters=names, numbers={"lr": rate}, flags={})
     event = OptimizerStep(optimizer=0, type="by_hand.Update", groups=(group,), own=True)
@@ -156,7 +162,7 @@ def _step(
     return Recorded(event, (*consumed, *kept))
 
 
-def _consumed(gradient: Array, name: str, factor: Factor | None, rate: float) -> Array:
+def _consumed(gradient: Array, name: str, factor: GradientFactor | None, rate: float) -> Array:
     """What was applied of a gradient."""
     if factor is None:
         return gradient

@@ -12,8 +12,8 @@ from harness.domain.trace import ProbeTrace
 from harness.domain.workload import WorkloadSpec
 from harness.oracle.worker import (
     Failure,
+    MeasuredTooLong,
     Question,
-    TooLong,
     Worker,
     WorkerLost,
     without_ranks,
@@ -71,12 +71,12 @@ class Oracle:
         """
         try:
             answer = self._asked(Question(recording, workload, probe, expectations))
-        except (TooLong, WorkerLost) as error:
-            why = LATE if isinstance(error, TooLong) else FATAL
+        except (MeasuredTooLong, WorkerLost) as error:
+            why = LATE if isinstance(error, MeasuredTooLong) else FATAL
             bare = Question(without_ranks(recording, why), workload, probe, expectations)
             try:
                 answer = self._asked(bare)
-            except (TooLong, WorkerLost) as death:  # whatever it is asked
+            except (MeasuredTooLong, WorkerLost) as death:  # whatever it is asked
                 told = f"the oracle's process died again and again on probe {probe.name}\n{death}"
                 raise lost(told.rstrip()) from death
         return _measured(answer, probe)

@@ -25,7 +25,7 @@ FORGETS = 0.999
 
 
 @dataclass(frozen=True)
-class Factor:
+class GradientFactor:
     """A multiple of the gradient."""
 
     value: float
@@ -50,7 +50,7 @@ class Factor:
 
 
 @dataclass(frozen=True)
-class Change:
+class HandChange:
     """Parameters that changed between two other events."""
 
     position: int
@@ -88,11 +88,11 @@ class Change:
         """Norm of some gradients together."""
         return norm(joined(self.gradients, names))
 
-    def factor(self) -> Factor | None:
+    def factor(self) -> GradientFactor | None:
         """By which multiple of the gradient it moved; ``None`` where it did something else."""
         return self.plain() or self._cut() or self._remembering()
 
-    def plain(self) -> Factor | None:
+    def plain(self) -> GradientFactor | None:
         """One multiple for each parameter, or for all."""
         if any(n not in self.gradients or not self.gradients[n].any() for n in self.after):
             return None
@@ -108,9 +108,9 @@ class Change:
             found[name] = factor
             alike = alike and abs(factor - whole) <= CLOSE * abs(whole) + noise / size
         noise = self.noise(self.after) / norm(joined(self.gradients, self.after))
-        return Factor(whole, noise, {} if alike else found)
+        return GradientFactor(whole, noise, {} if alike else found)
 
-    def _cut(self) -> Factor | None:
+    def _cut(self) -> GradientFactor | None:
         """One multiple for all, and elements that were clipped at one value, which is at hand."""
         if any(n not in self.gradients for n in self.after):
             return None
@@ -124,9 +124,9 @@ class Change:
         at_hand = any(abs(limit - n * factor) <= CLOSE * limit for _, n in self.numbers)
         if factor <= 0.0 or not at_hand or norm(moved - wanted) > CLOSE * norm(moved) + noise:
             return None
-        return Factor(factor, noise / square**0.5, {}, limit=limit / factor)
+        return GradientFactor(factor, noise / square**0.5, {}, limit=limit / factor)
 
-    def _remembering(self) -> Factor | None:
+    def _remembering(self) -> GradientFactor | None:
         """One multiple for all beside a decay and a part of the change before."""
         names = [*self.after]
         if any(n not in self.gradients for n in names):
@@ -144,7 +144,7 @@ class Change:
         parts = [float(x) / size for x, size in zip(solved, sizes, strict=True)]
         if len(parts) > 2 and not -CLOSE <= parts[2] < FORGETS:
             return None
-        return Factor(parts[0], noise / sizes[0], {}, remembers=True)
+        return GradientFactor(parts[0], noise / sizes[0], {}, remembers=True)
 
     def _projected(self, names: Iterable[str]) -> float:
         gradients = joined(self.gradients, names)
@@ -156,7 +156,7 @@ class Change:
         return ROUNDING * max(both)
 
 
-def changes_of(recorded: tuple[Recorded, ...]) -> list[Change]:
+def changes_of(recorded: tuple[Recorded, ...]) -> list[HandChange]:
     """All of them, in order; none at all where parameters changed in a way that was not seen."""
     walk = _Walk()
     for position, item in enumerate(recorded):
@@ -169,7 +169,7 @@ class _Walk:
     """What the events before have left."""
 
     def __init__(self) -> None:
-        self.changes: list[Change] = []
+        self.changes: list[HandChange] = []
         self._parameters: Parameters = {}
         self._earlier: Parameters = {}
         self._returned: list[Parameters] = []
@@ -211,7 +211,7 @@ class _Walk:
         last = self.changes[-1].after if self.changes else {}
         if not after.keys() <= self._parameters.keys() or (not self._since and after.keys() & last):
             return False
-        change = Change(
+        change = HandChange(
             position=position,
             before={n: self._parameters[n] for n in after},
             after=after,
@@ -228,7 +228,7 @@ class _Walk:
         self._since, self._backwards = set(), 0
         return True
 
-    def _by_returned(self, change: Change) -> Change:
+    def _by_returned(self, change: HandChange) -> HandChange:
         """With what ``torch.autograd.grad`` returned: all of it, or of the last calls where that fits
         and all does not, as after a sum that was given up.
         """

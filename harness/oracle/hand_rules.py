@@ -7,7 +7,7 @@ import numpy as np
 
 from harness.oracle.facts import Array
 from harness.oracle.gradient import norm
-from harness.oracle.hand_changes import Change, joined
+from harness.oracle.hand_changes import HandChange, joined
 
 CLOSE = 2e-3
 """How far a change may be from that of a rule, relative to it: roots of small numbers lose digits."""
@@ -19,7 +19,7 @@ Rule = Callable[[Sequence[Array]], Iterator[Array]]
 """From all gradients the directions in which the parameters go, one after the other."""
 
 
-def rates_of_a_rule(changes: list[Change]) -> list[float] | None:
+def rates_of_a_rule(changes: list[HandChange]) -> list[float] | None:
     """The rate of each change if all of them follow one rule at rates that were at hand; ``None`` if
     there is none, or if the gradients may as well have been divided by the backwards of a window: where
     a rule divides by their size, nothing tells.
@@ -44,7 +44,7 @@ def _same(some: list[float] | None, others: list[float]) -> bool:
     return some is not None and bool(np.allclose(some, others, rtol=CLOSE))
 
 
-def _rules(change: Change) -> Iterator[Rule]:
+def _rules(change: HandChange) -> Iterator[Rule]:
     """With every number at hand that may belong to it."""
     at_hand = sorted({n for _, n in change.numbers if 0.0 < n < 1.0})
     decays = [n for n in at_hand if n >= 0.5][:MOST]
@@ -112,5 +112,5 @@ def _rates(
     return found
 
 
-def _at_hand(rate: float, change: Change) -> bool:
+def _at_hand(rate: float, change: HandChange) -> bool:
     return any(abs(rate - number) <= CLOSE * number for _, number in change.numbers if number > 0.0)

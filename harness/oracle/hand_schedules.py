@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from harness.oracle.facts import Array
-from harness.oracle.hand_changes import CLOSE, Change, Factor
+from harness.oracle.hand_changes import CLOSE, GradientFactor, HandChange
 
 FEWEST = 4
 """Updates from which on a curve is told from chance."""
@@ -20,7 +20,7 @@ where the line is when the whole rate is used.
 """
 
 
-def scheduled_rates(changes: Sequence[Change], base: set[float]) -> list[float] | None:
+def scheduled_rates(changes: Sequence[HandChange], base: set[float]) -> list[float] | None:
     """The rate of each change where all are multiples of their gradients that lie on one curve over
     the steps, or differ between parameters and never change; ``None`` where they do not.
 
@@ -48,7 +48,9 @@ def scheduled_rates(changes: Sequence[Change], base: set[float]) -> list[float] 
     return np.interp(range(len(changes)), steps, values).tolist() if on_one else None
 
 
-def _each_its_own(factors: Sequence[Factor], base: set[float], change: Change) -> float | None:
+def _each_its_own(
+    factors: Sequence[GradientFactor], base: set[float], change: HandChange
+) -> float | None:
     """The largest rate, where every parameter has a rate of its own. It is the one that is named; or
     no rate is, and each of them is at hand.
     """

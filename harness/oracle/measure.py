@@ -12,8 +12,8 @@ from harness.domain.scenario import Expectations, Probe
 from harness.domain.trace import Learning, ProbeTrace
 from harness.domain.workload import PositiveLoss, WorkloadSpec
 from harness.oracle import learning, program, thawing
-from harness.oracle.books import contradiction
 from harness.oracle.facts import RankRun
+from harness.oracle.integrity import contradiction
 from harness.oracle.ranks import measure_ranks, same_rows
 from harness.oracle.reading import read_rank
 from harness.oracle.rehearsal import without_rehearsals

@@ -10,9 +10,9 @@ from harness.oracle.following import Follower
 from harness.oracle.gradient import Gradient
 from harness.oracle.lost import lost_batches
 from harness.oracle.noise import with_repeats
+from harness.oracle.one_sided import one_sided
 from harness.oracle.parts import apart
 from harness.oracle.replay import Replay
-from harness.oracle.sides import one_sided
 from harness.oracle.updates import RankView, measure_update
 from harness.oracle.windows import strays_of, usual_size, windows_of
 

@@ -17,7 +17,7 @@ from harness.oracle.objective import UNIFORM, fitted_weights, part_on_padding, u
 from harness.oracle.recent import Recent, digest
 from harness.oracle.replayed import Replayed
 from harness.oracle.samples import SampleIndex
-from harness.workloads import Batch, Workload, build
+from harness.workloads import Workload, WorkloadBatch, build
 
 BESIDE = ("loose.", "own")
 """Beginning of the names of parameters that do not belong to the workload's model."""
@@ -226,7 +226,7 @@ class Replay:
             )
         return found
 
-    def _loss_gradient(self, output: Tensor, batch: Batch) -> Array:
+    def _loss_gradient(self, output: Tensor, batch: WorkloadBatch) -> Array:
         leaf = output.detach().requires_grad_()
         losses = self.workload.sample_losses(leaf, batch)
         (gradient,) = torch.autograd.grad(losses.sum(), leaf)

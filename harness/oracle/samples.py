@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from harness.oracle.facts import Array
-from harness.workloads import Batch
+from harness.workloads import WorkloadBatch
 
 FOREIGN = 1_000_000
 """Offset of sample indices of the next rank, so that data of all ranks share one numbering."""
@@ -18,7 +18,7 @@ half precision.
 class SampleIndex:
     """All rows of a workload's data, of every rank."""
 
-    def __init__(self, ranks: tuple[tuple[Batch, ...], ...], own: int) -> None:
+    def __init__(self, ranks: tuple[tuple[WorkloadBatch, ...], ...], own: int) -> None:
         """``own``: the rank whose samples keep their own numbers."""
         order = [own, *(r for r in range(len(ranks)) if r != own)]
         batches = [(rank, batch) for rank in order for batch in ranks[rank]]
@@ -54,11 +54,11 @@ class SampleIndex:
                 return sum(content in self._exact for content in _contents(found)), len(array)
         return None
 
-    def target(self, samples: tuple[int, ...]) -> Batch:
+    def target(self, samples: tuple[int, ...]) -> WorkloadBatch:
         """The samples put together as one batch."""
         rows = torch.tensor([self._row_of[sample] for sample in samples], dtype=torch.long)
         mask = self._weights[rows] if self._masked else None
-        return Batch(self._inputs[rows], self._targets[rows], mask, samples)
+        return WorkloadBatch(self._inputs[rows], self._targets[rows], mask, samples)
 
     def _found(self, rows: Array) -> tuple[int, ...] | None:
         if rows.dtype == self._rows.dtype:

@@ -40,7 +40,7 @@ class WorkerLost(Exception):
     """The process died before it answered. The message is what it said last, if anything."""
 
 
-class TooLong(Exception):
+class MeasuredTooLong(Exception):
     """The process used the time that one record may take."""
 
 
@@ -100,7 +100,7 @@ class Worker:
             began = self._processor_time()
             while not self._mine.poll(POLL):
                 if self._processor_time() - began > seconds:
-                    raise TooLong
+                    raise MeasuredTooLong
             answer: Answer = self._mine.recv()
         except (EOFError, ConnectionError) as error:
             raise WorkerLost(self._last_words()) from error

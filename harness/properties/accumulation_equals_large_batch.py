@@ -25,7 +25,13 @@ from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.coefficients import even, shares, wiped
-from harness.properties.evidence.consumption import Account, Reading, account, factor_of, learned
+from harness.properties.evidence.consumption import (
+    Account,
+    WindowReading,
+    account,
+    factor_of,
+    learned,
+)
 from harness.properties.evidence.divisors import own_size
 from harness.properties.evidence.figures import close, count, number, show, show_all, spread
 from harness.properties.evidence.short_windows import arrived, sizes
@@ -66,7 +72,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     )
 
 
-def padding_trained(gathered: list[Reading]) -> Verdict | None:
+def padding_trained(gathered: list[WindowReading]) -> Verdict | None:
     """A fail when padding, which carries no weight, contributes to the loss."""
     for reading in gathered:
         most = max((m.on_padding for m in reading.window.own), default=0.0)
@@ -80,7 +86,7 @@ def padding_trained(gathered: list[Reading]) -> Verdict | None:
     return None
 
 
-def wrong_size(gathered: list[Reading], expectations: Expectations) -> Verdict | None:
+def wrong_size(gathered: list[WindowReading], expectations: Expectations) -> Verdict | None:
     """A fail when all windows below the threshold are off by the same factor."""
     bounds = bounds_of(expectations)
     small = [r for r in gathered if r.aligned and not (bounds and bounds.loud(r.true))]
@@ -103,12 +109,12 @@ def wrong_size(gathered: list[Reading], expectations: Expectations) -> Verdict |
     )
 
 
-def to_the_threshold(reading: Reading, bounds: Bounds) -> bool:
+def to_the_threshold(reading: WindowReading, bounds: Bounds) -> bool:
     """Whether a smaller gradient arrived enlarged, at the norm that a clip would leave."""
     return reading.state == "grown" and close(reading.consumed, bounds.high, reading.slack)
 
 
-def changing_size(off: list[Reading], small: list[Reading]) -> Verdict | None:
+def changing_size(off: list[WindowReading], small: list[WindowReading]) -> Verdict | None:
     """A fail when the factor changes from window to window and no clip can be the reason: a clip
     enlarges no gradient, and lets no norm pass in one window that it cuts in another.
     """
@@ -131,7 +137,7 @@ def changing_size(off: list[Reading], small: list[Reading]) -> Verdict | None:
     )
 
 
-def no_clip(reading: Reading) -> bool:
+def no_clip(reading: WindowReading) -> bool:
     """Whether clipping cannot have set the size: no clip was called, or what backward computed
     arrived whole, or backward computed too much and part of the excess is still there.
     """
@@ -142,14 +148,14 @@ def no_clip(reading: Reading) -> bool:
     return whole or not reading.update.clip_calls or (reading.state == "grown" and too_much)
 
 
-def off_by_a_factor(reading: Reading, gathered: list[Reading]) -> bool:
+def off_by_a_factor(reading: WindowReading, gathered: list[WindowReading]) -> bool:
     """Whether the size is wrong, and neither a learned weight nor a leftover loss scale explains it."""
     scale = reading.update.loss_scale
     scaled = scale > 1.0 and (reading.ratio >= scale**0.5 or reading.ratio <= scale**-0.5)
     return reading.state in ("shrunk", "grown") and not scaled and not learned(reading, gathered)
 
 
-def wrong_weights(gathered: list[Reading]) -> Verdict | None:
+def wrong_weights(gathered: list[WindowReading]) -> Verdict | None:
     """A fail when everything that backward computed arrived, and is no accepted gradient all the
     same.
     """
@@ -170,14 +176,14 @@ def wrong_weights(gathered: list[Reading]) -> Verdict | None:
     return None
 
 
-def brings_its_loss(reading: Reading) -> bool:
+def brings_its_loss(reading: WindowReading) -> bool:
     """Whether the program trains on a loss of its own, of whose large batch nothing is known."""
     return any(
         m.objective_error is not None and m.objective_error > OWN_LOSS for m in reading.window.own
     )
 
 
-def uneven_parameters(gathered: list[Reading], expectations: Expectations) -> Verdict | None:
+def uneven_parameters(gathered: list[WindowReading], expectations: Expectations) -> Verdict | None:
     """A fail when parameters have different factors, one of them above 1: clipping only shrinks."""
     bounds = bounds_of(expectations)
     for reading in gathered:
@@ -197,7 +203,7 @@ def uneven_parameters(gathered: list[Reading], expectations: Expectations) -> Ve
     return None
 
 
-def scaled_on_the_way(gathered: list[Reading], expectations: Expectations) -> Verdict | None:
+def scaled_on_the_way(gathered: list[WindowReading], expectations: Expectations) -> Verdict | None:
     """A fail when gradients were scaled between a window's backwards, and no clip can be the reason."""
     bounds = bounds_of(expectations)
     for reading in gathered:
@@ -218,14 +224,14 @@ def scaled_on_the_way(gathered: list[Reading], expectations: Expectations) -> Ve
     return None
 
 
-def arrived_whole(reading: Reading) -> bool:
+def arrived_whole(reading: WindowReading) -> bool:
     """Whether the optimizer consumed, up to a factor, what backward computed."""
     computed = reading.update.match("as-computed")
     whole = computed is not None and computed.consumed_norm > 0
     return arrived(reading.window) if whole else even(reading.window)
 
 
-def in_order(trace: Trace, seen: Account, gathered: list[Reading]) -> Verdict:
+def in_order(trace: Trace, seen: Account, gathered: list[WindowReading]) -> Verdict:
     """A pass, if some full window was below the threshold; above it clipping hides every factor."""
     wrong = [r for r in gathered if not r.right]
     unknown = [text for p in trace.probes for r in p.ranks for text in r.unrecognised]

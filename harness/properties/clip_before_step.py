@@ -24,7 +24,7 @@ from harness.properties.evidence import preconditions
 from harness.properties.evidence.clip_reasons import why_whole
 from harness.properties.evidence.clips import after_the_step, on_nothing
 from harness.properties.evidence.coefficients import even, largest, shares
-from harness.properties.evidence.consumption import Reading, transported
+from harness.properties.evidence.consumption import WindowReading, transported
 from harness.properties.evidence.figures import count, middle, number, show, show_all, spread
 from harness.properties.evidence.regimes import Regimes, regimes
 from harness.properties.judging.property import Property
@@ -95,7 +95,7 @@ def without_threshold(trace: Trace, expectations: Expectations) -> Verdict | Non
     )
 
 
-def never_clipped(raw: Sequence[Reading], seen: Regimes) -> Verdict:
+def never_clipped(raw: Sequence[WindowReading], seen: Regimes) -> Verdict:
     """The verdict when all loud gradients arrived whole: there was no clip, or it came at the wrong
     moment, or it was given no gradients.
     """
@@ -136,7 +136,7 @@ def never_clipped(raw: Sequence[Reading], seen: Regimes) -> Verdict:
     return failed(ID, f"{what}{said}.", *figures)
 
 
-def too_early(reading: Reading, seen: Regimes) -> bool:
+def too_early(reading: WindowReading, seen: Regimes) -> bool:
     """Whether earlier micro-batches were scaled down and the window's last one was not."""
     found = shares(reading.window)
     if reading.right or len(found) < 2 or reading.consumed <= seen.bounds.high * 1.01:
@@ -157,7 +157,7 @@ def unclipped(seen: Regimes) -> float:
     return middle(found) if alike else 1.0
 
 
-def clipped_early(reading: Reading) -> Verdict:
+def clipped_early(reading: WindowReading) -> Verdict:
     """The fail for a clip before the last backward."""
     return failed(
         ID,

@@ -27,7 +27,7 @@ from harness.properties.evidence.clip_reasons import NO_GRADIENT, why_other, why
 from harness.properties.evidence.clipped_together import together
 from harness.properties.evidence.clips import after_the_step, by_value, on_nothing
 from harness.properties.evidence.coefficients import by_rank
-from harness.properties.evidence.consumption import Reading, factor_of
+from harness.properties.evidence.consumption import WindowReading, factor_of
 from harness.properties.evidence.figures import count, number, show, show_all, spread
 from harness.properties.evidence.part_of_norm import by_a_part
 from harness.properties.evidence.regimes import Regimes, regimes
@@ -195,7 +195,7 @@ def another_size(trace: Trace, seen: Regimes) -> Verdict | None:
     )
 
 
-def several_factors(reading: Reading) -> Verdict:
+def several_factors(reading: WindowReading) -> Verdict:
     """The fail for clipping each parameter by itself, or only some parameters."""
     factors = reading.factors
     return failed(
@@ -267,7 +267,7 @@ def other_norm(seen: Regimes) -> Verdict | None:
     )
 
 
-def shrunk_twice(reading: Reading) -> Verdict:
+def shrunk_twice(reading: WindowReading) -> Verdict:
     """The fail for a norm of threshold squared over norm, even where that norm would be accepted."""
     return failed(
         ID,
@@ -278,12 +278,12 @@ def shrunk_twice(reading: Reading) -> Verdict:
     )
 
 
-def bounded(reading: Reading, seen: Regimes) -> bool:
+def bounded(reading: WindowReading, seen: Regimes) -> bool:
     """Whether the norm that was left is one that the scenario accepts."""
     return reading.aligned and seen.accepted.accept(reading.consumed)
 
 
-def acts_alone(shrunk: Sequence[Reading], seen: Regimes) -> bool:
+def acts_alone(shrunk: Sequence[WindowReading], seen: Regimes) -> bool:
     """Whether it was clipping that shrank these windows: quiet windows arrive whole, or, without
     quiet windows, the factor is not constant.
 
@@ -296,7 +296,7 @@ def acts_alone(shrunk: Sequence[Reading], seen: Regimes) -> bool:
 
 def clipped(seen: Regimes) -> Verdict:
     """A pass when every loud window is at the threshold with its direction kept."""
-    wrong: Sequence[Reading] = [
+    wrong: Sequence[WindowReading] = [
         r
         for r in seen.loud
         if r.state != "clipped" and not (r.state == "shrunk" and bounded(r, seen))

@@ -23,7 +23,7 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
-from harness.properties.evidence.consumption import Account, Reading, factor_of, transported
+from harness.properties.evidence.consumption import Account, WindowReading, factor_of, transported
 from harness.properties.evidence.figures import count, number, show, spread
 from harness.properties.judging.property import Property
 
@@ -47,7 +47,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     return of_small(below(account, expectations) or just_below(account, expectations))
 
 
-def of_small(small: list[Reading]) -> Verdict:
+def of_small(small: list[WindowReading]) -> Verdict:
     """The verdict on the windows that clipping must leave alone."""
     if not small:
         return inconclusive(ID, "No full window's true norm was below the intended threshold.")
@@ -75,7 +75,7 @@ def of_small(small: list[Reading]) -> Verdict:
     )
 
 
-def other_factor(small: list[Reading]) -> Verdict | None:
+def other_factor(small: list[WindowReading]) -> Verdict | None:
     """A fail where quiet gradients are raised to one norm, or a few of them multiplied by 0."""
     grown = [r for r in small if r.state == "grown"]
     if len(grown) > 1 and spread([r.consumed for r in grown]) < 0.1 * spread(
@@ -88,7 +88,7 @@ def other_factor(small: list[Reading]) -> Verdict | None:
     return None
 
 
-def raised_to_its_threshold(reading: Reading) -> bool:
+def raised_to_its_threshold(reading: WindowReading) -> bool:
     """Whether a gradient below the threshold that a clip was called with was consumed at just that
     norm. It may lie anywhere, and move: no clip makes more of a gradient.
     """
@@ -101,7 +101,7 @@ def raised_to_its_threshold(reading: Reading) -> bool:
     return any(limit is not None and abs(limit - size) <= AT * size for limit in limits)
 
 
-def moving(small: list[Reading]) -> list[Reading]:
+def moving(small: list[WindowReading]) -> list[WindowReading]:
     """Windows that a clip shrank to various norms, by various factors. One common factor would be a
     divisor and no clip.
     """
@@ -109,14 +109,14 @@ def moving(small: list[Reading]) -> list[Reading]:
     return cut if len(cut) > 1 and factor_of(cut) is None else []
 
 
-def cut_by_a_clip(reading: Reading) -> bool:
+def cut_by_a_clip(reading: WindowReading) -> bool:
     """Whether a clip was called before the step, and less was consumed than backward had computed."""
     computed = reading.update.match("as-computed")
     called = any(c.gradients and c.function.startswith("clip_") for c in clip_calls(reading.update))
     return called and computed is not None and computed.ratio < 1.0 - reading.window.tolerance
 
 
-def below(account: Account, expectations: Expectations) -> list[Reading]:
+def below(account: Account, expectations: Expectations) -> list[WindowReading]:
     """The windows that clipping must leave alone."""
     bounds = account.bounds(expectations)
     stable = expectations.stable_probe
@@ -131,7 +131,7 @@ def below(account: Account, expectations: Expectations) -> list[Reading]:
     ]
 
 
-def just_below(account: Account, expectations: Expectations) -> list[Reading]:
+def just_below(account: Account, expectations: Expectations) -> list[WindowReading]:
     """Windows below the threshold at which others were clipped, where all of them arrived whole."""
     bounds, realised = account.bounds(expectations), account.threshold
     if bounds is None or realised is None or not bounds.accept(realised):
@@ -140,7 +140,7 @@ def just_below(account: Account, expectations: Expectations) -> list[Reading]:
     return found if all(r.state == "exact" for r in found) else []
 
 
-def clipped_small(touched: list[Reading], of: int) -> Verdict:
+def clipped_small(touched: list[WindowReading], of: int) -> Verdict:
     """The fail for a threshold that is too low."""
     first = touched[0]
     return failed(
@@ -155,7 +155,7 @@ def clipped_small(touched: list[Reading], of: int) -> Verdict:
     )
 
 
-def made_nothing(lost: list[Reading], of: int) -> Verdict:
+def made_nothing(lost: list[WindowReading], of: int) -> Verdict:
     """The fail for a factor of 0: no clip has one."""
     first = lost[0]
     return failed(
@@ -168,7 +168,7 @@ def made_nothing(lost: list[Reading], of: int) -> Verdict:
     )
 
 
-def normalised(reading: Reading) -> Verdict:
+def normalised(reading: WindowReading) -> Verdict:
     """The fail for scaling small gradients up to the threshold."""
     return failed(
         ID,

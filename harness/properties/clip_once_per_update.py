@@ -20,7 +20,7 @@ from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.coefficients import by_rank, even, shares
-from harness.properties.evidence.consumption import Reading
+from harness.properties.evidence.consumption import WindowReading
 from harness.properties.evidence.figures import close, count, number, show, show_all, spread
 from harness.properties.evidence.regimes import Regimes, regimes
 from harness.properties.evidence.thresholds import NAMED
@@ -84,7 +84,7 @@ def rank_by_rank(window: Window) -> bool:
     return max(found) - min(found) < ABOUT and len(parts) > 1 and spread(parts) > 1.0
 
 
-def each_micro_batch(reading: Reading, seen: Regimes) -> Verdict:
+def each_micro_batch(reading: WindowReading, seen: Regimes) -> Verdict:
     """A fail if micro-batches arrive evenly in quiet windows, so that clipping made this window
     uneven.
     """
@@ -110,7 +110,7 @@ def each_micro_batch(reading: Reading, seen: Regimes) -> Verdict:
     )
 
 
-def clipped_twice(reading: Reading, seen: Regimes) -> bool:
+def clipped_twice(reading: WindowReading, seen: Regimes) -> bool:
     """Whether the factor threshold over norm was applied twice."""
     low, high = seen.accepted.low * (1.0 - NAMED), seen.accepted.high * (1.0 + NAMED)
     if reading.state != "shrunk" or not low**2 <= reading.consumed * reading.true <= high**2:
@@ -120,7 +120,7 @@ def clipped_twice(reading: Reading, seen: Regimes) -> bool:
     return all(close(r.consumed * r.true, product, 2 * NAMED) for r in alike)
 
 
-def shrunk_again(reading: Reading) -> Verdict:
+def shrunk_again(reading: WindowReading) -> Verdict:
     """The fail for clipping twice."""
     return failed(
         ID,

@@ -23,9 +23,9 @@ from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.clips import on_nothing, ran_dry
-from harness.properties.evidence.consumption import Reading, transported
+from harness.properties.evidence.consumption import WindowReading, transported
 from harness.properties.evidence.figures import close, count, number, show, spread
-from harness.properties.evidence.group_parts import Part, parts_of
+from harness.properties.evidence.group_parts import GroupInWindow, parts_of
 from harness.properties.evidence.same_group_twice import one_group_twice
 from harness.properties.evidence.thresholds import NAMED
 from harness.properties.judging.property import Property
@@ -67,7 +67,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     )
 
 
-def normalised(seen: Mapping[str, list[Part]]) -> Verdict | None:
+def normalised(seen: Mapping[str, list[GroupInWindow]]) -> Verdict | None:
     """A fail when a group's gradient is scaled up to one norm, whatever its own norm was."""
     for name, parts in seen.items():
         up = [p for p in parts if p.raised]
@@ -85,7 +85,9 @@ def normalised(seen: Mapping[str, list[Part]]) -> Verdict | None:
     return None
 
 
-def of_nothing(readings: Sequence[Reading], seen: Mapping[str, list[Part]]) -> Verdict | None:
+def of_nothing(
+    readings: Sequence[WindowReading], seen: Mapping[str, list[GroupInWindow]]
+) -> Verdict | None:
     """A fail when clips are called without any gradients, always or from some window on."""
     dry = next((r for r in readings if ran_dry(first_of(r, readings).update, r.update)), None)
     if dry is None and untouched(readings, seen) and all(on_nothing(r.update) for r in readings):
@@ -101,19 +103,19 @@ def of_nothing(readings: Sequence[Reading], seen: Mapping[str, list[Part]]) -> V
     )
 
 
-def first_of(reading: Reading, readings: Sequence[Reading]) -> Reading:
+def first_of(reading: WindowReading, readings: Sequence[WindowReading]) -> WindowReading:
     """The first window of the same probe and rank."""
     mine = reading.window.probe.probe, reading.window.rank
     return next(r for r in readings if (r.window.probe.probe, r.window.rank) == mine)
 
 
-def untouched(readings: Sequence[Reading], seen: Mapping[str, list[Part]]) -> bool:
+def untouched(readings: Sequence[WindowReading], seen: Mapping[str, list[GroupInWindow]]) -> bool:
     """Whether every gradient arrived whole in every window, as a whole and group by group."""
     alone = all(p.whole for parts in seen.values() for p in parts)
     return alone and all(close(r.consumed, r.true, NAMED) for r in readings)
 
 
-def grown(seen: Mapping[str, list[Part]]) -> Verdict | None:
+def grown(seen: Mapping[str, list[GroupInWindow]]) -> Verdict | None:
     """Inconclusive when a group's gradient arrives enlarged for another reason: no clip does that."""
     for name, parts in seen.items():
         most = max(parts, key=lambda p: p.kept, default=None)
@@ -127,7 +129,7 @@ def grown(seen: Mapping[str, list[Part]]) -> Verdict | None:
     return None
 
 
-def exchanged(seen: Mapping[str, list[Part]]) -> Verdict | None:
+def exchanged(seen: Mapping[str, list[GroupInWindow]]) -> Verdict | None:
     """A fail when the loud group got the small threshold and the quiet group the large one."""
     for (loud, high), (quiet, low) in permutations(seen.items(), 2):
         both = [
@@ -151,14 +153,16 @@ def exchanged(seen: Mapping[str, list[Part]]) -> Verdict | None:
     return None
 
 
-def limit(part: Part) -> float | None:
+def limit(part: GroupInWindow) -> float | None:
     """The threshold of the one clip that returned this group's norm; ``None`` if several did or none."""
     calls = [c for c in clip_calls(part.reading.update) if c.limit and c.returned]
     mine = [c for c in calls if close(c.returned or 0.0, part.true, NAMED)]
     return mine[0].limit if len(mine) == 1 else None
 
 
-def idle(readings: Sequence[Reading], seen: Mapping[str, list[Part]]) -> Verdict | None:
+def idle(
+    readings: Sequence[WindowReading], seen: Mapping[str, list[GroupInWindow]]
+) -> Verdict | None:
     """Inconclusive when no clip was called and no gradient was changed."""
     calls = [c for r in readings for c in clip_calls(r.update)]
     if any(c.function.startswith("clip_") for c in calls) or not untouched(readings, seen):
@@ -171,7 +175,7 @@ def idle(readings: Sequence[Reading], seen: Mapping[str, list[Part]]) -> Verdict
     )
 
 
-def starved(name: str, group: Group, parts: list[Part]) -> Verdict | None:
+def starved(name: str, group: Group, parts: list[GroupInWindow]) -> Verdict | None:
     """A fail when too little of a group's gradient arrives although its own bound leaves it alone."""
     if group.keeps_at_least is None:
         return None
@@ -188,7 +192,7 @@ def starved(name: str, group: Group, parts: list[Part]) -> Verdict | None:
     )
 
 
-def cause(group: Group, worst: Part) -> str:
+def cause(group: Group, worst: GroupInWindow) -> str:
     """What decided about a gradient that needed no clip, as far as factors by parameter tell it."""
     frozen = worst.reading.update.frozen
     kept = [
@@ -207,12 +211,12 @@ def cause(group: Group, worst: Part) -> str:
     )
 
 
-def free(group: Group, parts: list[Part]) -> list[Part]:
+def free(group: Group, parts: list[GroupInWindow]) -> list[GroupInWindow]:
     """The windows in which the group's own bound leaves it alone."""
     return [p for p in parts if group.bounded_by is None or p.true <= group.bounded_by]
 
 
-def told(name: str, parts: list[Part]) -> str | None:
+def told(name: str, parts: list[GroupInWindow]) -> str | None:
     """Evidence that another part was loud and the group kept its gradient; ``None`` if nothing was
     loud.
     """

@@ -21,7 +21,7 @@ from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.announced import false_alarm, false_all_clear, look_alike
 from harness.properties.evidence.figures import number, show
-from harness.properties.evidence.layers import Shown, shown
+from harness.properties.evidence.layers import ShownLayers, shown
 from harness.properties.evidence.named_norms import misnamed
 from harness.properties.judging.property import Property
 
@@ -109,7 +109,7 @@ def under_other_names(line: str) -> Verdict:
     )
 
 
-def nothing_to_tell(well: Shown, ill: Shown) -> Verdict:
+def nothing_to_tell(well: ShownLayers, ill: ShownLayers) -> Verdict:
     """The fail for an output that is the same on both workloads."""
     return failed(
         ID,
@@ -140,7 +140,7 @@ def told_apart(well: float, ill: float) -> Verdict:
     )
 
 
-def too_little(well: Shown, ill: Shown) -> Verdict:
+def too_little(well: ShownLayers, ill: ShownLayers) -> Verdict:
     """A fail when the output is a diagnosis that cannot tell the workloads apart; else inconclusive."""
     figures = (
         number("numbers printed, healthy", well.count),
@@ -164,7 +164,7 @@ def too_little(well: Shown, ill: Shown) -> Verdict:
     )
 
 
-def layered(shown: Shown) -> bool:
+def layered(shown: ShownLayers) -> bool:
     """Whether the norm of a layer was printed; with few digits the whole norm may be mistaken for
     one.
     """

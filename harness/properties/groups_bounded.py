@@ -17,7 +17,7 @@ from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.consumption import transported
 from harness.properties.evidence.figures import number, show
-from harness.properties.evidence.group_parts import Part, parts_of
+from harness.properties.evidence.group_parts import GroupInWindow, parts_of
 from harness.properties.evidence.thresholds import NAMED
 from harness.properties.judging.property import Property
 
@@ -48,7 +48,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     return passed(ID, f"{'; '.join(evidence)}.", number("windows", len(account.readings)))
 
 
-def unbounded(name: str, bound: float, worst: Part) -> Verdict:
+def unbounded(name: str, bound: float, worst: GroupInWindow) -> Verdict:
     """A fail, with the largest norm that arrived."""
     cut = worst.consumed < worst.true * (1.0 - NAMED)
     how = "what shortened it left more" if cut else "nothing bounded it"

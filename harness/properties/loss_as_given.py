@@ -24,7 +24,7 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
-from harness.properties.evidence.consumption import Reading, account, read, weighty
+from harness.properties.evidence.consumption import WindowReading, account, read, weighty
 from harness.properties.evidence.figures import count, number, show, spread
 from harness.properties.evidence.thresholds import Bounds, bounds_of
 from harness.properties.evidence.windows import full
@@ -40,10 +40,10 @@ SAME = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Factor:
+class LossFactor:
     """The factor on one update's loss, measured in two ways."""
 
-    reading: Reading
+    reading: WindowReading
     """The update."""
     of_true: float
     """Relative to the gradient of the workload's loss."""
@@ -100,7 +100,7 @@ def added_up(trace: Trace, bounds: Bounds | None) -> Verdict | None:
     )
 
 
-def summed(reading: Reading) -> bool:
+def summed(reading: WindowReading) -> bool:
     """Whether each backward ran on the mean of its own batch, and the sum of them was consumed."""
     size, weights = reading.update.window_size, [m.weight for m in reading.window.own]
     rank = reading.window.rank_trace
@@ -113,7 +113,7 @@ def summed(reading: Reading) -> bool:
     )
 
 
-def factor_in(reading: Reading) -> Factor | None:
+def factor_in(reading: WindowReading) -> LossFactor | None:
     """The factor of one update: measured on what backward computed, where that arrived whole, and
     on what was consumed, where no clip can be the reason. ``None`` if neither can be told.
     """
@@ -124,15 +124,15 @@ def factor_in(reading: Reading) -> Factor | None:
         return factor_of_parts(reading)
     root, weight = root_factor(reading), reading.window.own[0].weight
     if computed.relative_error <= reading.window.tolerance:
-        return Factor(reading, reading.ratio, root)
+        return LossFactor(reading, reading.ratio, root)
     if reading.state == "grown" and weight is not None:  # clipped afterwards, and still too large
-        return Factor(reading, weight, root)
+        return LossFactor(reading, weight, root)
     if reading.update.loss_scale > 1.0 or reading.state != "shrunk":
         return None  # what a scaler left in is no question of the loss
-    return Factor(reading, reading.ratio, None if root is None else root * computed.ratio)
+    return LossFactor(reading, reading.ratio, None if root is None else root * computed.ratio)
 
 
-def factor_of_parts(reading: Reading) -> Factor | None:
+def factor_of_parts(reading: WindowReading) -> LossFactor | None:
     """The largest factor among parameters that keep their direction where others do not.
     Centralising, or clipping unit by unit, makes others smaller; this one has to be the factor on
     the loss itself.
@@ -145,17 +145,17 @@ def factor_of_parts(reading: Reading) -> Factor | None:
     ]
     if not weight or not kept or abs(max(kept) / weight - 1.0) > SAME:
         return None
-    return Factor(reading, max(kept), root_factor(reading))
+    return LossFactor(reading, max(kept), root_factor(reading))
 
 
-def root_factor(reading: Reading) -> float | None:
+def root_factor(reading: WindowReading) -> float | None:
     """What the single loss of this update was multiplied by before backward; ``None`` if not known."""
     rank = reading.window.rank_trace
     called = [b.factor for b in rank.backwards if b.after_update == reading.update.index]
     return called[0] if len(called) == 1 and called[0] is not None and called[0] > 0 else None
 
 
-def rule_of(factors: Sequence[Factor]) -> int | None:
+def rule_of(factors: Sequence[LossFactor]) -> int | None:
     """The power of the batch size that all factors follow (0: a constant factor); ``None`` for no
     rule.
     """
@@ -178,7 +178,7 @@ def clearly_off(found: Sequence[float], power: int) -> bool:
     return min(found) > 2.0 or max(found) < 0.5
 
 
-def multiple(factors: Sequence[Factor], power: int, *, hidden: bool) -> Verdict:
+def multiple(factors: Sequence[LossFactor], power: int, *, hidden: bool) -> Verdict:
     """A fail where the program's own loss function confirms the factor; else inconclusive."""
     first = factors[0].reading
     figures = (
@@ -207,7 +207,7 @@ def multiple(factors: Sequence[Factor], power: int, *, hidden: bool) -> Verdict:
     )
 
 
-def as_given(exact: list[Reading]) -> Verdict:
+def as_given(exact: list[WindowReading]) -> Verdict:
     """The pass: updates consumed the gradient of their batch's loss."""
     return passed(
         ID,

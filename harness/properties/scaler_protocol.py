@@ -21,7 +21,7 @@ from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.coefficients import wiped
-from harness.properties.evidence.consumption import Reading, transported
+from harness.properties.evidence.consumption import WindowReading, transported
 from harness.properties.evidence.figures import count, number, show, show_all
 from harness.properties.evidence.own_scale import all_finite, own_way, skipped_overflow
 from harness.properties.evidence.scaler_calls import ID, complained, out_of_order
@@ -102,12 +102,12 @@ def still_scaled(trace: Trace, expectations: Expectations, *, skips: bool) -> Ve
     return unskipped(past_it) if past_it is not None and not skips else None
 
 
-def stepped_through(reading: Reading) -> bool:
+def stepped_through(reading: WindowReading) -> bool:
     """Whether any step of this rank went through an enabled scaler."""
     return any(c.enabled and c.method == "step" for c in reading.window.rank_trace.scaler)
 
 
-def consumed_scaled(reading: Reading) -> Verdict:
+def consumed_scaled(reading: WindowReading) -> Verdict:
     """The fail for stepping on gradients that still carry the loss scale."""
     return failed(
         ID,
@@ -119,7 +119,7 @@ def consumed_scaled(reading: Reading) -> Verdict:
     )
 
 
-def unskipped(reading: Reading) -> Verdict:
+def unskipped(reading: WindowReading) -> Verdict:
     """The fail for a wrong gradient under a loss scale where no step went through the scaler."""
     return failed(
         ID,

@@ -16,7 +16,7 @@ from harness.domain.scenario import Expectations, Objective
 from harness.domain.trace import Learning, ProbeTrace, Trace
 from harness.domain.verdict import Number, Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
-from harness.properties.evidence.consumption import Reading, read
+from harness.properties.evidence.consumption import WindowReading, read
 from harness.properties.evidence.figures import count, number, show
 from harness.properties.evidence.windows import full_of, of_probe
 from harness.properties.judging.property import Property
@@ -109,7 +109,7 @@ def other_gradient(
     )
 
 
-def differing(probe: ProbeTrace, objective: Objective) -> list[Reading]:
+def differing(probe: ProbeTrace, objective: Objective) -> list[WindowReading]:
     """Windows whose gradient is clearly another one than that of this objective."""
     readings = read(full_of(probe), objective, None).readings
     return [r for r in readings if r.match.relative_error > CLEARLY]

@@ -21,7 +21,7 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import Match, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
-from harness.properties.evidence.consumption import Account, Reading, transported
+from harness.properties.evidence.consumption import Account, WindowReading, transported
 from harness.properties.evidence.figures import close, count, number, show, spread
 from harness.properties.evidence.own_scale import own_way, shows
 from harness.properties.evidence.short_windows import aligned
@@ -75,7 +75,9 @@ def without_scaler(trace: Trace, expectations: Expectations) -> Verdict:
     )
 
 
-def clipped_while_scaled(small: Sequence[Reading], bounds: Bounds | None) -> list[Reading]:
+def clipped_while_scaled(
+    small: Sequence[WindowReading], bounds: Bounds | None
+) -> list[WindowReading]:
     """Windows whose consumed norm is threshold over scale."""
     named = [r for r in small if bounds is not None and bounds.accept(product(r))]
     if named or len(small) < 2:
@@ -86,12 +88,12 @@ def clipped_while_scaled(small: Sequence[Reading], bounds: Bounds | None) -> lis
     return list(small) if alike and differ and far else []
 
 
-def product(reading: Reading) -> float:
+def product(reading: WindowReading) -> float:
     """Consumed norm times loss scale."""
     return reading.consumed * reading.update.loss_scale
 
 
-def clipped_first(reading: Reading, found: int, of: int) -> Verdict:
+def clipped_first(reading: WindowReading, found: int, of: int) -> Verdict:
     """The fail for clipping scaled gradients."""
     scale = reading.update.loss_scale
     return failed(
@@ -107,7 +109,7 @@ def clipped_first(reading: Reading, found: int, of: int) -> Verdict:
     )
 
 
-def unscaled_twice(reading: Reading, found: int) -> Verdict:
+def unscaled_twice(reading: WindowReading, found: int) -> Verdict:
     """The fail for dividing by the loss scale twice."""
     scale = reading.update.loss_scale
     return failed(
@@ -155,7 +157,7 @@ def short_unscaled_twice(window: Window, found: Match) -> Verdict:
     )
 
 
-def stale_scale(scaled: Sequence[Reading]) -> Verdict | None:
+def stale_scale(scaled: Sequence[WindowReading]) -> Verdict | None:
     """A fail when the loss goes on to be multiplied by a scale that the scaler has left."""
     if (found := left_behind(scaled)) is None:
         return None
@@ -173,7 +175,7 @@ def stale_scale(scaled: Sequence[Reading]) -> Verdict | None:
     )
 
 
-def in_order(account: Account, scaled: Sequence[Reading], bounds: Bounds | None) -> Verdict:
+def in_order(account: Account, scaled: Sequence[WindowReading], bounds: Bounds | None) -> Verdict:
     """A pass on windows in which a wrong order would show."""
     good = [r for r in scaled if shows(r, bounds)]
     if not good:

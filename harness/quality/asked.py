@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedProgram:
     """One program to be judged."""
 
     scenario: str
@@ -17,7 +17,7 @@ class Asked:
     """What is to be done with it."""
 
 
-def mixed(asked: list[Asked]) -> list[Asked]:
+def mixed(asked: list[AskedProgram]) -> list[AskedProgram]:
     """Each scenario spread over the whole: where those that are slow to measure came together, the
     jail stood still. What several scenarios ask of one program comes together.
     """

@@ -57,7 +57,7 @@ Runs = list[list[list[Step]]]
 
 
 @dataclass(slots=True)
-class Comparison:
+class EquivalenceCheck:
     """Compares mutants with what they were derived from; each original is run once, or twice where the
     growth of rounding is asked for.
     """

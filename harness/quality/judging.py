@@ -17,8 +17,8 @@ from harness.domain.instruments import Instruments, OpenInstruments
 from harness.domain.progress import Progress
 from harness.domain.quality import MutantResult, OperatorSeen, ProgramResult, QualityReport
 from harness.domain.scenario import Bank, Scenario
-from harness.quality.asked import Asked, mixed
-from harness.quality.equivalence import Comparison
+from harness.quality.asked import AskedProgram, mixed
+from harness.quality.equivalence import EquivalenceCheck
 from harness.quality.idle import idle_properties
 from harness.quality.mutants import DEPTH, Mutant, derive
 from harness.quality.operator import Operator
@@ -26,7 +26,7 @@ from harness.quality.operators import OPERATORS
 from harness.quality.originals import Originals
 from harness.quality.probing import said
 from harness.quality.repeats import Repeats
-from harness.quality.sources import Source, read_sources
+from harness.quality.sources import NamedSource, read_sources
 from harness.quality.trial import Judged, try_program
 from harness.scenarios.availability import runnable
 
@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class QualityPlan:
     """What is tried, and how."""
 
     folder: Path
@@ -49,7 +49,9 @@ class Plan:
     """Told about every start and end, from any thread, one call at a time."""
 
 
-def judge_the_judge(bank: Bank, plan: Plan, open_instruments: OpenInstruments) -> QualityReport:
+def judge_the_judge(
+    bank: Bank, plan: QualityPlan, open_instruments: OpenInstruments
+) -> QualityReport:
     """Try every wrong loop, every right one and every cheat.
 
     Raises:
@@ -79,7 +81,7 @@ def judge_the_judge(bank: Bank, plan: Plan, open_instruments: OpenInstruments) -
     )
 
 
-_Programs = list[tuple[Scenario, Source]]
+_Programs = list[tuple[Scenario, NamedSource]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +92,9 @@ class _Beside:
     alternatives: _Programs = field(default_factory=list)
     cheats: _Programs = field(default_factory=list)
 
-    def derived(self, plan: Plan) -> list[Mutant]:
+    def derived(self, plan: QualityPlan) -> list[Mutant]:
         """All mutants, those of one form in one spelling: some seconds of work for a large bank."""
-        right: dict[str, list[Source]] = {scenario.id: [] for scenario in self.scenarios}
+        right: dict[str, list[NamedSource]] = {scenario.id: [] for scenario in self.scenarios}
         for scenario, source in self.alternatives:
             right[scenario.id].append(source)
         originals = [(scenario, right[scenario.id]) for scenario in self.scenarios]
@@ -103,7 +105,7 @@ class _Beside:
         ]
 
 
-def _read(bank: Bank, plan: Plan) -> _Beside:
+def _read(bank: Bank, plan: QualityPlan) -> _Beside:
     beside = _Beside(bank.scenarios)
     for scenario in bank.scenarios:
         right = read_sources(plan.folder, scenario.id, "alternatives")
@@ -118,10 +120,10 @@ class _Desk:
 
     tools: Instruments
     sharing: Instruments
-    comparison: Comparison
+    comparison: EquivalenceCheck
     originals: Originals
 
-    def __init__(self, plan: Plan, beside: _Beside) -> None:
+    def __init__(self, plan: QualityPlan, beside: _Beside) -> None:
         self.plan = plan
         self.beside = beside
         self.mutants: dict[int, MutantResult] = {}
@@ -146,7 +148,7 @@ class _Desk:
             try:
                 with open_instruments(self.plan.jobs) as self.tools:
                     self.sharing = replace(self.tools, executor=Repeats(self.tools.executor))
-                    self.comparison = Comparison(self.tools)
+                    self.comparison = EquivalenceCheck(self.tools)
                     self.originals = Originals(self.tools)
                     try:
                         asked = self._submit(pool, self._programs())
@@ -160,11 +162,11 @@ class _Desk:
             except KeyboardInterrupt:
                 self.interrupted = True
 
-    def _submit(self, pool: ThreadPoolExecutor, asked: list[Asked]) -> list[Future[None]]:
+    def _submit(self, pool: ThreadPoolExecutor, asked: list[AskedProgram]) -> list[Future[None]]:
         self._total += len(asked)
         return [pool.submit(one.work) for one in mixed(asked)]
 
-    def _programs(self) -> list[Asked]:
+    def _programs(self) -> list[AskedProgram]:
         return [
             self._asked(scenario, one.text, i, results, partial(judged, (scenario, one)))
             for programs, results, judged in (
@@ -174,7 +176,7 @@ class _Desk:
             for i, (scenario, one) in enumerate(programs)
         ]
 
-    def _mutants(self, mutants: list[Mutant]) -> list[Asked]:
+    def _mutants(self, mutants: list[Mutant]) -> list[AskedProgram]:
         return [
             self._asked(m.scenario, m.text, i, self.mutants, partial(self._mutant, m))
             for i, m in enumerate(mutants)
@@ -187,8 +189,8 @@ class _Desk:
         index: int,
         results: dict[int, Result],
         judged: Callable[[], Result],
-    ) -> Asked:
-        return Asked(scenario.id, text, partial(self._one, scenario, index, results, judged))
+    ) -> AskedProgram:
+        return AskedProgram(scenario.id, text, partial(self._one, scenario, index, results, judged))
 
     @staticmethod
     def _wait(futures: list[Future[None]]) -> None:
@@ -235,10 +237,10 @@ class _Desk:
         """How it differs from its original in the second probe; ``None`` when it does not."""
         return self.comparison.difference(mutant.scenario, mutant.source.text, mutant.text)
 
-    def _alternative(self, asked: tuple[Scenario, Source]) -> ProgramResult:
+    def _alternative(self, asked: tuple[Scenario, NamedSource]) -> ProgramResult:
         return _told(*asked, self.originals.judge(*asked).grade)
 
-    def _cheat(self, asked: tuple[Scenario, Source]) -> ProgramResult:
+    def _cheat(self, asked: tuple[Scenario, NamedSource]) -> ProgramResult:
         scenario, cheat = asked
         tried = try_program(scenario, cheat.text, self.tools, lambda one: one.grade.code == "wrong")
         return _told(scenario, cheat, tried.grade)
@@ -254,7 +256,7 @@ class _Desk:
             self.plan.watch(Progress(self._done, self._total, running))
 
 
-def _told(scenario: Scenario, source: Source, grade: Grade) -> ProgramResult:
+def _told(scenario: Scenario, source: NamedSource, grade: Grade) -> ProgramResult:
     ignored = {*grade.advisory, *(grade.guards if grade.code != "wrong" else ())}
     return ProgramResult(
         scenario=scenario.id,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from harness.domain.scenario import Scenario
 from harness.quality.operator import Operator
-from harness.quality.program import Program
-from harness.quality.sources import Source
+from harness.quality.program import ParsedProgram
+from harness.quality.sources import NamedSource
 
 DEPTH = 4
 """Alternatives that each operator is tried on unless more are asked for: two cores get through the bank
@@ -22,7 +22,7 @@ class Mutant:
 
     scenario: Scenario
     """Where it is judged."""
-    source: Source
+    source: NamedSource
     """What it was derived from."""
     operator: Operator
     """What was done."""
@@ -37,7 +37,7 @@ class Mutant:
 
 
 def derive(
-    right: Sequence[tuple[Scenario, Sequence[Source]]],
+    right: Sequence[tuple[Scenario, Sequence[NamedSource]]],
     operators: Sequence[Operator],
     depth: int | None = DEPTH,
 ) -> tuple[Mutant, ...]:
@@ -64,18 +64,18 @@ def derive(
 class _Bench:
     """The right programs of one scenario, and what was made of them."""
 
-    def __init__(self, scenario: Scenario, alternatives: Sequence[Source]) -> None:
+    def __init__(self, scenario: Scenario, alternatives: Sequence[NamedSource]) -> None:
         self.scenario = scenario
-        self.reference = Source("reference", scenario.reference)
+        self.reference = NamedSource("reference", scenario.reference)
         self.programs = {
-            source.name: (source, Program(source.text))
+            source.name: (source, ParsedProgram(source.text))
             for source in (self.reference, *alternatives)
         }
         self.tried = {source.name: 0 for source in alternatives}
         self.found: list[Mutant] = []
         self.seen = {_form(source.text) for source, _ in self.programs.values()}
 
-    def mutate(self, source: Source, operator: Operator) -> bool:
+    def mutate(self, source: NamedSource, operator: Operator) -> bool:
         """Whether the operator finds a place in one program."""
         new = list(_fresh(self.scenario, *self.programs[source.name], operator, self.seen))
         self.found += new
@@ -96,7 +96,11 @@ class _Bench:
 
 
 def _fresh(
-    scenario: Scenario, source: Source, program: Program, operator: Operator, seen: set[str | None]
+    scenario: Scenario,
+    source: NamedSource,
+    program: ParsedProgram,
+    operator: Operator,
+    seen: set[str | None],
 ) -> Iterator[Mutant]:
     for site, changes in enumerate(operator.derive(program), start=1):
         text = program.changed(changes)

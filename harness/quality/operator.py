@@ -6,9 +6,9 @@ from typing import Literal
 
 from harness.domain.scenario import Scenario
 from harness.properties import judging_in
-from harness.quality.program import Changes, Program
+from harness.quality.program import Changes, ParsedProgram
 
-Derive = Callable[[Program], Iterator[Changes]]
+Derive = Callable[[ParsedProgram], Iterator[Changes]]
 """Every way to apply an operator to a program: the changes at one site each."""
 
 

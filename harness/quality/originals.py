@@ -5,7 +5,7 @@ from threading import Lock
 
 from harness.domain.instruments import Instruments
 from harness.domain.scenario import Scenario
-from harness.quality.sources import Source
+from harness.quality.sources import NamedSource
 from harness.quality.trial import Judged, try_program
 
 
@@ -18,12 +18,12 @@ class Originals:
         self._told: dict[tuple[str, str], dict[str, str]] = {}
         self._locks: defaultdict[tuple[str, str], Lock] = defaultdict(Lock)
 
-    def judge(self, scenario: Scenario, source: Source) -> Judged:
+    def judge(self, scenario: Scenario, source: NamedSource) -> Judged:
         """Judge one for its own sake; who asks later what it fails need not run it."""
         with self._locks[scenario.id, source.name]:
             return self._judge(scenario, source)
 
-    def told(self, scenario: Scenario, source: Source) -> dict[str, str]:
+    def told(self, scenario: Scenario, source: NamedSource) -> dict[str, str]:
         """What it fails without a mutation, and what is said of that, as in ``Judged.told``."""
         key = scenario.id, source.name
         with self._locks[key]:
@@ -31,7 +31,7 @@ class Originals:
                 self._judge(scenario, source)
             return self._told[key]
 
-    def _judge(self, scenario: Scenario, source: Source) -> Judged:
+    def _judge(self, scenario: Scenario, source: NamedSource) -> Judged:
         judged = try_program(scenario, source.text, self._tools)
         self._told[scenario.id, source.name] = judged.told
         return judged

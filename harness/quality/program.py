@@ -24,7 +24,7 @@ WINDOWS = re.compile(r"accum|n_micro|grad_acc")
 """What the size of a window is called."""
 
 
-class Program:
+class ParsedProgram:
     """A program with its parts. Nodes are those of one tree: changes name them by identity."""
 
     def __init__(self, text: str) -> None:

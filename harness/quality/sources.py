@@ -12,7 +12,7 @@ Kind = Literal["alternatives", "cheats"]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class NamedSource:
     """One program by name."""
 
     name: str
@@ -21,7 +21,7 @@ class Source:
     """The program."""
 
 
-def read_sources(bank: Path, scenario: str, kind: Kind) -> tuple[Source, ...]:
+def read_sources(bank: Path, scenario: str, kind: Kind) -> tuple[NamedSource, ...]:
     """Every program of one kind, by name; empty where there is no such folder.
 
     Raises:
@@ -30,10 +30,10 @@ def read_sources(bank: Path, scenario: str, kind: Kind) -> tuple[Source, ...]:
     return tuple(_read(path) for path in sorted((bank / scenario / kind).glob("*.py")))
 
 
-def _read(path: Path) -> Source:
+def _read(path: Path) -> NamedSource:
     text = decode(path.read_bytes())
     problem = text if isinstance(text, Complaint) else program_problem(text)
     if problem is not None:
         raise BankError(path, problem.line or None, problem.sentence)
     assert isinstance(text, str)
-    return Source(path.stem, text)
+    return NamedSource(path.stem, text)

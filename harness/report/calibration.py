@@ -4,7 +4,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.domain.calibration import Agreement, Calibration, Gap, Interval, SayDo
+from harness.domain.calibration import Agreement, Calibration, Interval, JudgementGap, SayDo
 from harness.report.words import some, text
 
 
@@ -58,7 +58,7 @@ def _say_do(found: SayDo) -> list[RenderableType]:
     return [Text(head, "bold"), *(text(f"  {_sentence(gap)}") for gap in found.gaps)]
 
 
-def _sentence(gap: Gap) -> str:
+def _sentence(gap: JudgementGap) -> str:
     words = {"met": "met", "not_met": "not met"}
     said = (
         f"{gap.file} {gap.criterion}: the words say {words[gap.says]}, execution {words[gap.does]}"

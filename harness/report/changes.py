@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from harness.domain.comparison import Change, Comparison, Example
+from harness.domain.comparison import Change, Comparison, ExamplePair
 from harness.domain.verdict import Verdict
 from harness.report.words import clean, text
 
@@ -47,7 +47,7 @@ def _change(change: Change) -> Text:
     return Text.assemble((clean(change.scenario), "bold"), clean(f"  {what}: {old} -> {new}"))
 
 
-def _verdicts(example: Example) -> Iterator[RenderableType]:
+def _verdicts(example: ExamplePair) -> Iterator[RenderableType]:
     for arm, trial, verdict in (
         ("old", example.old_trial, example.old_verdict),
         ("new", example.new_trial, example.new_verdict),
@@ -64,7 +64,7 @@ def _said(verdict: Verdict) -> str:
 
 
 def _side_by_side(
-    scenario: str, example: Example, answers: Answers, *, plain: bool
+    scenario: str, example: ExamplePair, answers: Answers, *, plain: bool
 ) -> Iterator[RenderableType]:
     """One under the other where nothing limits the width of a line."""
     old = answers.get(("old", scenario, example.old_trial))

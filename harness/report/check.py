@@ -9,11 +9,11 @@ from rich.text import Text
 
 from harness.domain.check import (
     BlockResult,
-    Change,
     CheckReport,
     FormatFinding,
     Observation,
     PartResult,
+    SkillChange,
     Status,
 )
 from harness.report.words import clean, indented, text
@@ -200,7 +200,7 @@ def _comparison(report: CheckReport) -> Iterator[RenderableType]:
         yield indented(f"scenarios that exercise {section}: {', '.join(scenarios)}")
 
 
-def _turned(change: Change) -> str:
+def _turned(change: SkillChange) -> str:
     if change.what in ("status", "claim"):
         return f": {change.before} -> {change.after}"
     if (change.what, change.how) == ("fault", "added"):

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.domain.comparison import Comparison, Estimate, Passing, ScenarioLine, Tally
+from harness.domain.comparison import Comparison, Estimate, OutcomeTally, Passing, ScenarioLine
 from harness.domain.plan import Rules
 from harness.report.changes import Answers, render_changes, render_rationalizations
 from harness.report.power import in_reach
@@ -99,7 +99,7 @@ def _difference(line: ScenarioLine) -> Text:
     return Text(signed(new - old), "green" if new > old else "red")
 
 
-def _counted(tally: Tally) -> str:
+def _counted(tally: OutcomeTally) -> str:
     """``2 of 3 right``, and what could not be judged."""
     rest = [
         f"{count} {what}"

@@ -26,7 +26,7 @@ State = Literal["exercised", "as a technique", "in the skill only", "open"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
-class Row(Record):
+class CoverageRow(Record):
     """One part of a document."""
 
     source: Literal["skill", "guide"]
@@ -52,7 +52,7 @@ class Row(Record):
 class Coverage(Record):
     """The whole file."""
 
-    rows: Annotated[tuple[Row, ...], Field(min_length=1)]
+    rows: Annotated[tuple[CoverageRow, ...], Field(min_length=1)]
     """every part of both documents, in their order"""
 
 

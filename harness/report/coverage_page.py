@@ -8,7 +8,15 @@ from types import MappingProxyType
 from typing import get_args
 
 from harness.domain.errors import UserError
-from harness.report.coverage import SKILL, TECHNIQUES, Coverage, Known, Row, State, load_coverage
+from harness.report.coverage import (
+    SKILL,
+    TECHNIQUES,
+    Coverage,
+    CoverageRow,
+    Known,
+    State,
+    load_coverage,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path("docs/coverage.yaml")
@@ -59,7 +67,7 @@ def _not_exercised(coverage: Coverage) -> Iterator[str]:
         yield from ("",) if rows else ("Nothing.", "")
 
 
-def _table(rows: Iterable[Row]) -> Iterator[str]:
+def _table(rows: Iterable[CoverageRow]) -> Iterator[str]:
     yield "| position | subject | exercised by |"
     yield "| --- | --- | --- |"
     for row in rows:

@@ -2,7 +2,7 @@
 
 from harness.domain.reported import AnswerLine, ReportedRun, RunReport
 from harness.domain.run import Run
-from harness.report.reported import Report, Side
+from harness.report.reported import Report, ReportSide
 
 
 def render_json(run: Run) -> str:
@@ -18,6 +18,6 @@ def render_report_json(report: Report) -> str:
     return record.model_dump_json(indent=2) + "\n"
 
 
-def _run(side: Side) -> ReportedRun:
+def _run(side: ReportSide) -> ReportedRun:
     lines = tuple(AnswerLine.of(stored.answer) for stored in side.all)
     return ReportedRun(name=side.name, head=side.head, tally=side.count(), answers=lines)

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 from harness.domain.check import BlockResult, CheckReport, PartResult
 from harness.domain.stored import StoredAnswer
 from harness.report.check import said_of
-from harness.report.reported import WORDS, Report, Side
+from harness.report.reported import WORDS, Report, ReportSide
 from harness.report.words import clean
 
 
@@ -48,7 +48,7 @@ def _block_case(report: CheckReport, block: BlockResult, part: PartResult) -> ET
     return case
 
 
-def _suite(report: Report, side: Side, scenario: str) -> ET.Element:
+def _suite(report: Report, side: ReportSide, scenario: str) -> ET.Element:
     name = scenario if len(report.sides) == 1 else f"{side.name}.{scenario}"
     cases = [_case(name, number, one) for number, one in side.trials(scenario).items()]
     counted = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.domain.comparison import Comparison
 from harness.domain.stored import StoredAnswer
-from harness.report.reported import WORDS, Report, Side, tally_in_words
+from harness.report.reported import WORDS, Report, ReportSide, tally_in_words
 from harness.report.words import chance, clean, signed, some
 
 _MOST = 30  # answers that are named; GitHub refuses comments of more than 65,536 characters
@@ -67,7 +67,7 @@ def _not_right(report: Report) -> Iterator[str]:
         yield from ("", "</details>")
 
 
-def _answers(side: Side) -> Iterator[tuple[str, int, StoredAnswer]]:
+def _answers(side: ReportSide) -> Iterator[tuple[str, int, StoredAnswer]]:
     for scenario, trials in side.answers.items():
         for number, stored in trials.items():
             yield scenario, number, stored

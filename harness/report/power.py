@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.domain.plan import FalseAlarms, Plan, Reach, Rules, Seen
+from harness.domain.plan import EffectSeen, FalseAlarms, Plan, Reach, Rules
 from harness.report.words import points, some, text
 
 
@@ -61,7 +61,7 @@ def in_reach(reach: Reach, rules: Rules) -> str:
     return f"{loss} and {gain} at least {rules.power:.0%} of the time"
 
 
-def _effect(seen: Seen | None, one: str, many: str) -> str:
+def _effect(seen: EffectSeen | None, one: str, many: str) -> str:
     return (
         f"no {one}, however large," if seen is None else f"{many} of {points(seen.effect)} or more"
     )

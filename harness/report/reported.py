@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from harness.domain.answer import AnswerGrade
-from harness.domain.comparison import Comparison, Tally
+from harness.domain.comparison import Comparison, OutcomeTally
 from harness.domain.grade import Code
 from harness.domain.quality import QualityReport
 from harness.domain.scenario import Scenario
@@ -27,7 +27,7 @@ def _no_traces(_: StoredAnswer) -> tuple[Trace, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ReportSide:
     """A run, or a part of one, as a column of the report."""
 
     name: str
@@ -48,20 +48,20 @@ class Side:
         """Every answer."""
         return (stored for trials in self.answers.values() for stored in trials.values())
 
-    def count(self, scenario: str | None = None) -> Tally:
+    def count(self, scenario: str | None = None) -> OutcomeTally:
         """How many answers had which outcome, over all scenarios or in one."""
         chosen = self.all if scenario is None else self.trials(scenario).values()
         counts = dict.fromkeys(WORDS, 0)
         for stored in chosen:
             counts[stored.outcome] += 1
-        return Tally.model_validate(counts)
+        return OutcomeTally.model_validate(counts)
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """Everything that a report shows."""
 
-    sides: tuple[Side, ...]
+    sides: tuple[ReportSide, ...]
     """One, or two side by side."""
     scenarios: Mapping[str, Scenario] = field(default_factory=dict)
     """The bank's scenarios by id; ids that the bank does not know are missing."""
@@ -90,7 +90,7 @@ def outcomes(answer: AnswerGrade) -> dict[str, Outcome]:
     return {v.property: v.outcome for v in answer.deciding.grade.verdicts}
 
 
-def tally_in_words(tally: Tally) -> str:
+def tally_in_words(tally: OutcomeTally) -> str:
     """``14 code right, 9 code wrong``."""
     counts = ((getattr(tally, name), words) for name, words in WORDS.items())
     return ", ".join(f"{count} {words}" for count, words in counts if count) or "no answers"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from harness.domain.answer import AnswerGrade
 from harness.domain.assessment import Assessment
-from harness.domain.calibration import Calibration, CriterionAgreement, Gap, SayDo
+from harness.domain.calibration import Calibration, CriterionAgreement, JudgementGap, SayDo
 from harness.domain.scenario import Bank, Criterion
 from harness.rubric.execution import executed
 from harness.rubric.judge import TextJudge
@@ -88,14 +88,16 @@ def _say_do(
     return SayDo(compared=len(compared), gaps=gaps)
 
 
-def _compared(one: Labelled, said: Mapping[str, Assessment], grade: AnswerGrade) -> Iterator[Gap]:
+def _compared(
+    one: Labelled, said: Mapping[str, Assessment], grade: AnswerGrade
+) -> Iterator[JudgementGap]:
     """Every criterion that both text and execution decided."""
     runs = [alternative.grade.verdicts for alternative in grade.alternatives]
     for criterion in one.scenario.rubric:
         text = said.get(criterion.id)
         does = executed(criterion, runs)
         if criterion.by == "both" and text is not None and "unassessed" not in (text.state, does):
-            yield Gap(
+            yield JudgementGap(
                 file=one.file,
                 scenario=one.scenario.id,
                 criterion=criterion.id,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from harness.domain.assessment import Assessment, Rationalized
 from harness.domain.scenario import Criterion, Scenario
 from harness.rubric.matching import found
-from harness.rubric.reading import Reading, read_answer
+from harness.rubric.reading import AnswerReading, read_answer
 
 
 class LexicalJudge:
@@ -34,7 +34,7 @@ def rationalizations(answer: str, scenario: Scenario) -> tuple[Rationalized, ...
     return tuple(made)
 
 
-def _assess(criterion: Criterion, scenario: Scenario, reading: Reading) -> Assessment:
+def _assess(criterion: Criterion, scenario: Scenario, reading: AnswerReading) -> Assessment:
     patterns = scenario.lexicon.criteria.get(criterion.id)
     if patterns is None:
         reason = "the scenario has no patterns for it"

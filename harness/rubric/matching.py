@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from harness.domain.lexicon import Patterns, Signal
-from harness.rubric.reading import Place, Reading
+from harness.rubric.reading import AnswerReading, Place
 from harness.rubric.stance import asserted
 from harness.scenarios.patterns import compiled
 
@@ -13,14 +13,16 @@ Terms = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class MatchFound:
     """What was found."""
 
     quote: str
     """Word for word."""
 
 
-def found(patterns: Patterns, reading: Reading, terms: Terms, *, fault: bool) -> Finding | None:
+def found(
+    patterns: Patterns, reading: AnswerReading, terms: Terms, *, fault: bool
+) -> MatchFound | None:
     """The first signal that the answer contains and does not take back elsewhere; ``None`` for none.
     ``fault``: the signal is something that an answer must not say, so that denying it does not
     count.
@@ -35,15 +37,17 @@ def shows(signal: Signal, text: str, terms: Terms, *, fault: bool) -> bool:
     """Whether a text by itself contains a signal. It tests the examples that the bank gives for its
     patterns.
     """
-    return _signal(signal, Reading(text), terms, fault=fault) is not None
+    return _signal(signal, AnswerReading(text), terms, fault=fault) is not None
 
 
-def _signal(signal: Signal, reading: Reading, terms: Terms, *, fault: bool) -> Finding | None:
+def _signal(
+    signal: Signal, reading: AnswerReading, terms: Terms, *, fault: bool
+) -> MatchFound | None:
     own = signal.asserted if signal.asserted is not None else fault and signal.within != "code"
     for place in reading.places(signal.within):
         first = _first(signal, place, terms, own=own)
         if first is not None and not _matches(signal.none, place, terms):
-            return Finding(place.quote(first.start()))
+            return MatchFound(place.quote(first.start()))
     return None
 
 

@@ -7,7 +7,15 @@ from harness.domain.assessment import Assessment, Votes
 from harness.domain.errors import NoReply, UsageError
 from harness.domain.model import LanguageModel, Turn, Unavailable
 from harness.domain.scenario import Criterion, Scenario
-from harness.rubric.prompting import Found, again, groups, occurs, question, read_reply, system
+from harness.rubric.prompting import (
+    FoundCriterion,
+    again,
+    groups,
+    occurs,
+    question,
+    read_reply,
+    system,
+)
 
 _MAX_TOKENS = 4000
 _HOPELESS = frozenset({"authentication", "permission", "no_such_model", "billing"})
@@ -40,19 +48,19 @@ class ModelJudge:
 
     def _read(
         self, answer: str, scenario: Scenario, criteria: Sequence[Criterion], vote: int
-    ) -> dict[str, "Found | str"]:
-        said: dict[str, Found | str] = {}
+    ) -> dict[str, "FoundCriterion | str"]:
+        said: dict[str, FoundCriterion | str] = {}
         for group in groups(answer, criteria, vote):
             said |= self._ask(answer, scenario, group)
         return said
 
     def _ask(
         self, answer: str, scenario: Scenario, group: Sequence[Criterion]
-    ) -> dict[str, "Found | str"]:
+    ) -> dict[str, "FoundCriterion | str"]:
         """By criterion: what was found, or why the reply is refused. Asked twice at most."""
         turns = [Turn(role="user", text=question(answer, scenario, group))]
         wanted = [criterion.id for criterion in group]
-        said: dict[str, Found | str] = {}
+        said: dict[str, FoundCriterion | str] = {}
         for _ in range(2):
             try:
                 reply = self.model.complete(system(), turns, max_tokens=_MAX_TOKENS)
@@ -74,7 +82,7 @@ class ModelJudge:
         return said
 
 
-def usable(text: str, wanted: Sequence[str], answer: str) -> dict[str, Found | str]:
+def usable(text: str, wanted: Sequence[str], answer: str) -> dict[str, FoundCriterion | str]:
     """By criterion: what the reply says of it, or one sentence that says why it cannot be used."""
     reply = read_reply(text)
     if isinstance(reply, str):
@@ -84,7 +92,7 @@ def usable(text: str, wanted: Sequence[str], answer: str) -> dict[str, Found | s
     }
 
 
-def _usable(found: Sequence[Found], answer: str) -> Found | str:
+def _usable(found: Sequence[FoundCriterion], answer: str) -> FoundCriterion | str:
     if len(found) != 1:
         return "The reply does not name each id once."
     (one,) = found
@@ -95,7 +103,7 @@ def _usable(found: Sequence[Found], answer: str) -> Found | str:
     return one if occurs(one.quote, answer) else "A quote does not stand in the answer."
 
 
-def _counted(criterion: Criterion, readings: Sequence[Found | str]) -> Assessment:
+def _counted(criterion: Criterion, readings: Sequence[FoundCriterion | str]) -> Assessment:
     """What most usable votes say; unassessed at a draw."""
     votes = [reading for reading in readings if not isinstance(reading, str)]
     if not votes:

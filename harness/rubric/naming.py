@@ -11,10 +11,10 @@ from harness.rubric.command import commanded
 from harness.rubric.judge import NoJudge, TextJudge
 from harness.rubric.lexical import LexicalJudge
 from harness.rubric.model import ModelJudge
-from harness.rubric.replay import Recorded, replayed
+from harness.rubric.replay import RecordingJudge, replayed
 
 if TYPE_CHECKING:
-    from harness.llm import Meter
+    from harness.llm import CostMeter
 
 KINDS = "lexical, none, anthropic:MODEL, command:'...' or replay:DIR"
 """The judges that ``--judge`` takes, as a help text names them."""
@@ -28,7 +28,7 @@ class Judging:
     """Readings of each answer; an odd number has no draws."""
     seconds: float = 120.0
     """Seconds that a command may take for one question."""
-    meter: "Meter | None" = None
+    meter: "CostMeter | None" = None
     """Counts tokens and dollars, and keeps the limit."""
     record: Path | None = None
     """Folder in which a model's replies are kept for ``replay:DIR``; ``None``: they are not."""
@@ -54,10 +54,10 @@ def judge_named(spec: str = "lexical", judging: Judging | None = None) -> Iterat
     elif kind == "replay" and rest:
         yield ModelJudge(spec, replayed(Path(rest)), how.votes, how.missing)
     elif kind == "anthropic" and rest:
-        from harness.llm import Anthropic, Meter
+        from harness.llm import Anthropic, CostMeter
 
-        with Anthropic(rest, how.meter or Meter()) as model:
-            asked = Recorded(model, how.record) if how.record is not None else model
+        with Anthropic(rest, how.meter or CostMeter()) as model:
+            asked = RecordingJudge(model, how.record) if how.record is not None else model
             yield ModelJudge(spec, asked, how.votes)
     else:
         raise UsageError(f"--judge {spec}: no such judge; choose {KINDS}")

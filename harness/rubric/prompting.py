@@ -18,7 +18,7 @@ GROUP = 4
 _MOST = 120_000  # characters of an answer that fit a question
 
 
-class Found(Record):
+class FoundCriterion(Record):
     """What a model says about one criterion."""
 
     id: str
@@ -32,7 +32,7 @@ class Found(Record):
 class Reply(Record):
     """All that it says about a group."""
 
-    assessments: tuple[Found, ...] = Field(max_length=100)
+    assessments: tuple[FoundCriterion, ...] = Field(max_length=100)
     """One a criterion."""
 
 

@@ -53,12 +53,12 @@ class Place:
 
 
 @lru_cache(maxsize=16)
-def read_answer(answer: str, known: str = "") -> "Reading":
+def read_answer(answer: str, known: str = "") -> "AnswerReading":
     """The reading of an answer; the same one for all who look at it one after the other."""
-    return Reading(answer, known=known)
+    return AnswerReading(answer, known=known)
 
 
-class Reading:
+class AnswerReading:
     """One answer, taken apart once for all criteria."""
 
     def __init__(self, answer: str, *, known: str = "") -> None:

@@ -14,7 +14,7 @@ from harness.store.whole import write_whole
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ReplayedJudge:
     """Gives the reply that was recorded for exactly the same question."""
 
     folder: Path
@@ -47,8 +47,8 @@ class Replayed:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
-    """Asks a model and keeps each reply for ``Replayed``."""
+class RecordingJudge:
+    """Asks a model and keeps each reply for ``ReplayedJudge``."""
 
     model: LanguageModel
     """Who is asked."""
@@ -78,7 +78,7 @@ class Recorded:
         return reply
 
 
-def replayed(folder: Path) -> Replayed:
+def replayed(folder: Path) -> ReplayedJudge:
     """The replies of a folder.
 
     Raises:
@@ -86,7 +86,7 @@ def replayed(folder: Path) -> Replayed:
     """
     if not folder.is_dir():
         raise UsageError(f"--judge replay:{folder}: there is no such folder of recorded replies")
-    return Replayed(folder)
+    return ReplayedJudge(folder)
 
 
 def key_of(system: str, turns: Sequence[Turn]) -> str:

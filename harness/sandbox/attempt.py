@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from harness.sandbox.control import Exited
-from harness.sandbox.deadline import Deadline, Use
+from harness.sandbox.deadline import Deadline, ProcessorUse
 from harness.sandbox.frames import ChannelLimits, Frame, FrameReader
 from harness.sandbox.jail.report import JailPolicy, JailReport
-from harness.sandbox.job import Job, Limits
+from harness.sandbox.job import Job, JobLimits
 from harness.sandbox.launcher import RunHandle, ZygoteGone, ZygoteHandle
 from harness.sandbox.raw_recording import RawRank, RawRecording
 from harness.sandbox.warm_up import frameworks_of
@@ -45,7 +45,7 @@ class _Stream:
         return bool(chunk) and self.reader.corrupt is None
 
 
-def run_once(zygote: ZygoteHandle, job: Job, limits: Limits, policy: JailPolicy) -> RawRecording:
+def run_once(zygote: ZygoteHandle, job: Job, limits: JobLimits, policy: JailPolicy) -> RawRecording:
     """Run a job once and bring back everything that came out of it.
 
     Raises:
@@ -54,7 +54,7 @@ def run_once(zygote: ZygoteHandle, job: Job, limits: Limits, policy: JailPolicy)
     with contextlib.ExitStack() as stack:
         streams, run = _hand_over(stack, zygote, job, limits, policy)
         leader = run.await_start()
-        deadline = Deadline(limits.wall_seconds, functools.partial(Use.of, leader))
+        deadline = Deadline(limits.wall_seconds, functools.partial(ProcessorUse.of, leader))
         in_time = _drain(streams, deadline.left)
         endings = [stream.reader.finish() for stream in streams]
         exited, late = None, not in_time
@@ -77,7 +77,11 @@ def run_once(zygote: ZygoteHandle, job: Job, limits: Limits, policy: JailPolicy)
 
 
 def _hand_over(
-    stack: contextlib.ExitStack, zygote: ZygoteHandle, job: Job, limits: Limits, policy: JailPolicy
+    stack: contextlib.ExitStack,
+    zygote: ZygoteHandle,
+    job: Job,
+    limits: JobLimits,
+    policy: JailPolicy,
 ) -> tuple[list[_Stream], RunHandle]:
     with contextlib.ExitStack() as theirs:
         file = os.memfd_create("job")

@@ -1,6 +1,6 @@
 """What the pool and the zygote say to each other: one JSON object a datagram, trusted both ways.
 
-``Start`` travels with descriptors: a file that holds the job, then one end of a socket pair for the
+``StartJob`` travels with descriptors: a file that holds the job, then one end of a socket pair for the
 leader and for each rank. A program never passes through the zygote's own memory.
 """
 
@@ -10,21 +10,21 @@ from typing import ClassVar, TypeAlias
 
 from harness.sandbox.frames import JsonObject
 from harness.sandbox.jail.report import GuardName
-from harness.sandbox.job import Limits
+from harness.sandbox.job import JobLimits
 
 DATAGRAM = 1 << 16
 """Longest message."""
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartJob:
     """Pool: run this job."""
 
     job: int
     """Number of the run."""
     world_size: int
     """How many ranks."""
-    limits: Limits
+    limits: JobLimits
     """How much it may use."""
     disabled: tuple[GuardName, ...]
     """Guards that a test switched off."""
@@ -37,11 +37,11 @@ class Prepare:
     """Pool: import these packages, for programs that come."""
 
     frameworks: tuple[str, ...]
-    """As in ``Start``."""
+    """As in ``StartJob``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kill:
+class KillRun:
     """Pool: end this run now."""
 
     job: int
@@ -49,7 +49,7 @@ class Kill:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ZygoteReady:
     """Zygote: warm, and this is what the machine offers."""
 
     machine: JsonObject
@@ -94,10 +94,12 @@ class Exited:
     """Processor time of all its processes."""
 
 
-Forwarded: TypeAlias = Start | Prepare | Kill
+Forwarded: TypeAlias = StartJob | Prepare | KillRun
 """What the zygote may leave to its annex."""
 
-Message: TypeAlias = Start | Prepare | Kill | Ready | Prepared | Failed | Started | Exited
+Message: TypeAlias = (
+    StartJob | Prepare | KillRun | ZygoteReady | Prepared | Failed | Started | Exited
+)
 """Anything that travels."""
 
 
@@ -106,7 +108,7 @@ class Codec:
 
     types: ClassVar[dict[str, type[Message]]] = {
         kind.__name__: kind
-        for kind in (Start, Prepare, Kill, Ready, Prepared, Failed, Started, Exited)
+        for kind in (StartJob, Prepare, KillRun, ZygoteReady, Prepared, Failed, Started, Exited)
     }
     """By name."""
 
@@ -120,5 +122,5 @@ class Codec:
         """Read a message."""
         name, fields = json.loads(raw)
         if name == "Start":
-            fields["limits"] = Limits(**fields["limits"])
+            fields["limits"] = JobLimits(**fields["limits"])
         return cls.types[name](**fields)

@@ -19,7 +19,7 @@ _PAUSE = 0.05  # seconds until use is asked for again, at the least
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class ProcessorUse:
     """What a run had of the processors, in seconds."""
 
     ran: float
@@ -40,7 +40,10 @@ class Deadline:
     """The time of one run, which begins when this is made."""
 
     def __init__(
-        self, seconds: float, use: Callable[[], Use], clock: Callable[[], float] = time.monotonic
+        self,
+        seconds: float,
+        use: Callable[[], ProcessorUse],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """``use``: what the run had so far; asked now, and again once ``seconds`` are over."""
         self._seconds = seconds

@@ -28,7 +28,7 @@ from harness.extraction.own_world import is_own_world
 from harness.sandbox import raw_recording as raw
 from harness.sandbox.frames import Frame
 from harness.sandbox.jail.report import JailPolicy, JailReport
-from harness.sandbox.job import Job, Limits
+from harness.sandbox.job import Job, JobLimits
 from harness.sandbox.order import Shrunk, WorkOrder
 from harness.sandbox.own import is_hopeless, is_large
 from harness.sandbox.pool import Sandbox
@@ -154,9 +154,9 @@ class JailedExecutor:
         self.close()
 
 
-def limits_of(probe: Probe) -> Limits:
+def limits_of(probe: Probe) -> JobLimits:
     """How long a program may take: a slow reference makes room for slow answers."""
-    usual = Limits()
+    usual = JobLimits()
     seconds = PATIENCE * (probe.reference_seconds or 0.0)
     return replace(
         usual,

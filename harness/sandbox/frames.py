@@ -74,7 +74,7 @@ class ChannelLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class StreamEnding:
     """How a stream ended."""
 
     complete: bool
@@ -111,17 +111,17 @@ class FrameReader:
                 self._buffer.clear()
         return [frame for frame in frames if frame.kind != CLOSED]
 
-    def finish(self) -> Ending:
+    def finish(self) -> StreamEnding:
         """Say how the stream ended, once no more bytes will come."""
         if self.corrupt is not None:
-            return Ending(complete=False, sentence=str(self.corrupt))
+            return StreamEnding(complete=False, sentence=str(self.corrupt))
         if self._buffer:
             cut = f"The stream broke off {len(self._buffer)} bytes into frame {self._due}."
-            return Ending(complete=False, sentence=cut)
+            return StreamEnding(complete=False, sentence=cut)
         if not self._closed:
             left = f"The books were never closed: the stream ended after {self._due} frames."
-            return Ending(complete=False, sentence=left)
-        return Ending(complete=True)
+            return StreamEnding(complete=False, sentence=left)
+        return StreamEnding(complete=True)
 
     def _check_total(self) -> None:
         if self._total > self._limits.total_bytes:

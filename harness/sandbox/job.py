@@ -28,7 +28,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class JobLimits:
     """How much one run may use. Each rank has the memory, time and files for itself."""
 
     wall_seconds: float = 10.0

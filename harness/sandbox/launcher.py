@@ -18,16 +18,16 @@ from harness.sandbox.control import (
     Codec,
     Exited,
     Failed,
-    Kill,
+    KillRun,
     Message,
     Prepare,
     Prepared,
-    Ready,
-    Start,
     Started,
+    StartJob,
+    ZygoteReady,
 )
 from harness.sandbox.jail.report import GuardName, JailReport
-from harness.sandbox.job import Limits
+from harness.sandbox.job import JobLimits
 from harness.sandbox.spawning import spawn
 
 _WARM_UP_SECONDS = 120.0
@@ -68,7 +68,7 @@ class RunHandle:
 
     def kill(self) -> None:
         """Have every process of the run killed."""
-        self._zygote.tell(Kill(self._job))
+        self._zygote.tell(KillRun(self._job))
 
     def wait(self, seconds: float) -> Exited | None:
         """Wait for the exit; ``None`` when it takes longer.
@@ -148,7 +148,7 @@ class ZygoteHandle:
 
     def start(
         self,
-        limits: Limits,
+        limits: JobLimits,
         disabled: frozenset[GuardName],
         fds: Sequence[int],
         frameworks: tuple[str, ...] = (),
@@ -163,7 +163,7 @@ class ZygoteHandle:
                 raise ZygoteGone
             job = next(self._numbers)
             run = self._runs[job] = RunHandle(self, job)
-        start = Start(job, len(fds) - 2, limits, tuple(sorted(disabled)), frameworks)
+        start = StartJob(job, len(fds) - 2, limits, tuple(sorted(disabled)), frameworks)
         try:
             socket.send_fds(self._socket, [Codec.encode(start)], list(fds))
         except OSError as error:
@@ -222,7 +222,7 @@ class ZygoteHandle:
         else:
             message = Codec.decode(raw) if raw else None
             self._socket.settimeout(None)
-            if isinstance(message, Ready):
+            if isinstance(message, ZygoteReady):
                 return JailReport.from_json(message.machine)
             said = message.why if isinstance(message, Failed) else self._last_words()
         self.kill()

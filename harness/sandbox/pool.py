@@ -14,12 +14,12 @@ from harness.allowance import lost
 from harness.domain.errors import CannotExecuteHere, HarnessFault
 from harness.sandbox.attempt import run_once
 from harness.sandbox.jail.report import JailPolicy, JailReport
-from harness.sandbox.job import Job, Limits
+from harness.sandbox.job import Job, JobLimits
 from harness.sandbox.launcher import ZygoteGone, ZygoteHandle
 from harness.sandbox.raw_recording import RawRecording
 from harness.sandbox.warm_up import frameworks_of
 
-__all__ = ["Job", "Limits", "RawRecording", "Sandbox"]
+__all__ = ["Job", "JobLimits", "RawRecording", "Sandbox"]
 
 
 class Sandbox:
@@ -59,7 +59,7 @@ class Sandbox:
                 self._zygote = ZygoteHandle(self._worker)
 
     def execute(
-        self, job: Job, limits: Limits | None = None, policy: JailPolicy | None = None
+        self, job: Job, limits: JobLimits | None = None, policy: JailPolicy | None = None
     ) -> RawRecording:
         """Run one job to its end. Packages that it needs are imported first, while others run.
 
@@ -73,13 +73,13 @@ class Sandbox:
         return self.submit(job, limits, policy).result()
 
     def submit(
-        self, job: Job, limits: Limits | None = None, policy: JailPolicy | None = None
+        self, job: Job, limits: JobLimits | None = None, policy: JailPolicy | None = None
     ) -> "Future[RawRecording]":
         """Queue one job; see ``concurrent.futures`` for what can be done with the future.
 
         ``policy`` is for the tests of the jail alone.
         """
-        return self._threads.submit(self._run, job, limits or Limits(), policy or JailPolicy())
+        return self._threads.submit(self._run, job, limits or JobLimits(), policy or JailPolicy())
 
     def settle(self, seconds: float = 5.0) -> bool:
         """Wait until nothing is left of any job: books are closed a moment before their process."""
@@ -111,7 +111,7 @@ class Sandbox:
         """Close it."""
         self.close()
 
-    def _run(self, job: Job, limits: Limits, policy: JailPolicy) -> RawRecording:
+    def _run(self, job: Job, limits: JobLimits, policy: JailPolicy) -> RawRecording:
         with self._slots.shared():
             first = self._attempt(job, limits, policy)
         if not first.inconclusive_timeout:
@@ -119,7 +119,7 @@ class Sandbox:
         with self._slots.alone():
             return replace(self._attempt(job, limits, policy), attempts=2)
 
-    def _attempt(self, job: Job, limits: Limits, policy: JailPolicy) -> RawRecording:
+    def _attempt(self, job: Job, limits: JobLimits, policy: JailPolicy) -> RawRecording:
         for _ in range(2):
             with contextlib.suppress(ZygoteGone):
                 run = run_once(self._warm(), job, limits, policy)

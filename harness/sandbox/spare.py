@@ -8,7 +8,7 @@ import os
 import socket
 from dataclasses import dataclass
 
-from harness.sandbox.control import Start
+from harness.sandbox.control import StartJob
 from harness.sandbox.jail import JailPlan
 from harness.sandbox.leader import Begin, Descriptors, stand_by
 
@@ -34,7 +34,7 @@ class Spare:
         theirs.close()
         return cls(pid, post, plan)
 
-    def fits(self, start: Start) -> bool:
+    def fits(self, start: StartJob) -> bool:
         """Whether this job may have it."""
         alike = self.plan.limits == start.limits
         return alike and self.plan.policy.disabled == frozenset(start.disabled)

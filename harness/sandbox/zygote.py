@@ -30,13 +30,13 @@ from harness.sandbox.control import (
     Exited,
     Failed,
     Forwarded,
-    Kill,
+    KillRun,
     Message,
     Prepare,
     Prepared,
-    Ready,
-    Start,
     Started,
+    StartJob,
+    ZygoteReady,
 )
 from harness.sandbox.jail import JailPlan, JailPolicy, calls
 from harness.sandbox.jail.probe import probe_machine
@@ -102,7 +102,7 @@ class Zygote:
 
     def serve(self) -> NoReturn:
         """Fork, reap and kill as told, until the parent is gone."""
-        self._tell(Ready(self._machine.to_json()))
+        self._tell(ZygoteReady(self._machine.to_json()))
         self._serve()
 
     def _serve(self) -> NoReturn:
@@ -121,16 +121,16 @@ class Zygote:
             return False
         message = Codec.decode(raw)
         match message:
-            case Start() | Prepare() if message.frameworks and self._imported is None:
+            case StartJob() | Prepare() if message.frameworks and self._imported is None:
                 self._send_to_annex(message, fds)
-            case Start():
+            case StartJob():
                 self._start(message, fds)
             case Prepare():
                 self._import(message.frameworks)
                 self._tell(Prepared(message.frameworks))
-            case Kill() if message.job in self._runs:
+            case KillRun() if message.job in self._runs:
                 kill_group(self._runs[message.job].pid)
-            case Kill() if self._annex is not None:
+            case KillRun() if self._annex is not None:
                 self._order(self._annex, message)
         for fd in fds:
             os.close(fd)
@@ -139,10 +139,10 @@ class Zygote:
 
     def _keep_spare(self, last: Message) -> None:
         """For a job like the last, once its descriptors are closed here: the fork would hold them."""
-        if isinstance(last, Start) and last.job in self._runs and last.world_size == 1:
+        if isinstance(last, StartJob) and last.job in self._runs and last.world_size == 1:
             self._spare = self._spare or Spare.fork(self._plan(last), self._begin)
 
-    def _send_to_annex(self, message: Start | Prepare, fds: list[int]) -> None:
+    def _send_to_annex(self, message: StartJob | Prepare, fds: list[int]) -> None:
         if self._annex is None:
             self._annex = Annex.fork(lambda inbox: self._move_out(inbox, fds))
             self._selector.register(self._annex.pidfd, selectors.EVENT_READ, None)
@@ -167,7 +167,7 @@ class Zygote:
         self._selector.register(inbox, selectors.EVENT_READ, None)
         self._serve()
 
-    def _start(self, start: Start, fds: list[int]) -> None:
+    def _start(self, start: StartJob, fds: list[int]) -> None:
         self._import(start.frameworks)
         given = Descriptors(job=fds[0], ledger=fds[1], ranks=tuple(fds[2:]))
         run = (self._spared if start.world_size == 1 else self._forked)(start, given)
@@ -184,7 +184,7 @@ class Zygote:
             warm_up.settle()
             self._imported |= new
 
-    def _spared(self, start: Start, given: Descriptors) -> _Run:
+    def _spared(self, start: StartJob, given: Descriptors) -> _Run:
         spare = self._spare
         if spare is not None and spare.fits(start) and spare.give(given):
             self._spare = None
@@ -199,14 +199,14 @@ class Zygote:
             os.waitpid(spare.pid, 0)
             shutil.rmtree(spare.plan.scratch, ignore_errors=True)
 
-    def _forked(self, start: Start, given: Descriptors) -> _Run:
+    def _forked(self, start: StartJob, given: Descriptors) -> _Run:
         plan = self._plan(start)
         pid = os.fork()
         if pid == 0:
             lead(plan, given, self._begin)
         return _Run(start.job, pid, os.pidfd_open(pid), plan.scratch)
 
-    def _plan(self, start: Start) -> JailPlan:
+    def _plan(self, start: StartJob) -> JailPlan:
         return JailPlan(
             scratch=tempfile.mkdtemp(dir=self._folder),
             readable=self._readable,

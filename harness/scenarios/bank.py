@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from harness.domain.scenario import Bank
-from harness.scenarios.files import Files
+from harness.scenarios.files import BankFiles
 from harness.scenarios.folder import read_scenario
 from harness.scenarios.problem import BankProblems
 from harness.scenarios.yaml_tree import Complaint
@@ -23,7 +23,7 @@ def load_bank(folder: Path) -> Bank:
     Raises:
         BankProblems: all that is wrong with its files; the bank's author can repair it.
     """
-    files = Files(Path(os.path.realpath(folder)))  # `resolve` raises where a link is a circle
+    files = BankFiles(Path(os.path.realpath(folder)))  # `resolve` raises where a link is a circle
     found = [read_scenario(path, files) for path in _folders(files)]
     if files.problems:
         raise BankProblems(files.problems)
@@ -31,7 +31,7 @@ def load_bank(folder: Path) -> Bank:
     return Bank(scenarios=tuple(scenarios), digest=files.digest)
 
 
-def _folders(files: Files) -> list[Path]:
+def _folders(files: BankFiles) -> list[Path]:
     bank = files.bank
     try:
         folders = sorted(p for p in bank.iterdir() if p.is_dir() and p.name[0] not in "._")

@@ -17,7 +17,7 @@ LARGEST = 1 << 20
 
 
 @dataclass(slots=True)
-class Files:
+class BankFiles:
     """The files of one bank."""
 
     bank: Path

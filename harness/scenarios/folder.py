@@ -17,7 +17,7 @@ from harness.domain.scenario import (
 from harness.domain.workload import WorkloadSpec
 from harness.scenarios.checks import disagreements
 from harness.scenarios.complaints import complain, is_misspelt, refusals
-from harness.scenarios.files import LARGEST, Files
+from harness.scenarios.files import LARGEST, BankFiles
 from harness.scenarios.lexical import read_lexicon
 from harness.scenarios.programs import program_problem, render, uses_loop
 from harness.scenarios.schema import REQUIRED, PropertyLists, RubricEntry, ScenarioFile
@@ -25,7 +25,7 @@ from harness.scenarios.yaml_tree import Complaint, Tree, read_yaml
 from harness.untrusted import read_bytes
 
 
-def read_scenario(folder: Path, files: Files) -> Scenario | None:
+def read_scenario(folder: Path, files: BankFiles) -> Scenario | None:
     """The scenario in a folder; its problems go to ``files``, and with one there is no scenario."""
     known = len(files.problems)
     file = _read_declaration(folder, files)
@@ -44,7 +44,7 @@ def read_scenario(folder: Path, files: Files) -> Scenario | None:
     return scenario.model_copy(update={"lexicon": lexicon, **others})
 
 
-def _read_declaration(folder: Path, files: Files) -> ScenarioFile | None:
+def _read_declaration(folder: Path, files: BankFiles) -> ScenarioFile | None:
     path = folder / "scenario.yaml"
     text = files.text(path, "what the scenario declares")
     if text is None:
@@ -96,7 +96,7 @@ def _loop_as_shown(file: ScenarioFile, tree: Tree, folder: Path) -> Iterator[Com
         yield Complaint(tree.line_of(("shows_loop",)), said)
 
 
-def _reference_of(folder: Path, files: Files) -> Path:
+def _reference_of(folder: Path, files: BankFiles) -> Path:
     """``reference.py`` in the folder, or ``reference_impls/<id>.py`` beside the bank."""
     inside = folder / "reference.py"
     beside = folder.parent.parent / "reference_impls" / f"{folder.name}.py"
@@ -105,7 +105,7 @@ def _reference_of(folder: Path, files: Files) -> Path:
     return inside if inside.exists() else beside
 
 
-def _read_program(path: Path, role: str, files: Files) -> str | None:
+def _read_program(path: Path, role: str, files: BankFiles) -> str | None:
     text = files.text(path, role)
     problem = program_problem(text) if text is not None else None
     if problem is not None:
@@ -113,7 +113,7 @@ def _read_program(path: Path, role: str, files: Files) -> str | None:
     return text
 
 
-def _read_programs(folder: Path, files: Files) -> tuple[NamedProgram, ...]:
+def _read_programs(folder: Path, files: BankFiles) -> tuple[NamedProgram, ...]:
     """Every program in a folder that need not be there, by name."""
     found = [(path.stem, _read_program(path, "a program", files)) for path in _programs_in(folder)]
     return tuple(NamedProgram(name=name, program=text) for name, text in found if text is not None)
@@ -123,7 +123,9 @@ def _programs_in(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.py")) if folder.is_dir() else []
 
 
-def _read_message(folder: Path, prompt: str | None, buggy: str | None, files: Files) -> str | None:
+def _read_message(
+    folder: Path, prompt: str | None, buggy: str | None, files: BankFiles
+) -> str | None:
     if prompt is None:
         return None
     message = render(prompt, buggy or "pass")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from harness.domain.lexicon import Lexicon
 from harness.scenarios.complaints import complain
-from harness.scenarios.files import Files
+from harness.scenarios.files import BankFiles
 from harness.scenarios.patterns import refusals
 from harness.scenarios.problem import did_you_mean
 from harness.scenarios.schema import ScenarioFile
@@ -16,7 +16,7 @@ from harness.scenarios.yaml_tree import Complaint, Tree, read_yaml
 _OURS = Path(__file__).resolve().parents[2] / "scenarios"
 
 
-def read_lexicon(folder: Path, file: ScenarioFile | None, files: Files) -> Lexicon:
+def read_lexicon(folder: Path, file: ScenarioFile | None, files: BankFiles) -> Lexicon:
     """The patterns of a scenario; none where it has no such file. Problems go to ``files``."""
     path = folder / "lexical.yaml"
     if not path.exists():

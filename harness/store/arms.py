@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from harness.domain.comparison import Arm, ScenarioTrials, Trial
+from harness.domain.comparison import Arm, ScenarioTrials, TrialOutcome
 from harness.domain.stored import RunHead, StoredAnswer
 from harness.store.folder import RunFolder
 
@@ -60,9 +60,9 @@ def _model(head: RunHead, answers: Numbered) -> str:
     return ", ".join(sorted({one.agent for one in given if one is not None})) or "unknown"
 
 
-def _trial(number: int, stored: StoredAnswer) -> Trial:
+def _trial(number: int, stored: StoredAnswer) -> TrialOutcome:
     answer = stored.answer
-    return Trial(
+    return TrialOutcome(
         trial=number,
         outcome=stored.outcome,
         verdicts=answer.deciding.grade.verdicts if answer.alternatives else (),

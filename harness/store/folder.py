@@ -17,7 +17,7 @@ from typing import BinaryIO, Literal, Self
 from pydantic import ValidationError
 
 from harness.domain.errors import UsageError, reason
-from harness.domain.stored import SCHEMA, RunHead, StoredAnswer, Told
+from harness.domain.stored import SCHEMA, GradedAnswer, RunHead, StoredAnswer
 from harness.domain.trace import Trace
 from harness.store.whole import write_whole
 
@@ -91,7 +91,7 @@ class RunFolder:
         start, size = self._places[key]
         return StoredAnswer.model_validate_json(os.pread(self._lines.fileno(), size, start))
 
-    def add(self, told: Told) -> StoredAnswer:
+    def add(self, told: GradedAnswer) -> StoredAnswer:
         """Store an answer, its traces first.
 
         Raises:
@@ -102,7 +102,7 @@ class RunFolder:
         except OSError as error:
             raise UsageError(f"{self.folder}: cannot be written: {reason(error)}") from error
 
-    def _add(self, told: Told) -> StoredAnswer:
+    def _add(self, told: GradedAnswer) -> StoredAnswer:
         names = tuple(self._store(trace) for trace in told.traces)
         stored = told.stored.model_copy(update={"traces": names})
         line = stored.model_dump_json().encode() + b"\n"

@@ -4,7 +4,7 @@ import re
 
 from pydantic import JsonValue
 
-from harness.domain.file_edit import Seen
+from harness.domain.file_edit import SeenWhole
 from harness.domain.transcript import CallStatus, Usage
 from harness.transcripts.conversation import Conversation, Role
 from harness.transcripts.values import as_text, count, fields, items, string
@@ -23,7 +23,7 @@ def add_message(
     message: dict[str, JsonValue],
     *,
     folder: str = "",
-    before: Seen | None = None,
+    before: SeenWhole | None = None,
     by_subagent: bool = False,
 ) -> None:
     """Add all blocks of one message to the conversation; tool results go to the calls that they answer.
@@ -85,7 +85,7 @@ def usage_of(value: JsonValue) -> Usage | None:
     )
 
 
-class Meter:
+class TokenMeter:
     """Adds up the tokens of messages. Lines that repeat a message's usage count once, with the largest
     figures.
     """

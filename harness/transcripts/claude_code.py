@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from harness.domain.file_edit import Seen
+from harness.domain.file_edit import SeenWhole
 from harness.domain.transcript import Origin, Transcript, Unreadable, Usage
-from harness.transcripts.blocks import Meter, add_message
+from harness.transcripts.blocks import TokenMeter, add_message
 from harness.transcripts.conversation import Conversation
 from harness.transcripts.lines import Records, nothing_in
 from harness.transcripts.places import resolved
@@ -64,7 +64,7 @@ class _Tree:
         self._message = array("q")
         self._leaf = self._side_leaf = _NONE
         self._last_main = _NONE
-        self._meter = Meter()
+        self._meter = TokenMeter()
 
     @property
     def all_side(self) -> bool:
@@ -154,7 +154,7 @@ class _Session:
             add_message(talk, message, folder=folder, before=shown)
 
 
-def seen_in(result: JsonValue, folder: str) -> Seen | None:
+def seen_in(result: JsonValue, folder: str) -> SeenWhole | None:
     """The whole file that Claude Code keeps beside a result: what was read, or was there before."""
     record = fields(result)
     file = fields(record.get("file"))
@@ -167,7 +167,7 @@ def seen_in(result: JsonValue, folder: str) -> Seen | None:
         return None
     if not path or not isinstance(content, str):
         return None
-    return Seen(path=resolved(path, folder), content=string(content))
+    return SeenWhole(path=resolved(path, folder), content=string(content))
 
 
 def _message_id(record: dict[str, JsonValue]) -> str:

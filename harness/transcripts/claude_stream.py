@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from harness.domain.transcript import Origin, Transcript, Unreadable, Usage
-from harness.transcripts.blocks import Meter, add_message, usage_of
+from harness.transcripts.blocks import TokenMeter, add_message, usage_of
 from harness.transcripts.claude_code import seen_in
 from harness.transcripts.conversation import Conversation
 from harness.transcripts.documents import build, events
@@ -59,7 +59,7 @@ class _Run:
     talk: Conversation = field(default_factory=Conversation)
     session: str = ""
     facts: dict[str, str] = field(default_factory=dict)
-    meter: Meter = field(default_factory=Meter)
+    meter: TokenMeter = field(default_factory=TokenMeter)
     final: Usage | None = None
     spoken: bool = False
 

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import JsonValue
 
-from harness.domain.file_edit import FileEdit, Seen
+from harness.domain.file_edit import FileEdit, SeenWhole
 from harness.domain.transcript import (
     CallStatus,
     Fact,
@@ -115,7 +115,7 @@ class Conversation:
         self._grow(draft, _OVERHEAD + min(len(text), _INPUT_KEPT) * 4 + written)
 
     def result(
-        self, call_id: str, text: str, status: CallStatus = "ok", before: Seen | None = None
+        self, call_id: str, text: str, status: CallStatus = "ok", before: SeenWhole | None = None
     ) -> None:
         """Add the result of a call. ``before``: a file as it was before the call, where the log shows
         it.
@@ -129,7 +129,7 @@ class Conversation:
         call.status = status
         call.result = _cut(text, _RESULT_KEPT)
         told = told_by_call(call.name, call.given, text, call.folder)
-        known = any(isinstance(edit, Seen) for edit in call.edits)
+        known = any(isinstance(edit, SeenWhole) for edit in call.edits)
         if status == "ok" and not known:
             call.edits = (before, *call.edits) if before else (*call.edits, *told)
             self._grow(draft, sys.getsizeof(text) if before or told else 0)

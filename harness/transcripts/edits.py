@@ -13,7 +13,7 @@ from harness.domain.file_edit import (
     Insert,
     Patch,
     Replacement,
-    Seen,
+    SeenWhole,
     Undo,
     Unshown,
     Write,
@@ -69,7 +69,7 @@ def told_by_call(
     return tuple(moved(edit, place) for edit in found if edit.path)
 
 
-def _viewed(tool: str, record: _Input, result: str) -> Seen | Excerpt | None:
+def _viewed(tool: str, record: _Input, result: str) -> SeenWhole | Excerpt | None:
     part = record.get("offset") or record.get("limit") or record.get("view_range")
     is_view = _TOOLS.get(tool) is _text_editor and record.get("command") == "view"
     if not (is_view or tool in ("read", "view", "read_file")):
@@ -80,7 +80,7 @@ def _viewed(tool: str, record: _Input, result: str) -> Seen | Excerpt | None:
     content = "".join(f"{line}\n" for line in lines)
     if part:
         return Excerpt(path=_path(record), lines=content, to_end=False)
-    return Seen(path=_path(record), content=content)
+    return SeenWhole(path=_path(record), content=content)
 
 
 def _maker(tool: str, record: _Input) -> Callable[[_Input], list[FileEdit]] | None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from harness.domain.file_edit import Difference, Excerpt, FileEdit, Seen
+from harness.domain.file_edit import Difference, Excerpt, FileEdit, SeenWhole
 from harness.transcripts.patches import hunks_of
 from harness.transcripts.places import resolved
 from harness.transcripts.shell import in_folders, program_of
@@ -84,16 +84,16 @@ def _shown(program: str, flags: list[str], path: str, output: str) -> Iterator[F
     count = _COUNT.fullmatch(" ".join(flags))
     part = _RANGE.fullmatch(flags[-1]) if flags else None
     if (program, flags) in (("cat", []), ("bat", ["-p"])):
-        yield Seen(path=path, content=output)
+        yield SeenWhole(path=path, content=output)
     elif (program, flags) in (("cat", ["-n"]), ("nl", ["-ba"]), ("grep", ["-n", ""])):
         numbered = [_NUMBERED.fullmatch(line) for line in output.rstrip("\n").split("\n")]
         if all(numbered):
-            yield Seen(path=path, content="".join(f"{m[1]}\n" for m in numbered if m))
+            yield SeenWhole(path=path, content="".join(f"{m[1]}\n" for m in numbered if m))
     elif program == "sed" and flags[:1] == ["-n"] and part is not None and len(flags) == 2:
         shown = output.count("\n") + (not output.endswith("\n"))
         to_end = part["last"] == "$" or shown <= int(part["last"]) - int(part["first"])
         if part["first"] == "1" and to_end:
-            yield Seen(path=path, content=output)
+            yield SeenWhole(path=path, content=output)
         else:
             yield Excerpt(path=path, lines=output, to_end=to_end)
     elif program in ("head", "tail") and (count is not None or not flags):

@@ -16,7 +16,7 @@ from harness.domain.file_edit import (
     Git,
     Patch,
     Script,
-    Seen,
+    SeenWhole,
     Unshown,
     Write,
 )
@@ -144,7 +144,7 @@ class Files:
     def _unseen(self, edit: FileEdit) -> Tracked:
         """A file that the log did not show yet: the posted one, where the change fits into it."""
         shown = [file.committed or file.content or "" for file in self._files.values()]
-        if not isinstance(edit, Write | Unshown | Seen):
+        if not isinstance(edit, Write | Unshown | SeenWhole):
             for code in self._posted:
                 taken = any(code.strip() in text for text in shown)
                 if not taken and changed(code, edit) not in (None, code):

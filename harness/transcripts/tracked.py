@@ -13,7 +13,7 @@ from harness.domain.file_edit import (
     Git,
     LineScript,
     Patch,
-    Seen,
+    SeenWhole,
     Undo,
     Unshown,
     Write,
@@ -75,7 +75,7 @@ class Tracked:
 def after(file: Tracked, edit: FileEdit) -> Tracked:
     """The file after a change to it alone, or after the log showed something of it."""
     match edit:
-        case Seen():
+        case SeenWhole():
             return _seen(file, edit)
         case Excerpt():
             return _excerpted(file, edit)
@@ -125,7 +125,7 @@ def _edited(file: Tracked, edit: FileEdit) -> Tracked:
     return replace(now, content=None, pieces=(*file.pieces, *put_in(edit)), why=why)
 
 
-def _seen(file: Tracked, seen: Seen) -> Tracked:
+def _seen(file: Tracked, seen: SeenWhole) -> Tracked:
     if file.content is not None and not _tells_more(seen, file.content):
         return file
     now = replace(file, content=seen.content, pieces=(), why="", is_part=False)
@@ -136,7 +136,7 @@ def _seen(file: Tracked, seen: Seen) -> Tracked:
     return replace(now, committed=file.committed if file.changes else seen.content)
 
 
-def _tells_more(seen: Seen, known: str) -> bool:
+def _tells_more(seen: SeenWhole, known: str) -> bool:
     """Whether a listing shows that the file was changed by somebody else.
 
     Listings lose blanks, some are cut, and an earlier command may have printed something: what is

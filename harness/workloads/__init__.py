@@ -10,9 +10,9 @@ from harness.workloads.padded import PaddedWorkload
 from harness.workloads.positive_loss import PositiveLossWorkload
 from harness.workloads.transformer import TransformerWorkload
 from harness.workloads.two_part import TwoPartWorkload
-from harness.workloads.workload import Batch, Workload
+from harness.workloads.workload import Workload, WorkloadBatch
 
-__all__ = ["BUILDERS", "Batch", "Workload", "build"]
+__all__ = ["BUILDERS", "Workload", "WorkloadBatch", "build"]
 
 BUILDERS: dict[str, type[Workload]] = {
     "mlp": MlpWorkload,

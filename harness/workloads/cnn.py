@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from harness.domain.workload import Cnn
 from harness.workloads.workload import (
-    Batch,
     Workload,
+    WorkloadBatch,
     batch_sizes,
     cut,
     generator,
@@ -33,7 +33,7 @@ class CnnWorkload(Workload):
         model = ConvNet(p.channels, p.outputs)
         return initialise(model, generator(self.spec, 0))
 
-    def batches(self, rank: int) -> tuple[Batch, ...]:
+    def batches(self, rank: int) -> tuple[WorkloadBatch, ...]:
         """A pattern plus noise, one channel. Inputs: (n, 1, side, side)"""
         p = self.parameters
         patterns = torch.randn(p.outputs, 1, p.side, p.side, generator=generator(self.spec, 1))
@@ -48,7 +48,7 @@ class CnnWorkload(Workload):
         """Cross-entropy."""
         return nn.CrossEntropyLoss()
 
-    def sample_losses(self, output: Tensor, batch: Batch) -> Tensor:
+    def sample_losses(self, output: Tensor, batch: WorkloadBatch) -> Tensor:
         """Cross-entropy of each image. (n, outputs) -> (n,)"""
         return nn.functional.cross_entropy(output, batch.target, reduction="none")
 

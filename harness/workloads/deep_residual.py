@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from harness.domain.workload import DeepResidual
 from harness.workloads.workload import (
-    Batch,
     Workload,
+    WorkloadBatch,
     batch_sizes,
     cut,
     generator,
@@ -36,7 +36,7 @@ class DeepResidualWorkload(Workload):
         initialise(model.blocks, source, p.branch_gain)
         return model
 
-    def batches(self, rank: int) -> tuple[Batch, ...]:
+    def batches(self, rank: int) -> tuple[WorkloadBatch, ...]:
         """Normal inputs; the class of each is the direction it points to most, with some noise."""
         p = self.parameters
         directions = torch.randn(p.features, p.outputs, generator=generator(self.spec, 1))
@@ -51,7 +51,7 @@ class DeepResidualWorkload(Workload):
         """Cross-entropy."""
         return nn.CrossEntropyLoss()
 
-    def sample_losses(self, output: Tensor, batch: Batch) -> Tensor:
+    def sample_losses(self, output: Tensor, batch: WorkloadBatch) -> Tensor:
         """Cross-entropy of each sample. (n, outputs) -> (n,)"""
         return nn.functional.cross_entropy(output, batch.target, reduction="none")
 

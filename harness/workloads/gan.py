@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from harness.domain.workload import Gan
 from harness.workloads.workload import (
-    Batch,
     Workload,
+    WorkloadBatch,
     batch_sizes,
     cut,
     generator,
@@ -44,7 +44,7 @@ class GanWorkload(Workload):
             last.weight.mul_(p.gain)
         return GanNet(makes, judges)
 
-    def batches(self, rank: int) -> tuple[Batch, ...]:
+    def batches(self, rank: int) -> tuple[WorkloadBatch, ...]:
         """Real rows; their target is 1 each, for "real"."""
         p = self.parameters
         source = generator(self.spec, 2, rank)
@@ -59,7 +59,7 @@ class GanWorkload(Workload):
         """Binary cross-entropy on logits."""
         return nn.BCEWithLogitsLoss()
 
-    def sample_losses(self, output: Tensor, batch: Batch) -> Tensor:
+    def sample_losses(self, output: Tensor, batch: WorkloadBatch) -> Tensor:
         """Cross-entropy of each sample. (n, 1) -> (n,)"""
         losses = nn.functional.binary_cross_entropy_with_logits(
             output, batch.target.to(output.dtype), reduction="none"

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from harness.domain.workload import Language
 from harness.workloads.transformer import unique_prefixes
 from harness.workloads.workload import (
-    Batch,
     Workload,
+    WorkloadBatch,
     batch_sizes,
     cut,
     generator,
@@ -38,11 +38,11 @@ class LanguageWorkload(Workload):
     @random_state_kept()
     def model(self) -> nn.Module:
         """Called with tokens alone it returns logits; with a state, or ``None``, the new one as well."""
-        model = LanguageModel(self.parameters.vocabulary, self.parameters.width)
+        model = TokenModel(self.parameters.vocabulary, self.parameters.width)
         initialise(model, generator(self.spec, 0))
         return model
 
-    def batches(self, rank: int) -> tuple[Batch, ...]:
+    def batches(self, rank: int) -> tuple[WorkloadBatch, ...]:
         """Rows whose beginnings are unique; the target of a token is the one after it."""
         p, source = self.parameters, generator(self.spec, 2, rank)
         sizes = batch_sizes(p)
@@ -64,7 +64,7 @@ class LanguageWorkload(Workload):
         """Cross-entropy over all tokens, however the logits are laid out."""
         return over_tokens
 
-    def sample_losses(self, output: Tensor, batch: Batch) -> Tensor:
+    def sample_losses(self, output: Tensor, batch: WorkloadBatch) -> Tensor:
         """Mean over the tokens of each row. (n, T, V) -> (n,)"""
         return nn.functional.cross_entropy(
             output.transpose(1, 2), batch.target, reduction="none"
@@ -84,7 +84,7 @@ def over_tokens(logits: Tensor, target: Tensor) -> Tensor:
     return nn.functional.cross_entropy(scores, target)
 
 
-class LanguageModel(nn.Module):
+class TokenModel(nn.Module):
     """Embedding, LSTM, and the logits of the next token."""
 
     def __init__(self, vocabulary: int, width: int) -> None:

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from harness.domain.workload import Mlp
 from harness.workloads.workload import (
-    Batch,
     Workload,
+    WorkloadBatch,
     batch_sizes,
     generator,
     initialise,
@@ -43,7 +43,7 @@ class MlpWorkload(Workload):
         layers.append(nn.Linear(width, p.outputs))
         return initialise(nn.Sequential(*layers), generator(self.spec, 0), p.init_gain)
 
-    def batches(self, rank: int) -> tuple[Batch, ...]:
+    def batches(self, rank: int) -> tuple[WorkloadBatch, ...]:
         """Normal inputs; targets from a fixed random map. One batch is poisoned where the spec asks
         for it.
         """
@@ -52,12 +52,14 @@ class MlpWorkload(Workload):
             torch.randn(p.features, p.outputs, generator=generator(self.spec, 1)) / p.features**0.5
         )
         source = generator(self.spec, 2, rank)
-        batches: list[Batch] = []
+        batches: list[WorkloadBatch] = []
         first = 0
         for size in batch_sizes(p):
             x = torch.randn(size, p.features, generator=source)
             y = (x @ truth + 0.3 * torch.randn(size, p.outputs, generator=source)) * p.target_scale
-            batches.append(Batch(x * p.input_scale, y, None, tuple(range(first, first + size))))
+            batches.append(
+                WorkloadBatch(x * p.input_scale, y, None, tuple(range(first, first + size)))
+            )
             first += size
         return tuple(batches)
 
@@ -65,7 +67,7 @@ class MlpWorkload(Workload):
         """Mean squared error."""
         return nn.MSELoss()
 
-    def sample_losses(self, output: Tensor, batch: Batch) -> Tensor:
+    def sample_losses(self, output: Tensor, batch: WorkloadBatch) -> Tensor:
         """Squared error of each sample, averaged over the outputs. (n, outputs) -> (n,)"""
         errors = (output - batch.target.to(output.dtype)) ** 2
         return errors.mean(dim=1)

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from harness.domain.workload import Padded
 from harness.workloads.workload import (
-    Batch,
     Workload,
+    WorkloadBatch,
     cut,
     generator,
     initialise,
@@ -37,7 +37,7 @@ class PaddedWorkload(Workload):
         )
         return initialise(model, generator(self.spec, 0))
 
-    def batches(self, rank: int) -> tuple[Batch, ...]:
+    def batches(self, rank: int) -> tuple[WorkloadBatch, ...]:
         """``real_counts`` real rows, then padding, in batches of one size."""
         p = self.parameters
         directions = torch.randn(p.features, p.outputs, generator=generator(self.spec, 1))
@@ -57,7 +57,7 @@ class PaddedWorkload(Workload):
         """Cross-entropy over real samples."""
         return MaskedCrossEntropy()
 
-    def sample_losses(self, output: Tensor, batch: Batch) -> Tensor:
+    def sample_losses(self, output: Tensor, batch: WorkloadBatch) -> Tensor:
         """Cross-entropy of each sample, 0 for padding. (n, outputs) -> (n,)"""
         return nn.functional.cross_entropy(
             output, batch.target, reduction="none", ignore_index=IGNORED

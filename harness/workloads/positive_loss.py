@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from harness.domain.workload import PositiveLoss
 from harness.workloads.workload import (
-    Batch,
     Workload,
+    WorkloadBatch,
     batch_sizes,
     cut,
     generator,
@@ -37,7 +37,7 @@ class PositiveLossWorkload(Workload):
         p = self.parameters
         return initialise(ExposureModel(p.features, p.hidden), generator(self.spec, 0), 0.5)
 
-    def batches(self, rank: int) -> tuple[Batch, ...]:
+    def batches(self, rank: int) -> tuple[WorkloadBatch, ...]:
         """Exposures in column 0; where adverse, one row without any and one that is taken back."""
         p = self.parameters
         truth = torch.randn(p.features - 1, 1, generator=generator(self.spec, 1)) / p.features**0.5
@@ -63,7 +63,7 @@ class PositiveLossWorkload(Workload):
         """The custom loss."""
         return custom_loss
 
-    def sample_losses(self, output: Tensor, batch: Batch) -> Tensor:
+    def sample_losses(self, output: Tensor, batch: WorkloadBatch) -> Tensor:
         """The custom loss of each sample. (n, 1) -> (n,)"""
         target = batch.target.to(output.dtype)
         return (torch.log(output / target) + target / output - 1.0).mean(dim=1)

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from harness.domain.workload import Transformer
 from harness.workloads.workload import (
-    Batch,
     Workload,
+    WorkloadBatch,
     batch_sizes,
     cut,
     generator,
@@ -46,7 +46,7 @@ class TransformerWorkload(Workload):
                     module.weight.add_(1.0)
         return model
 
-    def batches(self, rank: int) -> tuple[Batch, ...]:
+    def batches(self, rank: int) -> tuple[WorkloadBatch, ...]:
         """Random tokens after a prefix that is unique; ``spike_every`` says which batches spike."""
         p = self.parameters
         votes = torch.randn(p.vocabulary, p.outputs, generator=generator(self.spec, 1))
@@ -67,7 +67,7 @@ class TransformerWorkload(Workload):
         """Cross-entropy."""
         return nn.CrossEntropyLoss()
 
-    def sample_losses(self, output: Tensor, batch: Batch) -> Tensor:
+    def sample_losses(self, output: Tensor, batch: WorkloadBatch) -> Tensor:
         """Cross-entropy of each sequence. (n, outputs) -> (n,)"""
         return nn.functional.cross_entropy(output, batch.target, reduction="none")
 

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from harness.domain.workload import TwoPart
 from harness.workloads.workload import (
-    Batch,
     Workload,
+    WorkloadBatch,
     batch_sizes,
     cut,
     generator,
@@ -57,7 +57,7 @@ class TwoPartWorkload(Workload):
         initialise(head, generator(self.spec, 3), 0.2)
         return head
 
-    def batches(self, rank: int) -> tuple[Batch, ...]:
+    def batches(self, rank: int) -> tuple[WorkloadBatch, ...]:
         """Normal inputs; targets from a fixed random map, far from where the head begins."""
         p = self.parameters
         truth = (
@@ -74,7 +74,7 @@ class TwoPartWorkload(Workload):
         """Mean squared error."""
         return nn.MSELoss()
 
-    def sample_losses(self, output: Tensor, batch: Batch) -> Tensor:
+    def sample_losses(self, output: Tensor, batch: WorkloadBatch) -> Tensor:
         """Squared error of each sample, averaged over the outputs. (n, outputs) -> (n,)"""
         return ((output - batch.target.to(output.dtype)) ** 2).mean(dim=1)
 

@@ -12,7 +12,7 @@ from harness.domain.workload import WorkloadParameters, WorkloadSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class WorkloadBatch:
     """One micro-batch of one rank."""
 
     inputs: Tensor
@@ -52,7 +52,7 @@ class Workload(ABC):
         """A fresh model with the initial parameters, in training mode."""
 
     @abstractmethod
-    def batches(self, rank: int) -> tuple[Batch, ...]:
+    def batches(self, rank: int) -> tuple[WorkloadBatch, ...]:
         """One pass over the rank's data, in order. Ranks hold different data, in the same sizes."""
 
     @abstractmethod
@@ -62,7 +62,7 @@ class Workload(ABC):
         """
 
     @abstractmethod
-    def sample_losses(self, output: Tensor, batch: Batch) -> Tensor:
+    def sample_losses(self, output: Tensor, batch: WorkloadBatch) -> Tensor:
         """The loss of each sample. The objective is their weighted mean. ``output``: (n, ...) -> (n,)"""
 
     @property
@@ -107,16 +107,18 @@ def batch_sizes(parameters: WorkloadParameters) -> tuple[int, ...]:
 
 def cut(
     inputs: Tensor, target: Tensor, sizes: Iterable[int], mask: Tensor | None = None
-) -> tuple[Batch, ...]:
+) -> tuple[WorkloadBatch, ...]:
     """Consecutive batches of the given sizes. ``inputs``: (N, ...), ``target``: (N, ...), ``mask``:
     (N,), N their sum.
     """
-    batches: list[Batch] = []
+    batches: list[WorkloadBatch] = []
     first = 0
     for size in sizes:
         rows = slice(first, first + size)
         real = None if mask is None else mask[rows]
-        batches.append(Batch(inputs[rows], target[rows], real, tuple(range(first, first + size))))
+        batches.append(
+            WorkloadBatch(inputs[rows], target[rows], real, tuple(range(first, first + size)))
+        )
         first += size
     return tuple(batches)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.sandbox.jail.report import JailPolicy
-from harness.sandbox.pool import Job, Limits
+from harness.sandbox.pool import Job, JobLimits
 from tests.adversarial.attacks import ATTACKS, NETWORK, Targets
 from tests.fakes.runs import SMALL, eventually, facts, is_gone, need, run
 
@@ -189,7 +189,7 @@ def test_two_jobs_do_not_see_each_other(sandbox, disabled, seen):
 
 def test_a_program_that_stops_itself_is_ended_by_the_clock(sandbox):
     """SIGSTOP delays nothing for others and does not outlast the limit."""
-    limits = Limits(wall_seconds=0.3)
+    limits = JobLimits(wall_seconds=0.3)
     stop = "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)"
     done = sandbox.execute(Job(program=stop), limits)
 

@@ -2,11 +2,11 @@
 
 from harness.agents.naming import Asking, agent_named
 from harness.agents.skill_text import SkillFile, SkillText
-from harness.llm import Limits
+from harness.llm import ClientLimits
 from tests.fakes.messages_server import says
 
 SPEC = "anthropic:claude-haiku-4-5"
-QUICK = Limits(attempts=2, first_pause=0.001)
+QUICK = ClientLimits(attempts=2, first_pause=0.001)
 SKILL = SkillText(
     name="clip-well",
     description="How to clip.",

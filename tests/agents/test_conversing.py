@@ -11,7 +11,7 @@ from harness.agents.turns import natural_part
 from harness.domain.candidate import NoCandidate
 from harness.domain.errors import UsageError
 from harness.extraction import extract
-from harness.llm import Meter
+from harness.llm import CostMeter
 from tests.agents.asking import NATURAL, RUNNABLE, SKILL, SPEC, asked, facts
 from tests.fakes.messages_server import MessagesServer, calls, cut_off, fails, hangs, refuses, says
 from tests.fakes.patience import PATIENCE
@@ -180,7 +180,7 @@ def test_tokens_and_cost_of_both_turns_are_told(server, scenario):
 
 
 def test_a_spent_limit_ends_asking_for_everybody(server, scenario):
-    meter = Meter(limit=0.0001)
+    meter = CostMeter(limit=0.0001)
 
     with pytest.raises(Unanswered) as caught:
         asked(scenario, meter=meter)

@@ -6,7 +6,7 @@ from harness.agents.naming import Asking, agent_named
 from harness.agents.plan import plan, render_plan
 from harness.agents.skill_text import SkillFile, SkillText
 from harness.domain.errors import UsageError
-from harness.llm import Meter
+from harness.llm import CostMeter
 from harness.scenarios import load_bank
 from tests.fakes.bank import FakeBank
 from tests.fakes.messages_server import MessagesServer, says
@@ -30,7 +30,7 @@ def _no_key(monkeypatch):
 
 
 def test_a_plan_counts_calls_tokens_and_dollars(bank):
-    found = plan(bank, HAIKU, Asking(meter=Meter(limit=5.0)), trials=3)
+    found = plan(bank, HAIKU, Asking(meter=CostMeter(limit=5.0)), trials=3)
     said = render_plan(found)
 
     assert found.calls == 2 * 3 * 2
@@ -42,7 +42,7 @@ def test_a_plan_counts_calls_tokens_and_dollars(bank):
 
 
 def test_a_limit_below_the_estimate_is_told(bank):
-    said = render_plan(plan(bank, HAIKU, Asking(meter=Meter(limit=0.01)), trials=3))
+    said = render_plan(plan(bank, HAIKU, Asking(meter=CostMeter(limit=0.01)), trials=3))
 
     assert said.endswith("it stops before $0.01, probably before all is asked")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli.serving import HERE, serving
-from harness.domain.stored import Told
+from harness.domain.stored import GradedAnswer
 from harness.report.html import render_page
 from harness.report.reported import Report
 from harness.store import RunFolder
@@ -91,7 +91,7 @@ def address(tmp_path: Path) -> Iterator[str]:
     """Of a page of two stored runs; however the test ends, its server ends."""
     for name, code in (("before", "wrong"), ("after", "right")):
         with RunFolder.create(tmp_path / name, head()) as run:
-            run.add(Told(answer(code)))
+            run.add(GradedAnswer(answer(code)))
     with serving(tmp_path, 0) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()

@@ -3,14 +3,14 @@
 import pytest
 
 from harness.checking.errors import authors_error
-from harness.checking.session import Program
+from harness.checking.session import BlockInContext
 from tests.fakes.traces import program
 
 
 def told(text: str, exception: str, message: str, line: int, own: int = 0) -> str | None:
     lines = tuple(range(101, 101 + text.count("\n") + 1))
     ended = program(outcome="raised", exception=exception, message=message, line=line)
-    return authors_error(ended, Program(text, lines, own))
+    return authors_error(ended, BlockInContext(text, lines, own))
 
 
 def test_a_failing_assertion_about_what_the_page_made_is_its_authors():

@@ -5,12 +5,12 @@ from xml.etree import ElementTree as ET
 
 from harness.domain.check import (
     BlockResult,
-    Change,
     CheckReport,
-    Comparison,
     FormatFinding,
     Observation,
     PartResult,
+    SkillChange,
+    SkillComparison,
 )
 from harness.domain.skill import Mark
 from harness.domain.verdict import Number
@@ -70,10 +70,10 @@ def test_an_observation_does_not_repeat_the_sentence_that_rests_on_it():
 
 
 def test_a_fault_that_an_edit_brought_says_why_the_exit_code_is_silent():
-    change = Change(
+    change = SkillChange(
         what="fault", how="added", file="SKILL.md", line=7, name="block 1, A", after="It is nan."
     )
-    against = Comparison(old="old", changes=(change,))
+    against = SkillComparison(old="old", changes=(change,))
     lines = plain_text(render_check(report().model_copy(update={"comparison": against})))
 
     assert (

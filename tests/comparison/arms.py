@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from harness.domain.comparison import Arm, ScenarioTrials, Trial
+from harness.domain.comparison import Arm, ScenarioTrials, TrialOutcome
 from harness.domain.verdict import Verdict, failed, passed
 
 OUTCOMES = {"+": "right", "-": "wrong", "?": "inconclusive", "0": "none", "!": "unanswered"}
 
 
-def arm(name: str, outcomes: Mapping[str, str | Sequence[Trial]], **changed: object) -> Arm:
+def arm(name: str, outcomes: Mapping[str, str | Sequence[TrialOutcome]], **changed: object) -> Arm:
     """An arm; ``"++-?0!"`` are six trials: right, right, wrong, inconclusive, no code, unanswered."""
     fields = {
         "skill_digest": f"digest of {name}",
@@ -28,14 +28,14 @@ def arm(name: str, outcomes: Mapping[str, str | Sequence[Trial]], **changed: obj
     return Arm(name=name, scenarios=scenarios, **(fields | changed))
 
 
-def trials(outcomes: str) -> tuple[Trial, ...]:
+def trials(outcomes: str) -> tuple[TrialOutcome, ...]:
     """Numbered from 0."""
-    return tuple(Trial(trial=i, outcome=OUTCOMES[one]) for i, one in enumerate(outcomes))
+    return tuple(TrialOutcome(trial=i, outcome=OUTCOMES[one]) for i, one in enumerate(outcomes))
 
 
-def trial(number: int, outcome: str, *verdicts: Verdict, **more: object) -> Trial:
+def trial(number: int, outcome: str, *verdicts: Verdict, **more: object) -> TrialOutcome:
     """One trial with verdicts."""
-    return Trial(trial=number, outcome=OUTCOMES[outcome], verdicts=verdicts, **more)
+    return TrialOutcome(trial=number, outcome=OUTCOMES[outcome], verdicts=verdicts, **more)
 
 
 def scripted(name: str, rates: Sequence[float], count: int, seed: int) -> Arm:

@@ -3,7 +3,15 @@
 import pytest
 
 from harness.domain.candidate import NoCandidate
-from harness.domain.file_edit import Edit, FileEdit, LineScript, Replacement, Script, Seen, Write
+from harness.domain.file_edit import (
+    Edit,
+    FileEdit,
+    LineScript,
+    Replacement,
+    Script,
+    SeenWhole,
+    Write,
+)
 from harness.domain.transcript import Message, ToolCall, Transcript
 from harness.extraction import extract
 from tests.extraction.situation import scenario
@@ -79,7 +87,7 @@ def test_a_loop_whose_step_is_in_another_file_is_found_with_that_file() -> None:
 )
 def test_imports_are_followed_in_every_spelling(line: str, name: str) -> None:
     """A loop that was only read is the proposal when the agent changed what it imports."""
-    train = Seen(path="/r/train.py", content=f"{line}\n{BY_HELPER.format(name=name)}")
+    train = SeenWhole(path="/r/train.py", content=f"{line}\n{BY_HELPER.format(name=name)}")
     helper = Write(path="/r/up.py", content=f"{HELPER}if __name__ == '__main__':\n    1 / 0\n")
 
     assert run(program(train, helper)) == ["backward", "step"]
@@ -146,7 +154,7 @@ def test_edits_that_all_failed_are_told() -> None:
 
 
 def test_what_was_only_read_was_not_tried_to_edit() -> None:
-    found = extract(session(Seen(path="a.py", content="x = 1\n")), scenario())
+    found = extract(session(SeenWhole(path="a.py", content="x = 1\n")), scenario())
 
     assert found == NoCandidate(reason="the answer holds no Python block")
 

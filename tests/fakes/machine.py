@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from harness.sandbox.deadline import Use
+from harness.sandbox.deadline import ProcessorUse
 
 
 class Busy:
@@ -26,8 +26,8 @@ class Busy:
         """Let them go by."""
         self._now += seconds
 
-    def use(self) -> Use:
+    def use(self) -> ProcessorUse:
         """As the kernel would say it."""
         self.asked += 1
         queued = self.waited + self._now * sum(self._queued)
-        return Use(ran=self._now * max(self._ran), queued=queued)
+        return ProcessorUse(ran=self._now * max(self._ran), queued=queued)

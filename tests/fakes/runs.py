@@ -10,10 +10,10 @@ import pytest
 
 from harness.sandbox.frames import Json
 from harness.sandbox.jail.report import GuardName, JailPolicy
-from harness.sandbox.pool import Job, Limits, RawRecording, Sandbox
+from harness.sandbox.pool import Job, JobLimits, RawRecording, Sandbox
 from tests.fakes.patience import PATIENCE
 
-SMALL = Limits(
+SMALL = JobLimits(
     wall_seconds=20,
     memory_bytes=256 << 20,
     file_bytes=1 << 20,

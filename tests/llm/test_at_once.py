@@ -7,14 +7,14 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from harness.domain.model import Turn, Unavailable
-from harness.llm import Anthropic, Limits, Meter
+from harness.llm import Anthropic, ClientLimits, CostMeter
 from tests.fakes.messages_server import MessagesServer, fails, hangs, says
 from tests.fakes.patience import PATIENCE
 
 MODEL = "claude-haiku-4-5"
 
 
-class MeterThatTells(Meter):
+class MeterThatTells(CostMeter):
     """Says when the first attempt is over."""
 
     def __init__(self):
@@ -43,7 +43,7 @@ def test_no_more_requests_at_once_than_allowed(monkeypatch):
 
     with MessagesServer(answer).running() as server, ThreadPoolExecutor(4) as pool:
         server.pose_as_api(monkeypatch)
-        with Anthropic(MODEL, Meter(), Limits(parallel=2)) as model:
+        with Anthropic(MODEL, CostMeter(), ClientLimits(parallel=2)) as model:
             answers = list(pool.map(lambda _: ask(model).text, range(4)))
 
     assert answers == ["Before the step."] * 4
@@ -66,7 +66,7 @@ def test_closing_ends_a_pause(server):
 def test_closing_breaks_off_what_is_under_way(server):
     server.replies.append(hangs())
     with ThreadPoolExecutor(1) as pool:
-        model = Anthropic(MODEL, Meter())
+        model = Anthropic(MODEL, CostMeter())
         waiting = pool.submit(ask, model)
         assert server.arrived.wait(PATIENCE)
         model.close()

@@ -6,7 +6,7 @@ import pytest
 
 from harness.domain.errors import UsageError
 from harness.domain.model import Completion, Tool, ToolResult, Turn, Unavailable
-from harness.llm import Anthropic, Limits, Meter
+from harness.llm import Anthropic, ClientLimits, CostMeter
 from tests.fakes.messages_server import (
     Reply,
     calls,
@@ -21,8 +21,8 @@ from tests.fakes.messages_server import (
 from tests.fakes.patience import PATIENCE
 
 MODEL = "claude-haiku-4-5"
-PATIENT = Limits(attempts=3, first_pause=0.001, timeout=PATIENCE)
-HASTY = Limits(attempts=2, first_pause=0.001, timeout=0.2)
+PATIENT = ClientLimits(attempts=3, first_pause=0.001, timeout=PATIENCE)
+HASTY = ClientLimits(attempts=2, first_pause=0.001, timeout=0.2)
 QUESTION = (Turn(role="user", text="Where do I clip?"),)
 
 
@@ -30,8 +30,8 @@ def ask(model: Anthropic, system: str = "", **more: object) -> Completion:
     return model.complete(system, QUESTION, max_tokens=100, **more)
 
 
-def unavailable(limits: Limits = PATIENT) -> Unavailable:
-    with Anthropic(MODEL, Meter(), limits) as model, pytest.raises(Unavailable) as caught:
+def unavailable(limits: ClientLimits = PATIENT) -> Unavailable:
+    with Anthropic(MODEL, CostMeter(), limits) as model, pytest.raises(Unavailable) as caught:
         ask(model)
     return caught.value
 
@@ -39,7 +39,7 @@ def unavailable(limits: Limits = PATIENT) -> Unavailable:
 def test_an_answer_comes_with_its_tokens_and_its_cost(server):
     server.replies.append(says("Before the step.", read=1000, wrote=100, cached=500, written=200))
 
-    with Anthropic(MODEL, Meter()) as model:
+    with Anthropic(MODEL, CostMeter()) as model:
         answer = ask(model)
 
     assert answer.text == "Before the step."
@@ -56,7 +56,7 @@ def test_an_answer_comes_with_its_tokens_and_its_cost(server):
 def test_the_system_prompt_is_marked_for_the_cache(server):
     server.replies.append(says("Yes."))
 
-    with Anthropic(MODEL, Meter()) as model:
+    with Anthropic(MODEL, CostMeter()) as model:
         ask(model, "A long skill.")
 
     (block,) = server.requests[0]["system"]
@@ -77,7 +77,7 @@ def test_the_system_prompt_is_marked_for_the_cache(server):
 def test_what_may_pass_is_tried_again(server, trouble):
     server.replies.extend([trouble, trouble, says("Before the step.")])
 
-    with Anthropic(MODEL, Meter(), PATIENT) as model:
+    with Anthropic(MODEL, CostMeter(), PATIENT) as model:
         assert ask(model).text == "Before the step."
     assert len(server.requests) == 3
 
@@ -116,7 +116,7 @@ def test_every_way_to_have_no_answer_has_its_own_name(server, reply, kind, reque
 def test_an_answer_that_takes_too_long_is_a_timeout_and_counts_as_spent(server):
     server.replies.extend([hangs(), hangs()])
 
-    with Anthropic(MODEL, Meter(), HASTY) as model, pytest.raises(Unavailable) as caught:
+    with Anthropic(MODEL, CostMeter(), HASTY) as model, pytest.raises(Unavailable) as caught:
         ask(model)
 
     assert caught.value.kind == "timeout"
@@ -161,7 +161,7 @@ def test_without_a_key_one_line_says_so_and_what_works_without(monkeypatch, tmp_
     monkeypatch.setenv("HOME", str(tmp_path))
 
     with pytest.raises(UsageError) as caught:
-        Anthropic(MODEL, Meter())
+        Anthropic(MODEL, CostMeter())
 
     assert "ANTHROPIC_API_KEY" in str(caught.value)
     assert "replay:DIR" in str(caught.value)
@@ -173,7 +173,7 @@ def test_a_key_that_is_none_is_refused_without_being_shown(server, monkeypatch, 
     monkeypatch.setenv("ANTHROPIC_API_KEY", key)
 
     with pytest.raises(UsageError, match="ANTHROPIC_API_KEY holds a blank") as caught:
-        Anthropic(MODEL, Meter())
+        Anthropic(MODEL, CostMeter())
     assert key not in str(caught.value)
 
 
@@ -182,7 +182,7 @@ def test_an_address_that_is_none_is_refused(server, monkeypatch, address):
     monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
 
     with pytest.raises(UsageError, match="ANTHROPIC_BASE_URL is no address"):
-        Anthropic(MODEL, Meter())
+        Anthropic(MODEL, CostMeter())
 
 
 TOKENS = {"input_tokens": 1, "output_tokens": 2}
@@ -213,7 +213,7 @@ def test_a_reply_that_is_no_answer_of_the_api_is_an_outcome(server, body):
 def test_thinking_is_not_part_of_the_text_and_is_handed_back_unchanged(server):
     server.replies.extend([thinks("Hm.", "Before the step."), says("Yes.")])
 
-    with Anthropic(MODEL, Meter()) as model:
+    with Anthropic(MODEL, CostMeter()) as model:
         first = ask(model)
         turns = (*QUESTION, first.as_turn(), Turn(role="user", text="Sure?"))
         model.complete("", turns, max_tokens=100)
@@ -229,7 +229,7 @@ def test_calls_of_tools_come_back_and_go_out_again_unchanged(server):
     tool = Tool(name="read_skill", description="Reads.", parameters={"type": "object"})
     server.replies.extend([calls("read_skill", {"path": "SKILL.md"}), says("Done.")])
 
-    with Anthropic(MODEL, Meter()) as model:
+    with Anthropic(MODEL, CostMeter()) as model:
         first = ask(model, tools=(tool,))
         result = ToolResult(id=first.calls[0].id, content="# Clip once")
         turns = (*QUESTION, first.as_turn(), Turn(role="user", results=(result,)))
@@ -246,11 +246,11 @@ def test_calls_of_tools_come_back_and_go_out_again_unchanged(server):
 def test_a_model_that_is_not_in_the_table_has_no_cost(server):
     server.replies.append(says("Before the step."))
 
-    with Anthropic("claude-of-tomorrow", Meter()) as model:
+    with Anthropic("claude-of-tomorrow", CostMeter()) as model:
         assert ask(model).cost is None
     assert model.meter.unpriced == 1
 
 
 def test_a_limit_of_cost_needs_a_price(server):
     with pytest.raises(UsageError, match="price of claude-of-tomorrow is not known"):
-        Anthropic("claude-of-tomorrow", Meter(limit=1.0))
+        Anthropic("claude-of-tomorrow", CostMeter(limit=1.0))

@@ -6,7 +6,7 @@ import pytest
 
 from harness.domain.model import Turn, Unavailable
 from harness.domain.transcript import Usage
-from harness.llm import Anthropic, Meter, load_prices
+from harness.llm import Anthropic, CostMeter, load_prices
 from tests.fakes.messages_server import MessagesServer, says
 from tests.fakes.patience import PATIENCE
 
@@ -14,7 +14,7 @@ ASKED = (Turn(role="user", text="Where do I clip?"),)
 
 
 def test_what_is_settled_leaves_room_for_the_next():
-    meter = Meter(limit=1.0)
+    meter = CostMeter(limit=1.0)
 
     for _ in range(9):
         with meter.room_for(0.9) as room:
@@ -24,7 +24,7 @@ def test_what_is_settled_leaves_room_for_the_next():
 
 
 def test_a_call_that_does_not_fit_is_refused_with_the_figures():
-    meter = Meter(limit=1.0)
+    meter = CostMeter(limit=1.0)
     with meter.room_for(0.5) as room:
         room.settle(0.5)
 
@@ -38,7 +38,7 @@ def test_a_call_that_does_not_fit_is_refused_with_the_figures():
 
 
 def test_a_call_waits_for_those_under_way_before_it_is_refused():
-    meter = Meter(limit=1.0)
+    meter = CostMeter(limit=1.0)
     entered = threading.Event()
 
     def second():
@@ -58,7 +58,7 @@ def test_a_call_waits_for_those_under_way_before_it_is_refused():
 
 
 def test_rounding_leaves_nobody_waiting():
-    meter = Meter(limit=1.0)
+    meter = CostMeter(limit=1.0)
     with meter.room_for(0.1), meter.room_for(0.2), meter.room_for(0.3):
         pass
 
@@ -67,7 +67,7 @@ def test_rounding_leaves_nobody_waiting():
 
 
 def test_a_call_that_failed_costs_nothing():
-    meter = Meter(limit=1.0)
+    meter = CostMeter(limit=1.0)
 
     with pytest.raises(KeyError), meter.room_for(0.5):
         raise KeyError
@@ -86,7 +86,7 @@ def ask_for_ever(meter):
 def test_asking_stops_before_the_limit_is_exceeded(monkeypatch):
     with MessagesServer(lambda _: says("Yes.", read=100, wrote=100)).running() as server:
         server.pose_as_api(monkeypatch)
-        meter = Meter(limit=0.01)
+        meter = CostMeter(limit=0.01)
         with pytest.raises(Unavailable, match="limit of"):
             ask_for_ever(meter)
 

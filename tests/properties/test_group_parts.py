@@ -3,19 +3,19 @@
 import pytest
 
 from harness.domain.scenario import Group
-from harness.properties.evidence.consumption import Reading
-from harness.properties.evidence.group_parts import Part, parts_of
+from harness.properties.evidence.consumption import WindowReading
+from harness.properties.evidence.group_parts import GroupInWindow, parts_of
 from harness.properties.evidence.windows import of_rank
 from tests.fakes.traces import match, parameter, probe, update
 
 GROUP = Group(prefix="head")
 
 
-def parts(*parameters, **fields) -> list[Part]:
+def parts(*parameters, **fields) -> list[GroupInWindow]:
     one = match(parameters=[parameter("body.weight", 5.0, 5.0), *parameters])
     seen = probe("loud", update(0, matches=[one], **fields))
     (window,) = of_rank(seen, seen.ranks[0])
-    return parts_of([Reading(window, one, "turned")], GROUP)
+    return parts_of([WindowReading(window, one, "turned")], GROUP)
 
 
 def head(consumed, *, dot=None):

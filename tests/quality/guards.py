@@ -11,7 +11,7 @@ import pytest
 
 from harness.domain.grade import Code, code_of
 from harness.domain.verdict import Verdict
-from harness.oracle import books, program
+from harness.oracle import integrity, program
 from harness.properties.evidence import layers
 from harness.properties.judging import completion
 
@@ -56,7 +56,7 @@ def _quiet(*names: str) -> Switch:
 
 
 def _no_book(name: str) -> Switch:
-    return lambda patch: patch.setattr(books, name, lambda *_: None)
+    return lambda patch: patch.setattr(integrity, name, lambda *_: None)
 
 
 def _any_line(patch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ import builtins
 from collections.abc import Iterator
 
 from harness.sandbox.names.table import table
-from harness.sandbox.world.reading import Reading
+from harness.sandbox.world.reading import ProgramReading
 
 LIBRARY = frozenset(
     {"torch", "nn", "F", "pl", "DDP", "GradScaler", "autocast", "clip_grad_norm_", "nullcontext"}
@@ -29,7 +29,7 @@ def _contract(tree: ast.Module, program: str) -> frozenset[str]:
     """Names that the reader brings: free ones, those read before they are bound, and parameters of
     functions and classes that nothing calls.
     """
-    reading = Reading(tree, program, table())
+    reading = ProgramReading(tree, program, table())
     uncalled = (f for f in reading.functions if f.tree.name not in reading.called)
     parameters = {a.arg for f in uncalled for a in f.wanted()}
     early = read_before_bound(

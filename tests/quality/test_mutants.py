@@ -11,8 +11,8 @@ from harness.properties import PROPERTIES
 from harness.quality.mutants import derive
 from harness.quality.operator import CLIPS, LOUD
 from harness.quality.operators import OPERATORS
-from harness.quality.program import Changes, Program
-from harness.quality.sources import Source
+from harness.quality.program import Changes, ParsedProgram
+from harness.quality.sources import NamedSource
 from harness.quality.trial import Judged, try_program
 from tests.fakes.executor import FakeExecutor
 from tests.fakes.oracle import FakeMeter
@@ -33,7 +33,7 @@ for i, (x, y) in enumerate(train_loader):
 
 
 def mutants_of(operator: str, program: str = LOOP) -> list[str]:
-    parsed = Program(program)
+    parsed = ParsedProgram(program)
     return [parsed.changed(changes) for changes in BY_ID[operator].derive(parsed)]
 
 
@@ -170,7 +170,7 @@ def test_mutants_differ_from_each_other_and_from_what_they_were_made_of():
 
 
 def spellings(scenario, number):
-    sources = tuple(Source(f"a{i}", f"{LOOP}print({i})\n") for i in range(number))
+    sources = tuple(NamedSource(f"a{i}", f"{LOOP}print({i})\n") for i in range(number))
     return SCENARIOS[scenario], sources
 
 
@@ -218,7 +218,7 @@ def test_the_bank_has_a_place_for_every_operator():
     missing = {operator.id for operator in OPERATORS}
     for scenario in SCENARIOS.values():
         fitting = [o for o in OPERATORS if o.id in missing and o.applies_to(scenario)]
-        program = Program(scenario.reference)
+        program = ParsedProgram(scenario.reference)
         missing -= {o.id for o in fitting if any(True for _ in o.derive(program))}
     assert not missing
 
@@ -228,7 +228,7 @@ def test_the_bank_has_a_place_for_every_operator():
 )
 def test_a_mutant_is_the_same_text_whether_all_of_the_program_is_walked_or_not(scenario):
     """Only what is around a change is: most of the time of deriving went into the rest."""
-    program = Program(SCENARIOS[scenario].reference)
+    program = ParsedProgram(SCENARIOS[scenario].reference)
     derived = [
         changes
         for operator in OPERATORS

@@ -8,12 +8,12 @@ from harness.domain.instruments import Instruments
 from harness.domain.quality import IdleProperty, MutantResult, ProgramResult, QualityReport
 from harness.domain.scenario import Bank
 from harness.domain.verdict import failed
-from harness.quality.equivalence import Comparison
-from harness.quality.judging import Plan, judge_the_judge
+from harness.quality.equivalence import EquivalenceCheck
+from harness.quality.judging import QualityPlan, judge_the_judge
 from harness.quality.operator import Operator
 from harness.quality.originals import Originals
 from harness.quality.program import before
-from harness.quality.sources import Source
+from harness.quality.sources import NamedSource
 from harness.quality.trial import Judged
 from harness.report.console import plain_text
 from harness.report.quality import quality_line, render_kill_matrix, render_quality
@@ -43,7 +43,7 @@ def fake_bank(tmp_path: Path) -> FakeBank:
 def report_on(
     bank: FakeBank, *operators: Operator, executor: FakeExecutor | None = None
 ) -> QualityReport:
-    plan = Plan(bank.folder, operators=operators)
+    plan = QualityPlan(bank.folder, operators=operators)
     return judge_the_judge(load_bank(bank.folder), plan, opens(executor or FakeExecutor()))
 
 
@@ -151,7 +151,7 @@ def test_an_original_is_run_once_however_many_mutants_ask_for_it(fake_bank):
     (scenario,) = load_bank(fake_bank.folder).scenarios
     executor, runs = counting()
     originals = Originals(Instruments(executor, FakeMeter()))
-    judged, unjudged = Source("fine", "x = 1\n"), Source("reference", scenario.reference)
+    judged, unjudged = NamedSource("fine", "x = 1\n"), NamedSource("reference", scenario.reference)
     assert originals.judge(scenario, judged).failed == ()
     for _ in range(3):
         assert originals.told(scenario, judged) == originals.told(scenario, unjudged) == {}
@@ -241,7 +241,7 @@ def test_equivalent_is_what_every_update_of_the_second_probe_agrees_on(
     class Tools:
         executor = court.executor
 
-    found = Comparison(Tools()).difference(
+    found = EquivalenceCheck(Tools()).difference(
         SCENARIOS["conflicting-advice"], REFERENCE, REFERENCE.replace(*change)
     )
     assert found is None if differs is None else differs in (found or "")
@@ -257,7 +257,7 @@ def test_a_second_step_is_equivalent_where_nothing_is_left_to_step_on(court: Cou
         step = f"optimizer.step()\n    {clearing}"
         program = REFERENCE.replace("optimizer.step()", step)
         again = REFERENCE.replace("optimizer.step()", f"{step}\n    optimizer.step()")
-        return Comparison(Tools()).difference(SCENARIOS["conflicting-advice"], program, again)
+        return EquivalenceCheck(Tools()).difference(SCENARIOS["conflicting-advice"], program, again)
 
     assert twice("optimizer.zero_grad()") is None
     assert "other gradients" in (twice("optimizer.zero_grad(set_to_none=False)") or "same")
@@ -271,7 +271,7 @@ def test_a_difference_of_rounding_may_grow_as_rounding_does(court: Court) -> Non
 
     scenario = SCENARIOS["ddp-accumulation-no-sync"]
     clip = next(line for line in scenario.reference.splitlines() if "clip_grad_norm_" in line)
-    compared = Comparison(Tools())
+    compared = EquivalenceCheck(Tools())
 
     def changed(line: str) -> str | None:
         return compared.difference(
@@ -286,7 +286,7 @@ def test_an_empty_bank_of_operators_finds_nothing(fake_bank):
     bank = load_bank(fake_bank.folder)
     report = judge_the_judge(
         Bank(scenarios=bank.scenarios, digest=bank.digest),
-        Plan(fake_bank.folder, operators=()),
+        QualityPlan(fake_bank.folder, operators=()),
         opens(FakeExecutor()),
     )
     assert report.mutants == ()

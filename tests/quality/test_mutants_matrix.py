@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.instruments import jail_and_oracle
-from harness.quality.judging import Plan, judge_the_judge
+from harness.quality.judging import QualityPlan, judge_the_judge
 from harness.quality.operators import OPERATORS
 from harness.scenarios import default_bank, load_bank
 from tests.bank import BANK
@@ -26,7 +26,7 @@ def test_the_committed_matrix_speaks_of_every_scenario_and_operator() -> None:
 def test_the_judge_has_no_complaint() -> None:
     """No mutant survives, every alternative is right, no cheat is."""
     folder = default_bank()
-    plan = Plan(folder, jobs=os.cpu_count() or 1)
+    plan = QualityPlan(folder, jobs=os.cpu_count() or 1)
     report = judge_the_judge(load_bank(folder), plan, jail_and_oracle)
     assert report.faults == ()
     assert report.complaints == ()

@@ -5,7 +5,7 @@ import pytest
 from harness.domain.candidate import Candidate
 from harness.domain.scenario import Probe
 from harness.domain.workload import WorkloadSpec
-from harness.quality.asked import Asked, mixed
+from harness.quality.asked import AskedProgram, mixed
 from harness.quality.repeats import Repeats
 from tests.fakes.executor import FakeExecutor
 
@@ -82,7 +82,7 @@ def test_only_the_newest_recordings_are_kept(executor, runs):
 
 def test_one_program_of_several_scenarios_comes_together_and_the_others_are_mixed():
     asked = [
-        Asked(scenario, program, lambda: None)
+        AskedProgram(scenario, program, lambda: None)
         for scenario, programs in (("one", "abcd"), ("other", "xbyz"), ("third", "uvwc"))
         for program in programs
     ]

@@ -11,7 +11,7 @@ from harness.domain.stored import RunHead, SkillUsed, StoredAnswer
 from harness.domain.trace import Trace
 from harness.domain.transcript import Message, ToolCall, Transcript
 from harness.domain.verdict import Number, Verdict, failed, passed
-from harness.report.reported import Report, Side
+from harness.report.reported import Report, ReportSide
 from tests.fakes.traces import probe, rank, scenario, trace, update
 
 HOSTILE = (
@@ -144,10 +144,10 @@ def head(**changed: object) -> RunHead:
     return RunHead.model_validate({**same, **changed})
 
 
-def side(name: str, *answers: StoredAnswer, asked: str = "toy") -> Side:
+def side(name: str, *answers: StoredAnswer, asked: str = "toy") -> ReportSide:
     """A side with these answers to one scenario, each judged by the same trace."""
     trials: Mapping[int, StoredAnswer] = dict(enumerate(answers, start=1))
-    return Side(
+    return ReportSide(
         name, head(), {asked: trials}, lambda stored: (seen(),) * len(stored.answer.alternatives)
     )
 
@@ -160,7 +160,7 @@ def seen() -> Trace:
     return trace(probe("loud", *loud), probe("spread", ranks=ranks))
 
 
-def report(*sides: Side, **changed: object) -> Report:
+def report(*sides: ReportSide, **changed: object) -> Report:
     """What is shown of them, with a scenario that clips at 1."""
     return Report(sides, {"toy": scenario(["clip-before-step"])}, **changed)
 

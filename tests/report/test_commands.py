@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from harness.cli import app
 from harness.cli.serving import HERE, serving
 from harness.domain.errors import UsageError
-from harness.domain.stored import StoredAnswer, Told
+from harness.domain.stored import GradedAnswer, StoredAnswer
 from harness.store import RunFolder
 from tests.fakes.patience import PATIENCE
 from tests.fakes.runs import as_in_a_terminal
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def stored(folder: Path, *answers: StoredAnswer, **changed: object) -> Path:
     with RunFolder.create(folder, head(**changed)) as run:
         for one in answers:
-            run.add(Told(one))
+            run.add(GradedAnswer(one))
     return folder
 
 

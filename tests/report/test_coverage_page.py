@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.domain.errors import UserError
-from harness.report.coverage import Coverage, Known, Row, load_coverage
+from harness.report.coverage import Coverage, CoverageRow, Known, load_coverage
 from harness.report.coverage_page import DATA, ROOT, render_coverage_page
 
 SEEDS = ROOT.parent / "shared" / "seeds"
@@ -79,8 +79,8 @@ def written(folder: Path, end: str) -> Path:
     return file
 
 
-def row(*covering: str, at: str = "pitfall 4") -> Row:
-    return Row(source="skill", position=at, subject="a | b", covered_by=covering)
+def row(*covering: str, at: str = "pitfall 4") -> CoverageRow:
+    return CoverageRow(source="skill", position=at, subject="a | b", covered_by=covering)
 
 
 def parts(document: Path) -> Iterator[str]:

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from harness.comparison import compare
-from harness.report.html import Entry, render_index, render_page
+from harness.report.html import RunEntry, render_index, render_page
 from tests.report.sides import HOSTILE, answer, head, hostile, quality, report, side, unanswered
 
 
@@ -180,7 +180,9 @@ def test_no_two_elements_share_an_id():
 
 def test_the_list_of_runs_escapes_their_names():
     """A folder may be called anything."""
-    page = render_index("/runs", [Entry(name, "now", "1 code right", head()) for name in HOSTILE])
+    page = render_index(
+        "/runs", [RunEntry(name, "now", "1 code right", head()) for name in HOSTILE]
+    )
 
     assert not [tag for tag, _ in Read(page).tags if tag in ("script", "img", "svg")]
     assert "\x1b" not in page

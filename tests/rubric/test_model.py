@@ -10,7 +10,7 @@ from harness.domain.model import Unavailable
 from harness.rubric.model import ModelJudge
 from harness.rubric.naming import Judging, judge_named
 from harness.rubric.prompting import groups
-from harness.rubric.replay import Recorded, Replayed
+from harness.rubric.replay import RecordingJudge, ReplayedJudge
 from tests.fakes.disk import no_file_longer_than
 from tests.fakes.patience import PATIENCE
 from tests.rubric.situation import ScriptedModel, scenario
@@ -122,7 +122,7 @@ def test_groups_are_small_their_order_follows_from_answer_and_vote():
 
 
 def test_recorded_replies_give_the_same_assessment_without_the_model(tmp_path):
-    first = ModelJudge("m", Recorded(ScriptedModel(GOOD), tmp_path)).assess(ANSWER, NAN, TWO)
+    first = ModelJudge("m", RecordingJudge(ScriptedModel(GOOD), tmp_path)).assess(ANSWER, NAN, TWO)
 
     with judge_named(f"replay:{tmp_path}") as judge:
         assert judge.assess(ANSWER, NAN, TWO) == first
@@ -131,17 +131,17 @@ def test_recorded_replies_give_the_same_assessment_without_the_model(tmp_path):
 
 
 def test_a_recorded_reply_that_was_cut_is_one_clear_line(tmp_path):
-    ModelJudge("m", Recorded(ScriptedModel(GOOD), tmp_path)).assess(ANSWER, NAN, TWO)
+    ModelJudge("m", RecordingJudge(ScriptedModel(GOOD), tmp_path)).assess(ANSWER, NAN, TWO)
     (file,) = tmp_path.iterdir()
     file.write_text(file.read_text()[:20])
 
     with pytest.raises(UserError, match="expected a recorded reply"):
-        ModelJudge("m", Replayed(tmp_path)).assess(ANSWER, NAN, TWO)
+        ModelJudge("m", ReplayedJudge(tmp_path)).assess(ANSWER, NAN, TWO)
 
 
 def test_a_reply_that_the_disk_has_no_room_for_leaves_no_file(tmp_path):
     """Half a reply would be replayed as one that was spoiled."""
-    judge = ModelJudge("m", Recorded(ScriptedModel(GOOD), tmp_path))
+    judge = ModelJudge("m", RecordingJudge(ScriptedModel(GOOD), tmp_path))
 
     with no_file_longer_than(20), pytest.raises(UserError, match="cannot be kept: File too large"):
         judge.assess(ANSWER, NAN, TWO)

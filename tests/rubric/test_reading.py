@@ -2,11 +2,11 @@
 
 from harness.domain.lexicon import Signal
 from harness.rubric.matching import found, shows
-from harness.rubric.reading import Reading
+from harness.rubric.reading import AnswerReading
 
 
 def sentences(answer, **known):
-    return [place.text for place in Reading(answer, **known).sentences]
+    return [place.text for place in AnswerReading(answer, **known).sentences]
 
 
 def committed(text):
@@ -23,7 +23,7 @@ def test_list_items_headings_and_table_rows_are_sentences_and_so_are_comments_in
 
 
 def test_marks_are_gone_for_patterns_and_kept_in_quotes():
-    (place,) = Reading("You **must** call `unscale_` \u2013 it\u2019s\nmissing.").sentences
+    (place,) = AnswerReading("You **must** call `unscale_` \u2013 it\u2019s\nmissing.").sentences
 
     assert place.text == "You must call unscale_ - it's missing."
     assert place.quote(10) == "You **must** call `unscale_` \u2013 it\u2019s\nmissing."
@@ -34,7 +34,7 @@ def test_the_users_own_words_are_not_the_answers():
 
 
 def test_code_is_no_prose_and_prose_no_code():
-    reading = Reading("Say this.\n\n```python\ndo_that()\n```\n")
+    reading = AnswerReading("Say this.\n\n```python\ndo_that()\n```\n")
 
     assert [p.text for p in reading.places("text")] == ["Say this."]
     assert [p.text for p in reading.places("code")] == ["do_that()"]
@@ -84,5 +84,5 @@ def test_what_takes_a_finding_back_may_stand_anywhere():
 
     patterns = Patterns(signals=(signal("clip"),), unless=(signal("no_sync"),))
 
-    assert found(patterns, Reading("Clip it."), {}, fault=False).quote == "Clip it."
-    assert found(patterns, Reading("Clip it.\n\nUse no_sync."), {}, fault=False) is None
+    assert found(patterns, AnswerReading("Clip it."), {}, fault=False).quote == "Clip it."
+    assert found(patterns, AnswerReading("Clip it.\n\nUse no_sync."), {}, fault=False) is None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.sandbox.deadline import STRETCH, Deadline, Use
+from harness.sandbox.deadline import STRETCH, Deadline, ProcessorUse
 from tests.fakes.machine import Busy
 
 LIMIT = 10.0
@@ -67,7 +67,7 @@ def test_what_was_waited_before_the_run_does_not_count():
 @pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="no account of it")
 def test_the_kernel_says_what_a_process_had():
     """Of this process: it ran, for no longer than its clock says."""
-    use = Use.of(os.getpid())
+    use = ProcessorUse.of(os.getpid())
 
     assert 0.0 < use.ran <= time.process_time()
     assert use.queued >= 0.0
@@ -75,4 +75,4 @@ def test_the_kernel_says_what_a_process_had():
 
 def test_a_process_that_is_gone_had_nothing():
     """Its run may have ended a moment ago."""
-    assert Use.of(2**22 + 1).ran == 0.0
+    assert ProcessorUse.of(2**22 + 1).ran == 0.0

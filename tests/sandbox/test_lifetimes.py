@@ -10,7 +10,7 @@ import pytest
 
 from harness.domain.errors import HarnessFault
 from harness.sandbox.jail.report import JailPolicy
-from harness.sandbox.pool import Job, Limits, Sandbox
+from harness.sandbox.pool import Job, JobLimits, Sandbox
 from tests.fakes.patience import PATIENCE
 from tests.fakes.runs import children, descendants, eventually, facts, is_gone
 
@@ -38,7 +38,7 @@ def test_the_children_of_a_killed_zygote_die_with_it():
     """Nobody else would end them: it is the kernel that does."""
     with Sandbox(worker="tests.fakes.exec_worker", parallel=1) as own:
         zygote = facts(own.execute(Job(program="import os\nreport(zygote=os.getppid())")))["zygote"]
-        own.submit(Job(program=FOREVER, world_size=2), Limits(wall_seconds=600))
+        own.submit(Job(program=FOREVER, world_size=2), JobLimits(wall_seconds=600))
         forked = eventually(lambda: len(descendants(zygote)) == FAMILY)
         family = descendants(zygote)
         os.kill(zygote, signal.SIGKILL)
@@ -63,7 +63,7 @@ def test_closing_leaves_no_process():
     """Jobs in flight end with the sandbox, and say whose fault that was."""
     own = Sandbox(worker="tests.fakes.exec_worker", parallel=1)
     ids = facts(own.execute(Job(program="import os\nreport(zygote=os.getppid())")))
-    future = own.submit(Job(program=FOREVER, world_size=2), Limits(wall_seconds=60))
+    future = own.submit(Job(program=FOREVER, world_size=2), JobLimits(wall_seconds=60))
     assert eventually(lambda: len(descendants(ids["zygote"])) == FAMILY)
     family = {ids["zygote"], *descendants(ids["zygote"])}
     own.close()
@@ -88,7 +88,7 @@ def test_an_annex_that_died_is_started_again_with_its_zygote():
 def test_a_program_in_the_annex_ends_with_its_time_and_the_annex_with_the_sandbox():
     with Sandbox(worker="tests.fakes.exec_worker", parallel=1) as own:
         annex = facts(own.execute(Job(program=NAMING)))["annex"]
-        run = own.execute(Job(program=f"{NAMING}\n{FOREVER}"), Limits(wall_seconds=1))
+        run = own.execute(Job(program=f"{NAMING}\n{FOREVER}"), JobLimits(wall_seconds=1))
         assert own.settle(PATIENCE)
         left = descendants(annex)
         lives = not is_gone(annex)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.domain.errors import HarnessFault
-from harness.sandbox.pool import Job, Limits, RawRecording, Sandbox
+from harness.sandbox.pool import Job, JobLimits, RawRecording, Sandbox
 from tests.fakes.patience import PATIENCE
 from tests.fakes.runs import children, eventually, facts, is_gone
 
@@ -56,7 +56,7 @@ def test_every_rank_draws_from_the_seed(sandbox):
 
 def test_a_wait_without_end_is_an_inconclusive_timeout(sandbox):
     """Nothing was computed, so the machine may be to blame; it was tried again alone."""
-    run = sandbox.execute(Job(program=FOREVER), Limits(wall_seconds=0.3))
+    run = sandbox.execute(Job(program=FOREVER), JobLimits(wall_seconds=0.3))
 
     assert run.timed_out
     assert run.inconclusive_timeout
@@ -98,7 +98,7 @@ def test_a_program_that_waits_is_told_from_a_machine_that_is_busy(cpu, queued, a
 
 def test_a_busy_loop_is_stopped_by_the_clock(sandbox):
     """The processor time that it had is in the recording; if it was little, it was tried twice."""
-    run = sandbox.execute(Job(program=BUSY), Limits(wall_seconds=0.8))
+    run = sandbox.execute(Job(program=BUSY), JobLimits(wall_seconds=0.8))
 
     assert run.timed_out
     assert run.cpu_was_spent or run.attempts == 2
@@ -107,7 +107,7 @@ def test_a_busy_loop_is_stopped_by_the_clock(sandbox):
 
 def test_a_busy_loop_is_stopped_by_its_processor_time(sandbox):
     """The limit of processor time ends it before the wall clock does, and that is conclusive."""
-    run = sandbox.execute(Job(program=BUSY), Limits(wall_seconds=60, cpu_seconds=1))
+    run = sandbox.execute(Job(program=BUSY), JobLimits(wall_seconds=60, cpu_seconds=1))
 
     assert run.ranks[0].signal == signal.SIGXCPU
     assert run.timed_out
@@ -117,7 +117,7 @@ def test_a_busy_loop_is_stopped_by_its_processor_time(sandbox):
 def test_a_timeout_takes_all_ranks_down(sandbox):
     """No rank outlives the group."""
     program = "import os\nreport(pid=os.getpid())\nwait()"
-    run = sandbox.execute(Job(program=program, world_size=2), Limits(wall_seconds=2))
+    run = sandbox.execute(Job(program=program, world_size=2), JobLimits(wall_seconds=2))
 
     assert run.timed_out
     assert all(is_gone(facts(run, rank)["pid"]) for rank in (0, 1))
@@ -167,7 +167,7 @@ def test_a_rank_that_waits_for_one_that_left_learns_of_it(sandbox):
     program = (
         "import torch, torch.distributed as dist\nif rank == 0: dist.all_reduce(torch.ones(1))\n"
     )
-    run = sandbox.execute(Job(program=program, world_size=2), Limits(teardown_seconds=0.2))
+    run = sandbox.execute(Job(program=program, world_size=2), JobLimits(teardown_seconds=0.2))
 
     assert facts(run, 0)["raised"] in ("RuntimeError", "DistBackendError")
     assert not run.timed_out
@@ -175,7 +175,7 @@ def test_a_rank_that_waits_for_one_that_left_learns_of_it(sandbox):
 
 def test_a_flood_is_cut_and_reported(sandbox):
     """A program that never stops talking is ended; it fills neither memory nor disk."""
-    limits = Limits(output_bytes=1 << 20)
+    limits = JobLimits(output_bytes=1 << 20)
     run = sandbox.execute(Job(program="while True: report(a='x' * 10000)"), limits)
 
     assert run.ranks[0].flaw == "More than 1048576 bytes were sent."
@@ -213,7 +213,7 @@ def test_two_jobs_run_at_the_same_time(sandbox):
     """The first waits, stopped by itself, until the second is done; were it alone, it would wait for ever."""
     zygote = facts(sandbox.execute(Job(program="import os\nreport(zygote=os.getppid())")))["zygote"]
     stop = "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)\nreport(first=True)"
-    first = sandbox.submit(Job(program=stop), Limits(wall_seconds=600))
+    first = sandbox.submit(Job(program=stop), JobLimits(wall_seconds=600))
     assert eventually(lambda: stopped(zygote))
     second = facts(sandbox.execute(Job(program="report(second=True)")))
     was_running = not first.done()

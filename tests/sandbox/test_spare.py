@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.sandbox.jail.report import JailPolicy
-from harness.sandbox.pool import Job, Limits, Sandbox
+from harness.sandbox.pool import Job, JobLimits, Sandbox
 from tests.fakes.patience import PATIENCE
 from tests.fakes.runs import SMALL, facts
 
@@ -55,7 +55,7 @@ def test_a_job_with_other_limits_does_not_get_it(sandbox):
     program = "import resource\nreport(limit=resource.getrlimit(resource.RLIMIT_CPU)[0])"
     sandbox.execute(WHO)
 
-    run = sandbox.execute(Job(program=program), Limits(cpu_seconds=7))
+    run = sandbox.execute(Job(program=program), JobLimits(cpu_seconds=7))
 
     assert facts(run) == {"limit": 7}
 

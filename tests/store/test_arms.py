@@ -4,7 +4,7 @@ from harness.domain.answer import Alternative, AnswerGrade
 from harness.domain.assessment import CriterionState, Rationalized
 from harness.domain.grade import Grade
 from harness.domain.model import NoAnswer
-from harness.domain.stored import RunHead, SkillUsed, StoredAnswer, Told
+from harness.domain.stored import GradedAnswer, RunHead, SkillUsed, StoredAnswer
 from harness.domain.transcript import Transcript
 from harness.domain.verdict import failed
 from harness.store import RunFolder
@@ -43,7 +43,7 @@ def wrong() -> AnswerGrade:
 def arm(tmp_path, *answers: StoredAnswer, **changed: object):
     with RunFolder.create(tmp_path / "run", head(**changed)) as run:
         for answer in answers:
-            run.add(Told(answer))
+            run.add(GradedAnswer(answer))
     with RunFolder.load(tmp_path / "run") as run:
         return arm_of(run)
 

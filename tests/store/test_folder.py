@@ -12,7 +12,7 @@ import pytest
 
 from harness.domain.answer import AnswerGrade
 from harness.domain.errors import UsageError
-from harness.domain.stored import RunHead, StoredAnswer, Told
+from harness.domain.stored import GradedAnswer, RunHead, StoredAnswer
 from harness.domain.trace import Trace
 from harness.store import RunFolder
 from tests.fakes.disk import no_file_longer_than
@@ -32,8 +32,8 @@ def head(**changed: object) -> RunHead:
     return RunHead.model_validate({**same, **changed})
 
 
-def told(key: str, *traces: Trace) -> Told:
-    return Told(StoredAnswer(key=key, agent="a", answer=AnswerGrade(file=key)), traces)
+def told(key: str, *traces: Trace) -> GradedAnswer:
+    return GradedAnswer(StoredAnswer(key=key, agent="a", answer=AnswerGrade(file=key)), traces)
 
 
 def test_what_is_added_is_read_back(tmp_path):
@@ -120,7 +120,7 @@ def test_of_an_answer_that_is_told_twice_the_last_counts(tmp_path):
     with RunFolder.create(tmp_path / "run", head()) as run:
         run.add(told("x"))
         later = StoredAnswer(key="x", agent="b", answer=AnswerGrade(file="x"))
-        run.add(Told(later))
+        run.add(GradedAnswer(later))
 
     with RunFolder.load(tmp_path / "run") as run:
         assert [stored.agent for stored in run] == ["b"]

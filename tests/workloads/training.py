@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
 from harness.domain.workload import WorkloadSpec
-from harness.workloads import Batch, Workload, build
+from harness.workloads import Workload, WorkloadBatch, build
 
 
 @dataclass
@@ -51,7 +51,7 @@ def mean_loss(workload: Workload, model: nn.Module) -> float:
     return float(sum(p.sum() for p, _ in parts) / sum(n for _, n in parts))
 
 
-def loss_of(workload: Workload, model: nn.Module, batch: Batch) -> torch.Tensor:
+def loss_of(workload: Workload, model: nn.Module, batch: WorkloadBatch) -> torch.Tensor:
     """What ``criterion`` makes of a batch."""
     extra = () if batch.mask is None else (batch.mask,)
     return workload.criterion()(model(batch.inputs), batch.target, *extra)

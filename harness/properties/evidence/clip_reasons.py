@@ -6,7 +6,7 @@ import math
 
 from harness.domain.clip_call import clip_calls
 from harness.properties.evidence.clips import after_the_step
-from harness.properties.evidence.consumption import Reading
+from harness.properties.evidence.consumption import WindowReading
 from harness.properties.evidence.figures import close, show
 
 ABOUT = 0.01
@@ -19,7 +19,7 @@ NO_GRADIENT = (
 """What a clip may have been given where it found no gradient."""
 
 
-def why_whole(reading: Reading) -> str | None:
+def why_whole(reading: WindowReading) -> str | None:
     """Why a loud gradient arrived as it was; ``None`` where no call tells."""
     calls = [c for c in clip_calls(reading.update) if c.function.startswith("clip_")]
     if not calls or after_the_step(reading.update):
@@ -32,7 +32,7 @@ def why_whole(reading: Reading) -> str | None:
     return other_norm_taken(reading)
 
 
-def why_other(reading: Reading) -> str | None:
+def why_other(reading: WindowReading) -> str | None:
     """Why a clip left another norm than was asked for; ``None`` where no call tells. A factor that a
     program computes itself may rest on one call that takes the norm.
     """
@@ -50,7 +50,7 @@ def why_other(reading: Reading) -> str | None:
     return other_norm_taken(reading)
 
 
-def other_norm_taken(reading: Reading) -> str | None:
+def other_norm_taken(reading: WindowReading) -> str | None:
     """That the call measured less than the norm of the gradient."""
     calls = clip_calls(reading.update)
     taken = calls[0].returned if len(calls) == 1 else None
@@ -64,7 +64,7 @@ def other_norm_taken(reading: Reading) -> str | None:
     )
 
 
-def of_another_scale(reading: Reading, taken: float) -> str | None:
+def of_another_scale(reading: WindowReading, taken: float) -> str | None:
     """That the norm was less by what a loss scale changes by when gradients overflow."""
     scale, times = reading.update.loss_scale, reading.true / taken
     halvings = round(math.log2(times))
@@ -77,7 +77,7 @@ def of_another_scale(reading: Reading, taken: float) -> str | None:
     )
 
 
-def why_turned(reading: Reading) -> str:
+def why_turned(reading: WindowReading) -> str:
     """Where a loud gradient's direction changed element by element, and what did it."""
     index = reading.update.index
     backwards = reading.window.rank_trace.backwards

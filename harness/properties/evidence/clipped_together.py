@@ -4,7 +4,7 @@ import math
 
 from harness.domain.clip_call import clip_calls
 from harness.domain.verdict import Verdict, failed
-from harness.properties.evidence.consumption import Reading
+from harness.properties.evidence.consumption import WindowReading
 from harness.properties.evidence.figures import middle, number, show, spread
 from harness.properties.evidence.regimes import Regimes
 
@@ -30,12 +30,12 @@ def together(seen: Regimes) -> Verdict | None:
     return by_both(max(shrunk, key=weight), middle(thresholds))
 
 
-def weight(reading: Reading) -> float:
+def weight(reading: WindowReading) -> float:
     """The norm of the other network's gradients over that of its own."""
     return reading.update.beside / reading.true
 
 
-def counted_in(reading: Reading) -> bool:
+def counted_in(reading: WindowReading) -> bool:
     """Whether a clip was handed more gradients than this network has, and returned the norm over
     both, where that is another one than its own alone.
     """
@@ -50,7 +50,7 @@ def counted_in(reading: Reading) -> bool:
     )
 
 
-def by_both(reading: Reading, threshold: float) -> Verdict:
+def by_both(reading: WindowReading, threshold: float) -> Verdict:
     """The fail, at the window in which the other network's gradients weighed most."""
     beside = reading.update.beside
     return failed(
@@ -64,7 +64,7 @@ def by_both(reading: Reading, threshold: float) -> Verdict:
     )
 
 
-def handed_both(reading: Reading) -> Verdict:
+def handed_both(reading: WindowReading) -> Verdict:
     """The fail where the other network's gradients are too small to show in what is left."""
     update, own = reading.update, len(reading.match.parameters)
     given = max(c.gradients for c in clip_calls(update))

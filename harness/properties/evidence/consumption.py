@@ -32,7 +32,7 @@ CLIP_EPSILON = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class WindowReading:
     """One full window under one objective."""
 
     window: Window
@@ -115,7 +115,7 @@ class Account:
 
     objective: Objective
     """The objective."""
-    readings: tuple[Reading, ...]
+    readings: tuple[WindowReading, ...]
     """The windows, in order."""
     threshold: float | None
     """Norm that the clipped windows have in common; ``None`` when none was clipped."""
@@ -195,7 +195,7 @@ def more_than_the_model(window: Window, objective: Objective) -> bool:
     return found is not None and 0.0 < found.consumed_norm * slack < window.update.consumed_norm
 
 
-def learned(reading: Reading, readings: Sequence[Reading]) -> bool:
+def learned(reading: WindowReading, readings: Sequence[WindowReading]) -> bool:
     """Whether a learned loss weight may explain the window's factor, or a learned temperature its
     direction: tensors beside the model were trained, and the probe's first window, at their initial
     values, is right. A clip hides a factor, but not a direction.
@@ -215,7 +215,9 @@ def read(
     """Every window that has a match under this objective, with its state."""
     seen = [(w, m if m is None else on(w, m)) for w in windows for m in [w.update.match(objective)]]
     readings = [
-        Reading(w, m, state_of(w, m)) for w, m in seen if m is not None and m.expected_norm > 0
+        WindowReading(w, m, state_of(w, m))
+        for w, m in seen
+        if m is not None and m.expected_norm > 0
     ]
     shrunk = [r for r in readings if r.state == "shrunk"]
     threshold = common_norm(shrunk, declared)
@@ -240,7 +242,7 @@ def state_of(window: Window, match: Match) -> State:
     return "shrunk" if match.ratio < 1.0 else "grown"
 
 
-def common_norm(shrunk: Sequence[Reading], declared: Bounds | None) -> float | None:
+def common_norm(shrunk: Sequence[WindowReading], declared: Bounds | None) -> float | None:
     """The norm that most shrunk windows share although their true norms differ; ``None`` if there
     is none.
     """
@@ -265,7 +267,7 @@ def weighty(match: Match, window: Window) -> tuple[ParameterMatch, ...]:
     return tuple(p for p in match.parameters if p.expected_norm > floor)
 
 
-def factor_of(off: Sequence[Reading]) -> float | None:
+def factor_of(off: Sequence[WindowReading]) -> float | None:
     """The factor by which aligned windows are off; ``None`` when no one factor explains them.
 
     A constant ratio is a factor. A constant norm is clipping or normalising, and a shrinking that

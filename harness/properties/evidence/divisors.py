@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from harness.domain.clip_call import clip_calls
 from harness.domain.trace import BackwardSeen, Update
 from harness.domain.verdict import Verdict, failed, passed
-from harness.properties.evidence.consumption import Reading
+from harness.properties.evidence.consumption import WindowReading
 from harness.properties.evidence.figures import close, count, middle, number, show, spread
 
 ID = "accumulation-equals-large-batch"
@@ -23,13 +23,13 @@ SAME = 0.01
 class Total:
     """What one window adds up to."""
 
-    reading: Reading
+    reading: WindowReading
     """The window."""
     size: float
     """How many times the mean of its micro-batches came to the clip, or to the step without one."""
 
 
-def own_size(gathered: Sequence[Reading]) -> Verdict | None:
+def own_size(gathered: Sequence[WindowReading]) -> Verdict | None:
     """A fail when windows arrive as the sum of their means, or divided twice; a pass when they arrive
     as the mean; ``None`` where nothing tells.
     """
@@ -56,7 +56,7 @@ def own_size(gathered: Sequence[Reading]) -> Verdict | None:
     )
 
 
-def in_parts(reading: Reading) -> bool:
+def in_parts(reading: WindowReading) -> bool:
     """Whether each backward of the window stands on a line of its own, as those on real and on made
     rows of a GAN do: parts of one loss, whose sum is meant. Micro-batches share a line.
     """
@@ -69,13 +69,13 @@ def is_of(backward: BackwardSeen, update: Update) -> bool:
     return backward.after_update == update.index
 
 
-def rows_of(reading: Reading) -> int:
+def rows_of(reading: WindowReading) -> int:
     """How many rows each of its micro-batches holds; 0 where they differ, or hold one."""
     sizes = {m.real_samples for m in reading.window.own}
     return sizes.pop() if len(sizes) == 1 and sizes != {1} else 0
 
 
-def by_rows(reading: Reading, rows: int) -> Verdict:
+def by_rows(reading: WindowReading, rows: int) -> Verdict:
     """The fail for means that are divided by the rows of their batch once more."""
     of = reading.update.window_size
     return failed(
@@ -99,7 +99,7 @@ def mean(totals: Sequence[Total], of: int) -> Verdict:
     )
 
 
-def total(reading: Reading) -> Total | None:
+def total(reading: WindowReading) -> Total | None:
     """What a window adds up to; ``None`` where a factor is not known, or what a clip met is not."""
     update, rank = reading.update, reading.window.rank_trace
     factors = [b.factor for b in rank.backwards if is_of(b, update)]
@@ -110,7 +110,7 @@ def total(reading: Reading) -> Total | None:
     return Total(reading, sum(known) * arrived)
 
 
-def before_the_clip(reading: Reading, update: Update) -> float | None:
+def before_the_clip(reading: WindowReading, update: Update) -> float | None:
     """What a clip was given over what backward computed, or what was consumed where none was called."""
     if reading.state == "exact":
         return 1.0

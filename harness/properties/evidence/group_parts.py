@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.domain.scenario import Group
-from harness.properties.evidence.consumption import Reading
+from harness.properties.evidence.consumption import WindowReading
 from harness.properties.evidence.thresholds import NAMED
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class GroupInWindow:
     """One group of parameters in one window."""
 
-    reading: Reading
+    reading: WindowReading
     """The window."""
     true: float
     """Norm of the group's true gradient."""
@@ -35,12 +35,12 @@ class Part:
         return abs(self.kept - 1.0) <= max(self.reading.window.tolerance, NAMED)
 
 
-def parts_of(readings: Sequence[Reading], group: Group) -> list[Part]:
+def parts_of(readings: Sequence[WindowReading], group: Group) -> list[GroupInWindow]:
     """The group's part of every window in which it has one."""
     return [p for r in readings if (p := part_of(r, group)) is not None]
 
 
-def part_of(reading: Reading, group: Group) -> Part | None:
+def part_of(reading: WindowReading, group: Group) -> GroupInWindow | None:
     """The group's part of a window; ``None`` where its true gradient is 0 or absent, or it is frozen."""
     frozen = reading.update.frozen
     mine = [p for p in reading.match.parameters if group.holds(p.name) and p.name not in frozen]
@@ -48,4 +48,4 @@ def part_of(reading: Reading, group: Group) -> Part | None:
     if true == 0.0:
         return None
     consumed = math.sqrt(math.fsum((p.consumed_norm or 0.0) ** 2 for p in mine))
-    return Part(reading, math.sqrt(true), consumed, math.fsum(p.dot for p in mine) / true)
+    return GroupInWindow(reading, math.sqrt(true), consumed, math.fsum(p.dot for p in mine) / true)

@@ -7,7 +7,7 @@ order of the model, is not.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from harness.domain.trace import Learning
-from harness.properties.evidence.printed import Printed, by_place
+from harness.properties.evidence.printed import PrintedNumber, by_place
 
 Series = Mapping[str, Sequence[float]]
 """Values of each parameter, and of each layer as ``layer.*``, moment by moment."""
@@ -24,7 +24,7 @@ KINDS = (".weight", ".bias", ".*")
 
 def in_sequence(
     texts: Sequence[str], learning: Learning, least: float
-) -> tuple[Printed, ...] | None:
+) -> tuple[PrintedNumber, ...] | None:
     """The first row of numbers that are one true statistic of all layers at one moment, first layer
     first; ``None`` where no place of the output holds such rows and nothing else, ``least`` numbers
     or more.
@@ -62,8 +62,8 @@ def rows(series: Series) -> Iterator[tuple[str, ...]]:
 
 
 def row_of(
-    place: Sequence[Printed], series: Series, names: tuple[str, ...]
-) -> tuple[Printed, ...] | None:
+    place: Sequence[PrintedNumber], series: Series, names: tuple[str, ...]
+) -> tuple[PrintedNumber, ...] | None:
     """The first of the rows that a place holds, where each of them is true."""
     size = len(names)
     if len(place) % size:
@@ -77,7 +77,7 @@ def row_of(
     return first if order.index(names[0]) < order.index(names[-1]) else first[::-1]
 
 
-def shows(block: Iterable[Printed], truths: Iterable[float]) -> bool:
+def shows(block: Iterable[PrintedNumber], truths: Iterable[float]) -> bool:
     """Whether each number is the value at its place."""
     return all(n.shows(t) for n, t in zip(block, truths, strict=True))
 

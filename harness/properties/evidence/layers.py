@@ -11,7 +11,7 @@ from harness.domain.trace import Learning, ProbeTrace
 from harness.properties.evidence.figures import middle
 from harness.properties.evidence.layer_sequences import in_sequence
 from harness.properties.evidence.printed import (
-    Printed,
+    PrintedNumber,
     Truths,
     by_place,
     matching,
@@ -36,7 +36,7 @@ MOSTLY = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownLayers:
     """What a program printed about the early and the late layers in one probe."""
 
     early: tuple[float, ...]
@@ -64,7 +64,7 @@ class Shown:
         return 0.0 if self.rounded and {*self.late} - {*self.whole} else None
 
 
-def shown(probe: ProbeTrace) -> Shown | None:
+def shown(probe: ProbeTrace) -> ShownLayers | None:
     """What was printed about early and late layers; ``None`` when the true norms were not measured.
 
     Where they are no norms of early and late layers at any moment, they may be averages over the run,
@@ -93,7 +93,7 @@ def averaged(learning: Learning) -> Learning:
     return learning.model_copy(update={"printed_norms": means})
 
 
-def held_against(probe: ProbeTrace, learning: Learning) -> Shown:
+def held_against(probe: ProbeTrace, learning: Learning) -> ShownLayers:
     """The printed numbers that match these norms."""
     layers = by_layer(learning)
     third = max(1, len(layers) // 3)
@@ -102,7 +102,7 @@ def held_against(probe: ProbeTrace, learning: Learning) -> Shown:
     numbers = printed(texts)
     whole = whole_norms(learning)
     norms = true_norms(by_place(texts), Truths.of((*flat(layers), *whole)))
-    found = Shown(
+    found = ShownLayers(
         early=matching(norms, Truths.of(flat(early))),
         late=matching(norms, Truths.of(flat(late))),
         ratios=ratios(texts, early, late),
@@ -130,12 +130,14 @@ def flat(layers: Sequence[Sequence[tuple[float, ...]]]) -> tuple[float, ...]:
     return tuple(norm for layer in layers for norms in layer for norm in norms)
 
 
-def true_norms(places: Sequence[Sequence[Printed]], truths: Truths) -> tuple[Printed, ...]:
+def true_norms(
+    places: Sequence[Sequence[PrintedNumber]], truths: Truths
+) -> tuple[PrintedNumber, ...]:
     """The printed numbers of all places at which most numbers are true norms."""
     return once(n for place in places if mostly(place, truths) for n in place)
 
 
-def mostly(place: Sequence[Printed], truths: Truths) -> bool:
+def mostly(place: Sequence[PrintedNumber], truths: Truths) -> bool:
     """Whether enough numbers at one place are among these values. Zeros and single digits do not
     count.
     """
@@ -148,7 +150,7 @@ def mostly(place: Sequence[Printed], truths: Truths) -> bool:
     return bool(telling) and (len(telling) <= FEW or often_enough(telling, truths))
 
 
-def often_enough(numbers: Sequence[Printed], truths: Truths) -> bool:
+def often_enough(numbers: Sequence[PrintedNumber], truths: Truths) -> bool:
     """Whether enough of them are left when a number that is printed again has to be true again: one
     that never changes is not measured, and equals some norm at some moment by chance.
     """
@@ -186,7 +188,7 @@ def ratios(
     return tuple(found)
 
 
-def lasting(texts: Sequence[str]) -> list[tuple[Printed, ...]]:
+def lasting(texts: Sequence[str]) -> list[tuple[PrintedNumber, ...]]:
     """Places told apart by whole numbers such as a layer's index, where each recurs often enough
     not to match by chance.
     """

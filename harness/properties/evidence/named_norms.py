@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from harness.domain.trace import ProbeTrace
-from harness.properties.evidence.printed import NUMBER, Printed, Truths, number_of
+from harness.properties.evidence.printed import NUMBER, PrintedNumber, Truths, number_of
 
 ENOUGH = 4
 """Fewer numbers beside names prove nothing."""
@@ -40,7 +40,7 @@ def misnamed(probe: ProbeTrace) -> str | None:
     return wrong[0].strip() if enough else None
 
 
-Named = list[tuple[str, str, Printed]]
+Named = list[tuple[str, str, PrintedNumber]]
 """Lines, each with a name in it and the number behind that; a layer's name ends with a point."""
 
 
@@ -72,7 +72,7 @@ def longest_first(names: Iterable[str]) -> str:
     return "|".join(re.escape(n) for n in sorted(names, key=len, reverse=True))
 
 
-def behind(line: str, pattern: str) -> Iterator[tuple[str, str, Printed]]:
+def behind(line: str, pattern: str) -> Iterator[tuple[str, str, PrintedNumber]]:
     """The number behind each name in a line, where one stands before the next name."""
     places = list(re.finditer(pattern, line))
     for number, place in enumerate(places, start=1):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
-from harness.properties.evidence.consumption import Reading, account
+from harness.properties.evidence.consumption import WindowReading, account
 from harness.properties.evidence.thresholds import Bounds
 
 LARGE = 16.0
@@ -15,7 +15,7 @@ LARGE = 16.0
 class OwnWay:
     """A program that trains in half precision without a GradScaler, and gets its gradients right."""
 
-    right: tuple[Reading, ...]
+    right: tuple[WindowReading, ...]
     """Windows in which a loss scale that was not taken out, or was clipped with, would have shown."""
     scale: float | None
     """The program's own largest loss scale; ``None`` under bfloat16, where there is none."""
@@ -46,13 +46,13 @@ def own_way(trace: Trace, expectations: Expectations) -> OwnWay | None:
     return OwnWay(right, None) if types == {"bfloat16"} and max(scales) < 2.0 else None
 
 
-def scale_of(reading: Reading) -> float:
+def scale_of(reading: WindowReading) -> float:
     """By how much the gradient that backward computed exceeds the true one."""
     computed = reading.update.match("as-computed")
     return computed.expected_norm / reading.true if computed is not None else 0.0
 
 
-def shows(reading: Reading, bounds: Bounds | None) -> bool:
+def shows(reading: WindowReading, bounds: Bounds | None) -> bool:
     """Whether a window is right, and would not be with a loss scale left in."""
     if bounds is None:
         return reading.right

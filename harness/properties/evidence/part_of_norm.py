@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from harness.domain.verdict import Verdict, failed
-from harness.properties.evidence.consumption import Reading
+from harness.properties.evidence.consumption import WindowReading
 from harness.properties.evidence.figures import middle, number, show, spread
 from harness.properties.evidence.regimes import Regimes
 
@@ -47,13 +47,13 @@ def parts(names: Sequence[str]) -> Iterable[frozenset[str]]:
             yield from (p for p in (inside, everything - inside) if 1 < len(p) < len(names))
 
 
-def norm_of(part: frozenset[str], reading: Reading) -> float:
+def norm_of(part: frozenset[str], reading: WindowReading) -> float:
     """What the optimizer consumed of these parameters."""
     sizes = [p.consumed_norm or 0.0 for p in reading.match.parameters if p.name in part]
     return math.hypot(*sizes)
 
 
-def counted_in_part(shrunk: Sequence[Reading], part: frozenset[str], norm: float) -> Verdict:
+def counted_in_part(shrunk: Sequence[WindowReading], part: frozenset[str], norm: float) -> Verdict:
     """The fail, at the window in which the largest norm was left."""
     worst = max(shrunk, key=lambda r: r.consumed)
     left_out = [p.name for p in worst.match.parameters if p.name not in part]

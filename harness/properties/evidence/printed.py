@@ -21,7 +21,7 @@ million.
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class PrintedNumber:
     """One number as it was printed."""
 
     value: float
@@ -44,23 +44,25 @@ class Printed:
         return self.value == 0.0 and 0.0 < abs(truth) <= self.half
 
 
-def printed(texts: Iterable[str]) -> tuple[Printed, ...]:
+def printed(texts: Iterable[str]) -> tuple[PrintedNumber, ...]:
     """Every decimal number, in order, each once."""
     return once(n for text in texts for match in NUMBER.finditer(text) for n in number_of(match))
 
 
-def once(numbers: Iterable[Printed]) -> tuple[Printed, ...]:
+def once(numbers: Iterable[PrintedNumber]) -> tuple[PrintedNumber, ...]:
     """The same numbers, in order, each once."""
     return tuple({(n.value, n.half): n for n in numbers}.values())
 
 
-def by_place(texts: Iterable[str], *, counted: bool = False) -> tuple[tuple[Printed, ...], ...]:
+def by_place(
+    texts: Iterable[str], *, counted: bool = False
+) -> tuple[tuple[PrintedNumber, ...], ...]:
     """The numbers grouped by place: the same position in lines that are equal but for their
     numbers.
 
     ``counted``: whether lines that differ in a whole number are different lines.
     """
-    places: dict[tuple[str, int], list[Printed]] = {}
+    places: dict[tuple[str, int], list[PrintedNumber]] = {}
     for line in (line for text in texts for line in text.splitlines()):
         shape = NUMBER.sub("#", line)
         shape = shape if counted else WHOLE.sub("#", shape)
@@ -69,7 +71,7 @@ def by_place(texts: Iterable[str], *, counted: bool = False) -> tuple[tuple[Prin
     return tuple(tuple(place) for place in places.values())
 
 
-def number_of(match: re.Match[str]) -> tuple[Printed, ...]:
+def number_of(match: re.Match[str]) -> tuple[PrintedNumber, ...]:
     """The number that was matched; empty where its exponent is absurd."""
     mantissa, exponent = match.group(1), match.group(2) or "e0"
     power = int(exponent[1:])
@@ -78,7 +80,7 @@ def number_of(match: re.Match[str]) -> tuple[Printed, ...]:
     decimals = len(mantissa.partition(".")[2])
     digits = len(mantissa.replace(".", "").lstrip("0"))
     half, floats = 0.5 * 10.0 ** (power - decimals), match.group(2) is not None
-    return (Printed(abs(float(match.group(0))), half, digits, floats),)
+    return (PrintedNumber(abs(float(match.group(0))), half, digits, floats),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +95,14 @@ class Truths:
         """These values, in any order."""
         return cls(tuple(sorted(abs(v) for v in values if math.isfinite(v))))
 
-    def shown_by(self, number: Printed) -> bool:
+    def shown_by(self, number: PrintedNumber) -> bool:
         """Whether the number is one of them, rounded: if any, then one of its two neighbours."""
         sizes, after = self.sizes, bisect_left(self.sizes, number.value)
         return (after < len(sizes) and number.shows(sizes[after])) or (
             after > 0 and number.shows(sizes[after - 1])
         )
 
-    def times(self, number: Printed) -> int:
+    def times(self, number: PrintedNumber) -> int:
         """How many of them the number is, rounded."""
         sizes, last = self.sizes, bisect_left(self.sizes, number.value)
         above = takewhile(number.shows, islice(sizes, last, None))
@@ -108,12 +110,12 @@ class Truths:
         return sum(1 for _ in above) + sum(1 for _ in below)
 
 
-def matching(numbers: Iterable[Printed], truths: Truths) -> tuple[float, ...]:
+def matching(numbers: Iterable[PrintedNumber], truths: Truths) -> tuple[float, ...]:
     """Values of those printed numbers that show one of the true values."""
     return tuple(n.value for n in numbers if truths.shown_by(n))
 
 
-def rounded_away(numbers: Sequence[Printed], truths: Iterable[float]) -> bool:
+def rounded_away(numbers: Sequence[PrintedNumber], truths: Iterable[float]) -> bool:
     """Whether some printed zero is one of these values, rounded."""
     known = tuple(truths)
     return any(n.rounds_away(t) for n in numbers for t in known)

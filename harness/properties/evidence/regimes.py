@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from harness.domain.clip_call import clip_calls
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
-from harness.properties.evidence.consumption import Account, Reading, transported
+from harness.properties.evidence.consumption import Account, WindowReading, transported
 from harness.properties.evidence.settings import bounds_norm
 from harness.properties.evidence.thresholds import NAMED, Bounds, bounds_of
 
@@ -20,9 +20,9 @@ class Regimes:
     """The threshold: the one that clipped windows show, if the scenario accepts it."""
     accepted: Bounds
     """All thresholds that the scenario accepts."""
-    loud: tuple[Reading, ...]
+    loud: tuple[WindowReading, ...]
     """Windows far above the threshold."""
-    quiet: tuple[Reading, ...]
+    quiet: tuple[WindowReading, ...]
     """Windows far below the threshold."""
 
 
@@ -45,7 +45,7 @@ def regimes(trace: Trace, expectations: Expectations) -> Regimes | str:
     )
 
 
-def below_its_own(reading: Reading, accepted: Bounds) -> bool:
+def below_its_own(reading: WindowReading, accepted: Bounds) -> bool:
     """Whether a threshold that moves within what is accepted had nothing to do in this window."""
     limits = [c.limit for c in clip_calls(reading.update) if bounds_norm(c) and c.limit]
     own = bool(limits) and accepted.low < accepted.high and all(map(accepted.accept, limits))

@@ -6,9 +6,9 @@ from itertools import pairwise
 from harness.domain.clip_call import ClipCall, clip_calls
 from harness.domain.scenario import Group
 from harness.domain.verdict import Verdict, failed
-from harness.properties.evidence.consumption import Reading
+from harness.properties.evidence.consumption import WindowReading
 from harness.properties.evidence.figures import close, count, number, show
-from harness.properties.evidence.group_parts import Part
+from harness.properties.evidence.group_parts import GroupInWindow
 from harness.properties.evidence.thresholds import NAMED
 
 ID = "clip-per-group"
@@ -18,7 +18,9 @@ BOTH = 2
 
 
 def one_group_twice(
-    readings: Sequence[Reading], groups: Mapping[str, Group], seen: Mapping[str, Sequence[Part]]
+    readings: Sequence[WindowReading],
+    groups: Mapping[str, Group],
+    seen: Mapping[str, Sequence[GroupInWindow]],
 ) -> Verdict | None:
     """A fail where each window has a clip for each group, all of them were given the same quiet group,
     and the loud one arrived above its bound in every window in which it exceeds it.
@@ -49,7 +51,7 @@ def one_group_twice(
     return None
 
 
-def repeated(reading: Reading, groups: int) -> bool:
+def repeated(reading: WindowReading, groups: int) -> bool:
     """Whether its clips are as many as there are groups, and were given the same gradients."""
     found = clip_calls(reading.update)
     return len(found) == groups > 1 and all(same(a, b) for a, b in pairwise(found))
@@ -63,13 +65,13 @@ def same(one: ClipCall, other: ClipCall) -> bool:
     return bool(known) and (one.function, one.gradients) == (other.function, other.gradients)
 
 
-def limits(reading: Reading) -> str:
+def limits(reading: WindowReading) -> str:
     """The thresholds of its clips, for the sentence."""
     found = dict.fromkeys(show(c.limit or 0.0) for c in clip_calls(reading.update))
     return f"thresholds {' and '.join(found)}" if len(found) > 1 else "the same threshold"
 
 
-def was_given(parts: Sequence[Part], readings: Sequence[Reading]) -> bool:
+def was_given(parts: Sequence[GroupInWindow], readings: Sequence[WindowReading]) -> bool:
     """Whether the clips of every window returned this group's norm."""
     norms = [clip_calls(p.reading.update)[0].returned or 0.0 for p in parts]
     return len(parts) == len(readings) and all(

@@ -22,7 +22,7 @@ ORDINARY = (0.1, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ProgramSettings:
     """What one program sets out to do, by its trace."""
 
     updates: int
@@ -45,11 +45,11 @@ class Settings:
     """Whether parts of its model are trained against each other."""
 
 
-def settings_of(trace: Trace, expectations: Expectations) -> Settings:
+def settings_of(trace: Trace, expectations: Expectations) -> ProgramSettings:
     """The settings that a trace shows."""
     updates = tuple(_updates(trace.probes))
     threshold = own_threshold(trace, expectations)
-    return Settings(
+    return ProgramSettings(
         updates=len(updates),
         gathers=max((_different(w) for w in full(trace)), default=1),
         clips=threshold is not None or any(map(_bounds_a_norm, updates)),

@@ -5,7 +5,7 @@ hides it: their weights times the loss scale stay what they were when the scale 
 import math
 from collections.abc import Sequence
 
-from harness.properties.evidence.consumption import Reading
+from harness.properties.evidence.consumption import WindowReading
 from harness.properties.evidence.figures import close
 
 SAME = 0.02
@@ -16,7 +16,7 @@ INITIAL = 65536.0
 """The scale at which a GradScaler begins where nobody says otherwise."""
 
 
-def left_behind(readings: Sequence[Reading]) -> tuple[Reading, Reading] | None:
+def left_behind(readings: Sequence[WindowReading]) -> tuple[WindowReading, WindowReading] | None:
     """A right window and a later clipped one of as many micro-batches at another loss scale, where
     the weights differ by just as much as the scales do; ``None`` without such a pair.
     """
@@ -34,7 +34,7 @@ def left_behind(readings: Sequence[Reading]) -> tuple[Reading, Reading] | None:
     return None
 
 
-def written_down(first: Reading, late: Reading) -> bool:
+def written_down(first: WindowReading, late: WindowReading) -> bool:
     """Whether the later window's loss was multiplied by the number at which torch's GradScaler begins,
     in a run in which this one began lower.
     """
@@ -47,13 +47,13 @@ def written_down(first: Reading, late: Reading) -> bool:
     )
 
 
-def times(first: Reading, late: Reading) -> float:
+def times(first: WindowReading, late: WindowReading) -> float:
     """How many times its scale the later window's loss was multiplied by: a power of two."""
     a, b = weights(first)[0], weights(late)[0]
     return 2.0 ** round(math.log2(b / a)) if a and b and b / a > 0.0 else 1.0
 
 
-def before(first: Reading, late: Reading) -> bool:
+def before(first: WindowReading, late: WindowReading) -> bool:
     """Whether a window came earlier in the same run, and holds as many micro-batches."""
     return (
         first.window.probe is late.window.probe
@@ -63,6 +63,6 @@ def before(first: Reading, late: Reading) -> bool:
     )
 
 
-def weights(reading: Reading) -> list[float | None]:
+def weights(reading: WindowReading) -> list[float | None]:
     """Weights of the window's own micro-batches, in order."""
     return [m.weight for m in reading.window.own]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from harness.domain.verdict import Verdict, inconclusive
-from harness.properties.evidence.consumption import Reading
+from harness.properties.evidence.consumption import WindowReading
 from harness.properties.evidence.figures import number, show, spread
 from harness.properties.evidence.regimes import Regimes
 
@@ -37,9 +37,9 @@ def wandering(seen: Regimes, property_: str) -> Verdict | None:
     return None
 
 
-def _runs(readings: Sequence[Reading]) -> list[list[Reading]]:
+def _runs(readings: Sequence[WindowReading]) -> list[list[WindowReading]]:
     """Clipped windows of successive updates of one rank in one probe."""
-    runs: list[list[Reading]] = []
+    runs: list[list[WindowReading]] = []
     for reading in readings:
         if reading.state not in ("shrunk", "clipped"):
             continue
@@ -49,7 +49,7 @@ def _runs(readings: Sequence[Reading]) -> list[list[Reading]]:
     return [run for run in runs if len(run) >= ENOUGH]
 
 
-def _follows(before: Reading, after: Reading) -> bool:
+def _follows(before: WindowReading, after: WindowReading) -> bool:
     place = before.window.probe.probe, before.window.rank, before.update.index + 1
     return place == (after.window.probe.probe, after.window.rank, after.update.index)
 

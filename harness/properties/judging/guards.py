@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from harness.domain.scenario import Expectations, PropertyRule, Scenario
 from harness.domain.trace import Trace
 from harness.domain.verdict import Level, Verdict
-from harness.properties.evidence.settings import Settings, settings_of
+from harness.properties.evidence.settings import ProgramSettings, settings_of
 from harness.properties.evidence.thresholds import bounds_of
 from harness.properties.judging.property import Property
 
@@ -28,7 +28,7 @@ def rules_for(
 def rules_of(scenario: Scenario, known: Mapping[str, Property]) -> tuple[PropertyRule, ...]:
     """What judges a program that sets out to do just what its scenario is about."""
     expects, listed = scenario.expectations, {rule.id for rule in scenario.properties}
-    asked = Settings(
+    asked = ProgramSettings(
         updates=1,
         gathers=2 if expects.accumulates else 1,
         clips=bounds_of(expects) is not None,
@@ -42,7 +42,7 @@ def rules_of(scenario: Scenario, known: Mapping[str, Property]) -> tuple[Propert
 
 
 def _chosen(
-    settings: Settings,
+    settings: ProgramSettings,
     rules: Sequence[PropertyRule],
     expectations: Expectations,
     known: Mapping[str, Property],

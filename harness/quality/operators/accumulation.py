@@ -6,10 +6,10 @@ from typing import cast
 import libcst as cst
 
 from harness.quality.operator import Derive, Operator
-from harness.quality.program import Changes, Program, after, before, code, instead, receiver
+from harness.quality.program import Changes, ParsedProgram, after, before, code, instead, receiver
 
 
-def divisions(program: Program) -> list[cst.BinaryOperation]:
+def divisions(program: ParsedProgram) -> list[cst.BinaryOperation]:
     """Divisions of a loss on its way to backward."""
     lines = {program.statement(b) for b in program.backwards()}
     text = " ".join(code(line) for line in lines)
@@ -32,7 +32,7 @@ def _parts(node: cst.CSTNode) -> list[cst.CSTNode]:
     return [node, *(p for child in node.children for p in _parts(child))]
 
 
-def _argument(program: Program, node: cst.CSTNode) -> bool:
+def _argument(program: ParsedProgram, node: cst.CSTNode) -> bool:
     """Whether a node stands in the arguments of a call other than ``backward`` and ``scale``."""
     calls = [n for n in program.above(node) if isinstance(n, cst.Call)]
     inside = [c for c in calls if any(node in _parts(a) for a in c.args)]
@@ -42,14 +42,14 @@ def _argument(program: Program, node: cst.CSTNode) -> bool:
 def _divided(text: Callable[[str, str], str]) -> Derive:
     """An operator that replaces each division of the loss by an expression of its two sides."""
 
-    def derive(program: Program) -> Iterator[Changes]:
+    def derive(program: ParsedProgram) -> Iterator[Changes]:
         for division in divisions(program):
             yield {division: instead(text(code(division.left), code(division.right)))}
 
     return derive
 
 
-def _by_position(program: Program) -> Iterator[Changes]:
+def _by_position(program: ParsedProgram) -> Iterator[Changes]:
     for division in divisions(program):
         counted = f"(_counted.append(None) or (len(_counted) - 1) % {program.window()} + 1)"
         yield {
@@ -58,7 +58,7 @@ def _by_position(program: Program) -> Iterator[Changes]:
         }
 
 
-def _gradients_divided_too(program: Program) -> Iterator[Changes]:
+def _gradients_divided_too(program: ParsedProgram) -> Iterator[Changes]:
     for division in divisions(program)[:1]:
         divide = f"for p in model.parameters():\n    p.grad.div_({code(division.right)})"
         for step in program.steps():
@@ -70,7 +70,7 @@ def _decided_by(full: str, open_: str) -> Derive:
     the window size.
     """
 
-    def derive(program: Program) -> Iterator[Changes]:
+    def derive(program: ParsedProgram) -> Iterator[Changes]:
         for condition, means_full in program.conditions():
             given = {"i": program.counter(condition), "n": program.window()}
             if given["i"] is not None or "{i}" not in full:
@@ -79,32 +79,32 @@ def _decided_by(full: str, open_: str) -> Derive:
     return derive
 
 
-def _clear(program: Program) -> str:
+def _clear(program: ParsedProgram) -> str:
     found = program.clearings()
     return f"{receiver(found[0])}.zero_grad()" if found else "optimizer.zero_grad()"
 
 
-def _never_cleared(program: Program) -> Iterator[Changes]:
+def _never_cleared(program: ParsedProgram) -> Iterator[Changes]:
     if not program.calls("unscale_"):
         yield from _without_clearing(program)
 
 
-def _never_cleared_scaled(program: Program) -> Iterator[Changes]:
+def _never_cleared_scaled(program: ParsedProgram) -> Iterator[Changes]:
     if program.calls("unscale_"):
         yield from _without_clearing(program)
 
 
-def _without_clearing(program: Program) -> Iterator[Changes]:
+def _without_clearing(program: ParsedProgram) -> Iterator[Changes]:
     if drops := program.without(*program.clearings()):
         yield drops
 
 
-def _cleared_each_micro_batch(program: Program) -> Iterator[Changes]:
+def _cleared_each_micro_batch(program: ParsedProgram) -> Iterator[Changes]:
     for backward in program.backwards():
         yield {program.statement(backward): before(_clear(program))}
 
 
-def _cleared_inside(program: Program) -> Iterator[Changes]:
+def _cleared_inside(program: ParsedProgram) -> Iterator[Changes]:
     for backward in program.backwards():
         clear = f"if len(_seen) % {program.window()} == 1:\n    {_clear(program)}"
         yield {
@@ -113,12 +113,12 @@ def _cleared_inside(program: Program) -> Iterator[Changes]:
         }
 
 
-def _cleared_before_step(program: Program) -> Iterator[Changes]:
+def _cleared_before_step(program: ParsedProgram) -> Iterator[Changes]:
     for step in program.steps():
         yield {program.statement(step): before(_clear(program))}
 
 
-def _running_sum(program: Program) -> Iterator[Changes]:
+def _running_sum(program: ParsedProgram) -> Iterator[Changes]:
     for backward in program.backwards():
         if not isinstance(backward.func, cst.Attribute) or backward.args:
             continue
@@ -131,17 +131,17 @@ def _running_sum(program: Program) -> Iterator[Changes]:
             }
 
 
-def _schedule_ahead_of_all(program: Program) -> Iterator[Changes]:
+def _schedule_ahead_of_all(program: ParsedProgram) -> Iterator[Changes]:
     for loop in program.loaders()[:1]:
         yield {program.outermost(loop): before("scheduler.step()")}
 
 
-def _schedule_each_micro_batch(program: Program) -> Iterator[Changes]:
+def _schedule_each_micro_batch(program: ParsedProgram) -> Iterator[Changes]:
     for backward in program.backwards():
         yield {program.statement(backward): after("scheduler.step()")}
 
 
-def _padding_counted(program: Program) -> Iterator[Changes]:
+def _padding_counted(program: ParsedProgram) -> Iterator[Changes]:
     for call in program.calls("sum"):
         if receiver(call) in ("m", "mask"):
             yield {call: instead(f"{receiver(call)}.numel()")}

@@ -5,10 +5,18 @@ from collections.abc import Iterator
 import libcst as cst
 
 from harness.quality.operator import Operator
-from harness.quality.program import Changes, Program, after, code, instead, receiver, threshold_of
+from harness.quality.program import (
+    Changes,
+    ParsedProgram,
+    after,
+    code,
+    instead,
+    receiver,
+    threshold_of,
+)
 
 
-def _cleared_after_the_step(program: Program) -> Iterator[Changes]:
+def _cleared_after_the_step(program: ParsedProgram) -> Iterator[Changes]:
     for clearing in program.clearings():
         for step in program.steps():
             same = receiver(step) == receiver(clearing) and program.together(step, clearing)
@@ -17,7 +25,7 @@ def _cleared_after_the_step(program: Program) -> Iterator[Changes]:
                 yield {**drop, program.statement(step): after(code(clearing))}
 
 
-def _by_both(program: Program) -> Iterator[Changes]:
+def _by_both(program: ParsedProgram) -> Iterator[Changes]:
     clips = program.clips()
     for clip in clips:
         own = _parameters(clip)

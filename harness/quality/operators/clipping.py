@@ -8,7 +8,7 @@ from harness.quality.operator import Derive, Operator
 from harness.quality.program import (
     Change,
     Changes,
-    Program,
+    ParsedProgram,
     after,
     before,
     code,
@@ -38,7 +38,7 @@ def _called(clip: cst.Call, parameters: str, threshold: str) -> str:
 def _with(text: Callable[[cst.Call], str]) -> Derive:
     """An operator that replaces each clip by another expression."""
 
-    def derive(program: Program) -> Iterator[Changes]:
+    def derive(program: ParsedProgram) -> Iterator[Changes]:
         for clip in program.clips():
             yield {clip: instead(text(clip))}
 
@@ -55,10 +55,12 @@ def _of(parameters: str) -> Derive:
     return _with(lambda clip: _called(clip, parameters.format(_parameters(clip)), _threshold(clip)))
 
 
-def _moved(places: Callable[[Program], list[cst.Call]], side: Callable[..., Change]) -> Derive:
+def _moved(
+    places: Callable[[ParsedProgram], list[cst.Call]], side: Callable[..., Change]
+) -> Derive:
     """An operator that gives each clip an infinite threshold and calls the original at another place."""
 
-    def derive(program: Program) -> Iterator[Changes]:
+    def derive(program: ParsedProgram) -> Iterator[Changes]:
         for clip in program.clips():
             disarmed = instead(_called(clip, _parameters(clip), NEVER))
             copy = _called(clip, _parameters(clip), _threshold(clip))
@@ -69,7 +71,7 @@ def _moved(places: Callable[[Program], list[cst.Call]], side: Callable[..., Chan
     return derive
 
 
-def _each_micro_batch(program: Program) -> Iterator[Changes]:
+def _each_micro_batch(program: ParsedProgram) -> Iterator[Changes]:
     for clip in program.clips():
         copy = _called(clip, _parameters(clip), _threshold(clip))
         for backward in program.backwards():
@@ -83,7 +85,7 @@ def _around(first: str, then: str) -> Derive:
     parameters and threshold.
     """
 
-    def derive(program: Program) -> Iterator[Changes]:
+    def derive(program: ParsedProgram) -> Iterator[Changes]:
         for clip in program.clips():
             given = {"p": _parameters(clip), "t": _threshold(clip)}
             line = program.statement(clip)
@@ -109,7 +111,7 @@ def _waiting(clip: cst.Call) -> str:
     return _called(clip, _parameters(clip), limit)
 
 
-def _exhausted(program: Program) -> Iterator[Changes]:
+def _exhausted(program: ParsedProgram) -> Iterator[Changes]:
     for clip in program.clips():
         line = program.statement(clip)
         if isinstance(line, cst.SimpleStatementLine):
@@ -122,7 +124,7 @@ def _exhausted(program: Program) -> Iterator[Changes]:
             }
 
 
-def _every_other_time(program: Program) -> Iterator[Changes]:
+def _every_other_time(program: ParsedProgram) -> Iterator[Changes]:
     for clip in program.clips():
         threshold = f"({_threshold(clip)}) if len(_clips) % 2 else {NEVER}"
         yield {
@@ -132,7 +134,7 @@ def _every_other_time(program: Program) -> Iterator[Changes]:
         }
 
 
-def _added(program: Program) -> Iterator[Changes]:
+def _added(program: ParsedProgram) -> Iterator[Changes]:
     for step in program.steps() if not program.clips() else ():
         clip = "torch.nn.utils.clip_grad_norm_(model.parameters(), 0.01)"
         yield {program.statement(step): before(clip)}
@@ -152,13 +154,13 @@ OPERATORS = (
         "clip-after-step",
         "The clip scales what the optimizer has already used.",
         ("clip-before-step",),
-        _moved(Program.steps, after),
+        _moved(ParsedProgram.steps, after),
     ),
     Operator(
         "clip-before-backward",
         "The clip runs before the gradient that it should bound exists.",
         ("clip-before-step", "clip-global-norm"),
-        _moved(Program.backwards, before),
+        _moved(ParsedProgram.backwards, before),
         also=("accumulation-not-wiped",),  # under a loss scale
     ),
     Operator(

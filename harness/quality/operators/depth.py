@@ -6,7 +6,7 @@ from typing import cast
 import libcst as cst
 
 from harness.quality.operator import Operator
-from harness.quality.program import Changes, Program, called_name, code, instead, receiver
+from harness.quality.program import Changes, ParsedProgram, called_name, code, instead, receiver
 
 ACTIVATIONS = ("ReLU", "GELU", "SiLU", "Tanh", "SELU", "relu", "gelu", "silu", "tanh", "selu")
 NORMS = ("LayerNorm", "BatchNorm1d", "RMSNorm")
@@ -16,7 +16,7 @@ FITTING = (
 """Initialisations whose weights have the size that a deep stack needs."""
 
 
-def _saturated(program: Program) -> Iterator[Changes]:
+def _saturated(program: ParsedProgram) -> Iterator[Changes]:
     """A mutant in which every activation is a sigmoid; none where residual paths or normalisation would
     keep the gradient.
     """
@@ -32,7 +32,7 @@ def _sigmoid(call: cst.Call) -> str:
     return "Sigmoid" if called_name(call)[0].isupper() else "sigmoid"
 
 
-def _drawn_too_small(program: Program) -> Iterator[Changes]:
+def _drawn_too_small(program: ParsedProgram) -> Iterator[Changes]:
     """A mutant whose weights have a standard deviation of 0.02; none where residual paths or
     normalisation would keep the gradient, or where weights are divided by a deviation that was
     measured, however they were drawn.
@@ -45,7 +45,7 @@ def _drawn_too_small(program: Program) -> Iterator[Changes]:
         }
 
 
-def _bare(program: Program) -> Iterator[Changes]:
+def _bare(program: ParsedProgram) -> Iterator[Changes]:
     """A mutant without residual paths and normalisation; none where the weights are drawn to fit
     without them.
     """
@@ -58,7 +58,7 @@ def _bare(program: Program) -> Iterator[Changes]:
         yield {**dropped, **norms}
 
 
-def _is_rescaled(program: Program) -> bool:
+def _is_rescaled(program: ParsedProgram) -> bool:
     divided = cast("list[cst.AugAssign]", program.all(cst.AugAssign))
     return any(
         isinstance(each.operator, cst.DivideAssign) and code(each.target).endswith("weight")
@@ -66,14 +66,14 @@ def _is_rescaled(program: Program) -> bool:
     )
 
 
-def _is_bridged(program: Program) -> bool:
+def _is_bridged(program: ParsedProgram) -> bool:
     """Whether the model has residual paths or normalisation, which keep the gradient whatever lies
     between.
     """
     return bool(_paths(program) or program.calls(*NORMS))
 
 
-def _paths(program: Program) -> list[cst.BinaryOperation]:
+def _paths(program: ParsedProgram) -> list[cst.BinaryOperation]:
     """The additions of residual paths: ``x + self.inner(x)``."""
     sums = cast("list[cst.BinaryOperation]", program.all(cst.BinaryOperation))
     return [

@@ -6,7 +6,7 @@ from typing import cast
 import libcst as cst
 
 from harness.quality.operator import Derive, Operator
-from harness.quality.program import Changes, Program, after, before, code, gone, instead
+from harness.quality.program import Changes, ParsedProgram, after, before, code, gone, instead
 
 CLIPPING = """class _ClippingTrainer({base}):
     def training_step(self, model, *args, **kwargs):
@@ -24,7 +24,7 @@ def _keyword(call: cst.Call, name: str) -> cst.Arg | None:
 def _argument(name: str, value: str | None) -> Derive:
     """An operator that changes an argument of ``TrainingArguments``, or leaves it out."""
 
-    def derive(program: Program) -> Iterator[Changes]:
+    def derive(program: ParsedProgram) -> Iterator[Changes]:
         for call in program.calls("TrainingArguments"):
             arg = _keyword(call, name)
             if arg is not None:
@@ -37,14 +37,14 @@ def _argument(name: str, value: str | None) -> Derive:
     return derive
 
 
-def _trainers(program: Program) -> list[cst.Call]:
+def _trainers(program: ParsedProgram) -> list[cst.Call]:
     """Calls that make a Trainer of transformers: ``Trainer(...)``, or a class built on it."""
     calls = cast("list[cst.Call]", program.all(cst.Call))
     made = [c for c in calls if code(c.func).endswith("Trainer")]
     return made if program.calls("TrainingArguments") else []
 
 
-def _clipped_in_training_step(program: Program) -> Iterator[Changes]:
+def _clipped_in_training_step(program: ParsedProgram) -> Iterator[Changes]:
     for call in _trainers(program):
         for arguments in program.calls("TrainingArguments"):
             clip = _keyword(arguments, "max_grad_norm")
@@ -58,26 +58,26 @@ def _clipped_in_training_step(program: Program) -> Iterator[Changes]:
             }
 
 
-def _division_left_to_the_model(program: Program) -> Iterator[Changes]:
+def _division_left_to_the_model(program: ParsedProgram) -> Iterator[Changes]:
     for node in cast("list[cst.Assign]", program.all(cst.Assign)):
         if node.value in _trainers(program):
             trainer = code(node.targets[0].target)
             yield {program.statement(node): after(f"{trainer}.loss_is_scaled_for_ga = True")}
 
 
-def _divides_by_itself(program: Program) -> bool:
+def _divides_by_itself(program: ParsedProgram) -> bool:
     names = ("gradient_accumulation_steps", "gradient_accumulation_plugin")
     return any(_keyword(c, name) for c in program.calls("Accelerator") for name in names)
 
 
-def _divided_by_hand_too(program: Program) -> Iterator[Changes]:
+def _divided_by_hand_too(program: ParsedProgram) -> Iterator[Changes]:
     for call in program.calls("backward") if _divides_by_itself(program) else ():
         if call.args:
             loss = call.args[0].value
             yield {loss: instead(f"({code(loss)}) / {program.window()}")}
 
 
-def _optimizer_not_prepared(program: Program) -> Iterator[Changes]:
+def _optimizer_not_prepared(program: ParsedProgram) -> Iterator[Changes]:
     for call in program.calls("prepare") if _divides_by_itself(program) else ():
         given = [code(a.value) for a in call.args]
         if "optimizer" in given:

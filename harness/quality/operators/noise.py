@@ -6,10 +6,10 @@ from typing import cast
 import libcst as cst
 
 from harness.quality.operator import Operator
-from harness.quality.program import Changes, Program, code, instead
+from harness.quality.program import Changes, ParsedProgram, code, instead
 
 
-def _seeded_again(program: Program) -> Iterator[Changes]:
+def _seeded_again(program: ParsedProgram) -> Iterator[Changes]:
     for argument in cast("list[cst.Arg]", program.all(cst.Arg)):
         named = argument.keyword is not None and argument.keyword.value == "generator"
         if named and isinstance(argument.value, cst.Name):

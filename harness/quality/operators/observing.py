@@ -9,7 +9,7 @@ from harness.quality.operator import Derive, Operator
 from harness.quality.program import (
     Change,
     Changes,
-    Program,
+    ParsedProgram,
     after,
     before,
     code,
@@ -19,7 +19,7 @@ from harness.quality.program import (
 )
 
 
-def _checks(program: Program) -> list[cst.If]:
+def _checks(program: ParsedProgram) -> list[cst.If]:
     """The branches on a loss that is not finite; none where the program also checks in another way."""
     asked = [c for c in program.calls("isfinite", "isnan") if program.backwards()]
     first = min((program.line(b) for b in program.backwards()), default=0)
@@ -36,12 +36,12 @@ def _checks(program: Program) -> list[cst.If]:
     return [] if elsewhere else branches
 
 
-def _check_dropped(program: Program) -> Iterator[Changes]:
+def _check_dropped(program: ParsedProgram) -> Iterator[Changes]:
     for check in _checks(program):
         yield {check: gone}
 
 
-def _check_after_backward(program: Program) -> Iterator[Changes]:
+def _check_after_backward(program: ParsedProgram) -> Iterator[Changes]:
     for check in _checks(program):
         for backward in program.backwards():
             yield {check: gone, program.statement(backward): _followed_by(check)}
@@ -54,7 +54,7 @@ def _followed_by(statement: cst.BaseStatement) -> Change:
 def _clamp(text: str) -> Derive:
     """An operator that replaces each clamp: ``{}`` stands for the value that is clamped."""
 
-    def derive(program: Program) -> Iterator[Changes]:
+    def derive(program: ParsedProgram) -> Iterator[Changes]:
         stops = bool(program.all(cst.Raise))  # to stop on such a loss is an answer as well
         for call in program.calls("clamp", "clamp_min") if not stops else ():
             if receiver(call):
@@ -63,7 +63,7 @@ def _clamp(text: str) -> Derive:
     return derive
 
 
-def _rounded(program: Program) -> Iterator[Changes]:
+def _rounded(program: ParsedProgram) -> Iterator[Changes]:
     changes: Changes = {
         node: lambda updated: updated.with_deep_changes(
             updated, format_spec=[cst.FormattedStringText(".3f")]
@@ -77,13 +77,13 @@ def _rounded(program: Program) -> Iterator[Changes]:
         yield changes
 
 
-def _observation_acts(program: Program) -> Iterator[Changes]:
+def _observation_acts(program: ParsedProgram) -> Iterator[Changes]:
     for backward in program.backwards():
         act = "for p in model.parameters():\n    torch.nn.utils.clip_grad_norm_(p, 1e-8)"
         yield {program.statement(backward): after(act)}
 
 
-def _not_warmed_up(program: Program) -> Iterator[Changes]:
+def _not_warmed_up(program: ParsedProgram) -> Iterator[Changes]:
     once: dict[cst.CSTNode, Change] = {
         loop.iter: instead("range(1)")
         for loop in cast("list[cst.For]", program.all(cst.For))
@@ -95,14 +95,14 @@ def _not_warmed_up(program: Program) -> Iterator[Changes]:
             yield {**program.without(call), **once}
 
 
-def _less_work(program: Program) -> Iterator[Changes]:
+def _less_work(program: ParsedProgram) -> Iterator[Changes]:
     for branch in cast("list[cst.If]", program.all(cst.If)):
         if code(branch.test) in ("clip", "not clip"):
             skip = f"if not ({code(branch.test)}):\n    continue"
             yield {branch: before(skip)}
 
 
-def _one_graph(program: Program) -> Iterator[Changes]:
+def _one_graph(program: ParsedProgram) -> Iterator[Changes]:
     for backward in program.backwards():
         twice = "(lambda loss: [loss.backward() for _ in range(2)])"
         yield {backward: instead(f"{twice}({receiver(backward)})")}
@@ -111,7 +111,7 @@ def _one_graph(program: Program) -> Iterator[Changes]:
 def _setting(name: str, value: str | None) -> Derive:
     """An operator that changes an argument of Lightning's Trainer, or leaves it out."""
 
-    def derive(program: Program) -> Iterator[Changes]:
+    def derive(program: ParsedProgram) -> Iterator[Changes]:
         for call in program.calls("Trainer"):
             for arg in call.args:
                 if arg.keyword is not None and arg.keyword.value == name:
@@ -121,7 +121,7 @@ def _setting(name: str, value: str | None) -> Derive:
     return derive
 
 
-def _clipped_in_training_step(program: Program) -> Iterator[Changes]:
+def _clipped_in_training_step(program: ParsedProgram) -> Iterator[Changes]:
     for function in cast("list[cst.FunctionDef]", program.all(cst.FunctionDef)):
         if function.name.value == "training_step" and isinstance(function.body, cst.IndentedBlock):
             clip = "torch.nn.utils.clip_grad_norm_(self.parameters(), 1.0)"
@@ -129,7 +129,7 @@ def _clipped_in_training_step(program: Program) -> Iterator[Changes]:
                 yield {**off, function.body.body[0]: before(clip)}
 
 
-def _returned_detached(program: Program) -> Iterator[Changes]:
+def _returned_detached(program: ParsedProgram) -> Iterator[Changes]:
     for node in cast("list[cst.Return]", program.all(cst.Return)):
         functions = [n for n in program.above(node) if isinstance(n, cst.FunctionDef)]
         if node.value is not None and functions and functions[0].name.value == "training_step":

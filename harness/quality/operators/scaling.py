@@ -5,24 +5,33 @@ from collections.abc import Callable, Iterator
 import libcst as cst
 
 from harness.quality.operator import Derive, Operator
-from harness.quality.program import Change, Changes, Program, after, before, code, instead, receiver
+from harness.quality.program import (
+    Change,
+    Changes,
+    ParsedProgram,
+    after,
+    before,
+    code,
+    instead,
+    receiver,
+)
 
 
-def _unscales(program: Program) -> list[cst.Call]:
+def _unscales(program: ParsedProgram) -> list[cst.Call]:
     return program.calls("unscale_")
 
 
-def _updates(program: Program) -> list[cst.Call]:
+def _updates(program: ParsedProgram) -> list[cst.Call]:
     return [c for c in program.calls("update") if "scaler" in receiver(c).lower()]
 
 
-Find = Callable[[Program], list[cst.Call]]
+Find = Callable[[ParsedProgram], list[cst.Call]]
 
 
 def _dropped(find: Find) -> Derive:
     """An operator that leaves each of these calls out."""
 
-    def derive(program: Program) -> Iterator[Changes]:
+    def derive(program: ParsedProgram) -> Iterator[Changes]:
         for call in find(program):
             if changes := program.without(call):
                 yield changes
@@ -33,7 +42,7 @@ def _dropped(find: Find) -> Derive:
 def _moved(find: Find, places: Find, side: Callable[..., Change]) -> Derive:
     """An operator that makes each of these calls at another place."""
 
-    def derive(program: Program) -> Iterator[Changes]:
+    def derive(program: ParsedProgram) -> Iterator[Changes]:
         for call in find(program):
             for place in places(program):
                 drop = program.without(call)
@@ -43,35 +52,35 @@ def _moved(find: Find, places: Find, side: Callable[..., Change]) -> Derive:
     return derive
 
 
-def _unscale_twice(program: Program) -> Iterator[Changes]:
+def _unscale_twice(program: ParsedProgram) -> Iterator[Changes]:
     for call in _unscales(program):
         yield {program.statement(call): after(code(call))}
 
 
-def _unscale_by_hand_too(program: Program) -> Iterator[Changes]:
+def _unscale_by_hand_too(program: ParsedProgram) -> Iterator[Changes]:
     for call in _unscales(program):
         divide = f"p.grad.div_({receiver(call)}.get_scale())"
         yield {program.statement(call): after(f"for p in model.parameters():\n    {divide}")}
 
 
-def _step_past_the_scaler(program: Program) -> Iterator[Changes]:
+def _step_past_the_scaler(program: ParsedProgram) -> Iterator[Changes]:
     for step in program.scaler_steps():
         yield {step: instead(f"{code(step.args[0].value)}.step()")}
 
 
-def _scaled_step(program: Program) -> Iterator[Changes]:
+def _scaled_step(program: ParsedProgram) -> Iterator[Changes]:
     for step in program.scaler_steps():
         if drops := program.without(*_unscales(program)):
             yield {**drops, step: instead(f"{code(step.args[0].value)}.step()")}
 
 
-def _update_each_micro_batch(program: Program) -> Iterator[Changes]:
+def _update_each_micro_batch(program: ParsedProgram) -> Iterator[Changes]:
     for call in _updates(program):
         for backward in program.backwards():
             yield {program.statement(backward): after(code(call))}
 
 
-def _unscale_and_update_each_micro_batch(program: Program) -> Iterator[Changes]:
+def _unscale_and_update_each_micro_batch(program: ParsedProgram) -> Iterator[Changes]:
     for call in _unscales(program):
         for update in _updates(program):
             for backward in program.backwards():
@@ -79,7 +88,7 @@ def _unscale_and_update_each_micro_batch(program: Program) -> Iterator[Changes]:
                 yield {**program.without(call), program.statement(backward): then}
 
 
-def _scale_dropped(program: Program) -> Iterator[Changes]:
+def _scale_dropped(program: ParsedProgram) -> Iterator[Changes]:
     for call in program.calls("scale"):
         if call.args:
             yield {call: instead(code(call.args[0].value))}
@@ -100,13 +109,13 @@ OPERATORS = (
         "unscale-after-clip",
         "Gradients are unscaled after their norm was taken.",
         UNSCALED,
-        _moved(_unscales, Program.clips, after),
+        _moved(_unscales, ParsedProgram.clips, after),
     ),
     Operator(
         "unscale-each-micro-batch",
         "Gradients are unscaled after each micro-batch.",
         PROTOCOL,
-        _moved(_unscales, Program.backwards, after),
+        _moved(_unscales, ParsedProgram.backwards, after),
         where="accumulation",
     ),
     Operator("unscale-twice", "Gradients are unscaled twice.", PROTOCOL, _unscale_twice),
@@ -140,7 +149,7 @@ OPERATORS = (
         "scaler-update-before-step",
         "The scale moves between backward and step.",
         PROTOCOL,
-        _moved(_updates, Program.scaler_steps, before),
+        _moved(_updates, ParsedProgram.scaler_steps, before),
     ),
     Operator(
         "unscale-and-update-each-micro-batch",

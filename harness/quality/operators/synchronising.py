@@ -9,7 +9,7 @@ from harness.quality.operator import Derive, Operator
 from harness.quality.operators.accumulation import divisions
 from harness.quality.program import (
     Changes,
-    Program,
+    ParsedProgram,
     before,
     called_name,
     code,
@@ -19,7 +19,7 @@ from harness.quality.program import (
 )
 
 
-def _in_no_sync(program: Program) -> list[cst.With]:
+def _in_no_sync(program: ParsedProgram) -> list[cst.With]:
     return [
         w
         for w in cast("list[cst.With]", program.all(cst.With))
@@ -30,7 +30,7 @@ def _in_no_sync(program: Program) -> list[cst.With]:
 def _contexts(text: Callable[[str], str]) -> Derive:
     """An operator that puts another context around a micro-batch."""
 
-    def derive(program: Program) -> Iterator[Changes]:
+    def derive(program: ParsedProgram) -> Iterator[Changes]:
         for block in _in_no_sync(program):
             for item in block.items:
                 if "no_sync" in code(item.item):
@@ -39,13 +39,13 @@ def _contexts(text: Callable[[str], str]) -> Derive:
     return derive
 
 
-def _always(program: Program) -> Iterator[Changes]:
+def _always(program: ParsedProgram) -> Iterator[Changes]:
     for call in program.calls("no_sync"):
         for item in (n for n in program.above(call) if isinstance(n, cst.WithItem)):
             yield {item.item: instead(code(call))}
 
 
-def _off_by_one(program: Program) -> Iterator[Changes]:
+def _off_by_one(program: ParsedProgram) -> Iterator[Changes]:
     for block in _in_no_sync(program):
         counter = program.counter(block)
         for item in block.items:
@@ -55,7 +55,7 @@ def _off_by_one(program: Program) -> Iterator[Changes]:
                 yield {item.item: instead(either)}
 
 
-def _backward_only(program: Program) -> Iterator[Changes]:
+def _backward_only(program: ParsedProgram) -> Iterator[Changes]:
     for block in _in_no_sync(program):
         if not isinstance(block.body, cst.IndentedBlock):
             continue
@@ -66,7 +66,7 @@ def _backward_only(program: Program) -> Iterator[Changes]:
             yield {block: replaced(cast("list[cst.BaseStatement]", [*outside, smaller]))}
 
 
-def _flag_after_forward(program: Program) -> Iterator[Changes]:
+def _flag_after_forward(program: ParsedProgram) -> Iterator[Changes]:
     for block in _in_no_sync(program):
         choice = next((i.item for i in block.items if isinstance(i.item, cst.IfExp)), None)
         if choice is None or not isinstance(block.body, cst.IndentedBlock):
@@ -81,7 +81,7 @@ def _flag_after_forward(program: Program) -> Iterator[Changes]:
         yield {block: replaced(lines)}
 
 
-def _wrapped(program: Program) -> list[str]:
+def _wrapped(program: ParsedProgram) -> list[str]:
     """Names to which a DDP module is assigned."""
     found = []
     for node in cast("list[cst.Assign]", program.all(cst.Assign)):
@@ -91,7 +91,7 @@ def _wrapped(program: Program) -> list[str]:
     return found
 
 
-def _bypassed(program: Program) -> Iterator[Changes]:
+def _bypassed(program: ParsedProgram) -> Iterator[Changes]:
     for name in _wrapped(program):
         for call in program.calls(name):
             if isinstance(call.func, cst.Name):
@@ -101,7 +101,7 @@ def _bypassed(program: Program) -> Iterator[Changes]:
 def _reduced_again(operation: str) -> Derive:
     """An operator that reduces gradients by hand before the step, although DDP already did."""
 
-    def derive(program: Program) -> Iterator[Changes]:
+    def derive(program: ParsedProgram) -> Iterator[Changes]:
         reduce = f"torch.distributed.all_reduce(p.grad, op=torch.distributed.ReduceOp.{operation})"
         for step in program.steps():
             yield {program.statement(step): before(f"for p in model.parameters():\n    {reduce}")}
@@ -109,7 +109,7 @@ def _reduced_again(operation: str) -> Derive:
     return derive
 
 
-def _summed(program: Program) -> Iterator[Changes]:
+def _summed(program: ParsedProgram) -> Iterator[Changes]:
     for division in divisions(program):
         world = "torch.distributed.get_world_size()"
         yield {division: instead(f"{world} * {code(division)}")}

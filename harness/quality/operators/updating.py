@@ -6,7 +6,7 @@ from typing import cast
 import libcst as cst
 
 from harness.quality.operator import Derive, Operator
-from harness.quality.program import Changes, Program, after, before, code, instead, receiver
+from harness.quality.program import Changes, ParsedProgram, after, before, code, instead, receiver
 
 
 def _ahead(*texts: str) -> Derive:
@@ -14,7 +14,7 @@ def _ahead(*texts: str) -> Derive:
     optimizer.
     """
 
-    def derive(program: Program) -> Iterator[Changes]:
+    def derive(program: ParsedProgram) -> Iterator[Changes]:
         for loop in program.loaders()[:1]:
             called = (text.replace("{o}", program.optimizer()) for text in texts)
             yield {program.outermost(loop): before(*called)}
@@ -22,7 +22,7 @@ def _ahead(*texts: str) -> Derive:
     return derive
 
 
-def _first_frozen(program: Program) -> Iterator[Changes]:
+def _first_frozen(program: ParsedProgram) -> Iterator[Changes]:
     """Of the given model: a layer of one's own that rests cannot be told from one that is not used."""
     names = [cast("cst.Name", node).value for node in program.all(cst.Name)]
     made = [cast("cst.Assign", node).targets[0].target for node in program.all(cst.Assign)]
@@ -33,7 +33,7 @@ def _first_frozen(program: Program) -> Iterator[Changes]:
 def _loss(text: str) -> Derive:
     """An operator that replaces the loss of each backward: ``{}`` stands for the program's own."""
 
-    def derive(program: Program) -> Iterator[Changes]:
+    def derive(program: ParsedProgram) -> Iterator[Changes]:
         for backward in program.backwards():
             loss = receiver(backward)
             if loss and not backward.args:
@@ -42,7 +42,7 @@ def _loss(text: str) -> Derive:
     return derive
 
 
-def _backward_twice(program: Program) -> Iterator[Changes]:
+def _backward_twice(program: ParsedProgram) -> Iterator[Changes]:
     for backward in program.backwards():
         loss = receiver(backward)
         if loss and not backward.args:
@@ -53,13 +53,13 @@ def _backward_twice(program: Program) -> Iterator[Changes]:
             }
 
 
-def _step_twice(program: Program) -> Iterator[Changes]:
+def _step_twice(program: ParsedProgram) -> Iterator[Changes]:
     for step in program.steps():
         if not step.args or step in program.scaler_steps():  # a closure makes a new gradient
             yield {program.statement(step): after(code(step))}
 
 
-def _rate_zero(program: Program) -> Iterator[Changes]:
+def _rate_zero(program: ParsedProgram) -> Iterator[Changes]:
     """Before the first loop over the data; before every step where a schedule would give it back."""
     zero = f"for group in {program.optimizer()}.param_groups:\n    group['lr'] = 0.0"
     if len(program.calls("step")) == len(program.steps()):
@@ -70,13 +70,13 @@ def _rate_zero(program: Program) -> Iterator[Changes]:
         yield {step: before(zero) for step in steps}
 
 
-def _step_dropped(program: Program) -> Iterator[Changes]:
+def _step_dropped(program: ParsedProgram) -> Iterator[Changes]:
     for step in program.steps():
         if changes := program.without(step):
             yield changes
 
 
-def _step_before_backward(program: Program) -> Iterator[Changes]:
+def _step_before_backward(program: ParsedProgram) -> Iterator[Changes]:
     for step in program.steps():
         for backward in program.backwards():
             drop = program.without(step)
@@ -84,7 +84,7 @@ def _step_before_backward(program: Program) -> Iterator[Changes]:
                 yield {**drop, program.statement(backward): before(code(step))}
 
 
-def _batch_skipped(program: Program) -> Iterator[Changes]:
+def _batch_skipped(program: ParsedProgram) -> Iterator[Changes]:
     for loop in program.loaders():
         if code(loop.iter).startswith("range("):
             continue  # a turn that is left out draws no batch: the next one draws it

@@ -6,10 +6,10 @@ from typing import cast
 import libcst as cst
 
 from harness.quality.operator import Operator
-from harness.quality.program import Changes, Program, before, code, instead
+from harness.quality.program import Changes, ParsedProgram, before, code, instead
 
 
-def _first_rate_zero(program: Program) -> Iterator[Changes]:
+def _first_rate_zero(program: ParsedProgram) -> Iterator[Changes]:
     """A mutant whose learning rate is 0 for the first update only; a schedule goes on from its own
     rates.
     """
@@ -33,7 +33,7 @@ def _first_rate_zero(program: Program) -> Iterator[Changes]:
             }
 
 
-def _counted_from_zero(program: Program) -> Iterator[Changes]:
+def _counted_from_zero(program: ParsedProgram) -> Iterator[Changes]:
     """A mutant that counts from 0: ``(update + 1) / warm_up`` becomes ``update / warm_up``."""
     for node in cast("list[cst.BinaryOperation]", program.all(cst.BinaryOperation)):
         if not isinstance(node.operator, cst.Divide):

@@ -10,7 +10,7 @@ from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict
 from harness.report.html.transcript import MessageView, transcript_view
 from harness.report.pictures import Picture, pictures_of
-from harness.report.reported import Report, Side
+from harness.report.reported import Report, ReportSide
 
 _ANY: tuple[Objective, ...] = ("micro-batch-mean", "sample-mean", "as-computed")
 
@@ -93,7 +93,7 @@ class Drawing:
         self._chosen = frozenset(programs[:most])
         self.left_out = max(0, len(programs) - most)
 
-    def of(self, side: Side, stored: StoredAnswer) -> list[tuple[Picture, ...]]:
+    def of(self, side: ReportSide, stored: StoredAnswer) -> list[tuple[Picture, ...]]:
         """Pictures of each alternative of an answer; empty where none are drawn."""
         count = len(stored.answer.alternatives)
         chosen = [(id(stored), number) in self._chosen for number in range(count)]
@@ -117,7 +117,9 @@ def scenario_views(report: Report, drawing: Drawing) -> Iterator[ScenarioView]:
         yield ScenarioView(f"scenario-{place}", name, report.scenarios.get(name), sides)
 
 
-def _answers(side: Side, scenario: str, anchor: str, drawing: Drawing) -> Iterator[AnswerView]:
+def _answers(
+    side: ReportSide, scenario: str, anchor: str, drawing: Drawing
+) -> Iterator[AnswerView]:
     for number, stored in side.trials(scenario).items():
         alternatives = stored.answer.alternatives
         pictures = drawing.of(side, stored)

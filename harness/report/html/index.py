@@ -9,7 +9,7 @@ from harness.report.html.page import style, templates
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RunEntry:
     """A stored run in the list."""
 
     name: str
@@ -27,7 +27,7 @@ class Entry:
         return f"/run?name={quote(self.name, safe='')}"
 
 
-def render_index(folder: str, entries: Sequence[Entry]) -> str:
+def render_index(folder: str, entries: Sequence[RunEntry]) -> str:
     """The whole page."""
     return templates().get_template("index.html").render(folder=folder, entries=entries, **style())
 

@@ -7,7 +7,7 @@ from harness.domain.quality import MutantResult, OperatorSeen, QualityReport
 
 
 @dataclass(frozen=True, slots=True)
-class Kill:
+class KillCount:
     """How often a property failed on the mutants of one operator."""
 
     times: int
@@ -30,7 +30,7 @@ class KillRow:
     """Number of mutants that do the same as the original program."""
     survived: int
     """Number of mutants that were not judged wrong although they do something else."""
-    cells: tuple[Kill, ...]
+    cells: tuple[KillCount, ...]
     """One for each property."""
 
 
@@ -65,5 +65,5 @@ def _row(
         killed=fates["killed"],
         equivalent=fates["equivalent"],
         survived=fates["survived"],
-        cells=tuple(Kill(kills[name], name in operator.named_by) for name in properties),
+        cells=tuple(KillCount(kills[name], name in operator.named_by) for name in properties),
     )

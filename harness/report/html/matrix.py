@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from harness.domain.stored import StoredAnswer
-from harness.report.reported import Report, Side, outcomes, tally_in_words
+from harness.report.reported import Report, ReportSide, outcomes, tally_in_words
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class MatrixMark:
     """What a property says of the answers of one side to one scenario."""
 
     sign: str
@@ -21,14 +21,14 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MatrixRow:
     """One scenario."""
 
     scenario: str
     """Its id."""
     code: tuple[str, ...]
     """What its answers came to, side by side."""
-    cells: tuple[tuple[Mark, ...], ...]
+    cells: tuple[tuple[MatrixMark, ...], ...]
     """For each property a mark of each side; none where no side was judged by it."""
 
 
@@ -38,7 +38,7 @@ class Matrix:
 
     properties: tuple[str, ...]
     """Ids of the columns: every property that was judged."""
-    rows: tuple[Row, ...]
+    rows: tuple[MatrixRow, ...]
     """Scenario by scenario."""
 
 
@@ -49,13 +49,13 @@ def matrix_of(report: Report) -> Matrix:
     return Matrix(properties, tuple(_row(report, name, properties) for name in report.asked))
 
 
-def _row(report: Report, scenario: str, properties: tuple[str, ...]) -> Row:
+def _row(report: Report, scenario: str, properties: tuple[str, ...]) -> MatrixRow:
     said = [_counted(side.trials(scenario).values()) for side in report.sides]
     cells = tuple(_cell(report, [counts.get(name) for counts in said]) for name in properties)
-    return Row(scenario, tuple(_code(side, scenario) for side in report.sides), cells)
+    return MatrixRow(scenario, tuple(_code(side, scenario) for side in report.sides), cells)
 
 
-def _code(side: Side, scenario: str) -> str:
+def _code(side: ReportSide, scenario: str) -> str:
     tally = side.count(scenario)
     whole = tally.judged and tally.judged == tally.answered + tally.unanswered
     return f"{tally.right} of {tally.judged} right" if whole else tally_in_words(tally)
@@ -69,7 +69,7 @@ def _counted(answers: Iterable[StoredAnswer]) -> dict[str, Counter[str]]:
     return found
 
 
-def _cell(report: Report, counts: list[Counter[str] | None]) -> tuple[Mark, ...]:
+def _cell(report: Report, counts: list[Counter[str] | None]) -> tuple[MatrixMark, ...]:
     """The mark of each side; with two sides its words begin with the side's name."""
     if not any(counts):
         return ()
@@ -82,16 +82,16 @@ def _cell(report: Report, counts: list[Counter[str] | None]) -> tuple[Mark, ...]
     )
 
 
-def _mark(counts: Counter[str] | None) -> Mark:
+def _mark(counts: Counter[str] | None) -> MatrixMark:
     if counts is None:
-        return Mark("-", "nothing", "not judged here")
+        return MatrixMark("-", "nothing", "not judged here")
     passes, fails, unclear = counts["pass"], counts["fail"], counts["inconclusive"]
     if not passes and not fails:
-        return Mark("?", "unclear", f"inconclusive in {unclear}")
+        return MatrixMark("?", "unclear", f"inconclusive in {unclear}")
     words = f"{passes} of {passes + fails} pass"
     words += f", inconclusive in {unclear}" if unclear else ""
     if not fails:
-        return Mark("✓", "pass", words)
+        return MatrixMark("✓", "pass", words)
     if not passes:
-        return Mark("✗", "fail", words)
-    return Mark(f"{passes}/{passes + fails}", "mixed", words)
+        return MatrixMark("✗", "fail", words)
+    return MatrixMark(f"{passes}/{passes + fails}", "mixed", words)

@@ -15,7 +15,7 @@ _LONGEST = 40_000  # characters of one piece of text that is shown
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CodeLine:
     """One line of code."""
 
     text: str
@@ -25,12 +25,12 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MessagePart:
     """A stretch of a message."""
 
     text: str = ""
     """Prose, as it was written; empty where this is code."""
-    lines: tuple[Line, ...] = ()
+    lines: tuple[CodeLine, ...] = ()
     """Code, line by line; none where this is prose."""
     info: str = ""
     """What stands behind the opening fence."""
@@ -44,7 +44,7 @@ class MessageView:
 
     role: str
     """Who speaks."""
-    parts: tuple[Part, ...]
+    parts: tuple[MessagePart, ...]
     """What is said."""
     calls: tuple[ToolCall, ...]
     """Tools that were used."""
@@ -71,7 +71,7 @@ class _Marker:
             line.strip() for one in alternatives for line in one.program.split("\n") if line.strip()
         }
 
-    def part(self, code: str, info: str) -> Part:
+    def part(self, code: str, info: str) -> MessagePart:
         """The next block of the answer."""
         proposed = False
         if self._blocks and self._blocks[0].code == without_wrong_parts(textwrap.dedent(code)):
@@ -85,27 +85,27 @@ def _numbers(origin: str) -> Iterator[int]:
         yield from map(int, re.findall(r"\d{1,6}", origin))
 
 
-def _parts(message: Message, marker: _Marker) -> Iterator[Part]:
+def _parts(message: Message, marker: _Marker) -> Iterator[MessagePart]:
     lines, done = message.text[:_LONGEST].split("\n"), 0
     for fence in fenced_blocks(message.text[:_LONGEST]):
         if prose := "\n".join(lines[done : fence.line - 1]).strip("\n"):
-            yield Part(text=prose)
+            yield MessagePart(text=prose)
         if message.role == "assistant":
             yield marker.part(fence.content, fence.info)
         else:
             yield _code(fence.content, fence.info, (), proposed=False)
         done = fence.line + fence.content.count("\n") + 1
     if prose := "\n".join(lines[done:]).strip("\n"):
-        yield Part(text=prose)
+        yield MessagePart(text=prose)
     if len(message.text) > _LONGEST:
-        yield Part(text=_more(message.text))
+        yield MessagePart(text=_more(message.text))
 
 
-def _code(code: str, info: str, taken: Collection[str], *, proposed: bool) -> Part:
+def _code(code: str, info: str, taken: Collection[str], *, proposed: bool) -> MessagePart:
     lines = code.rstrip("\n").split("\n")
     whole = all(line.strip() in taken for line in lines if line.strip())
-    return Part(
-        lines=tuple(Line(line, not whole and line.strip() in taken) for line in lines),
+    return MessagePart(
+        lines=tuple(CodeLine(line, not whole and line.strip() in taken) for line in lines),
         info=info,
         proposed=proposed,
     )

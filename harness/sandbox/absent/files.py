@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from harness.sandbox.absent.lent import lend
-from harness.sandbox.absent.settings import Settings
+from harness.sandbox.absent.settings import AbsentSettings
 
 TEXTS = frozenset({".txt", ".text", ".md", ".tokens"})
 """Endings of files that are read as one text."""
@@ -183,7 +183,7 @@ def _settings(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def read(source: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(source, AbsentFile | AbsentText):
-            return Settings(source.name)
+            return AbsentSettings(source.name)
         return original(source, *args, **kwargs)
 
     return read

@@ -111,10 +111,10 @@ def _of_kind(found: Any, kind: type, name: str) -> Any:
 class Word(str):  # noqa: SLOT000 - one that remembers
     """A setting that is a word, or a group of settings: ``cfg.optimizer.lr``."""
 
-    group: "Settings"
+    group: "AbsentSettings"
 
     @classmethod
-    def of(cls, word: str, group: "Settings") -> "Word":
+    def of(cls, word: str, group: "AbsentSettings") -> "Word":
         """The word; asked for parts it is the group."""
         found = cls(word)
         found.group = group
@@ -133,7 +133,7 @@ class Word(str):  # noqa: SLOT000 - one that remembers
         return self.group.get(key, default)
 
 
-class Settings(dict[str, Any]):
+class AbsentSettings(dict[str, Any]):
     """A file of settings that is not here, or a part of one: asked for a value, it goes by the name."""
 
     def __init__(self, source: str, given: Any = (), path: str = "") -> None:
@@ -145,11 +145,11 @@ class Settings(dict[str, Any]):
     def __missing__(self, key: Any) -> Any:
         found = known_value(str(key))
         if found is _UNKNOWN:
-            found = Settings(self._source, path=f"{self._path}{key}.")
+            found = AbsentSettings(self._source, path=f"{self._path}{key}.")
         else:
             lend(f"{self._path}{key} = {found!r}: {self._source} is not here")
             if isinstance(found, str):
-                found = Word.of(found, Settings(self._source, path=f"{self._path}{key}."))
+                found = Word.of(found, AbsentSettings(self._source, path=f"{self._path}{key}."))
         self[key] = found
         return found
 

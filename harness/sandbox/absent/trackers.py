@@ -3,7 +3,7 @@
 from types import ModuleType
 from typing import Any
 
-from harness.sandbox.absent.settings import Settings
+from harness.sandbox.absent.settings import AbsentSettings
 from harness.sandbox.machine.inert import Inert
 
 WATCHING = frozenset({
@@ -33,7 +33,7 @@ class Wandb(Watching):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.config = Settings("the sweep")
+        self.config = AbsentSettings("the sweep")
         self.run: _Run | None = None
 
     def init(self, *_: Any, config: Any = None, **__: Any) -> Any:
@@ -45,7 +45,7 @@ class Wandb(Watching):
 
 
 class _Run(Inert):
-    def __init__(self, config: Settings) -> None:
+    def __init__(self, config: AbsentSettings) -> None:
         self.config = config
         self.name = self.id = self.dir = "run"
 

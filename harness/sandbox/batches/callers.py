@@ -48,7 +48,7 @@ def called_by_a_library() -> bool:
     return True
 
 
-class Use:
+class ResultUse:
     """What becomes of the result of the call that is under way in a frame of the program."""
 
     def __init__(self, frame: FrameType) -> None:

@@ -8,13 +8,13 @@ from numpy import ndarray
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, default_collate
 
-from harness.sandbox.batches.rows import Row, Shape, gathered
-from harness.workloads import Batch
+from harness.sandbox.batches.rows import LentBatch, Shape, gathered
+from harness.workloads import WorkloadBatch
 
 OnBatch = Callable[[int, int, str], None]
 """``(epoch, index, loader)``: called before a batch is handed out."""
 
-Publish = Callable[[Batch, int], None]
+Publish = Callable[[WorkloadBatch, int], None]
 """Rebinds names that a program reads besides its loop variable, such as a free ``target``."""
 
 
@@ -42,7 +42,7 @@ class Loader(DataLoader[Any]):
     ``DataLoader``.
     """
 
-    _batches: Sequence[Batch]
+    _batches: Sequence[WorkloadBatch]
     _form: Shape
     _on_batch: OnBatch
     _publish: Publish
@@ -60,7 +60,7 @@ class Loader(DataLoader[Any]):
     @classmethod
     def over(
         cls,
-        batches: Sequence[Batch],
+        batches: Sequence[WorkloadBatch],
         form: Shape,
         on_batch: OnBatch,
         publish: Publish,
@@ -114,7 +114,7 @@ class Loader(DataLoader[Any]):
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError("a loader holds the run's own channel")
 
-    def _shown(self, batch: Batch) -> Any:
+    def _shown(self, batch: WorkloadBatch) -> Any:
         if self.collate is None:
             return self._form.build(leaves(batch))
         rows = range(len(batch.samples))
@@ -192,7 +192,7 @@ def behind(dataset: Any) -> Samples | None:
     return held[0] if len(held) == 1 and len(held[0]) == len(dataset) else None
 
 
-class Source:
+class BatchSource:
     """A function that returns the next batch at each call, without end."""
 
     def __init__(self, loader: Loader) -> None:
@@ -211,12 +211,12 @@ class Source:
 
 def _collated(samples: list[Any]) -> Any:
     """Several samples as one batch, in the form in which the program takes batches apart."""
-    if samples and isinstance(samples[0], Row):
-        return Row(gathered(samples), samples[0]._shape)
+    if samples and isinstance(samples[0], LentBatch):
+        return LentBatch(gathered(samples), samples[0]._shape)
     return default_collate(samples)
 
 
-def leaves(batch: Batch) -> Mapping[str, Any]:
+def leaves(batch: WorkloadBatch) -> Mapping[str, Any]:
     """The values of a batch's leaves, as copies, so that a program cannot spoil the next pass."""
     return {
         "input": batch.inputs.clone(),
@@ -228,7 +228,7 @@ def leaves(batch: Batch) -> Mapping[str, Any]:
     }
 
 
-def sample(batch: Batch, row: int) -> Mapping[str, Any]:
+def sample(batch: WorkloadBatch, row: int) -> Mapping[str, Any]:
     """The values of one sample's leaves."""
     return {
         "input": batch.inputs[row].clone(),

@@ -42,7 +42,7 @@ class Shape:
             return parts["input"]
         if self.mapping:
             return Mapped({key: parts[self.part(key)] for key in self.all_keys})
-        return Row(parts, self)
+        return LentBatch(parts, self)
 
     def part(self, key: str) -> str:
         """The part that a key means."""
@@ -83,7 +83,7 @@ class Mapped(dict[str, Any]):
             raise AttributeError(name) from None
 
 
-class Row(tuple[Any, ...]):  # noqa: SLOT001 - it carries its parts
+class LentBatch(tuple[Any, ...]):  # noqa: SLOT001 - it carries its parts
     """One batch: unpacked as the program does it, read by key or attribute, or used as its inputs."""
 
     parts: Parts
@@ -101,7 +101,7 @@ class Row(tuple[Any, ...]):  # noqa: SLOT001 - it carries its parts
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What is copied or sent to another rank stays a row."""
-        return Row, (dict(self.parts), self._shape)
+        return LentBatch, (dict(self.parts), self._shape)
 
     def __iter__(self) -> Iterator[Any]:
         count = unpacked_into(1) or 0
@@ -183,9 +183,9 @@ class Row(tuple[Any, ...]):  # noqa: SLOT001 - it carries its parts
 
 def plain(value: Any) -> Any:
     """The inputs of a batch; anything else as it is."""
-    if isinstance(value, Row):
+    if isinstance(value, LentBatch):
         return value.parts["input"]
-    if isinstance(value, list | tuple) and any(isinstance(v, Row) for v in value):
+    if isinstance(value, list | tuple) and any(isinstance(v, LentBatch) for v in value):
         return type(value)([plain(v) for v in value])
     return value
 

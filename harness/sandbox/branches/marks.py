@@ -22,7 +22,7 @@ PLAIN = (bool, int, float, str, list, tuple, dict, set, deque)
 """Types whose truth value is asked for; that of a tensor on a GPU would force a synchronisation."""
 
 
-class Seen:
+class BranchesSeen:
     """What the marks saw. The program's own code calls its methods."""
 
     __slots__ = ("entered", "held")
@@ -47,7 +47,7 @@ class Seen:
 
 
 @dataclass(slots=True)
-class Condition:
+class BranchCondition:
     """A condition, taken apart at ``and``, ``or`` and ``not``."""
 
     parts: list[tuple[ast.expr, int, bool]] = field(default_factory=list)
@@ -66,7 +66,7 @@ class Branch:
     """The statement or expression that it belongs to."""
     body: Sequence[ast.AST]
     """The code that it runs, as it was written."""
-    condition: Condition | None = None
+    condition: BranchCondition | None = None
     """The condition that decides; ``None`` where there is none."""
     wanted: bool = True
     """The value of the condition for which the branch is taken."""
@@ -86,7 +86,7 @@ class Marked:
     """All branches, outer ones before inner ones."""
     functions: dict[ast.FunctionDef | ast.AsyncFunctionDef, int] = field(default_factory=dict)
     """Mark of each function."""
-    seen: Seen = field(default_factory=Seen)
+    seen: BranchesSeen = field(default_factory=BranchesSeen)
     """What the marks saw in the run."""
     marks: int = 0
     """How many were given out."""
@@ -116,7 +116,7 @@ def marked(tree: ast.Module) -> Marked:
 
 
 def _if(found: Marked, node: ast.If) -> None:
-    condition = Condition()
+    condition = BranchCondition()
     arms = [(node.body, True), *([(node.orelse, False)] if node.orelse else [])]
     for body, wanted in arms:
         mark, written = found.mark(), [*body]
@@ -127,7 +127,7 @@ def _if(found: Marked, node: ast.If) -> None:
 
 
 def _while(found: Marked, node: ast.While) -> None:
-    condition = Condition()
+    condition = BranchCondition()
     found.branches.append(Branch(_in_front(found, node.body), node, [*node.body[1:]], condition))
     node.test = _watched(found, node.test, condition)
     _at_the_end(found, node)
@@ -163,7 +163,7 @@ def _in_front(found: Marked, body: list[ast.stmt]) -> int:
 
 
 def _choice(found: Marked, node: ast.IfExp) -> None:
-    condition = Condition()
+    condition = BranchCondition()
     body, orelse = found.mark(), found.mark()
     found.branches.append(Branch(body, node, [node.body], condition, other=orelse))
     found.branches.append(Branch(orelse, node, [node.orelse], condition, wanted=False, other=body))
@@ -176,7 +176,7 @@ def _short_circuit(found: Marked, node: ast.Expr) -> None:
     """``step > 9 and optimizer.step()`` as a statement."""
     whole = node.value
     if isinstance(whole, ast.BoolOp):
-        condition, mark = Condition(), found.mark()
+        condition, mark = BranchCondition(), found.mark()
         wanted, body = isinstance(whole.op, ast.And), [*whole.values[1:]]
         found.branches.append(Branch(mark, node, body, condition, wanted))
         found.branches.append(Branch(None, node, body, condition, not wanted, other=mark))
@@ -201,13 +201,13 @@ def _turns_over(node: ast.AST) -> bool:
 
 
 def _of_two_values(found: Marked, node: ast.expr) -> ast.expr:
-    condition = Condition()
+    condition = BranchCondition()
     found.branches += [Branch(None, node, [node], condition, wanted) for wanted in (True, False)]
     return _watched(found, node, condition)
 
 
 def _watched(
-    found: Marked, test: ast.expr, condition: Condition, *, opposite: bool = False
+    found: Marked, test: ast.expr, condition: BranchCondition, *, opposite: bool = False
 ) -> ast.expr:
     """The condition, of which each part says what it was."""
     match test:
@@ -253,7 +253,7 @@ _PUT: dict[type[ast.AST], Callable[[Marked, Any], None]] = {
 }  # fmt: skip
 
 
-def _armed(code: CodeType, seen: Seen) -> CodeType:
+def _armed(code: CodeType, seen: BranchesSeen) -> CodeType:
     """The code with ``seen`` in place of what stood for it, in every function too."""
     before = code.co_consts
     after = tuple(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.domain.branch import Branches, Unentered
 from harness.sandbox.branches.counting import TAKES, TRAINS, Counting
-from harness.sandbox.branches.marks import Branch, Marked, Seen
+from harness.sandbox.branches.marks import Branch, BranchesSeen, Marked
 from harness.sandbox.branches.sources import Sources, inside, word
 from harness.sandbox.branches.touching import CALLS, Touch, Touching
 from harness.sandbox.branches.uncalled import not_entered, uncalled
@@ -61,7 +61,7 @@ def _unwritten(tree: ast.Module) -> Iterator[ast.Call]:
                 yield node
 
 
-def _is_left(branch: Branch, seen: Seen) -> bool:
+def _is_left(branch: Branch, seen: BranchesSeen) -> bool:
     if branch.mark is not None:
         return branch.mark not in seen.entered
     return any(True for _ in _never_held(branch, seen, of_numbers=True))
@@ -82,7 +82,7 @@ def _is_in_place(call: ast.Call) -> bool:
 
 
 def _never_held(
-    branch: Branch, seen: Seen, *, of_numbers: bool = False
+    branch: Branch, seen: BranchesSeen, *, of_numbers: bool = False
 ) -> Iterator[tuple[ast.expr, bool]]:
     """Parts of its condition, and what they were in no turn and would have to be; ``of_numbers``:
     only those that are no tensors.

@@ -49,7 +49,7 @@ from harness.sandbox.jail.landlock_rules import restrict_files
 from harness.sandbox.jail.readable import Readable
 from harness.sandbox.jail.report import Guard, GuardName, JailPolicy, JailReport, put_up
 from harness.sandbox.jail.seccomp_rules import restrict_calls
-from harness.sandbox.job import Limits
+from harness.sandbox.job import JobLimits
 
 __all__ = [
     "Guard", "GuardName", "JailPlan", "JailPolicy", "JailReport", "confine", "enter", "isolate",
@@ -65,7 +65,7 @@ class JailPlan:
     """An existing, empty folder: the only place that can be written."""
     readable: Readable
     """What else can be read."""
-    limits: Limits
+    limits: JobLimits
     """How much it may use."""
     ranks: bool
     """Whether several ranks will talk over the loopback."""

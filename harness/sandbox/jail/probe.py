@@ -10,7 +10,7 @@ from harness.sandbox.jail import JailPlan, JailPolicy, JailReport, enter
 from harness.sandbox.jail.landlock_rules import find_rights
 from harness.sandbox.jail.readable import Readable
 from harness.sandbox.jail.seccomp_rules import general_filter
-from harness.sandbox.job import Limits
+from harness.sandbox.job import JobLimits
 
 _EXPENSIVE = (
     find_rights,
@@ -29,7 +29,7 @@ def probe_machine(readable: Readable, folder: str) -> JailReport:
     pid = os.fork()
     if pid == 0:
         plan = JailPlan(
-            scratch=scratch, readable=readable, limits=Limits(), ranks=True, policy=JailPolicy()
+            scratch=scratch, readable=readable, limits=JobLimits(), ranks=True, policy=JailPolicy()
         )
         report = enter(plan, keep=(send,))
         os.write(send, json.dumps(report.to_json()).encode())

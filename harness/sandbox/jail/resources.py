@@ -5,7 +5,7 @@ import os
 from collections.abc import Collection
 
 from harness.sandbox.jail import calls
-from harness.sandbox.job import Limits
+from harness.sandbox.job import JobLimits
 
 _THREAD_RESERVE = 1 << 30  # stacks and malloc arenas reserve address space that they never touch
 
@@ -23,7 +23,7 @@ def close_descriptors(keep: Collection[int]) -> str:
     return f"{len(keep)} kept"
 
 
-def limit_resources(limits: Limits) -> str:
+def limit_resources(limits: JobLimits) -> str:
     """Set the limits of this process, counted from what the warm process already holds.
 
     RLIMIT_NPROC is left alone: it is void for root and counts all processes of an ordinary user.

@@ -47,7 +47,7 @@ _SOCKET_TYPE = 0xF
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class ArgumentCondition:
     """A comparison of one argument."""
 
     argument: int
@@ -68,7 +68,7 @@ class Refusal:
     """Its name."""
     error: int = errno.EPERM
     """With which error number; 0 pretends success and does nothing."""
-    when: tuple[Condition, ...] = ()
+    when: tuple[ArgumentCondition, ...] = ()
     """Only when all of these hold."""
 
 
@@ -115,7 +115,7 @@ def _refusals(*, sockets: bool) -> Iterator[Refusal]:
         yield Refusal(name)
     # glibc falls back from clone3, whose flags no filter can see, to clone
     yield Refusal("clone3", errno.ENOSYS)
-    yield Refusal("clone", when=(Condition(0, "EQ", 0, _CLONE_THREAD),))
+    yield Refusal("clone", when=(ArgumentCondition(0, "EQ", 0, _CLONE_THREAD),))
     # Landlock does not mind these; saving a checkpoint calls some, so they succeed without effect. A
     # lock on a file that can be read is one on a library of the machine's.
     for name in _PRETENDED.split():
@@ -123,36 +123,36 @@ def _refusals(*, sockets: bool) -> Iterator[Refusal]:
     for name in _ATTRIBUTES.split():
         yield Refusal(name, errno.EOPNOTSUPP)
     for name in ("prlimit64", "sched_setaffinity"):
-        yield Refusal(name, when=(Condition(0, "NE", 0),))
-    yield Refusal("prctl", when=(Condition(0, "EQ", _PR_SET_PDEATHSIG),))
+        yield Refusal(name, when=(ArgumentCondition(0, "NE", 0),))
+    yield Refusal("prctl", when=(ArgumentCondition(0, "EQ", _PR_SET_PDEATHSIG),))
     # a descriptor's owner gets a signal of the owner's choice: a kill() by another name
     # and whoever opens a file that somebody has a lease on waits for that one
     for command in (_F_SETOWN, _F_SETSIG, _F_SETOWN_EX, _F_SETLEASE):
-        yield Refusal("fcntl", when=(Condition(1, "EQ", command),))
+        yield Refusal("fcntl", when=(ArgumentCondition(1, "EQ", command),))
     for command in (_FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCSPGRP):
-        yield Refusal("ioctl", when=(Condition(1, "EQ", command),))
+        yield Refusal("ioctl", when=(ArgumentCondition(1, "EQ", command),))
     yield from _socket_refusals(sockets=sockets)
 
 
 def _socket_refusals(*, sockets: bool) -> Iterator[Refusal]:
     for kind in (socket.SOCK_DGRAM, socket.SOCK_RAW):  # could be pointed at a socket file
-        yield Refusal("socketpair", when=(Condition(1, "EQ", kind, _SOCKET_TYPE),))
+        yield Refusal("socketpair", when=(ArgumentCondition(1, "EQ", kind, _SOCKET_TYPE),))
     if not sockets:
         for name in f"socket {_CONNECTIONS}".split():
             yield Refusal(name)
         return
     # AF_UNIX stays out: a socket file of the machine is reachable from any network namespace
     allowed = {int(socket.AF_INET), int(socket.AF_INET6), int(socket.AF_NETLINK)}
-    yield Refusal("socket", when=(Condition(0, "GT", max(allowed)),))
+    yield Refusal("socket", when=(ArgumentCondition(0, "GT", max(allowed)),))
     for family in set(range(max(allowed))) - allowed:
-        yield Refusal("socket", when=(Condition(0, "EQ", family),))
-    routes = Condition(0, "EQ", int(socket.AF_NETLINK)), Condition(2, "NE", 0)
+        yield Refusal("socket", when=(ArgumentCondition(0, "EQ", family),))
+    routes = ArgumentCondition(0, "EQ", int(socket.AF_NETLINK)), ArgumentCondition(2, "NE", 0)
     yield Refusal("socket", when=routes)
 
 
 def _signals_to_others(own: int) -> Iterator[Refusal]:
     for name in ("kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"):
-        yield Refusal(name, when=(Condition(0, "NE", own),))
+        yield Refusal(name, when=(ArgumentCondition(0, "NE", own),))
 
 
 def _number(call: str) -> int | None:
@@ -165,7 +165,7 @@ def _number(call: str) -> int | None:
     return _NUMBERS.get(call) if number == -1 else number
 
 
-def _comparison(condition: Condition) -> object:
+def _comparison(condition: ArgumentCondition) -> object:
     import pyseccomp
 
     if condition.operator == "EQ":

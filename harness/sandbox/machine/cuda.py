@@ -20,7 +20,7 @@ def told(*, local_rank: int, count: int) -> None:
     _ranks.update(local=local_rank, count=count)
 
 
-class Stream:
+class IdleStream:
     """A stream on which all work is done already."""
 
     def __init__(self, *_: Any, **__: Any) -> None: ...
@@ -96,8 +96,8 @@ def install() -> None:
         setattr(cuda, name, for_candidates(answer, real) if name in GUARDED and real else answer)
     for name in NOTHING:
         setattr(cuda, name, _nothing)
-    for name in ("Stream", "ExternalStream"):
-        setattr(cuda, name, Stream)
+    for name in ("IdleStream", "ExternalStream"):
+        setattr(cuda, name, IdleStream)
     setattr(cuda, "Event", Event)  # noqa: B010 - mypy refuses to assign to a type
     for name in ("Float", "Double", "Half", "BFloat16", "Long", "Int", "Bool", "Byte"):
         setattr(cuda, f"{name}Tensor", getattr(torch, f"{name}Tensor"))
@@ -140,8 +140,8 @@ def _answers() -> dict[str, Callable[..., Any]]:
         "memory_stats": lambda *_: {},
         "get_rng_state": lambda *_: torch.get_rng_state(),
         "get_rng_state_all": lambda: [torch.get_rng_state()],
-        "current_stream": lambda *_: Stream(),
-        "default_stream": lambda *_: Stream(),
+        "current_stream": lambda *_: IdleStream(),
+        "default_stream": lambda *_: IdleStream(),
         "stream": _context,
         "device": _context,
         "device_of": _context,

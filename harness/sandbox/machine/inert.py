@@ -73,7 +73,7 @@ def _subplots(*_: Any, **__: Any) -> tuple[Inert, Inert]:
     return Inert(), Inert()
 
 
-class Progress:
+class SilentProgress:
     """A progress bar without bar, output or thread."""
 
     def __init__(self, iterable: Iterable[Any] | None = None, *_: Any, **__: Any) -> None:
@@ -104,13 +104,13 @@ class Progress:
 
 def _its_own_module() -> None:
     """``tqdm.tqdm(...)`` where nobody said whether ``tqdm`` is the module or the class."""
-    setattr(Progress, "tqdm", Progress)  # noqa: B010 - mypy knows no such attribute
-    setattr(Progress, "trange", staticmethod(progress_range))  # noqa: B010 - as above
+    setattr(SilentProgress, "tqdm", SilentProgress)  # noqa: B010 - mypy knows no such attribute
+    setattr(SilentProgress, "trange", staticmethod(progress_range))  # noqa: B010 - as above
 
 
-def progress_range(*args: int, **_: Any) -> Progress:
+def progress_range(*args: int, **_: Any) -> SilentProgress:
     """Stands for ``trange``."""
-    return Progress(range(*args))
+    return SilentProgress(range(*args))
 
 
 def install_progress() -> None:
@@ -119,5 +119,5 @@ def install_progress() -> None:
     for name in ("tqdm", "tqdm.auto", "tqdm.notebook", "tqdm.std", "tqdm.rich"):
         module = ModuleType(name)
         module.__path__ = []
-        vars(module).update(tqdm=Progress, trange=progress_range)
+        vars(module).update(tqdm=SilentProgress, trange=progress_range)
         sys.modules[name] = module

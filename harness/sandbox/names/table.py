@@ -13,7 +13,7 @@ Section = Mapping[str, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class NameEntry:
     """What one name stands for."""
 
     kind: str
@@ -27,21 +27,21 @@ class Table:
 
     def __init__(self, sections: Mapping[str, Section]) -> None:
         """``sections``: kind, role, names. The first entry that fits a name decides."""
-        self._exact: dict[str, list[Entry]] = {}
-        self._open: list[tuple[re.Pattern[str], Entry]] = []
+        self._exact: dict[str, list[NameEntry]] = {}
+        self._open: list[tuple[re.Pattern[str], NameEntry]] = []
         for kind, roles in sections.items():
             for role, names in roles.items():
                 for name in names:
-                    self._add(name, Entry(kind, role))
+                    self._add(name, NameEntry(kind, role))
 
-    def _add(self, name: str, entry: Entry) -> None:
+    def _add(self, name: str, entry: NameEntry) -> None:
         if "*" not in name:
             self._exact.setdefault(" ".join(words(name)), []).append(entry)
             return
         pattern = re.escape(name).replace(r"\*", r"\w+( \w+)*").replace(r"\ ", " ")
         self._open.append((re.compile(pattern), entry))
 
-    def find(self, name: str, *kinds: str) -> Entry | None:
+    def find(self, name: str, *kinds: str) -> NameEntry | None:
         """What ``name`` stands for, among these kinds; all kinds where none is given."""
         spelt = " ".join(words(name))
         for entry in self._exact.get(spelt, ()):

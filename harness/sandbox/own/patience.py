@@ -36,11 +36,11 @@ BACKWARDS = 120
 _clock = time.monotonic  # the program may put its own in its place
 
 
-class Enough(SystemExit):
+class SeenEnough(SystemExit):
     """Raised in the program when it was seen for long enough."""
 
 
-class Patience:
+class OwnPatience:
     """Counts the updates and the passes of one run."""
 
     def __init__(self, ranks: int, phases: Phases | None = None) -> None:
@@ -118,9 +118,9 @@ class Patience:
         raise PhaseOver
 
     @property
-    def enough(self) -> Enough:
+    def enough(self) -> SeenEnough:
         """What ends the program."""
-        return Enough(f"{ENOUGH} after {self.updates} updates")
+        return SeenEnough(f"{ENOUGH} after {self.updates} updates")
 
     def _waited(self, *_: object) -> None:
         raise self.enough

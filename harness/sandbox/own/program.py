@@ -24,7 +24,7 @@ from harness.sandbox.machine.inert import install_progress
 from harness.sandbox.order import Shrunk
 from harness.sandbox.own import frameworks
 from harness.sandbox.own.modules import Repository
-from harness.sandbox.own.patience import Patience
+from harness.sandbox.own.patience import OwnPatience
 from harness.sandbox.own.phases import LOOP, Phases, with_phases
 from harness.sandbox.own.shortening import OnBatch, Shortening
 from harness.sandbox.own.shrinking import shrink
@@ -57,7 +57,7 @@ class OwnProgram:
     """The program as it runs."""
     notes: tuple[str, ...]
     """What was changed in it before it ran, in words."""
-    patience: Patience
+    patience: OwnPatience
     """Ends a run that trains far longer than needed."""
     shortening: Shortening
     """Ends passes over loaders that are longer than needed."""
@@ -80,7 +80,7 @@ def prepare(
     if shrunk != "no":
         notes += shrink(everything, widths=shrunk == "widths")
     phases = Phases(tree, FILENAME)
-    patience = Patience(world_size, phases if phases.several else None)
+    patience = OwnPatience(world_size, phases if phases.several else None)
     shortening = Shortening(everything, patience, on_batch)
     module = _namespace(packed.package)
     vars(module)[LOOP] = lambda: phases

@@ -23,7 +23,7 @@ from harness.sandbox.recorder.schedulers import Schedulers
 from harness.sandbox.recorder.states import States
 from harness.sandbox.recorder.steps import Steps
 from harness.sandbox.recorder.tape import Sink, Tape
-from harness.sandbox.recorder.texts import Clocks, Stream
+from harness.sandbox.recorder.texts import Clocks, TextStream
 
 
 class Recorder:
@@ -104,7 +104,7 @@ class Recorder:
     def recording(self, module: ModuleType, world_size: int) -> Iterator[None]:
         """Watch output, clocks and (on several ranks) collectives while the block runs."""
         streams = sys.stdout, sys.stderr
-        sys.stdout, sys.stderr = Stream(self.tape, "stdout"), Stream(self.tape, "stderr")
+        sys.stdout, sys.stderr = TextStream(self.tape, "stdout"), TextStream(self.tape, "stderr")
         Clocks(self.tape, module).install()
         watched = collectives(self.tape) if world_size > 1 else contextlib.nullcontext()
         try:

@@ -30,7 +30,7 @@ TIMEIT = "<timeit-src>"
 """File name of the loop that ``timeit`` writes around a program's statement."""
 
 
-class Stream(io.TextIOBase):
+class TextStream(io.TextIOBase):
     """Stands in for a standard stream; a line (or a flush) becomes one event."""
 
     def __init__(self, tape: Tape, stream: Literal["stdout", "stderr"]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.sandbox.unbound import Unbound
 from harness.sandbox.world.lending import LATE, Lender
-from harness.sandbox.world.reading import Reading, last_name
+from harness.sandbox.world.reading import ProgramReading, last_name
 
 
 def complete(lender: Lender) -> None:
@@ -55,7 +55,7 @@ class _Later:
         return self._make()
 
 
-def _builds_on_others(reading: Reading, cls: ast.ClassDef) -> bool:
+def _builds_on_others(reading: ProgramReading, cls: ast.ClassDef) -> bool:
     """Whether it, or a class that builds on it, has a base that the program does not show."""
     own = {c.name: c for c in reading.classes}
     family = [cls, *(c for c in reading.classes if cls.name in map(last_name, c.bases))]

@@ -5,11 +5,11 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from harness.sandbox.batches.callers import Use, called_by_a_library, frame_of_the_program
-from harness.sandbox.batches.rows import Row, plain
+from harness.sandbox.batches.callers import ResultUse, called_by_a_library, frame_of_the_program
+from harness.sandbox.batches.rows import LentBatch, plain
 from harness.sandbox.names.table import Table
 from harness.sandbox.unbound import Unbound
-from harness.sandbox.world.reading import LOSSES, Reading
+from harness.sandbox.world.reading import LOSSES, ProgramReading
 from harness.sandbox.world.targets import Targets
 
 FIELDS = ("loss", "logits")
@@ -36,7 +36,11 @@ class Answers:
     """What models and losses return to one program."""
 
     def __init__(
-        self, reading: Reading, table: Table, criterion: Callable[..., Tensor], targets: Targets
+        self,
+        reading: ProgramReading,
+        table: Table,
+        criterion: Callable[..., Tensor],
+        targets: Targets,
     ) -> None:
         """``targets``: of inputs, for a model that computes its loss itself."""
         self._reading = reading
@@ -60,7 +64,7 @@ class Answers:
         frame = frame_of_the_program()
         if frame is None:
             return output
-        use = Use(frame)
+        use = ResultUse(frame)
         if use.apart:
             return self._apart(use.names, output, inputs, target, args)
         fields = self._fields(use)
@@ -80,7 +84,7 @@ class Answers:
             seen.fields & {*FIELDS} for seen in self._reading.named.values()
         )
 
-    def _fields(self, use: Use) -> set[str]:
+    def _fields(self, use: ResultUse) -> set[str]:
         if use.field is not None:
             return {use.field} if self._is_field(use.field) else set()
         seen = (self._reading.named.get(name) for name in use.names)
@@ -113,7 +117,7 @@ class Answers:
                 found.append(args[1] if len(args) > 1 else None)
         return tuple(found)
 
-    def _wants_loss(self, use: Use) -> bool:
+    def _wants_loss(self, use: ResultUse) -> bool:
         named = any(self._table.part(name) == "loss" for name in use.names)
         return named or use.field == "backward" or not self._losses_elsewhere
 
@@ -125,7 +129,7 @@ class Answers:
         named = {self._table.part(name): value for name, value in keywords.items()}
         target = named.get("target")
         for value in args:
-            if isinstance(value, Row):
+            if isinstance(value, LentBatch):
                 return value.parts["input"], target
             if isinstance(value, dict):
                 inner = {self._table.part(name): part for name, part in value.items()}
@@ -171,7 +175,7 @@ class Loss(nn.Module):
     def forward(self, output: Any, target: Any = None, *more: Any, **keywords: Any) -> Tensor:
         """Outputs and targets to a scalar, or to one loss a sample."""
         output = output.get("logits") if isinstance(output, Fields) else output
-        if isinstance(target, Row):
+        if isinstance(target, LentBatch):
             target = target.parts["target"]
         if target is None:
             target = next(iter(keywords.values()), None)

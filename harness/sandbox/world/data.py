@@ -6,11 +6,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from harness.sandbox.batches.loaders import Loader, OnBatch, Source, leaves
+from harness.sandbox.batches.loaders import BatchSource, Loader, OnBatch, leaves
 from harness.sandbox.batches.rows import Shape
 from harness.sandbox.world.following import Following
 from harness.sandbox.world.values import Values
-from harness.workloads import Batch
+from harness.workloads import WorkloadBatch
 
 
 class Data:
@@ -27,7 +27,7 @@ class Data:
         self._published: dict[str, str] = {}
         self._following = Following(values.model, values.batches, self._rebind)
         self._loaders: dict[str, Loader] = {}
-        self._source: Source | None = None
+        self._source: BatchSource | None = None
 
     def loader(self, name: str = "train") -> Loader:
         """The loader of that name; it is made once."""
@@ -37,10 +37,10 @@ class Data:
             )
         return self._loaders[name]
 
-    def source(self) -> Source:
+    def source(self) -> BatchSource:
         """What draws one batch at each call."""
         if self._source is None:
-            self._source = Source(self.loader())
+            self._source = BatchSource(self.loader())
         return self._source
 
     def part(self, part: str, name: str) -> Any:
@@ -54,14 +54,14 @@ class Data:
         """One part of all batches, row after row."""
         return torch.cat([leaves(batch)[part] for batch in self._values.batches])
 
-    def publish(self, batch: Batch, index: int) -> None:
+    def publish(self, batch: WorkloadBatch, index: int) -> None:
         """Rebind the names that change with every batch; ``index`` is its place in the pass."""
         self.handed += 1
         if self._published:
             self._following.handed(batch)
             self._rebind(batch)
 
-    def _rebind(self, batch: Batch) -> None:
+    def _rebind(self, batch: WorkloadBatch) -> None:
         parts = leaves(batch)
         for name, part in self._published.items():
             setattr(self._module, name, parts[part])

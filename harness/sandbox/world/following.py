@@ -12,21 +12,21 @@ from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_pre_hook
 
 from harness.sandbox.batches.loaders import leaves
-from harness.workloads import Batch
+from harness.workloads import WorkloadBatch
 
-Rebind = Callable[[Batch], None]
+Rebind = Callable[[WorkloadBatch], None]
 """Lets the names that change with every batch stand for this one."""
 
 
 class Following:
     """Watches what enters the model; a batch that is not the one handed out last is published anew."""
 
-    def __init__(self, model: nn.Module, batches: Sequence[Batch], rebind: Rebind) -> None:
+    def __init__(self, model: nn.Module, batches: Sequence[WorkloadBatch], rebind: Rebind) -> None:
         """Nothing is watched before ``start``."""
         self._model = model
         self._batches = batches
         self._rebind = rebind
-        self._current: Batch | None = None
+        self._current: WorkloadBatch | None = None
         self._started = False
         self._first: list[tuple[Any, str]] = []
 
@@ -40,7 +40,7 @@ class Following:
             self._started = True
             register_module_forward_pre_hook(cast("Callable[..., None]", self._look_at))
 
-    def handed(self, batch: Batch) -> None:
+    def handed(self, batch: WorkloadBatch) -> None:
         """A loader yields this one."""
         self._current = batch
 
@@ -66,5 +66,5 @@ class Following:
         return tuple(now[stale[id(v)]] if id(v) in stale else v for v in given)
 
 
-def _is(batch: Batch, inputs: Tensor) -> bool:
+def _is(batch: WorkloadBatch, inputs: Tensor) -> bool:
     return batch.inputs.shape == inputs.shape and torch.equal(batch.inputs, inputs.detach().cpu())

@@ -20,8 +20,8 @@ from harness.sandbox.world import answers, parts_of
 from harness.sandbox.world.data import Data
 from harness.sandbox.world.helpers import HELPERS
 from harness.sandbox.world.parts import ROLES
-from harness.sandbox.world.reading import Reading
-from harness.sandbox.world.settings import Settings
+from harness.sandbox.world.reading import ProgramReading
+from harness.sandbox.world.settings import LentSettings
 from harness.sandbox.world.shares import shares
 from harness.sandbox.world.spies import Spy
 from harness.sandbox.world.values import Values
@@ -70,7 +70,7 @@ class Lender:
     def __init__(
         self,
         values: Values,
-        reading: Reading,
+        reading: ProgramReading,
         table: Table,
         module: ModuleType,
         on_batch: OnBatch,
@@ -206,7 +206,7 @@ class Lender:
             "scheduler": lambda n: torch.optim.lr_scheduler.LambdaLR(self._optimizer(n), lambda _: 1.0),
             "accelerator": self._accelerator,
             "fabric": lambda _: fabric.unseen(self.values.world_size),
-            "settings": lambda n: Settings(n, self._field),
+            "settings": lambda n: LentSettings(n, self._field),
             "logger": lambda _: Inert(),
             "effectless": lambda _: _effectless,
             "transform": lambda _: _first,
@@ -325,7 +325,7 @@ class Lender:
         role = self._known.get(full) or self.table.role(name)
         section = (role in OBJECTS or name in SECTIONS) and words(owner)[0] in SECTIONED
         if role is None or section:
-            return Settings(full, self._field)
+            return LentSettings(full, self._field)
         found = self.of(role, full)
         if found is LATE:
             raise Unbound(full, "can only be made by the program itself")
@@ -338,7 +338,7 @@ def input_name(model: nn.Module) -> str:
     return next(iter(inspect.signature(model.forward).parameters), "input_ids")
 
 
-def per_sample(reading: Reading, criterion: str) -> bool:
+def per_sample(reading: ProgramReading, criterion: str) -> bool:
     """Whether a program masks or weighs what a free loss returns, sample by sample."""
     losses = {
         name
@@ -379,7 +379,7 @@ def _name(tree: ast.expr) -> str:
     return tree.id if isinstance(tree, ast.Name) else ""
 
 
-def _plainly(reading: Reading) -> bool:
+def _plainly(reading: ProgramReading) -> bool:
     """Whether results and batches are plain tensors by the time they reach a loss."""
     return bool(reading.rows) and not reading.keys
 

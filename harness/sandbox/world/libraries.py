@@ -12,7 +12,7 @@ from harness.sandbox.names.table import libraries as by_name
 from harness.sandbox.unbound import Unbound
 from harness.sandbox.world import rewrite
 from harness.sandbox.world.lending import Lender
-from harness.sandbox.world.reading import Reading, last_name
+from harness.sandbox.world.reading import ProgramReading, last_name
 
 
 def is_one(name: str, lender: Lender) -> bool:
@@ -29,7 +29,7 @@ def is_one(name: str, lender: Lender) -> bool:
     return not ambiguous or _fits(name, lender.reading)
 
 
-def _fits(name: str, reading: Reading) -> bool:
+def _fits(name: str, reading: ProgramReading) -> bool:
     seen = reading.named.get(name)
     return packages.fits(by_name()[name], seen.fields if seen is not None else set())
 
@@ -57,7 +57,7 @@ def object_of(name: str) -> Any:
         raise Unbound(name, f"is not here: {error}") from error
 
 
-def map_devices(reading: Reading, changes: rewrite.Changes, module: ModuleType) -> None:
+def map_devices(reading: ProgramReading, changes: rewrite.Changes, module: ModuleType) -> None:
     """``torch.device(0)`` and generators of a device, which only the call itself can map."""
     vars(module).update({
         rewrite.DEVICE: device, rewrite.CONTEXT: device_context, rewrite.GENERATOR: generator,

@@ -4,14 +4,14 @@ import ast
 
 from torch import nn
 
-from harness.sandbox.world.reading import Reading, last_name
+from harness.sandbox.world.reading import ProgramReading, last_name
 from harness.sandbox.world.shares import BACK, FRONT
 
 LISTS = frozenset({"blocks", "layers", "layer", "stages"})
 """What the list of a part's own parts is called."""
 
 
-def name_parts(model: nn.Module, reading: Reading) -> None:
+def name_parts(model: nn.Module, reading: ProgramReading) -> None:
     """Give the model's first part and the rest of it the names under which the program reads them.
 
     They stay what they are: no parameter gets another name.
@@ -48,7 +48,7 @@ def _front(model: nn.Module, children: list[nn.Module]) -> nn.Module:
     return nn.Sequential(*every[: every.index(children[-1])])
 
 
-def _asked(reading: Reading) -> set[str]:
+def _asked(reading: ProgramReading) -> set[str]:
     """Attributes that are read of what is called like a model."""
     return {
         node.attr

@@ -26,7 +26,7 @@ from harness.sandbox.world import absent_classes, libraries, losses, rewrite, wr
 from harness.sandbox.world.fitting import Fitting
 from harness.sandbox.world.lending import LATE, MOMENT, Lender
 from harness.sandbox.world.patience import Patience
-from harness.sandbox.world.reading import Reading
+from harness.sandbox.world.reading import ProgramReading
 from harness.sandbox.world.roots import Call, Starter
 from harness.sandbox.world.spies import Scouted
 from harness.sandbox.world.turns import (
@@ -168,7 +168,7 @@ class _Binding:
         parameters = values.workload.parameters
         wanted = parameters.epochs * parameters.batches
         self.patience = Patience(wanted, values.world_size)
-        self.reading = Reading(self.tree, ast.unparse(self.tree), table())
+        self.reading = ProgramReading(self.tree, ast.unparse(self.tree), table())
         self.lender = Lender(
             values, self.reading, table(), self.module, self.patience.before(on_batch), known
         )

@@ -69,7 +69,7 @@ class _Named:
     """Whether it is unpacked, or asked for an item by a number."""
 
 
-class Reading:
+class ProgramReading:
     """One program, read once."""
 
     def __init__(self, tree: ast.Module, source: str, table: Table) -> None:

@@ -9,7 +9,7 @@ Field = Callable[[str, str], Any]
 """``(owner, name)``: the value of one setting."""
 
 
-class Settings(Spy):
+class LentSettings(Spy):
     """A namespace whose fields are what their names mean; a section of it is another one."""
 
     def __init__(self, name: str, field: Field) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Self
 import torch
 from torch import Tensor, nn
 
-from harness.sandbox.batches.callers import Use, frame_of_the_program
+from harness.sandbox.batches.callers import ResultUse, frame_of_the_program
 
 ASKED: dict[str, str] = {
     "param_groups": "optimizer", "add_param_group": "optimizer",
@@ -65,7 +65,7 @@ class Spy:
         if given and len(given) == len(everything):
             self._is("model")
         frame = frame_of_the_program()
-        use = Use(frame) if frame is not None else None
+        use = ResultUse(frame) if frame is not None else None
         if use is not None and len(use.names) == 1 and not use.apart:
             self._is(f"maker of {use.names[0]}")
         trained = (nn.Module, torch.optim.Optimizer, list, Tensor)

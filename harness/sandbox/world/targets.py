@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from harness.sandbox.unbound import Unbound
-from harness.workloads import Batch
+from harness.workloads import WorkloadBatch
 
 DEEPEST = 3
 """How many levels of containers are searched for inputs."""
@@ -16,7 +16,7 @@ DEEPEST = 3
 class Targets:
     """The targets of one rank's data, by the rows of its inputs, each of which is unique."""
 
-    def __init__(self, batches: Sequence[Batch]) -> None:
+    def __init__(self, batches: Sequence[WorkloadBatch]) -> None:
         """The index is built at first use."""
         self._batches = batches
         self._rows: dict[bytes, Tensor] = {}

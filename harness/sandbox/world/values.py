@@ -13,7 +13,7 @@ from harness.sandbox.machine.devices import CPU
 from harness.sandbox.world.helpers import CalledScaler
 from harness.sandbox.world.parts import Parts
 from harness.sandbox.world.targets import Targets
-from harness.workloads import Batch, Workload
+from harness.workloads import Workload, WorkloadBatch
 
 ADAPTIVE = frozenset({"Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "SparseAdam"})
 """Optimizers whose first steps have the length of the learning rate, however small the gradients are."""
@@ -89,7 +89,7 @@ class Values:
 
     def criterion_of_each(self, output: Tensor, target: Tensor, *_: Any) -> Tensor:
         """The loss of every sample. (n, ...) -> (n,)"""
-        batch = Batch(output, target, None, tuple(range(len(target))))
+        batch = WorkloadBatch(output, target, None, tuple(range(len(target))))
         return self.workload.sample_losses(output, batch)
 
     @property

@@ -3,7 +3,7 @@
 import ast
 
 from harness.sandbox.world.lending import Lender
-from harness.sandbox.world.reading import Reading, last_name
+from harness.sandbox.world.reading import ProgramReading, last_name
 from harness.syntax import walk
 
 WRAPPERS = frozenset({
@@ -31,7 +31,7 @@ SETTING_UP = frozenset({
 })  # fmt: skip
 
 
-def is_expected(reading: Reading, world_size: int) -> bool:
+def is_expected(reading: ProgramReading, world_size: int) -> bool:
     """Whether free models have to come in DDP."""
     bases = {last_name(base) or "" for cls in reading.classes for base in cls.bases}
     if (WRAPPERS | _aliases(reading)) & (reading.called | bases):
@@ -41,20 +41,20 @@ def is_expected(reading: Reading, world_size: int) -> bool:
     return world_size > 1 and not any(_exchanges_gradients(tree) for tree in _scopes(reading))
 
 
-def _aliases(reading: Reading) -> set[str]:
+def _aliases(reading: ProgramReading) -> set[str]:
     """What wrappers are imported as: ``DistributedDataParallel as NativeDDP``."""
     imports = (n for n in reading.nodes if isinstance(n, ast.ImportFrom))
     return {a.asname for n in imports for a in n.names if a.asname and a.name in WRAPPERS}
 
 
-def needs_group(reading: Reading) -> bool:
+def needs_group(reading: ProgramReading) -> bool:
     """Whether it talks to other ranks, and leaves the group to its reader."""
     return bool((COLLECTIVES - {"gather", "reduce"} | ASKING) & reading.called) and not (
         SETTING_UP & reading.called
     )
 
 
-def _scopes(reading: Reading) -> list[ast.AST]:
+def _scopes(reading: ProgramReading) -> list[ast.AST]:
     """Functions, and the module without them."""
     functions = [n for n in reading.nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
     return [*functions, *(s for s in reading.tree.body if not isinstance(s, ast.ClassDef))]
@@ -97,7 +97,7 @@ def _names(tree: ast.AST) -> set[str]:
     return found | {n.attr for n in walk(tree) if isinstance(n, ast.Attribute)}
 
 
-def builds_its_model(reading: Reading, lender: Lender) -> bool:
+def builds_its_model(reading: ProgramReading, lender: Lender) -> bool:
     """Whether it trains a model that it builds, and is lent none."""
     free = {lender.role(name) for name in lender.names}
     return reading.builds_models and "model" not in free and not lender.values.parts

@@ -2,7 +2,7 @@
 
 import ast
 
-from harness.sandbox.own.patience import Patience
+from harness.sandbox.own.patience import OwnPatience
 from harness.sandbox.own.shortening import Shortening, window_of
 from harness.sandbox.own.shrinking import is_hopeless, is_large, shrink
 
@@ -62,13 +62,13 @@ def test_how_many_batches_an_update_gathers_is_read_by_name():
 
 
 def test_whole_windows_are_kept_and_what_is_left_over():
-    shortening = Shortening(ast.parse("accum = 4"), Patience(1))
+    shortening = Shortening(ast.parse("accum = 4"), OwnPatience(1))
 
     assert [shortening.batches(n) for n in (5, 100, 101, 103)] == [5, 16, 17, 19]
 
 
 def test_windows_of_any_usual_size_are_whole_where_nothing_tells_their_size():
-    shortening = Shortening(ast.parse(""), Patience(1))
+    shortening = Shortening(ast.parse(""), OwnPatience(1))
 
     for size in (2, 3, 4, 6, 12):
         assert all(shortening.batches(n) % size == n % size for n in (40, 100, 1001))

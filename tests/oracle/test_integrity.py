@@ -12,9 +12,9 @@ from harness.domain.event import (
     Printed,
 )
 from harness.domain.recording import Recording
-from harness.oracle.books import contradiction
 from harness.oracle.facts import Consumed, Parameters, Passed, RankRun
 from harness.oracle.following import overwritten, trained_behind
+from harness.oracle.integrity import contradiction
 from harness.oracle.program import reported
 
 ALL_REDUCE = Collective(operation="allreduce_", elements=2_000, floating=True, size_bytes=8_000)
