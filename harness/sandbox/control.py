@@ -121,6 +121,6 @@ class Codec:
     def decode(cls, raw: bytes) -> Message:
         """Read a message."""
         name, fields = json.loads(raw)
-        if name == "Start":
+        if cls.types[name] is StartJob:
             fields["limits"] = JobLimits(**fields["limits"])
         return cls.types[name](**fields)
