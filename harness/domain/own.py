@@ -121,6 +121,12 @@ def lent(notes: Iterable[str]) -> tuple[str, ...]:
 SHAPES = ("mlp", "language", "two-part", "gan", "cnn")
 """Data and models that are lent, in the order in which they are tried."""
 
+TEXT = "language"
+"""The shape of tokens; tried first for a program that speaks of them."""
+
+TOKENS = re.compile(r"\b(?:ignore_index|input_ids|vocab_size)\b")
+"""How a program shows that it trains on tokens, of which some do not count."""
+
 WINDOWS = 3
 """How many full windows one pass over the data holds at least."""
 
@@ -137,8 +143,9 @@ def situations_of(program: str) -> Iterator[Scenario]:
     """Where a program is run until it trains: on two ranks, if it is made for several, and on data of
     one shape after the other.
     """
+    shapes = sorted(SHAPES, key=lambda shape: shape != TEXT) if TOKENS.search(program) else SHAPES
     for ranks in (2, 1) if RANKS.search(program) else (1,):
-        for workload in SHAPES:
+        for workload in shapes:
             there = WorkloadSpec(name=workload, parameters=WORKLOADS[workload](), world_size=ranks)
             yield OWN_SCENARIO.model_copy(update={"workload": there})
 

@@ -9,7 +9,7 @@ from harness.domain.verdict import Level
 
 def idle_properties(bank: Bank, mutants: tuple[MutantResult, ...]) -> tuple[IdleProperty, ...]:
     """By scenario: listed properties that never are the only one to fail; advisory ones beside it are no
-    rival.
+    rival. What the posted loop has to fail is needed for that.
 
     Only scenarios that have mutants count: without programs to derive from, nothing can be shown.
     """
@@ -30,5 +30,5 @@ def idle_properties(bank: Bank, mutants: tuple[MutantResult, ...]) -> tuple[Idle
 
 def _levels(scenario: Scenario) -> Iterator[tuple[str, Level]]:
     for rule in scenario.properties:
-        if rule.level != "allowed":
+        if rule.level != "allowed" and rule.id not in scenario.buggy_fails:
             yield rule.id, rule.level

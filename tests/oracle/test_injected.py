@@ -272,7 +272,7 @@ def test_windows_have_factors_of_their_own(court: Court) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["a plain loop", "a model that computes its loss", "a model put together in the loop",
+    "name", ["a plain loop", "a model that computes its loss",
              "layers called one by one", "a transformed function", "two ranks"],
 )  # fmt: skip
 @pytest.mark.parametrize("row", ["nan", "inf"])

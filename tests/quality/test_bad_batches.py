@@ -45,7 +45,7 @@ TOGETHER = "dist.all_reduce(bad, op=dist.ReduceOp.MAX)"
         ("pass", "if torch.isfinite(norm): optimizer.step()", "right"),
         ("pass", "if not torch.isfinite(norm): break\n        optimizer.step()", "right"),
         ("pass", "if torch.isnan(norm): raise ValueError(i)\n        optimizer.step()", "right"),
-        ("if not loss.isfinite(): continue", "optimizer.step()", "right"),
+        ("if not loss.isfinite(): continue", "optimizer.step()", "wrong"),
     ],
 )
 def test_gradients_of_a_skipped_step_are_cleared(court, before, after, code):

@@ -102,9 +102,9 @@ def test_a_program_in_the_annex_ends_with_its_time_and_the_annex_with_the_sandbo
 ORPHANED = """
 import os, threading
 from harness.sandbox.jail.report import JailPolicy
-from harness.sandbox.pool import Job, Limits, Sandbox
+from harness.sandbox.pool import Job, JobLimits, Sandbox
 sandbox = Sandbox(worker="tests.fakes.exec_worker", parallel=1)
-sandbox.submit(Job(program="wait()", world_size=2), Limits(wall_seconds=600))
+sandbox.submit(Job(program="wait()", world_size=2), JobLimits(wall_seconds=600))
 sandbox.machine()
 print("ready", flush=True)
 threading.Event().wait()

@@ -96,7 +96,7 @@ def install() -> None:
         setattr(cuda, name, for_candidates(answer, real) if name in GUARDED and real else answer)
     for name in NOTHING:
         setattr(cuda, name, _nothing)
-    for name in ("IdleStream", "ExternalStream"):
+    for name in ("Stream", "ExternalStream"):
         setattr(cuda, name, IdleStream)
     setattr(cuda, "Event", Event)  # noqa: B010 - mypy refuses to assign to a type
     for name in ("Float", "Double", "Half", "BFloat16", "Long", "Int", "Bool", "Byte"):
