@@ -57,12 +57,6 @@ class Targets:
 
 
 FILES = {
-    "make others wait for a file of a library": ("seccomp", """
-import fcntl, os
-file = os.open(os.__file__, os.O_RDONLY)
-fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
-escaped = fcntl.fcntl(file, fcntl.F_GETLEASE) == fcntl.F_RDLCK
-"""),
     "lock a file of a library": ("seccomp", """
 import fcntl, os
 one, other = (os.open(os.__file__, os.O_RDONLY) for _ in range(2))
@@ -214,6 +208,12 @@ escaped = sum(map(os.path.getsize, os.listdir())) == 8 << 20
 
 # An ordinary user has no such powers to begin with.
 POWERS_OF_ROOT = {
+    "make others wait for a file of a library": ("seccomp", """
+import fcntl, os
+file = os.open(os.__file__, os.O_RDONLY)
+fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+escaped = fcntl.fcntl(file, fcntl.F_GETLEASE) == fcntl.F_RDLCK
+"""),
     "give a file away": ("seccomp capabilities", """
 import os
 open('f', 'w').close()
