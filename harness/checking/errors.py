@@ -26,6 +26,7 @@ _TYPES = frozenset({
     "AssertionError", "TypeError", "AttributeError", "ValueError", "ImportError", "KeyError",
     "IndexError", "RuntimeError", "ZeroDivisionError", "UnboundLocalError", "NotImplementedError",
 })  # fmt: skip
+"""Types of errors that may be the author's; those of files and networks are the machine's."""
 _OF_THE_MACHINE = re.compile(
     r"cuda|world size|\brank|mesh|nvidia|gpu|\bxpu\b|\bmps\b|nccl|process group|network"
     r"|connect|download|offline"

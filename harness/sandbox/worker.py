@@ -119,7 +119,7 @@ def _afterwards(ran: "world.Bound | own_program.OwnProgram") -> dict[str, object
     """What is asked of a program once it has run: what it changed cannot make us fail."""
     try:
         return {"unentered": ran.untaken()}
-    except Exception:  # noqa: BLE001 - as above
+    except Exception:  # noqa: BLE001 - what the program left behind may raise anything
         return {"unentered": None}
 
 
@@ -127,7 +127,7 @@ def _untrue(recorder: Recorder) -> str | None:
     """Which of its own models gives untrue gradients; a model that cannot be asked gives none."""
     try:
         return untrue(recorder.forwards.first_calls.values())
-    except Exception:  # noqa: BLE001 - as above
+    except Exception:  # noqa: BLE001 - a model of the program's own may raise anything
         return None
 
 
