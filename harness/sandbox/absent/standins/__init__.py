@@ -15,23 +15,18 @@ MODULES: dict[str, str] = {
     "torchvision": "torchvision",
     "timm": "timm",
     "datasets": "hub_datasets",
-    "tiktoken": "tiktoken",
     "fire": "starters",
     "tyro": "starters",
-    "jsonargparse": "starters",
-    "simple_parsing": "starters",
-    "draccus": "starters",
-    "pyrallis": "starters",
     "gym": "gymnasium",
     "gymnasium": "gymnasium",
-    "PIL": "pillow",
 }
 """Top-level packages, each with the module of this folder that stands in for it."""
 
-ALWAYS = frozenset({"PIL", "datasets", "fire", "gym", "gymnasium", "tiktoken", "tyro"})
-"""Those that are replaced even where they are loaded: they read command lines, a network, or files
-that the jail does not open.
-"""
+ALWAYS = frozenset({"datasets", "fire", "gym", "gymnasium", "tyro"})
+"""Those that are replaced even where they are loaded: they read command lines or a network."""
+
+SAME = frozenset({"v2", "transforms"})
+"""Submodules of ``torchvision.transforms`` that are the same once more."""
 
 
 class LentModule(ModuleType):
@@ -40,24 +35,19 @@ class LentModule(ModuleType):
     def __init__(self, name: str, parts: dict[str, Any], absent: Callable[[str], Any]) -> None:
         """``absent``: what to say of a name that it does not have."""
         super().__init__(name)
-        named = {k: v for k, v in parts.items() if not k.startswith("__") or k == "__version__"}
-        for key, value in named.items():
-            self.__dict__[key] = value.__func__ if isinstance(value, staticmethod) else value
-        self.__dict__.update(_absent=absent, _name=name)
-
-    def __getattribute__(self, name: str) -> Any:
-        found = super().__getattribute__(name)
-        if (
-            isinstance(found, type)
-            and found.__module__.startswith(__name__)
-            and found.__name__.islower()
-        ):
-            return LentModule(f"{self._name}.{name}", dict(vars(found)), self._absent)
-        return found
+        for key, value in parts.items():
+            if isinstance(value, type) and key.islower():
+                self.__dict__[key] = LentModule(f"{name}.{key}", dict(vars(value)), absent)
+            elif not key.startswith("__") or key == "__version__":
+                plain = isinstance(value, staticmethod)
+                self.__dict__[key] = value.__func__ if plain else value
+        self.__dict__["_absent"] = absent
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
+        if name in SAME:
+            return self
         lookup = self.__dict__.get("lookup")
         found = lookup(name) if lookup is not None else None
         return self.__dict__["_absent"](name) if found is None else found
@@ -71,12 +61,11 @@ def module(name: str, absent: Callable[[str], Any]) -> ModuleType | None:
     top, _, rest = name.partition(".")
     if top not in MODULES:
         return None
-    found: Any = _loaded(MODULES[top])
+    parts = dict(vars(_loaded(MODULES[top])))
+    found: Any = LentModule(top, parts, absent)
     for part in rest.split(".") if rest else ():
-        found = vars(found).get(part)
-        if not isinstance(found, type | ModuleType):
-            return None
-    return LentModule(name, dict(vars(found)), absent)
+        found = getattr(found, part, None)
+    return found if isinstance(found, LentModule) else None
 
 
 @cache

@@ -1,8 +1,7 @@
 """Worlds to act in: a point that is to be kept in the middle, under the names of all others."""
 
-from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -16,39 +15,23 @@ LENGTH = 40
 """Steps after which an episode ends."""
 
 
-class Discrete:
-    """One of ``n``."""
+class Space:
+    """One of ``n``, or numbers of a shape between bounds."""
 
-    shape: tuple[int, ...] = ()
-
-    def __init__(self, n: int, *_: Any, **__: Any) -> None:
-        self.n = n
-        self.dtype = np.dtype(np.int64)
+    def __init__(self, n: int | None = None, shape: tuple[int, ...] = ()) -> None:
         self._dice = np.random.default_rng(0)
+        self.shape, self.dtype = shape, np.dtype(np.int64 if n is not None else np.float32)
+        if n is not None:
+            self.n = n
+        else:
+            self.high = np.ones(shape, np.float32)
+            self.low = -self.high
 
     def sample(self) -> Any:
         """By chance."""
-        return int(self._dice.integers(self.n))
-
-    def seed(self, seed: int | None = None) -> None:
-        """Begin its chance anew."""
-        self._dice = np.random.default_rng(seed)
-
-
-class Box:
-    """Numbers between bounds."""
-
-    def __init__(self, low: Any, high: Any, shape: Any = None, dtype: Any = np.float32) -> None:
-        self.shape = tuple(shape) if shape is not None else np.shape(low)
-        self.low, self.high = (
-            np.broadcast_to(np.asarray(v, dtype), self.shape) for v in (low, high)
-        )
-        self.dtype = np.dtype(dtype)
-        self._dice = np.random.default_rng(0)
-
-    def sample(self) -> Any:
-        """By chance."""
-        return self._dice.uniform(-1.0, 1.0, self.shape).astype(self.dtype)
+        if hasattr(self, "n"):
+            return int(self._dice.integers(self.n))
+        return self._dice.uniform(-1.0, 1.0, self.shape).astype(np.float32)
 
     def seed(self, seed: int | None = None) -> None:
         """Begin its chance anew."""
@@ -56,33 +39,31 @@ class Box:
 
 
 class spaces:
-    """``gymnasium.spaces``."""
+    """``gymnasium.spaces``: types to ask for."""
 
-    Discrete, Box = Discrete, Box
+    Discrete = type("Discrete", (Space,), {})
+    Box = type("Box", (Space,), {})
 
 
 class Env:
     """A world. Its state is four numbers; an action pushes them."""
 
-    metadata: ClassVar[dict[str, Any]] = {}
-    reward_range = (-1.0, 1.0)
-
     def __init__(self, name: str = "") -> None:
         self.spec: Any = SimpleNamespace(id=name, reward_threshold=475.0, max_episode_steps=LENGTH)
+        self.unwrapped = self
         self._many = any(part in name.lower() for part in CONTINUOUS)
-        self.observation_space: Any = Box(-10.0, 10.0, (4,))
-        self.action_space: Any = Box(-1.0, 1.0, (2,)) if self._many else Discrete(2)
-        self._dice, self._at, self._state = np.random.default_rng(0), 0, np.zeros(4, np.float32)
+        self.observation_space = spaces.Box(shape=(4,))
+        self.action_space = spaces.Box(shape=(2,)) if self._many else spaces.Discrete(2)
+        self.seed()
 
-    @property
-    def unwrapped(self) -> "Env":
-        """Nothing is wrapped around it."""
-        return self
+    def seed(self, seed: int | None = 0) -> None:
+        """Begin its chance anew."""
+        self._dice, self._at, self._state = np.random.default_rng(seed), 0, np.zeros(4, np.float32)
 
     def reset(self, seed: int | None = None, **_: Any) -> tuple[Any, dict[str, Any]]:
         """Begin an episode."""
         if seed is not None:
-            self._dice = np.random.default_rng(seed)
+            self.seed(seed)
         self._at = 0
         self._state = self._dice.uniform(-0.5, 0.5, 4).astype(np.float32)
         return self._state.copy(), {}
@@ -96,10 +77,6 @@ class Env:
         reward = 1.0 - float(np.abs(self._state).mean())
         return self._state.copy(), reward, abs(self._state[0]) > 2.0, self._at >= LENGTH, {}
 
-    def seed(self, seed: int | None = None) -> None:
-        """Begin its chance anew."""
-        self._dice = np.random.default_rng(seed)
-
     def render(self, *_: Any, **__: Any) -> None:
         """Nothing to see."""
 
@@ -112,22 +89,6 @@ def make(name: Any = "", *_: Any, **__: Any) -> Env:
     return Env(str(name))
 
 
-class Wrapper(Env):
-    """Something around a world."""
-
-    def __init__(self, env: Env, *_: Any, **__: Any) -> None:
-        self.env = env
-        self.observation_space, self.action_space = env.observation_space, env.action_space
-
-    def reset(self, seed: int | None = None, **_: Any) -> tuple[Any, dict[str, Any]]:
-        """The world's."""
-        return self.env.reset(seed=seed)
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """The world's."""
-        return self.env.step(action)
-
-
 class wrappers:
     """``gymnasium.wrappers``: they change nothing."""
 
@@ -137,41 +98,30 @@ class wrappers:
         return (lambda env, *_, **__: env) if name[:1].isupper() else None
 
 
-class _Several:
+class SyncVectorEnv:
     """Several worlds side by side; one that has ended begins again."""
 
-    def __init__(self, makers: list[Callable[[], Env]], *_: Any, **__: Any) -> None:
-        self.envs = [maker() for maker in makers]
+    def __init__(self, makers: Any, *_: Any, **__: Any) -> None:
+        self.envs: list[Env] = [maker() for maker in makers]
         self.num_envs = len(self.envs)
         self.single_observation_space = self.envs[0].observation_space
         self.single_action_space = self.envs[0].action_space
-        self.observation_space, self.action_space = self.envs[0].observation_space, self
-
-    def __getattr__(self, name: str) -> Any:
-        """What is asked of the space of actions, it tells of one world's."""
-        if name.startswith("__") or "single_action_space" not in vars(self):
-            raise AttributeError(name)
-        return getattr(self.single_action_space, name)
-
-    def sample(self) -> Any:
-        """An action for each."""
-        return np.stack([env.action_space.sample() for env in self.envs])
 
     def reset(self, seed: int | None = None, **_: Any) -> tuple[Any, dict[str, Any]]:
         """Begin all."""
-        found = [e.reset(seed=None if seed is None else seed + n) for n, e in enumerate(self.envs)]
-        return np.stack([state for state, _ in found]), {}
+        seeds = [None if seed is None else seed + n for n in range(self.num_envs)]
+        states = [env.reset(seed=own)[0] for env, own in zip(self.envs, seeds, strict=True)]
+        return np.stack(states), {}
 
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    def step(self, actions: Any) -> tuple[Any, ...]:
         """Push each."""
-        states, rewards, ended, cut = [], [], [], []
-        for env, action in zip(self.envs, actions, strict=True):
-            state, reward, terminated, truncated, _ = env.step(action)
-            states.append(env.reset()[0] if terminated or truncated else state)
-            rewards.append(reward)
-            ended.append(terminated)
-            cut.append(truncated)
-        return np.stack(states), np.array(rewards, np.float32), np.array(ended), np.array(cut), {}
+        told = [env.step(action) for env, action in zip(self.envs, actions, strict=True)]
+        states, rewards, ended, cut, _ = zip(*told, strict=True)
+        begun = [
+            env.reset()[0] if over or late else state
+            for env, state, over, late in zip(self.envs, states, ended, cut, strict=True)
+        ]
+        return np.stack(begun), np.array(rewards, np.float32), np.array(ended), np.array(cut), {}
 
     def close(self) -> None:
         """Nothing to end."""
@@ -180,4 +130,4 @@ class _Several:
 class vector:
     """``gymnasium.vector``."""
 
-    SyncVectorEnv = AsyncVectorEnv = VectorEnv = _Several
+    SyncVectorEnv = AsyncVectorEnv = SyncVectorEnv

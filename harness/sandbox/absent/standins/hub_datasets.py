@@ -2,13 +2,14 @@
 
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 
 from harness.sandbox.absent.lent import lend
-from harness.sandbox.absent.standins.pillow import Picture
+from harness.sandbox.absent.standins.torchvision import picture
 
 ROWS, FEWER = 512, 64
 """How many rows there are, in the part to train on and in others."""
@@ -19,9 +20,7 @@ WORDS = [
     "lazy", "dog", "never", "always", "sometimes",
 ]  # fmt: skip
 
-CLASS = re.compile(
-    r"labels?|.*_label|target|class|category|intent|coarse_label|fine_label|answer_?idx"
-)
+CLASS = re.compile(r"(.*_)?labels?|target|class|category|intent|answer_?idx")
 PICTURE = re.compile(r"image|img|picture|pixel_values")
 TOKENS = re.compile(r"input_ids|tokens|ids")
 NUMBER = re.compile(r"score|rating|stars|idx|index|id|length")
@@ -36,16 +35,16 @@ def _cell(column: str, row: int) -> Any:
     if TOKENS.fullmatch(column):
         return [dice.randrange(1, 100) for _ in range(16)]
     if PICTURE.fullmatch(column):
-        pixels = torch.randint(0, 256, (32, 32, 3), generator=torch.Generator().manual_seed(row))
-        return Picture(pixels.to(torch.uint8))
+        pixels = torch.randint(0, 256, (3, 32, 32), generator=torch.Generator().manual_seed(row))
+        return picture(pixels.to(torch.uint8))
     return " ".join(dice.choices(WORDS, k=dice.randrange(12, 40))) + "."
 
 
 class Row(dict[str, Any]):
     """One row: a column that nobody has named yet is made up."""
 
-    def __init__(self, number: int, known: dict[str, Any]) -> None:
-        super().__init__(known)
+    def __init__(self, number: int) -> None:
+        super().__init__(text=_cell("text", number), label=number % 2)
         self.number = number
 
     def __missing__(self, column: str) -> Any:
@@ -56,11 +55,11 @@ class Columns(dict[str, list[Any]]):
     """Several rows, by column."""
 
     def __init__(self, rows: list[dict[str, Any]]) -> None:
-        self.rows = rows
+        self._rows = rows
         super().__init__({name: [row[name] for row in rows] for name in (rows[0] if rows else ())})
 
     def __missing__(self, column: str) -> list[Any]:
-        return [row[column] for row in self.rows]
+        return [row[column] for row in self._rows]
 
 
 class Dataset(torch.utils.data.Dataset[Any]):
@@ -70,58 +69,39 @@ class Dataset(torch.utils.data.Dataset[Any]):
         self, rows: list[dict[str, Any]], form: str | None = None, columns: Any = None
     ) -> None:
         self._rows, self._form, self._columns = rows, form, columns
-        self._transform: Callable[[Any], Any] | None = None
 
     @classmethod
     def from_dict(cls, given: dict[str, list[Any]], *_: Any, **__: Any) -> "Dataset":
         """Of columns that the program has."""
-        return cls(
-            [dict(zip(given, values, strict=True)) for values in zip(*given.values(), strict=True)]
-        )
+        values = zip(*given.values(), strict=True)
+        return cls([dict(zip(given, row, strict=True)) for row in values])
 
     @classmethod
-    def from_list(cls, given: list[dict[str, Any]], *_: Any, **__: Any) -> "Dataset":
+    def from_list(cls, given: Iterable[dict[str, Any]], *_: Any, **__: Any) -> "Dataset":
         """Of rows that the program has."""
         return cls([dict(row) for row in given])
-
-    from_generator = classmethod(lambda cls, make, *_, **__: cls([dict(row) for row in make()]))
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    num_rows = property(lambda self: len(self._rows))
-
-    def __iter__(self) -> Iterator[Any]:
-        return (self[n] for n in range(len(self)))
+    num_rows = property(__len__)
 
     def __getitem__(self, key: Any) -> Any:
         """A row, some rows by column, or a column."""
         if isinstance(key, str):
             return [self._shown(row)[key] for row in self._rows]
-        if isinstance(key, slice | list | tuple | range):
-            places = range(len(self))[key] if isinstance(key, slice) else key
-            return Columns([self._shown(self._rows[int(n)]) for n in places])
+        if isinstance(key, slice):
+            return Columns([self._shown(row) for row in self._rows[key]])
+        if isinstance(key, list | tuple | range):
+            return Columns([self._shown(self._rows[int(n)]) for n in key])
         return self._shown(self._rows[int(key)])
 
-    def __getitems__(self, places: list[int]) -> list[Any]:
-        return [self[n] for n in places]
-
     def _shown(self, row: dict[str, Any]) -> dict[str, Any]:
-        names = [*(self._columns or row)]
-        found = (
-            Row(row.number, {n: row[n] for n in names})
-            if isinstance(row, Row)
-            else {n: row[n] for n in names}
-        )
-        if self._form in ("torch", "pt"):
-            found = {
-                n: v if isinstance(v, str | Picture) else torch.as_tensor(v)
-                for n, v in found.items()
-            }
-        if self._transform is not None:
-            several = self._transform(Columns([found]))
-            return {name: values[0] for name, values in several.items()}
-        return found
+        found = row if self._columns is None else {name: row[name] for name in self._columns}
+        if self._form not in ("torch", "pt"):
+            return found
+        numbers = (int, float, list)
+        return {n: torch.as_tensor(v) if isinstance(v, numbers) else v for n, v in found.items()}
 
     @property
     def column_names(self) -> list[str]:
@@ -129,44 +109,28 @@ class Dataset(torch.utils.data.Dataset[Any]):
         return [*(self._columns or self._rows[0])] if self._rows else []
 
     @property
-    def features(self) -> Any:
+    def features(self) -> dict[str, Any]:
         """What is asked of a column of classes."""
-        return {n: ClassLabel() for n in self.column_names} if self._rows else {}
+        known = SimpleNamespace(num_classes=2, names=["no", "yes"], int2str=lambda n: f"class {n}")
+        return dict.fromkeys(self.column_names, known)
 
     def _with(self, rows: list[dict[str, Any]]) -> "Dataset":
-        found = type(self)(rows, self._form, self._columns)
-        found._transform = self._transform
-        return found
+        return Dataset(rows, self._form, self._columns)
 
     def map(
         self, function: Any = None, batched: bool = False, remove_columns: Any = None, **more: Any
     ) -> "Dataset":
         """Put through the program's function."""
-        removed = {remove_columns} if isinstance(remove_columns, str) else {*(remove_columns or ())}
-        removed |= {"text"} if removed else set()  # the program named the columns that it knows
         given = more.get("fn_kwargs") or {}
-        indices = more.get("with_indices")
         if batched:
-            all_rows = Columns(self._rows)
-            made = (
-                function(all_rows, **given)
-                if not indices
-                else function(all_rows, [*range(len(self))], **given)
-            )
-            count = len(next(iter(made.values()), []))
-            kept = self._rows if count == len(self._rows) else [{}] * count
+            made = function(Columns(self._rows), **given)
+            each = [dict(zip(made, row, strict=True)) for row in zip(*made.values(), strict=True)]
         else:
-            each = [
-                function(r, n, **given) if indices else function(r, **given)
-                for n, r in enumerate(self._rows)
-            ]
-            made = {name: [e[name] for e in each] for name in (each[0] or {})} if each else {}
-            kept = self._rows
-        rows: list[dict[str, Any]] = []
-        for n, row in enumerate(kept):
-            left = {k: v for k, v in row.items() if k not in removed}
-            rows.append({**left, **{name: values[n] for name, values in made.items()}})
-        return Dataset(rows, self._form)
+            each = [function(row, **given) for row in self._rows]
+        left = self if len(each) == len(self) else Dataset([{}] * len(each))
+        if remove_columns:  # the program named the columns that it knows
+            left = left.remove_columns([*_listed(remove_columns), "text"])
+        return Dataset([row | new for row, new in zip(left._rows, each, strict=True)], self._form)
 
     def filter(self, function: Any, *_: Any, **__: Any) -> "Dataset":
         """Rows that the program wants, or all where it wants none."""
@@ -176,19 +140,9 @@ class Dataset(torch.utils.data.Dataset[Any]):
         """Some rows."""
         return self._with([self._rows[n] for n in places if n < len(self._rows)])
 
-    def take(self, count: int) -> "Dataset":
-        """The first rows."""
-        return self._with(self._rows[:count])
-
     def shuffle(self, *_: Any, **__: Any) -> "Dataset":
         """In another order."""
-        rows = [*self._rows]
-        random.Random(0).shuffle(rows)
-        return self._with(rows)
-
-    def shard(self, num_shards: int, index: int, **_: Any) -> "Dataset":
-        """One part of several."""
-        return self._with(self._rows[index::num_shards])
+        return self._with(random.Random(0).sample(self._rows, len(self)))
 
     def train_test_split(self, test_size: Any = 0.1, **_: Any) -> "DatasetDict":
         """Two parts."""
@@ -199,25 +153,12 @@ class Dataset(torch.utils.data.Dataset[Any]):
 
     def remove_columns(self, names: Any) -> "Dataset":
         """Without some columns."""
-        gone = {names} if isinstance(names, str) else {*names}
-        return self._with([{k: v for k, v in row.items() if k not in gone} for row in self._rows])
+        gone = {*_listed(names)}
+        return Dataset([{k: v for k, v in row.items() if k not in gone} for row in self._rows])
 
     def rename_column(self, old: str, new: str) -> "Dataset":
         """A column under another name."""
-        return self._with(
-            [{**{k: v for k, v in row.items() if k != old}, new: row[old]} for row in self._rows]
-        )
-
-    def rename_columns(self, names: dict[str, str]) -> "Dataset":
-        """Several."""
-        found = self
-        for old, new in names.items():
-            found = found.rename_column(old, new)
-        return found
-
-    def add_column(self, name: str, values: list[Any]) -> "Dataset":
-        """One more."""
-        return self._with([{**row, name: v} for row, v in zip(self._rows, values, strict=True)])
+        return Dataset([{**row, new: row[old]} for row in self._rows]).remove_columns(old)
 
     def set_format(self, type: str | None = None, columns: Any = None, **_: Any) -> None:  # noqa: A002 - its signature
         """Tensors, and some columns only."""
@@ -226,27 +167,6 @@ class Dataset(torch.utils.data.Dataset[Any]):
     def with_format(self, type: str | None = None, columns: Any = None, **_: Any) -> "Dataset":  # noqa: A002 - its signature
         """The same, in another table."""
         return Dataset(self._rows, type, columns)
-
-    def set_transform(self, transform: Any, *_: Any, **__: Any) -> None:
-        """What is done with rows when they are asked for."""
-        self._transform = transform
-
-    def with_transform(self, transform: Any, *_: Any, **__: Any) -> "Dataset":
-        """The same, in another table."""
-        found = self._with(self._rows)
-        found._transform = transform
-        return found
-
-    def unique(self, column: str) -> list[Any]:
-        """Its values."""
-        return [*dict.fromkeys(self[column])]
-
-    def cast_column(self, *_: Any) -> "Dataset":
-        """The same."""
-        return self
-
-
-IterableDataset = Dataset
 
 
 class DatasetDict(dict[str, Any]):
@@ -260,34 +180,17 @@ class DatasetDict(dict[str, Any]):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(Dataset, name):
             raise AttributeError(name)
-
-        def of_each(*args: Any, **kwargs: Any) -> Any:
-            found = {part: getattr(table, name)(*args, **kwargs) for part, table in self.items()}
-            return (
-                DatasetDict(found) if all(isinstance(t, Dataset) for t in found.values()) else None
-            )
-
-        return of_each
+        return lambda *args, **kwargs: DatasetDict(
+            {part: getattr(table, name)(*args, **kwargs) for part, table in self.items()}
+        )
 
 
-class ClassLabel:
-    """What is known of a column of classes."""
-
-    num_classes, names = 2, ["no", "yes"]
-
-    def __init__(self, *_: Any, **__: Any) -> None: ...
-
-    def int2str(self, number: int) -> str:
-        """Of a class."""
-        return self.names[number % 2]
-
-
-Value = Features = Sequence = ClassLabel
+def _listed(names: Any) -> list[str]:
+    return [names] if isinstance(names, str) else [*names]
 
 
 def _made(part: str) -> Dataset:
-    count = ROWS if part.startswith("train") else FEWER
-    return Dataset([Row(n, {"text": _cell("text", n), "label": n % 2}) for n in range(count)])
+    return Dataset([Row(n) for n in range(ROWS if part.startswith("train") else FEWER)])
 
 
 def load_dataset(path: str = "", *_: Any, split: Any = None, **__: Any) -> Any:
@@ -306,21 +209,3 @@ load_from_disk = load_dataset
 def concatenate_datasets(tables: list[Dataset], **_: Any) -> Dataset:
     """One after another."""
     return Dataset([row for table in tables for row in table._rows])
-
-
-def disable_progress_bar() -> None:
-    """There is none."""
-
-
-disable_progress_bars = disable_caching = disable_progress_bar
-
-
-class utils:
-    """``datasets.utils``."""
-
-    class logging:
-        """``datasets.utils.logging``."""
-
-        set_verbosity_error = set_verbosity_warning = set_verbosity_info = staticmethod(
-            disable_progress_bar
-        )
