@@ -19,7 +19,8 @@ WRONG_ARROWS = [
     ("report/wrong.py", "harness.oracle", "Imports point one way"),
     ("utils.py", "harness.domain", "Imports point one way"),
     ("cli.py", "torch", "Only sandbox, oracle and workloads know torch"),
-    ("properties/wrong.py", "random", "Pure layers touch no process"),
+    ("properties/clipping/wrong.py", "harness.properties.ranks", "A family of properties"),
+    ("properties/own/wrong.py", "random", "Pure layers touch no process"),
     ("comparison/wrong.py", "subprocess", "Pure layers touch no process"),
     ("quality/wrong.py", "harness.sandbox.recorder", "Only the sandbox attaches probes"),
     ("oracle/wrong.py", "harness.sandbox", "Who runs a candidate and who knows the truth"),
@@ -30,7 +31,14 @@ WRONG_ARROWS = [
 def skeleton(tmp_path: Path) -> Path:
     """A package with the layers of the real one, nothing in them, under the real contracts."""
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    folders = ["", "sandbox/recorder", "quality"]
+    folders = [
+        "",
+        "sandbox/recorder",
+        "quality",
+        "properties/clipping",
+        "properties/own",
+        "properties/ranks",
+    ]
     folders += ["domain", "properties", "comparison", "store", "report", "oracle", "sandbox"]
     for folder in folders:
         (tmp_path / "harness" / folder).mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,10 @@ from tests.fakes.bank import FakeBank
 from tests.fakes.executor import FakeExecutor
 from tests.fakes.oracle import opens
 
-NEEDS = "needs the extra huggingface (make extras, or pip install '.[huggingface]')"
+NEEDS = (
+    "needs the extra huggingface"
+    " (pip install 'gradient-skill-harness[huggingface]', or make extras in a checkout)"
+)
 
 
 @pytest.fixture
@@ -96,9 +99,12 @@ def test_a_scenario_is_run_where_its_packages_are_here(fake):
     assert (here, left_out) == (bank, ())
 
 
-def test_what_is_always_installed_is_named_by_itself():
-    """No extra brings it."""
-    assert how_to_get(["lightning"]) == "needs lightning"
+def test_packages_of_two_extras_are_one_sentence():
+    """And one command."""
+    assert how_to_get(["transformers", "accelerate", "lightning"]) == (
+        "needs the extra huggingface,lightning"
+        " (pip install 'gradient-skill-harness[huggingface,lightning]', or make extras in a checkout)"
+    )
 
 
 def test_a_package_that_no_scenario_may_need_is_refused_with_the_near_name(fake):

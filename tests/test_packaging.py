@@ -6,27 +6,22 @@ import re
 import shutil
 import subprocess
 import tomllib
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from harness.domain.packages import EXTRA_OF
 from tests.fakes.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = CONFIG["project"]
 DECLARED = [
-    Requirement(line)
-    for line in [
-        *CONFIG["build-system"]["requires"],
-        *PROJECT["dependencies"],
-        *PROJECT["optional-dependencies"]["dev"],
-    ]
+    Requirement(line) for line in [*CONFIG["build-system"]["requires"], *PROJECT["dependencies"]]
 ]
-EXTRA = [Requirement(line) for line in PROJECT["optional-dependencies"]["huggingface"]]
+EXTRA = [Requirement(line) for needs in PROJECT["optional-dependencies"].values() for line in needs]
 
 
 def read_pins() -> dict[str, Requirement]:
@@ -87,7 +82,7 @@ def test_what_is_installed_is_what_is_pinned() -> None:
 def installed_closure() -> set[str]:
     """Names of all that the declared dependencies need on this interpreter and platform."""
     seen: set[tuple[str, str]] = set()
-    here = [need for need in EXTRA if find_spec(need.name)]  # `make run` alone does not install it
+    here = [need for need in EXTRA if is_installed(need.name)]  # each target installs its own
     waiting = asked_for(DECLARED + here, extra="")
     while waiting:
         name, extra = pair = waiting.pop()
@@ -96,6 +91,13 @@ def installed_closure() -> set[str]:
             lines = importlib.metadata.requires(name) or []
             waiting += asked_for([Requirement(line) for line in lines], extra)
     return {name for name, _ in seen}
+
+
+def is_installed(name: str) -> bool:
+    try:
+        return bool(importlib.metadata.version(name))
+    except importlib.metadata.PackageNotFoundError:
+        return False
 
 
 def asked_for(needs: list[Requirement], extra: str) -> list[tuple[str, str]]:
@@ -201,6 +203,27 @@ def test_an_install_that_failed_leaves_no_stamp(clone: Path) -> None:
     assert "next make tries again" in failed.stderr
     assert not [call for call in calls if "harness run" in call]
     assert [call for call in retried if " install " in call]
+
+
+def test_every_extra_is_installed_by_make_test_full(clone: Path) -> None:
+    """There nothing may be skipped."""
+    make(clone, f"PYTHON={clone}/python3", "test-full")
+    calls = (clone / "calls").read_text()
+    named = re.findall(r"--editable \.\[([\w,]+)\]", calls)
+
+    assert [set(extras.split(",")) for extras in named] == [set(PROJECT["optional-dependencies"])]
+
+
+def test_the_sentence_about_a_missing_package_names_an_extra_that_has_it() -> None:
+    """What it says to type would else install nothing."""
+    part_of_another = {"pytorch_lightning", "lightning_fabric"}
+    named = {p: e for p, e in EXTRA_OF.items() if p not in part_of_another}
+    held = {
+        e: {Requirement(n).name for n in PROJECT["optional-dependencies"][e]}
+        for e in named.values()
+    }
+
+    assert [package for package, extra in named.items() if package not in held[extra]] == []
 
 
 def test_make_reports_the_exit_code_of_the_harness(clone: Path) -> None:

@@ -14,8 +14,17 @@ import typer
 from harness.cli.app import JsonOption, PlainOption, app
 from harness.domain.errors import CannotExecuteHere, HarnessFault
 from harness.domain.machine import Machine, Offer
-from harness.domain.packages import EXTRA_OF, how_to_get
+from harness.domain.packages import how_to_get
 from harness.report.console import Output
+
+_OPTIONAL = {
+    "lightning": "what trains with it is not run",
+    "accelerate": "what trains with it is not run",
+    "transformers": "what trains with it is not run",
+    "matplotlib": "pages have no pictures",
+    "zstandard": "archived Inspect logs (.eval) cannot be read",
+}
+"""Packages of extras, and what is missing without them."""
 
 
 @app.command(epilog="Example: harness doctor")
@@ -58,7 +67,6 @@ def _basics() -> Iterator[Offer]:
     yield Offer(name="cores", have="yes", detail=str(os.cpu_count() or 1))
     yield from _foreign()
     yield _package("torch", without="nothing can be executed", needed=True)
-    yield _package("lightning", without="scenarios that train with Lightning cannot run")
 
 
 def _foreign() -> Iterator[Offer]:
@@ -92,9 +100,8 @@ def _extras() -> Iterator[Offer]:
     key = bool(os.environ.get("ANTHROPIC_API_KEY"))
     said = "set" if key else "ANTHROPIC_API_KEY is not set: models cannot be asked; all else works"
     yield Offer(name="key", have="yes" if key else "no", detail=said)
-    yield _package("zstandard", without="archived Inspect logs (.eval) cannot be read")
-    for package in EXTRA_OF:
-        yield _package(package, without=f"what trains with it is not run: {how_to_get([package])}")
+    for package, without in _OPTIONAL.items():
+        yield _package(package, without=f"{without}: {how_to_get([package])}")
 
 
 def _package(name: str, without: str, *, needed: bool = False) -> Offer:

@@ -1,4 +1,4 @@
-"""Packages beyond torch that scenarios train with, and what brings those that need not be here."""
+"""Packages that need not be installed, and the command that brings each."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -6,25 +6,31 @@ from typing import Literal
 Package = Literal["lightning", "accelerate", "transformers"]
 """What ``requires`` of a scenario may name."""
 
-EXTRA_OF: dict[Package, str] = {"accelerate": "huggingface", "transformers": "huggingface"}
-"""The extra of this project that installs a package; the others are always installed."""
+EXTRA_OF = {
+    "lightning": "lightning",
+    "pytorch_lightning": "lightning",
+    "lightning_fabric": "lightning",
+    "accelerate": "huggingface",
+    "transformers": "huggingface",
+    "matplotlib": "pictures",
+    "zstandard": "inspect",
+}
+"""The extra of this project that installs a package."""
 
 
-def how_to_get(packages: Iterable[Package]) -> str:
-    """``needs the extra huggingface (make extras, or pip install '.[huggingface]')``."""
+def how_to_get(packages: Iterable[str]) -> str:
+    """``needs the extra huggingface (pip install ...)``."""
     needed = list(packages)
-    extras = _extras(needed)
-    return f"needs the extra {extras} ({how_to_install(needed)})" if extras else _plainly(needed)
+    return f"needs the extra {_extras(needed)} ({how_to_install(needed)})"
 
 
-def how_to_install(packages: Iterable[Package]) -> str:
-    """``make extras, or pip install '.[huggingface]'``."""
-    return f"make extras, or pip install '.[{_extras(packages)}]'"
+def how_to_install(packages: Iterable[str]) -> str:
+    """What to type, in a checkout and anywhere else. pip takes the name of what is installed
+    already, and adds what the extra asks for.
+    """
+    extras = _extras(packages)
+    return f"pip install 'gradient-skill-harness[{extras}]', or make extras in a checkout"
 
 
-def _extras(packages: Iterable[Package]) -> str:
-    return ",".join(sorted({EXTRA_OF[p] for p in packages if p in EXTRA_OF}))
-
-
-def _plainly(packages: Iterable[Package]) -> str:
-    return f"needs {', '.join(packages)}"
+def _extras(packages: Iterable[str]) -> str:
+    return ",".join(sorted({EXTRA_OF[package] for package in packages}))

@@ -1,6 +1,7 @@
 """Pictures for a page, drawn by matplotlib: SVG that takes its colours from the page around it."""
 
 import hashlib
+import importlib.util
 import logging
 import math
 import re
@@ -10,6 +11,7 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 from harness.domain.comparison import Comparison, Estimate
+from harness.domain.packages import how_to_get
 from harness.domain.scenario import Objective
 from harness.domain.trace import ProbeTrace, Update
 from harness.report.words import clean, signed, some
@@ -62,6 +64,13 @@ class Picture:
     """One ``svg`` element, without scripts, links or fonts."""
     alt: str
     """What it shows, for those who do not see it."""
+
+
+def not_drawn() -> str | None:
+    """Why there are no pictures, where matplotlib is not installed."""
+    if importlib.util.find_spec("matplotlib") is not None:
+        return None
+    return f"a page with pictures {how_to_get(['matplotlib'])}"
 
 
 def pictures_of(
@@ -137,7 +146,7 @@ def effect_picture(comparison: Comparison) -> Picture | None:
         for name, found in (("judged answers", comparison.estimate), ("strict", comparison.strict))
         if found is not None
     ]
-    if comparison.estimate is None:
+    if comparison.estimate is None or not_drawn() is not None:
         return None
     with _drawing(0.9 + 0.35 * len(rows), width=6.4, left=1.1) as (figure, axes):
         axes.axvline(0, color=_INK, lw=1)

@@ -2,10 +2,11 @@
 
 import inspect
 import sys
+from types import ModuleType
 
-from harness.properties import PROPERTIES
+from harness.properties import FAMILIES, PROPERTIES
 from harness.properties.evidence.preconditions import never
-from harness.properties.judging.property import Property
+from harness.properties.property import Property
 
 HEAD = """# Properties
 
@@ -18,12 +19,14 @@ failing property accounts for is shown as inconclusive, so that one fault is one
 
 def render_properties_page() -> str:
     """The whole page."""
-    return "\n".join([HEAD, _table(), *(_section(p) for p in PROPERTIES.values())])
+    tables = map(_table, FAMILIES)
+    return "\n".join([HEAD, *tables, *(_section(p) for p in PROPERTIES.values())])
 
 
-def _table() -> str:
-    rows = [f"| [{p.id}](#{p.id}) | {p.claim} |" for p in PROPERTIES.values()]
-    return "\n".join(["| property | claim |", "| --- | --- |", *rows, ""])
+def _table(family: ModuleType) -> str:
+    rows = [f"| [{p.id}](#{p.id}) | {p.claim} |" for p in family.PROPERTIES]
+    said = str(family.__doc__).strip()
+    return "\n".join([said, "", "| property | claim |", "| --- | --- |", *rows, ""])
 
 
 def _section(judged: Property) -> str:

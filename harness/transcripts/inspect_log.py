@@ -9,6 +9,7 @@ from typing import IO, Self, TypeAlias, cast
 
 from pydantic import JsonValue
 
+from harness.domain.packages import how_to_get
 from harness.domain.transcript import CallStatus, Origin, Transcript, Unreadable, Usage
 from harness.transcripts.blocks import add_message
 from harness.transcripts.conversation import Conversation
@@ -91,8 +92,7 @@ def _samples(
         yield Unreadable(
             file=source.name,
             expected="an Inspect log that can be unpacked here",
-            sentence="it is compressed with Zstandard: install the extra `inspect`"
-            " (pip install 'gradient-skill-harness[inspect]')",
+            sentence=f"it is compressed with Zstandard and {how_to_get(['zstandard'])}",
         )
         return
     header: JsonValue = {}

@@ -8,7 +8,7 @@ import pytest
 
 import harness.properties
 from harness.domain.verdict import Verdict
-from harness.properties import PROPERTIES, judge
+from harness.properties import FAMILIES, PROPERTIES, judge
 from harness.properties.judging.explanations import explain_away
 from tests.fakes.traces import probe, program, quiet_and_loud, scenario, trace, update
 from tests.properties import loops
@@ -33,10 +33,20 @@ def verdict(name: str, outcome: str, *, figures: bool = True, level: str = "requ
     )
 
 
-@pytest.mark.parametrize("name", PROPERTIES)
-def test_a_property_lives_in_the_file_of_its_name(name):
-    """The listing of the folder is the list of ways in which loops go wrong."""
-    assert Path(inspect.getfile(PROPERTIES[name].judge)) == HOUSE / f"{name.replace('-', '_')}.py"
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+def test_a_property_lives_in_the_file_of_its_name_in_the_folder_of_its_family(family):
+    """The listing of the folders is the list of ways in which loops go wrong."""
+    folder = Path(family.__file__).parent
+    files = [Path(inspect.getfile(known.judge)) for known in family.PROPERTIES]
+
+    assert files == [folder / f"{known.id.replace('-', '_')}.py" for known in family.PROPERTIES]
+
+
+def test_every_file_that_holds_a_property_is_registered():
+    """A property that nobody calls finds nothing."""
+    held = [p for p in HOUSE.rglob("*.py") if "\nPROPERTY = " in p.read_text()]
+
+    assert len(held) == len(PROPERTIES)
 
 
 @pytest.mark.parametrize("name", PROPERTIES)

@@ -5,7 +5,7 @@ from typing import Any
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict
 from harness.properties import PROPERTIES
-from harness.properties.judging.completion import verdict
+from harness.properties.completion import verdict
 from tests.fakes.traces import expect
 
 

@@ -12,8 +12,8 @@ import pytest
 from harness.domain.grade import Code, code_of
 from harness.domain.verdict import Verdict
 from harness.oracle import integrity, program
-from harness.properties.evidence import layers
-from harness.properties.judging import completion
+from harness.properties import completion
+from harness.properties.diagnosis import layers
 
 Switch = Callable[[pytest.MonkeyPatch], None]
 Reading = Callable[[tuple[Verdict, ...]], Code]

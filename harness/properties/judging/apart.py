@@ -5,8 +5,8 @@ its own threshold and its own leftovers, and the loop is right when it is right 
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, inconclusive
-from harness.properties.judging.completion import verdict
-from harness.properties.judging.property import Property
+from harness.properties.completion import verdict
+from harness.properties.property import Property
 
 
 def by_part(judged: Property, trace: Trace, expectations: Expectations) -> Verdict:

@@ -8,13 +8,13 @@ import math
 
 from harness.domain.trace import BackwardSeen, ProbeTrace, RankTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed
+from harness.properties.accumulation.gradients_start_fresh import ID as FRESH
+from harness.properties.accumulation.one_update_per_window import CLEARED
+from harness.properties.accumulation.one_update_per_window import ID as WINDOWS
 from harness.properties.evidence.figures import number
 from harness.properties.evidence.windows import of_probe, usual_size
-from harness.properties.gradients_start_fresh import ID as FRESH
-from harness.properties.one_update_per_window import CLEARED
-from harness.properties.one_update_per_window import ID as WINDOWS
-from harness.properties.ranks_agree import ID as RANKS
-from harness.properties.ranks_agree import apart
+from harness.properties.ranks.ranks_agree import ID as RANKS
+from harness.properties.ranks.ranks_agree import apart
 
 ENDED = ("returned", "exited")
 """Outcomes of a program that raised nothing."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from harness.domain.verdict import Verdict
-from harness.properties.judging.property import Property
+from harness.properties.property import Property
 
 
 def explain_away(verdicts: Sequence[Verdict], known: Mapping[str, Property]) -> tuple[Verdict, ...]:

@@ -12,7 +12,7 @@ from harness.domain.trace import Trace
 from harness.domain.verdict import Level, Verdict
 from harness.properties.evidence.settings import ProgramSettings, settings_of
 from harness.properties.evidence.thresholds import bounds_of
-from harness.properties.judging.property import Property
+from harness.properties.property import Property
 
 
 def rules_for(

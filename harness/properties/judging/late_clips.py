@@ -7,7 +7,7 @@ The probe that shows it can only convict (``harness.domain.graded``).
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed
-from harness.properties.clip_global_norm import ID as GLOBAL
+from harness.properties.clipping.clip_global_norm import ID as GLOBAL
 from harness.properties.evidence.figures import count, number, show
 from harness.properties.evidence.regimes import regimes
 

@@ -9,7 +9,7 @@ from harness.domain.scenario import PropertyRule
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict
 from harness.properties import judge_by
-from harness.properties.every_parameter_learns import ID as LEARNS
+from harness.properties.learning.every_parameter_learns import ID as LEARNS
 from harness.properties.own.clipping import where_clipped
 from harness.properties.own.graphs import carried_over
 from harness.properties.own.lacking import lacking

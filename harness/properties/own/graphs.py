@@ -2,8 +2,8 @@
 
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed
+from harness.properties.accumulation.gradients_start_fresh import ID
 from harness.properties.evidence.figures import count, number
-from harness.properties.gradients_start_fresh import ID
 
 REFUSED = "backward through the graph a second time"
 """What torch says of a backward whose graph is gone."""

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict
+from harness.properties.completion import in_one_line
 from harness.properties.evidence.windows import of_probe
-from harness.properties.judging.completion import in_one_line
 
 UNDEFINED = re.compile(r"name '(?P<name>\w+)' is not defined")
 UNBOUND = re.compile(r"^`(?P<name>[\w.]+)` (?P<why>.+)$", re.DOTALL)

@@ -9,7 +9,7 @@ from harness.domain.stored import StoredAnswer
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict
 from harness.report.html.transcript import MessageView, transcript_view
-from harness.report.pictures import Picture, pictures_of
+from harness.report.pictures import Picture, not_drawn, pictures_of
 from harness.report.reported import Report, ReportSide
 
 _ANY: tuple[Objective, ...] = ("micro-batch-mean", "sample-mean", "as-computed")
@@ -90,7 +90,8 @@ class Drawing:
             for stored in answers
             for number in range(len(stored.answer.alternatives))
         ]
-        self._chosen = frozenset(programs[:most])
+        self.lacking = not_drawn()
+        self._chosen = frozenset(programs[:most] if self.lacking is None else ())
         self.left_out = max(0, len(programs) - most)
 
     def of(self, side: ReportSide, stored: StoredAnswer) -> list[tuple[Picture, ...]]:

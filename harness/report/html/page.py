@@ -40,6 +40,7 @@ def render_page(report: Report, *, most_pictures: int = 60) -> str:
             matrix=matrix_of(report),
             scenarios=scenario_views(report, drawing),
             undrawn=drawing.left_out,
+            lacking=drawing.lacking,
             effect=effect_picture(report.comparison) if report.comparison else None,
             reach=_reach(report),
             kills=kill_matrix_of(report.quality) if report.quality else None,

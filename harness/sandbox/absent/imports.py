@@ -10,6 +10,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from harness.sandbox import extras
 from harness.sandbox.absent import standins, trackers
 from harness.sandbox.absent.lent import lend
 from harness.sandbox.absent.missing import Missing
@@ -127,4 +128,4 @@ def needs(name: str) -> str:
         return f"needs {rest.replace('.', '/') or '__init__'}.py, a file beside the program"
     if top in SHARDING:
         return f"needs {top}, which spreads a model over devices that are not here"
-    return f"needs {top}, which is not here"
+    return extras.absent(top) or f"needs {top}, which is not here"

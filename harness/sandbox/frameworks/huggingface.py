@@ -6,15 +6,14 @@ import ast
 import contextlib
 import functools
 import importlib
-import importlib.util
 import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
 
-from harness.domain.packages import EXTRA_OF, how_to_install
 from harness.sandbox.batches.loaders import Loader
+from harness.sandbox.extras import absent, is_here
 from harness.sandbox.unbound import Unbound
 from harness.syntax import walk
 
@@ -29,21 +28,6 @@ SHARDING = ("deepspeed_plugin", "deepspeed_plugins", "fsdp_plugin", "megatron_lm
 
 _patched: set[str] = set()
 _expected_prepared: list[Any] = []
-
-
-def is_here(package: str) -> bool:
-    """Whether a package of an extra is installed."""
-    return importlib.util.find_spec(package) is not None
-
-
-def absent(package: str) -> str | None:
-    """What a program lacks that imports this package, if an extra has it and it is not installed
-    here; else ``None``.
-    """
-    known = next((name for name in EXTRA_OF if name == package), None)
-    if known is None or is_here(known):
-        return None
-    return f"needs {known}, which is not installed here ({how_to_install([known])})"
 
 
 def wraps(path: str) -> bool:
@@ -79,7 +63,8 @@ def fetched(tree: ast.Module) -> set[str]:
 def install(paths: Iterable[str]) -> None:
     """Patch what a program uses of Accelerate, which its dotted ``paths`` tell."""
     tops = {path.partition(".")[0] for path in paths}
-    if tops & set(EXTRA_OF) and "accelerate" not in _patched:
+    wanted = tops & {"accelerate", "transformers"} and is_here("accelerate")
+    if wanted and "accelerate" not in _patched:
         _patched.add("accelerate")
         library: Any = importlib.import_module("accelerate")
         _patch_accelerator(library.Accelerator)

@@ -10,6 +10,7 @@ import types
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness.sandbox import extras
 from harness.sandbox.absent.trackers import WATCHING
 from harness.sandbox.frameworks import huggingface
 from harness.sandbox.machine import inert
@@ -28,6 +29,9 @@ REFUSED = {
     "ignite": "needs ignite",
 }  # fmt: skip
 """Packages that nothing can stand in for without a change of meaning."""
+
+REFUSED_WITHOUT = frozenset({"accelerate", "lightning", "lightning_fabric", "pytorch_lightning"})
+"""The same where their extra is not installed."""
 
 DRIVING = frozenset(
     {"Trainer", "TrainingArguments", "Seq2SeqTrainer", "Seq2SeqTrainingArguments", "SFTTrainer"}
@@ -114,7 +118,7 @@ def _statement(node: ast.Import | ast.ImportFrom, found: Imports, *, guarded: bo
     for alias in node.names if isinstance(node, ast.ImportFrom) else ():
         if alias.name in DRIVING:
             top = names[0].partition(".")[0]
-            found.refused[alias.name] = huggingface.absent(top) or f"needs {names[0]}"
+            found.refused[alias.name] = extras.absent(top) or f"needs {names[0]}"
     found.removed.add(id(node))
     found.notes.append(f"{', '.join(names)}: not here; its names are bound by role")
 
@@ -123,7 +127,7 @@ def fits(path: str, used: set[str]) -> bool:
     """Whether something of a library has all that a program uses of it."""
     top = path.partition(".")[0]
     if (
-        huggingface.absent(top)
+        extras.absent(top)
         or top in WATCHING
         or top in REFUSED
         or "tensorboard" in path
@@ -169,7 +173,7 @@ def _missing(name: str, found: Imports, *, relative: bool) -> bool:
     if top == "tqdm":
         inert.install_progress()
         return False
-    needs = REFUSED.get(top) or (huggingface.absent(top) if top == "accelerate" else None)
+    needs = REFUSED.get(top) or (extras.absent(top) if top in REFUSED_WITHOUT else None)
     if needs is not None:
         found.refused[top] = needs
         return True

@@ -2,6 +2,7 @@
 
 import ast
 
+from harness.sandbox import extras
 from harness.sandbox.absent import hub
 from harness.sandbox.frameworks import fabric, huggingface, lightning, trainer
 from harness.syntax import walk
@@ -15,14 +16,14 @@ def install(tree: ast.Module, world_size: int) -> None:
     paths = _paths(tree)
     notes: list[str] = []
     faces = any(p.partition(".")[0] in ("accelerate", "transformers") for p in paths)
-    if faces and huggingface.absent("accelerate") is None:
+    if faces and extras.absent("accelerate") is None:
         huggingface.install(["accelerate.Accelerator"])
     uses_transformers = any(p.startswith("transformers") for p in paths)
     hub.install(transformers=uses_transformers)
-    if uses_transformers and huggingface.absent("transformers") is None:
+    if uses_transformers and extras.absent("transformers") is None:
         trainer._patch(EPOCHS, notes, own_data=True)
     used = [p for p in paths if p.partition(".")[0] in lightning.INSTALLED]
-    if used:
+    if used and extras.is_here("lightning"):
         lightning.install(used, EPOCHS, notes, world_size)
         if any("fabric" in p.lower() for p in used) or any(p == "lightning" for p in used):
             for name in fabric.TREES:

@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import nn
 
+from harness.sandbox import extras
 from harness.sandbox.frameworks import huggingface, lightning, trainer
 from harness.sandbox.names.table import libraries
 from harness.sandbox.world.lending import LATE, Lender
@@ -31,7 +32,7 @@ class Fitting:
         paths = self._paths()
         huggingface.install(paths)
         tops = {path.partition(".")[0] for path in paths}
-        self._lightning = bool(tops & lightning.INSTALLED)
+        self._lightning = bool(tops & lightning.INSTALLED) and extras.is_here("lightning")
         self._tree = lightning.tree_of(paths)
         self._epochs = int(lender.values.number("epochs"))
         if self._lightning:
@@ -39,7 +40,7 @@ class Fitting:
             self._complete_on_construction()
             lender.lightning_module = self.model
         self._trainers = bool(tops & {"transformers"})
-        if self._trainers and huggingface.is_here("transformers"):
+        if self._trainers and extras.is_here("transformers"):
             trainer.install(self._epochs, lender.notes)
 
     def _paths(self) -> list[str]:

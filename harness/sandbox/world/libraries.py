@@ -4,7 +4,8 @@ import ast
 from types import ModuleType
 from typing import Any
 
-from harness.sandbox.frameworks import huggingface, packages
+from harness.sandbox import extras
+from harness.sandbox.frameworks import packages
 from harness.sandbox.machine.amp import posted_autocast
 from harness.sandbox.machine.devices import device, device_context, generator
 from harness.sandbox.machine.inert import Inert, install_progress
@@ -43,7 +44,7 @@ def object_of(name: str) -> Any:
     """The object itself. Raises ``Unbound`` where its package is not here."""
     path = path_of(name)
     top = path.partition(".")[0]
-    if (needs := huggingface.absent(top)) is not None:
+    if (needs := extras.absent(top)) is not None:
         raise Unbound(name, needs)
     if top in ("wandb", "mlflow") or "tensorboard" in path:
         return Inert()

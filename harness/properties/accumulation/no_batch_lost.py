@@ -1,0 +1,185 @@
+"""Every batch reaches the optimizer, in its own pass over the data.
+
+Bug::
+
+    for i, (x, y) in enumerate(train_loader):      # 14 batches, windows of 4
+        (criterion(model(x), y) / 4).backward()
+        if (i + 1) % 4 == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+    # batches 13 and 14 are wiped by the next epoch's zero_grad(), or leak into its first window
+
+Signature: batches whose gradient no optimizer consumed; a window larger than usual that spans two
+passes; a network that tells data from what another one makes and learns from one of them only.
+
+Masked by: a number of batches that the window divides; a single pass over the data.
+"""
+
+from math import inf
+
+from harness.domain.clip_call import clip_calls
+from harness.domain.scenario import Expectations
+from harness.domain.trace import ProbeTrace, Trace, Update
+from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.accumulation.one_update_per_window import carried_over
+from harness.properties.evidence import preconditions
+from harness.properties.evidence.figures import count, number
+from harness.properties.evidence.windows import of_probe, ordinary, usual_size
+from harness.properties.property import Property
+
+ID = "no-batch-lost"
+
+
+def judge(trace: Trace, expectations: Expectations) -> Verdict:
+    """Compare batches handed out with batches consumed, where the data are sound."""
+    handed_out = 0
+    for probe in ordinary(trace, expectations):
+        wrong = cut_away(probe, trace) or lost(probe) or carried(probe)
+        wrong = wrong or one_sided(probe) or one_behind(probe)
+        if wrong is not None:
+            return wrong
+        if any(rank.updates for rank in probe.ranks):
+            handed_out += sum(rank.batches_yielded for rank in probe.ranks)
+    if not handed_out:
+        return inconclusive(ID, "No update was made from a batch of the training loader.")
+    short = sum(w.update.short for p in trace.probes for w in of_probe(p))
+    also = f", {count(short, 'short last window')} among them" if short else ""
+    return passed(
+        ID, f"All {handed_out} batches reached the optimizer{also}.", number("batches", handed_out)
+    )
+
+
+def cut_away(probe: ProbeTrace, trace: Trace) -> Verdict | None:
+    """Inconclusive where batches left nothing in what was consumed, only where clips between the
+    backwards of a window act: what they cut away is no batch that was lost.
+    """
+    gone = missing_within(probe)
+    others = [p for p in trace.probes if p is not probe and usual_size(p)]
+    if not gone or not others or any(map(missing_within, others)):
+        return None
+    if any(rank.lost_at_end for rank in probe.ranks):
+        return None  # some are lost for certain
+    for window in of_probe(probe):
+        cuts = [
+            c
+            for c in clip_calls(window.update)
+            if c.gradients and (c.limit or inf) < (c.returned or 0.0)
+        ]
+        if len(cuts) >= max(2, window.update.window_size - 1):
+            return inconclusive(
+                ID,
+                f"In {probe.probe} {count(gone, 'batch')} left next to nothing in what was consumed: "
+                f"{len(cuts)} clips in {window.where} cut what had been gathered. In "
+                f"{others[0].probe} none is missing.",
+                number("batches of which little is left", gone, probe.probe),
+                number("clips in the window", len(cuts), window.where),
+            )
+    return None
+
+
+def missing_within(probe: ProbeTrace) -> int:
+    """How many batches never reached the optimizer, beside those at the end of a pass."""
+    return sum(rank.batches_lost - rank.lost_at_end for rank in probe.ranks)
+
+
+def lost(probe: ProbeTrace) -> Verdict | None:
+    """A fail when the gradient of some batches never reached the optimizer."""
+    for rank in probe.ranks:
+        if not rank.batches_lost or not rank.updates:
+            continue
+        if all(of_unknown_batches(u) for u in rank.updates):
+            return inconclusive(
+                ID,
+                f"In {probe.probe} gradients were not made by a backward through the model, so it is "
+                "not known which batches they hold.",
+            )
+        tail = rank.lost_at_end == rank.batches_lost
+        where = (
+            "at the end of a pass, in a window that never filled up" if tail else "within the pass"
+        )
+        advice = (
+            "Step for the rest as well, dividing by its own count, or say that it is dropped "
+            "(drop_last)."
+            if tail
+            else (
+                "Do not clear gradients, skip or overwrite losses between their backward and the "
+                "step."
+            )
+        )
+        return failed(
+            ID,
+            f"In {probe.probe} {rank.batches_lost} of {rank.batches_yielded} batches never "
+            f"reached the optimizer, {where}. {advice}",
+            number("batches lost", rank.batches_lost, probe.probe),
+            number("of them at the end of a pass", rank.lost_at_end, probe.probe),
+        )
+    return None
+
+
+def of_unknown_batches(update: Update) -> bool:
+    """Whether the optimizer consumed a gradient, and no micro-batch is known that it came from."""
+    return not update.skipped and not update.window_size and update.consumed_norm > 0.0
+
+
+def carried(probe: ProbeTrace) -> Verdict | None:
+    """A fail when the tail of one pass was stepped together with batches of the next."""
+    usual = usual_size(probe)
+    window = next((w for w in of_probe(probe) if carried_over(w, usual)), None)
+    if window is None or usual == 1:  # where each batch has its update, no pass leaves a rest
+        return None
+    extra = window.update.window_size - usual
+    return failed(
+        ID,
+        f"In {window.where} {count(extra, 'micro-batch')} of the pass before came on top of "
+        f"{count(usual, 'new one')}: the tail leaked into the next pass and is divided by the wrong "
+        "count. Step for the rest at the end of the pass.",
+        number("micro-batches in the window", window.update.window_size, window.where),
+        number("usual", usual, probe.probe),
+    )
+
+
+def one_sided(probe: ProbeTrace) -> Verdict | None:
+    """A fail when a network that tells rows of the data from made ones never learned from one kind."""
+    found = next((one for rank in probe.ranks for one in rank.one_sided), None)
+    if found is None:
+        return None
+    kinds = {"data": "rows of the data", "made": "rows that the other network makes"}
+    other = next(text for kind, text in kinds.items() if kind != found.unlearned)
+    return failed(
+        ID,
+        f"In {probe.probe} the {found.part} was run on {kinds[found.unlearned]} "
+        f"{count(found.forwards, 'time')}, and no gradient of that ever reached its optimizer: it "
+        f"learns from {other} alone. Let both losses go backward before its step, neither detached.",
+        number("forwards that it never learned from", found.forwards, probe.probe),
+    )
+
+
+def one_behind(probe: ProbeTrace) -> Verdict | None:
+    """A fail when one of several networks steps before its backward: its first step has no gradient
+    yet, each later one that of the turn before, and the last gradient none.
+    """
+    for rank in probe.ranks if probe.parts else ():
+        if len(rank.updates) < 2 or not rank.unused_forwards:
+            continue
+        first, *later = rank.updates
+        empty = not (first.skipped or first.window_size or first.consumed_norm)
+        if empty and all(u.window_size for u in later):
+            return failed(
+                ID,
+                f"In {probe.probe} the {first.trains} stepped {count(1 + len(later), 'time')}, first "
+                "without a gradient, and the gradient of the last turn found no step: it steps before "
+                "its backward. Step after it.",
+                number("norm of the gradient at the first step", 0.0, probe.probe),
+                number("steps", 1 + len(later), probe.probe),
+            )
+    return None
+
+
+PROPERTY = Property(
+    id=ID,
+    story=str(__doc__),
+    judge=judge,
+    applies=preconditions.loses_batches,
+    needs="updates made from batches of the training loader",
+    rests_on="end",
+)

@@ -1,0 +1,16 @@
+"""Learning: that gradients reach what is trained, and that it moves."""
+
+from harness.properties.learning import (
+    every_parameter_learns,
+    gradient_reaches_every_layer,
+    noise_is_new,
+    still_learns,
+)
+
+PROPERTIES = (
+    noise_is_new.PROPERTY,
+    every_parameter_learns.PROPERTY,
+    gradient_reaches_every_layer.PROPERTY,
+    still_learns.PROPERTY,
+)
+"""In the order in which a reader meets them."""

@@ -1,0 +1,204 @@
+"""A GradScaler goes through scale, (unscale_), step, update once a window, and does the step.
+
+Bug::
+
+    scaler.scale(loss / 4).backward()
+    scaler.update()                    # moves the scale inside the window: 65536, then 32768
+    if (i + 1) % 4 == 0:
+        optimizer.step()               # not scaler.step(optimizer): gradients still times the scale
+
+Signature: the scaler raises; update without a step; more unscale_ than steps; micro-batches of
+one window under different scales, or some of them added after it was unscaled; consumed over true is
+about the loss scale.
+
+Masked by: a scaler that is disabled because there is no GPU (everything passes in silence); Adam.
+Lawful, unless the question is about the scaler's own calls: bfloat16, which needs none, and a loss scale
+of the program's own that is taken out again and skips what overflows.
+"""
+
+from harness.domain.scenario import Expectations
+from harness.domain.trace import Trace
+from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
+from harness.properties.evidence.coefficients import wiped
+from harness.properties.evidence.consumption import WindowReading, transported
+from harness.properties.evidence.figures import count, number, show, show_all
+from harness.properties.evidence.windows import full
+from harness.properties.mixed_precision.own_scale import all_finite, own_way, skipped_overflow
+from harness.properties.mixed_precision.scaler_calls import ID, complained, out_of_order
+from harness.properties.property import Property
+
+
+def judge(trace: Trace, expectations: Expectations) -> Verdict:
+    """What the scaler raised, the order of its calls, and whether the loss scale was left in the
+    values.
+    """
+    skips = skipped_overflow(trace, expectations, followed=False)
+    for probe in trace.probes:
+        wrong = complained(probe) or out_of_order(probe, skips=skips)
+        if wrong is not None:
+            return wrong
+    return (
+        mixed_scales(trace)
+        or unscaled_early(trace)
+        or still_scaled(trace, expectations, skips=skips)
+        or kept(trace, expectations)
+    )
+
+
+def mixed_scales(trace: Trace) -> Verdict | None:
+    """A fail when one window adds gradients under different loss scales."""
+    for window in full(trace):
+        scales = [m.loss_scale for m in window.own]
+        if len(set(scales)) > 1:
+            return failed(
+                ID,
+                f"In {window.where} micro-batches were added under different loss scales "
+                f"({show_all(scales)}): their sum has no scale that could be taken out. Call "
+                "scaler.update() once a window, after the step.",
+                *(number("loss scale", s, window.where) for s in scales[:4]),
+            )
+    return None
+
+
+def unscaled_early(trace: Trace) -> Verdict | None:
+    """A fail when micro-batches are added under the scale to some that were unscaled: what is left of
+    those looks as if it had been cleared.
+    """
+    for window in full(trace):
+        calls = [
+            c.method
+            for c in window.rank_trace.scaler
+            if c.enabled and c.after_update == window.update.index and c.method != "update"
+        ]
+        first = calls.index("unscale_") if "unscale_" in calls else len(calls)
+        before, after = calls[:first].count("scale"), calls[first:].count("scale")
+        if before and after and wiped(window):
+            return failed(
+                ID,
+                f"In {window.where} unscale_() ran after {before} of {before + after} micro-batches, "
+                f"and the others were added at the loss scale {window.update.loss_scale:.0f}: beside "
+                "them nothing is left of the first. Call unscale_ once, after the window's last one.",
+                number("micro-batches before unscale_", before, window.where),
+                number("loss scale", window.update.loss_scale, window.where),
+            )
+    return None
+
+
+def still_scaled(trace: Trace, expectations: Expectations, *, skips: bool) -> Verdict | None:
+    """A fail when the optimizer consumed gradients that still carry the loss scale.
+
+    ``skips``: the program skips what overflows, so what else is wrong with a gradient is no matter of
+    the scaler.
+    """
+    account = transported(trace, expectations)
+    scaled = [r for r in account.readings if r.update.loss_scale > 1.0] if account else []
+    large = next(
+        (r for r in scaled if r.state == "grown" and r.ratio >= r.update.loss_scale**0.5), None
+    )
+    if large is not None:
+        return consumed_scaled(large)
+    past_it = next((r for r in scaled if not r.right and not stepped_through(r)), None)
+    return unskipped(past_it) if past_it is not None and not skips else None
+
+
+def stepped_through(reading: WindowReading) -> bool:
+    """Whether any step of this rank went through an enabled scaler."""
+    return any(c.enabled and c.method == "step" for c in reading.window.rank_trace.scaler)
+
+
+def consumed_scaled(reading: WindowReading) -> Verdict:
+    """The fail for stepping on gradients that still carry the loss scale."""
+    return failed(
+        ID,
+        f"In {reading.where} the optimizer consumed norm {show(reading.consumed)} for a true norm "
+        f"of {show(reading.true)} under a loss scale of {reading.update.loss_scale:.0f}: it "
+        "stepped on scaled gradients. Use scaler.step(optimizer), not optimizer.step().",
+        number("consumed over true", reading.ratio, reading.where),
+        number("loss scale", reading.update.loss_scale, reading.where),
+    )
+
+
+def unskipped(reading: WindowReading) -> Verdict:
+    """The fail for a wrong gradient under a loss scale where no step went through the scaler."""
+    return failed(
+        ID,
+        f"In {reading.where}, under a loss scale of {reading.update.loss_scale:.0f}, what the optimizer "
+        f"consumed is not the true gradient (norm {show(reading.consumed)}, the true one's "
+        f"{show(reading.true)}), and no step ever went through the scaler. Call scaler.step(optimizer), "
+        "which unscales and skips what overflows, not optimizer.step().",
+        number("consumed over true", reading.ratio, reading.where),
+        number("loss scale", reading.update.loss_scale, reading.where),
+    )
+
+
+def kept(trace: Trace, expectations: Expectations) -> Verdict:
+    """A pass when an enabled scaler was used for whole windows."""
+    calls = [c for p in trace.probes for r in p.ranks for c in r.scaler if c.enabled]
+    steps = sum(c.method == "step" for c in calls)
+    updates = sum(c.method == "update" for c in calls)
+    scales = [w.update.loss_scale for w in full(trace) if w.update.loss_scale > 1.0]
+    if not calls or not updates or not scales:
+        return without_scaler(trace, expectations)
+    return passed(
+        ID,
+        f"The GradScaler went through {count(steps, 'step')} and {count(updates, 'update')} in "
+        f"order; {count(len(scales), 'full window')} under a loss scale of up to "
+        f"{max(scales):.0f} reached the optimizer without it.",
+        number("steps", steps),
+        number("updates of the scale", updates),
+        number("largest loss scale", max(scales)),
+    )
+
+
+def without_scaler(trace: Trace, expectations: Expectations) -> Verdict:
+    """A pass where the program achieves in another way what a GradScaler is for."""
+    way = own_way(trace, expectations)
+    if way is None:
+        return inconclusive(
+            ID, "No enabled GradScaler went through a full window, so its order cannot be judged."
+        )
+    if expectations.needs_scaler:
+        return inconclusive(
+            ID, f"The question is about a GradScaler's calls, and there are none: {way}."
+        )
+    sound = all_finite if way.scale is None else skipped_overflow
+    if not sound(trace, expectations):
+        return inconclusive(
+            ID, f"There is no GradScaler: {way}. That overflows do no harm was not seen."
+        )
+    return passed(
+        ID,
+        f"There is no GradScaler to call in order: {way}, {count(len(way.right), 'full window')} "
+        "reached the optimizer without any scale, and no overflow did.",
+        number("full windows", len(way.right)),
+    )
+
+
+PROPERTY = Property(
+    id=ID,
+    story=str(__doc__),
+    judge=judge,
+    applies=preconditions.scaled,
+    explains=(
+        "unscaled-norm",
+        "inf-steps-skipped",
+        "one-update-per-window",
+        "gradients-start-fresh",
+        "accumulation-not-wiped",
+        "accumulation-equals-large-batch",
+        "no-batch-lost",
+        "clip-before-step",
+        "clip-once-per-update",
+        "clip-inactive-when-small",
+        "clip-global-norm",
+        "clip-per-group",
+        "every-parameter-learns",
+        "training-unchanged",
+        "finite-loss",
+        "params-stay-finite",
+        "still-learns",
+    ),
+    needs="an enabled GradScaler and a full window under its scale",
+    rests_on="facts",
+)

@@ -1,0 +1,201 @@
+"""Learning rates that a program sets itself, without a scheduler: what its updates consumed.
+
+A curve that follows the length of the training in two probes, and is spent when that ends, counts
+updates. One that is spent early, or runs through its cosine as often as a window has micro-batches,
+counts these.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from harness.domain.trace import ProbeTrace
+from harness.domain.verdict import Verdict, failed, passed
+from harness.properties.evidence.figures import count, number, show
+from harness.properties.evidence.windows import of_rank, usual_size
+from harness.properties.schedule.spent_schedules import FEW, NOTHING, is_guessed, rate_of
+
+ID = "scheduler-per-update"
+
+ALIKE = 0.1
+"""Part of the peak by which two probes may differ at the same part of the training."""
+
+FITS = 1e-3
+"""Relative distance from a cosine that is the cosine."""
+
+SPENT = 1.4
+"""Part of the peak that is left for the last update, times the updates: 1 for a straight line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The rates of one probe."""
+
+    probe: ProbeTrace
+    """Where."""
+    rates: tuple[float, ...]
+    """Update by update."""
+    batches: tuple[int, ...]
+    """Micro-batches that had been handed out by each."""
+    window: int
+    """Micro-batches of a window."""
+
+    @property
+    def top(self) -> int:
+        """The first update at the largest rate."""
+        return self.rates.index(max(self.rates))
+
+    @property
+    def dead_from(self) -> int | None:
+        """The update from which on no rate is left."""
+        left = [i for i, rate in enumerate(self.rates) if rate > NOTHING * max(self.rates)]
+        return left[-1] + 1 if left and left[-1] + 1 < len(self.rates) else None
+
+
+def by_hand(probes: Sequence[ProbeTrace]) -> Verdict | None:
+    """What the rates of two probes of different lengths say; ``None`` where that is nothing."""
+    curves = [curve for probe in probes if (curve := curve_of(probe)) is not None]
+    curves.sort(key=lambda c: len(c.rates))
+    if len(curves) != len(probes) or len({len(c.rates) for c in curves}) < 2:
+        return None
+    return spent_early(curves) or several_waves(curves) or spent_at_the_end(curves)
+
+
+def curve_of(probe: ProbeTrace) -> Curve | None:
+    """The rates of a run to its end whose lengths are all its own; ``None`` for any other."""
+    guessed = any(is_guessed(note) for note in probe.program.bound)
+    if guessed or probe.program.outcome not in ("returned", "exited") or probe.parts:
+        return None
+    updates = [w.update for w in of_rank(probe, probe.ranks[0])]
+    rates = tuple(rate_of(u) for u in updates)
+    last = [max((m.after_batch or (-1, -1) for m in u.window), default=(-1, -1)) for u in updates]
+    passes = max((turn + 1 for turn, _ in last), default=0)
+    yielded = probe.ranks[0].batches_yielded
+    if len(rates) < FEW or not all(rate >= 0.0 for rate in rates) or not max(rates):
+        return None
+    if passes < 1 or yielded % passes or min(last) < (0, 0):
+        return None
+    of_each = yielded // passes
+    batches = tuple(turn * of_each + place + 1 for turn, place in last)
+    return Curve(probe, rates, batches, usual_size(probe))
+
+
+def spent_early(curves: Sequence[Curve]) -> Verdict | None:
+    """A fail where no rate is left from the middle of each probe on, however long that is."""
+    ends = [c.dead_from or 0 for c in curves]
+    if not all(0 < 2 * e <= len(c.rates) for e, c in zip(ends, curves, strict=True)):
+        return None
+    if ends[0] == ends[-1]:
+        return None  # a length that was written down
+    end, curve = ends[-1], curves[-1]
+    where = curve.probe.probe
+    return failed(
+        ID,
+        f"In {where} the learning rate, set by hand, was 0 after {count(end, 'update')} of "
+        f"{len(curve.rates)}, and stayed there: its progress counts something else than updates. "
+        "Divide the updates made by the updates of the whole training.",
+        number("updates until the rate was 0", end, where),
+        number("updates", len(curve.rates), where),
+    )
+
+
+def several_waves(curves: Sequence[Curve]) -> Verdict | None:
+    """A fail where the rates are a cosine of the micro-batches over the number of updates."""
+    for length in LENGTHS:
+        for ahead in (0, 1):
+            bases = [base_of(c, length(c), ahead) for c in curves]
+            known = [base for base in bases if base is not None]
+            if len(known) == len(curves) and max(known) <= (1.0 + FITS) * min(known):
+                return run_through(curves[-1])
+    return None
+
+
+def updates_made(curve: Curve) -> int:
+    """As many as there were."""
+    return len(curve.rates)
+
+
+def windows_of_all(curve: Curve) -> int:
+    """As many as all micro-batches fill."""
+    return curve.probe.ranks[0].batches_yielded // curve.window
+
+
+LENGTHS: tuple[Callable[[Curve], int], ...] = (updates_made, windows_of_all)
+"""What people call the number of updates."""
+
+
+def base_of(curve: Curve, length: int, ahead: int) -> float | None:
+    """The rate whose cosine over micro-batches these rates are; ``None`` if they are none."""
+    if curve.window < 2 or not length:
+        return None
+    wave = [0.5 * (1 + math.cos(math.pi * (m - ahead) / length)) for m in curve.batches]
+    whole = math.fsum(w * w for w in wave)
+    if not whole:
+        return None
+    base = math.fsum(w * r for w, r in zip(wave, curve.rates, strict=True)) / whole
+    off = max(abs(r - base * w) for w, r in zip(wave, curve.rates, strict=True))
+    return base if base > 0.0 and off <= FITS * base else None
+
+
+def run_through(curve: Curve) -> Verdict:
+    """The fail for a cosine that comes to its end and goes on."""
+    where = curve.probe.probe
+    rises = sum(one < other for one, other in pairwise(curve.rates))
+    return failed(
+        ID,
+        f"In {where} the learning rate, set by hand, is a cosine of the micro-batches over the number "
+        f"of updates: it runs {curve.window} times too fast, and rose in {count(rises, 'update')}. "
+        "Count the updates that were made.",
+        number("micro-batches in a window", curve.window, where),
+        number("updates at which the rate rose", rises, where),
+    )
+
+
+def spent_at_the_end(curves: Sequence[Curve]) -> Verdict | None:
+    """A pass where each probe's rate falls to its end, by the same curve over its length."""
+    first, last = curves[0], curves[-1]
+    if not all(falls_to_the_end(c) for c in curves) or not alike(first, last):
+        return None
+    where = last.probe.probe
+    return passed(
+        ID,
+        "The learning rates, set by hand, follow the number of updates: over "
+        f"{len(first.rates)} and {len(last.rates)} they fall from {show(max(last.rates))} "
+        f"to {show(last.rates[-1])}, and are spent when training ends.",
+        number("updates", len(last.rates), where),
+        number("learning rate of the last update", last.rates[-1], where),
+    )
+
+
+def falls_to_the_end(curve: Curve) -> bool:
+    """Whether the rate rises to its peak in the first half at most, and falls from there on with each
+    update of the second, until little is left.
+    """
+    rates, top = curve.rates, curve.top
+    up = all(one <= other for one, other in pairwise(rates[: top + 1]))
+    down = all(one >= other for one, other in pairwise(rates[top:]))
+    half = max(top, len(rates) // 2 - 1)
+    strictly = all(one > other for one, other in pairwise(rates[half:]))
+    little = NOTHING < rates[-1] / rates[top] <= SPENT / len(rates)
+    return 2 * top <= len(rates) and up and down and strictly and little
+
+
+def alike(one: Curve, other: Curve) -> bool:
+    """Whether both have the same rates at the same part of the training, behind their peaks."""
+    return any(
+        all(
+            abs(rate - at(other, (i + ahead) / len(one.rates), ahead)) <= ALIKE * max(one.rates)
+            for i, rate in enumerate(one.rates)
+            if i > one.top
+        )
+        for ahead in (0.0, 0.5, 1.0)
+    )
+
+
+def at(curve: Curve, part: float, ahead: float) -> float:
+    """The rate at a part of the training, between the two updates next to it."""
+    place = min(max(part * len(curve.rates) - ahead, 0.0), len(curve.rates) - 1.0)
+    low = math.floor(place)
+    high = min(low + 1, len(curve.rates) - 1)
+    return curve.rates[low] + (place - low) * (curve.rates[high] - curve.rates[low])
