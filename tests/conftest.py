@@ -6,9 +6,11 @@ Without ``--full`` the tests marked ``full`` are left out: what is left is the s
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Generator, Iterator
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,6 +24,7 @@ settings.register_profile(
 settings.load_profile("steady")
 
 if TYPE_CHECKING:
+    from harness.domain.instruments import OpenInstruments
     from harness.sandbox.executor import JailedExecutor
     from tests.quality.judging import Court
 
@@ -34,6 +37,34 @@ def executor() -> Iterator[JailedExecutor]:
 
     with JailedExecutor(parallel=2) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def warm(executor: JailedExecutor) -> Iterator[OpenInstruments]:
+    """The real jail and the real oracle for commands, started once for all of a process:
+    ``CliRunner().invoke(app, command, obj=warm)``.
+    """
+    from harness.domain.instruments import Instruments
+    from harness.oracle.client import Oracle
+
+    with Oracle(workers=1) as oracle:
+        oracle.warm()
+        tools = Instruments(executor, oracle)
+        yield lambda jobs: nullcontext(tools)
+
+
+@pytest.fixture(scope="session")
+def graded(warm: OpenInstruments) -> Callable[..., tuple[int, list[dict[str, Any]]]]:
+    """``harness grade --json``: its exit code, and an object for each program."""
+    from typer.testing import CliRunner
+
+    from harness.cli import app
+
+    def call(*arguments: object) -> tuple[int, list[dict[str, Any]]]:
+        result = CliRunner().invoke(app, ["grade", "--json", *map(str, arguments)], obj=warm)
+        return result.exit_code, [json.loads(line) for line in result.stdout.splitlines()]
+
+    return call
 
 
 @pytest.fixture(scope="session")

@@ -18,10 +18,10 @@ from tests.fakes.oracle import opens
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def written(scenario: str, file: Path, tmp_path: Path) -> Path:
+def written(scenario: str, file: Path, tmp_path: Path, warm) -> Path:
     script = tmp_path / "script.py"
     command = ["explain", str(file), "--scenario", scenario, "-o", str(script)]
-    result = CliRunner().invoke(app, command)
+    result = CliRunner().invoke(app, command, obj=warm)
     assert result.exit_code == 0, result.output
     return script
 
@@ -44,9 +44,9 @@ def written(scenario: str, file: Path, tmp_path: Path) -> Path:
         ),
     ],
 )
-def test_the_script_reproduces_what_was_judged(tmp_path, scenario, said):
+def test_the_script_reproduces_what_was_judged(warm, tmp_path, scenario, said):
     """Update by update, without importing anything of the harness; that is its exit code."""
-    script = written(scenario, ROOT / f"scenarios/{scenario}/buggy.py", tmp_path)
+    script = written(scenario, ROOT / f"scenarios/{scenario}/buggy.py", tmp_path, warm)
 
     done = subprocess.run(
         [sys.executable, "-P", "-S", "-c", _ISOLATED, str(script)],
@@ -62,11 +62,11 @@ def test_the_script_reproduces_what_was_judged(tmp_path, scenario, said):
     assert "updates consumed what was judged" in done.stderr
 
 
-def test_a_model_of_the_programs_own_gets_one_sentence(tmp_path):
+def test_a_model_of_the_programs_own_gets_one_sentence(warm, tmp_path):
     """The script watches the workload's model, so it would end in a name that nobody defines."""
     file = ROOT / "scenarios/vanishing-saturated-activations/buggy.py"
     command = ["explain", str(file), "--scenario", "vanishing-saturated-activations"]
-    result = CliRunner().invoke(app, [*command, "-o", str(tmp_path / "script.py")])
+    result = CliRunner().invoke(app, [*command, "-o", str(tmp_path / "script.py")], obj=warm)
 
     assert result.exit_code == 2
     assert "cannot supply the model that the program builds itself" in result.output

@@ -1,6 +1,5 @@
 """`harness grade train.py`: a program without a scenario, judged by its own settings in the jail."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -36,17 +35,12 @@ FAULTS = {
 }
 
 
-def graded(*arguments: object) -> tuple[int, list[dict]]:
-    result = CliRunner().invoke(app, ["grade", "--json", *map(str, arguments)])
-    return result.exit_code, [json.loads(line) for line in result.stdout.splitlines()]
-
-
 def written(folder: Path, name: str, code: str) -> Path:
     (folder / name).write_text(code)
     return folder / name
 
 
-def test_a_right_script_is_right_and_its_settings_are_told(tmp_path):
+def test_a_right_script_is_right_and_its_settings_are_told(graded, tmp_path):
     code, (line,) = graded(written(tmp_path, "train.py", LOOP))
 
     assert (code, line["code"], line["scenario"]) == (0, "right", "own-settings")
@@ -57,14 +51,14 @@ def test_a_right_script_is_right_and_its_settings_are_told(tmp_path):
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_named_though_nobody_said_what_was_asked_for(tmp_path, fault):
+def test_a_fault_is_named_though_nobody_said_what_was_asked_for(graded, tmp_path, fault):
     code, (line,) = graded(written(tmp_path, "train.py", LOOP.replace(*FAULTS[fault])))
 
     assert (code, line["code"]) == (1, "wrong"), line
     assert fault in line["failed"]
 
 
-def test_what_its_author_means_is_shown_with_the_reason_and_flips_nothing(tmp_path):
+def test_what_its_author_means_is_shown_with_the_reason_and_flips_nothing(graded, tmp_path):
     """The sum is not divided on purpose; everything else still has to hold."""
     script = written(tmp_path, "train.py", LOOP.replace(*FAULTS["accumulation-equals-large-batch"]))
 
@@ -74,7 +68,7 @@ def test_what_its_author_means_is_shown_with_the_reason_and_flips_nothing(tmp_pa
     assert "accumulation-equals-large-batch" in line["advisory"]
 
 
-def test_what_is_inconclusive_is_exit_code_4_only_under_strict(tmp_path):
+def test_what_is_inconclusive_is_exit_code_4_only_under_strict(graded, tmp_path):
     script = written(tmp_path, "train.py", "import torch\nx = torch.ones(3)\n")
 
     assert graded(script)[0] == 0
@@ -82,7 +76,7 @@ def test_what_is_inconclusive_is_exit_code_4_only_under_strict(tmp_path):
     assert (code, line["code"], len(line["why"])) == (4, "inconclusive", 1)
 
 
-def test_files_that_import_each_other_are_one_program(tmp_path):
+def test_files_that_import_each_other_are_one_program(graded, tmp_path):
     """Each file that trains is a program; what it imports is part of it, and nothing else is told."""
     head, loop = LOOP.split("optimizer =")
     written(tmp_path, "net.py", head)
@@ -109,7 +103,7 @@ def test_a_name_that_nothing_defines_is_the_one_thing_to_add(name, advice):
     assert define(name) == advice
 
 
-def test_an_answer_is_graded_in_the_file_that_it_changes(tmp_path):
+def test_an_answer_is_graded_in_the_file_that_it_changes(graded, tmp_path):
     script = written(tmp_path, "train.py", LOOP.replace("        optimizer.zero_grad()\n", ""))
     step = "         optimizer.step()\n"
     diff = f"--- a/train.py\n+++ b/train.py\n@@ -9,9 +9 @@\n{step}+        optimizer.zero_grad()\n"
@@ -212,7 +206,7 @@ for _ in range(12):
         pytest.param(MOMENTUM, id="an-average-of-another-network-is-no-second-training"),
     ],
 )
-def test_an_ordinary_script_is_right(program, tmp_path):
+def test_an_ordinary_script_is_right(graded, program, tmp_path):
     """Each was called wrong, or was inconclusive, in a set of scripts that nobody here wrote."""
     file = tmp_path / "train.py"
     file.write_text(program)
@@ -222,7 +216,7 @@ def test_an_ordinary_script_is_right(program, tmp_path):
     assert (code, told[0]["code"]) == (0, "right"), told[0]["why"]
 
 
-def test_ranks_that_are_started_as_processes_have_to_agree(tmp_path):
+def test_ranks_that_are_started_as_processes_have_to_agree(graded, tmp_path):
     """The same script without its all-reduce."""
     file = tmp_path / "train.py"
     file.write_text(RANKS.replace("dist.all_reduce(p.grad)", "pass"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.test_grade_alone import graded, written
+from tests.test_grade_alone import written
 
 PERCENTILE = """
 ```python
@@ -240,7 +240,7 @@ INCONCLUSIVE = {
 
 
 @pytest.fixture(scope="module")
-def lines(tmp_path_factory):
+def lines(graded, tmp_path_factory):
     folder = tmp_path_factory.mktemp("answers")
     told = {**RIGHT, **{name: text for name, (text, _) in (WRONG | INCONCLUSIVE).items()}}
     files = [written(folder, f"{name}.md", text) for name, text in told.items()]

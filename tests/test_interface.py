@@ -33,8 +33,8 @@ for i, (x, y) in enumerate(train_loader):
 
 
 @pytest.fixture(scope="module")
-def grader():
-    with harness.Grader(jobs=2) as opened:
+def grader(warm):
+    with harness.Grader(jobs=2, open_instruments=warm) as opened:
         yield opened
 
 

@@ -8,12 +8,11 @@ import pytest
 
 from harness.checking import check_skill
 from harness.domain.check import CheckReport
-from harness.instruments import jail_and_oracle
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="session")
-def checked() -> Callable[[Path], CheckReport]:
+def checked(warm) -> Callable[[Path], CheckReport]:
     """The report on a folder or a file; each is checked once."""
-    return cache(lambda path: check_skill(path, jail_and_oracle))
+    return cache(lambda path: check_skill(path, warm, jobs=2))
