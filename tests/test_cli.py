@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from harness.cli import app
+from harness.cli.app import FILES
 from harness.domain.errors import CannotExecuteHere
 from tests.fakes.bank import FakeBank
 from tests.fakes.executor import FakeExecutor
@@ -268,6 +269,37 @@ def test_show_as_json_is_the_scenario(fake):
 
     shown = json.loads(result.stdout)
     assert (shown["id"], shown["reference"]) == ("beta", "loss = 1.0\n")
+
+
+def test_list_reports_a_broken_declaration_like_every_other_command(fake):
+    """It reads the declarations alone; what is wrong with one is said with file and line."""
+    file = fake.file("beta/scenario.yaml")
+    file.write_text(file.read_text() + "stray: 1\ntitle: again\n")
+
+    result = harness("list", "--bank", fake.folder)
+
+    assert result.exit_code == 2
+    assert "beta/scenario.yaml:" in result.stderr
+
+
+def test_every_command_is_found_in_the_file_that_it_lives_in():
+    """Only that file is imported when it is called."""
+    CliRunner().invoke(app, ["--help"])
+    lives = {
+        command.name or command.callback.__name__: command.callback.__module__.rpartition(".")[2]
+        for command in app.registered_commands
+    }
+
+    assert lives == FILES
+
+
+@pytest.mark.parametrize("command", ["", *FILES])
+def test_a_switch_is_shown_without_a_type(command):
+    """`--help <bool>` would ask for a value."""
+    page = harness(*command.split(), "--help")
+
+    assert page.exit_code == 0
+    assert "<bool>" not in page.stdout
 
 
 def test_list_needs_neither_torch_nor_the_parts_that_run(fake):

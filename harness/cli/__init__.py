@@ -1,7 +1,7 @@
 """The command line: parse arguments, call one function, print, choose the exit code.
 
-One file a family of commands. Imports wait until a command needs them, so that ``harness list``
-answers at once.
+One file a family of commands, imported when one of them is called; imports of a command wait until
+it needs them. So ``harness list`` answers at once.
 """
 
 import sys
@@ -10,21 +10,9 @@ from io import TextIOWrapper
 
 import typer
 
-from harness.cli import bank, comparing, examining, grading, judging, keeping, machine, seeing
 from harness.cli.app import app
 
-__all__ = [
-    "app",
-    "bank",
-    "comparing",
-    "examining",
-    "grading",
-    "judging",
-    "keeping",
-    "machine",
-    "run_command_line",
-    "seeing",
-]
+__all__ = ["app", "run_command_line"]
 
 
 def run_command_line(arguments: Sequence[str]) -> int:

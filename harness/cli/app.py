@@ -3,11 +3,12 @@
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import redirect_stdout, suppress
+from importlib import import_module
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -15,17 +16,64 @@ from typer.core import TyperGroup
 from harness import __version__
 from harness.cli.lacks import lacking
 from harness.domain.errors import UsageError, UserError, reason
-from harness.domain.instruments import OpenInstruments
-from harness.domain.outcome import Fault
-from harness.domain.scenario import Bank
 from harness.report.console import Output
 from harness.untrusted import in_time
+
+if TYPE_CHECKING:  # a record takes its time to be made, and `harness list` needs none of these
+    from harness.domain.instruments import OpenInstruments
+    from harness.domain.outcome import Fault
+    from harness.domain.scenario import Bank
 
 OURS = "harness: this is a fault of the harness, not of the bank or of a program that it judged"
 
 
+FILES = {
+    "run": "bank",
+    "list": "listing",
+    "show": "listing",
+    "compare": "comparing",
+    "check": "examining",
+    "quality": "examining",
+    "grade": "grading",
+    "explain": "grading",
+    "regrade": "grading",
+    "calibrate": "judging",
+    "cache": "keeping",
+    "doctor": "machine",
+    "names": "machine",
+    "report": "seeing",
+    "view": "seeing",
+}
+"""Where each command is, in the order of the help page. Its file is imported when it is called."""
+
+
 class _OneSentence(TyperGroup):
     """Says in one sentence what is wrong with a command line, and owns up to our own faults."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Only what is called is imported; all of it for a name that is none, to suggest another."""
+        self._import([FILES[cmd_name]] if cmd_name in FILES else FILES.values())
+        found = super().get_command(ctx, cmd_name)
+        if found is not None:
+            _name_no_type(found.get_help_option(ctx))
+        return found
+
+    def get_params(self, ctx: Any) -> Any:
+        """Those of the group itself."""
+        params = super().get_params(ctx)
+        for param in params:
+            _name_no_type(param)
+        return params
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - its parent's signature
+        """All of them."""
+        self._import(FILES.values())
+        return list(FILES)
+
+    def _import(self, files: Iterable[str]) -> None:
+        for file in dict.fromkeys(files):
+            import_module(f"harness.cli.{file}")
+        self.commands = typer.main.get_group(app).commands
 
     def main(  # type: ignore[override]  # the parent's signature is twice as long and all `Any`
         self,
@@ -50,6 +98,12 @@ class _OneSentence(TyperGroup):
         except KeyboardInterrupt:
             Output(stderr=True).text("harness: interrupted")
             raise
+
+
+def _name_no_type(option: Any) -> None:
+    """A switch that typer makes takes no ``<bool>``, whatever its page of help would say."""
+    if option is not None and option.is_flag:
+        option.metavar = ""
 
 
 BOXES = 60
@@ -203,7 +257,7 @@ def cores(jobs: int | None) -> int:
 
 def instruments(
     context: typer.Context, jobs: int | None = None, *, ahead: bool = True
-) -> OpenInstruments:
+) -> "OpenInstruments":
     """What opens the instruments. ``ahead``: they are needed in any case, so the real ones begin to
     warm up now; they end with the command.
     """
@@ -215,17 +269,24 @@ def instruments(
     return context.with_resource(jail_ahead(cores(jobs))) if ahead else jail_and_oracle
 
 
-def load(folder: Path | None) -> Bank:
+def load(folder: Path | None) -> "Bank":
     """The bank that was named, on the command line or in ``pyproject.toml``, or the harness's own."""
-    from harness.cli.configuring import configuration
-    from harness.scenarios import default_bank, load_bank
+    from harness.scenarios import load_bank
 
-    place = folder or configuration().bank or default_bank()
+    place = bank_folder(folder)
     with in_time(place):
         return load_bank(place)
 
 
-def only_runnable(bank: Bank) -> Bank:
+def bank_folder(folder: Path | None) -> Path:
+    """Where that bank is."""
+    from harness.cli.configuring import configuration
+    from harness.scenarios import default_bank
+
+    return folder or configuration().bank or default_bank()
+
+
+def only_runnable(bank: "Bank") -> "Bank":
     """Without the scenarios that need a package which is not here; standard error says which.
 
     Raises:
@@ -243,7 +304,7 @@ def only_runnable(bank: Bank) -> Bank:
     return here
 
 
-def print_faults(faults: Sequence[Fault], *, all_traces: bool) -> None:
+def print_faults(faults: "Sequence[Fault]", *, all_traces: bool) -> None:
     """One traceback is enough to begin with: a fault of ours often meets every scenario."""
     errors = Output(stderr=True)
     traces = list({fault.sentence: fault.trace for fault in faults if fault.trace}.values())

@@ -1,4 +1,4 @@
-"""``run``, ``list`` and ``show``: the bank against itself, and what is in it."""
+"""``run``: the bank against itself, or an agent against its questions."""
 
 from pathlib import Path
 from typing import Annotated
@@ -26,12 +26,10 @@ from harness.cli.app import (
 )
 from harness.cli.asking import Ask, DeliveryOption, FreshOption, ShownAnswers, TrialsOption, ask
 from harness.cli.configuring import configuration
-from harness.cli.stored import print_unstored, printing, stored
+from harness.cli.stored import print_unstored, stored
 from harness.domain.errors import UsageError
 from harness.domain.outcome import Outcome
-from harness.domain.stored import GradedAnswer
 from harness.report.console import Output, progress_bar
-from harness.store import RunFolder, is_run
 
 AgentOption = Annotated[
     str | None,
@@ -109,71 +107,6 @@ def run(
     count = len(chosen.scenarios) - len(outcome.run.not_run)
     _print_run(outcome, asked=count, as_json=as_json, plain=plain, verbose=verbose)
     raise typer.Exit(outcome.exit_code)
-
-
-@app.command(name="list", epilog="Example: harness list --suite refactor")
-def list_scenarios(
-    suite: SuiteOption = None, bank: BankOption = None, plain: PlainOption = False
-) -> None:
-    """List the scenarios of the bank."""
-    from harness.report.scenario import render_list
-    from harness.report.words import sentences_not_run
-    from harness.scenarios.availability import runnable
-    from harness.scenarios.selection import select
-
-    output, chosen = Output(plain=plain), select(load(bank), suite=suite)
-    output.show(render_list(chosen, plain=output.plain))
-    for sentence in sentences_not_run(runnable(chosen)[1]):
-        output.text(sentence)
-
-
-@app.command(epilog="Example: harness show clip-after-step")
-def show(
-    scenario: Annotated[
-        str,
-        typer.Argument(
-            metavar="ID|RUN", help="The id of a scenario, or the folder of a stored run."
-        ),
-    ],
-    bank: BankOption = None,
-    as_json: JsonOption = False,
-    plain: PlainOption = False,
-    verbose: VerboseOption = False,
-) -> None:
-    """Show one scenario: message, pressure, what is judged, posted loop and reference; or a run."""
-    from harness.report.scenario import render_scenario
-    from harness.scenarios.selection import find
-
-    if is_run(Path(scenario)):
-        _show_run(Path(scenario), as_json=as_json, plain=plain, verbose=verbose)
-        return
-    known = load(bank)
-    if Path(scenario).exists() and all(scenario != one.id for one in known.scenarios):
-        expected = "expected the id of a scenario, or the folder of a stored run"
-        raise UsageError(f"{scenario}: {expected}")
-    found = find(known, scenario)
-    output = Output(plain=plain)
-    if as_json:
-        output.text(found.model_dump_json(indent=2))
-    else:
-        output.show(render_scenario(found, plain=output.plain))
-
-
-def _show_run(folder: Path, *, as_json: bool, plain: bool, verbose: bool) -> None:
-    from harness.domain.answer import Tally
-    from harness.report.answers import render_head, render_tally
-
-    output, tally = Output(plain=plain), Tally()
-    with RunFolder.load(folder) as run:
-        if not as_json:
-            output.show(render_head(run.head))
-        with printing(as_json=as_json, plain=plain, verbose=verbose, show_program=False) as show:
-            for answer in run:
-                tally.count(answer.answer)
-                show(GradedAnswer(answer))
-    if not as_json:
-        output.text("")
-        output.show(render_tally(tally))
 
 
 def _print_run(outcome: Outcome, *, asked: int, as_json: bool, plain: bool, verbose: bool) -> None:

@@ -87,6 +87,8 @@ def _known_keys(table: object) -> None:
 
 
 def _known_ids(names: object, where: str) -> None:
+    if names == {}:  # the properties take a tenth of a second to import
+        return
     from harness.properties import PROPERTIES
     from harness.scenarios.problem import did_you_mean
 

@@ -1,21 +1,25 @@
 """What ``list`` and ``show`` print of the bank."""
 
+from collections.abc import Iterable
+
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.domain.scenario import Bank, Scenario
-from harness.properties import judging_in
+from harness.domain.listing import ListedScenario
+from harness.domain.scenario import Scenario
 
 
-def render_list(bank: Bank, *, plain: bool = False) -> RenderableType:
+def render_list(
+    scenarios: Iterable[Scenario | ListedScenario], *, plain: bool = False
+) -> RenderableType:
     """One line a scenario."""
     table = Table(box=None if plain else box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("scenario", style=None if plain else "bold", overflow="fold", no_wrap=plain)
     table.add_column("suite", overflow="fold", no_wrap=plain)
     table.add_column("what it is about", overflow="fold", no_wrap=plain)
-    for scenario in bank.scenarios:
+    for scenario in scenarios:
         table.add_row(scenario.id, scenario.suite, scenario.title)
     return table
 
@@ -41,6 +45,8 @@ def _section(title: str, body: RenderableType) -> tuple[RenderableType, ...]:
 
 
 def _rules(scenario: Scenario) -> Text:
+    from harness.properties import judging_in
+
     lines = []
     for rule in judging_in(scenario):
         fails = "  (the posted loop fails it)" if rule.id in scenario.buggy_fails else ""

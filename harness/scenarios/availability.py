@@ -1,8 +1,9 @@
 """Which scenarios this machine can run: some train with packages that need not be installed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 
+from harness.domain.listing import ListedScenario
 from harness.domain.packages import how_to_get
 from harness.domain.run import NotRun
 from harness.domain.scenario import Bank, Scenario
@@ -17,11 +18,22 @@ def runnable(
     bank: Bank, installed: Callable[[str], bool] = is_installed
 ) -> tuple[Bank, tuple[NotRun, ...]]:
     """The scenarios whose packages are here, and the others with what they need."""
-    left_out = {s.id: found for s in bank.scenarios if (found := _not_run(s, installed))}
-    here = tuple(s for s in bank.scenarios if s.id not in left_out)
-    return bank.model_copy(update={"scenarios": here}), tuple(left_out.values())
+    left_out = not_runnable(bank.scenarios, installed)
+    without = {one.scenario for one in left_out}
+    here = tuple(s for s in bank.scenarios if s.id not in without)
+    return bank.model_copy(update={"scenarios": here}), left_out
 
 
-def _not_run(scenario: Scenario, installed: Callable[[str], bool]) -> NotRun | None:
+def not_runnable(
+    scenarios: Iterable[Scenario | ListedScenario],
+    installed: Callable[[str], bool] = is_installed,
+) -> tuple[NotRun, ...]:
+    """Those whose packages are not here, with what they need."""
+    return tuple(found for s in scenarios if (found := _not_run(s, installed)))
+
+
+def _not_run(
+    scenario: Scenario | ListedScenario, installed: Callable[[str], bool]
+) -> NotRun | None:
     missing = [package for package in scenario.requires if not installed(package)]
     return NotRun(scenario=scenario.id, why=how_to_get(missing)) if missing else None

@@ -13,11 +13,12 @@ from harness.domain.packages import Package
 from harness.domain.record import Record
 from harness.domain.scenario import Expectations, Probe, Rationalization
 from harness.domain.workload import WORKLOADS
-from harness.properties import PROPERTIES
 from harness.scenarios.problem import did_you_mean
 
 
 def _existing_property(name: str) -> str:
+    from harness.properties import PROPERTIES
+
     if name not in PROPERTIES:
         hint = did_you_mean(name, PROPERTIES)
         raise PydanticCustomError(

@@ -1,8 +1,14 @@
 """Which scenarios of a bank a command means."""
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 from harness.domain.errors import UsageError
+from harness.domain.listing import ListedScenario
 from harness.domain.scenario import Bank, Scenario
 from harness.scenarios.problem import did_you_mean
+
+Known = TypeVar("Known", bound=Scenario | ListedScenario)
 
 
 def select(bank: Bank, ids: str = "all", suite: str | None = None) -> Bank:
@@ -26,11 +32,20 @@ def select(bank: Bank, ids: str = "all", suite: str | None = None) -> Bank:
     return part.model_copy(update={"scenarios": chosen})
 
 
-def _of_suite(bank: Bank, suite: str) -> Bank:
-    suites = sorted({s.suite for s in bank.scenarios})
+def of_suite(scenarios: Sequence[Known], suite: str) -> tuple[Known, ...]:
+    """Those of one suite.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    suites = sorted({s.suite for s in scenarios})
     if suite not in suites:
         raise UsageError(f"there is no suite {suite}{did_you_mean(suite, suites)}")
-    chosen = tuple(s for s in bank.scenarios if s.suite == suite)
+    return tuple(s for s in scenarios if s.suite == suite)
+
+
+def _of_suite(bank: Bank, suite: str) -> Bank:
+    chosen = of_suite(bank.scenarios, suite)
     others = {s.id: s.suite for s in bank.scenarios if s.suite != suite}
     return bank.model_copy(update={"scenarios": chosen, "elsewhere": others})
 

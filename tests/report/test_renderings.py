@@ -68,7 +68,7 @@ def bank(tmp_path: Path):
 
 def test_the_list_has_a_line_for_each_scenario(bank):
     """Id, suite, title."""
-    assert plain_text(render_list(bank, plain=True)).split("\n")[1].split() == (
+    assert plain_text(render_list(bank.scenarios, plain=True)).split("\n")[1].split() == (
         ["toy-loss", "toy", "A", "loss", "that", "is", "not", "finite"]
     )
 
@@ -78,7 +78,7 @@ def test_a_narrow_terminal_cuts_no_word_off(bank):
     offer = Offer(name="network-namespace", have="yes", detail="/a/path/that/does/not/fit/at/all")
     console = Console(width=30, record=True, no_color=True)
     with console.capture() as captured:
-        console.print(render_list(bank), render_machine(Machine(offers=(offer,))))
+        console.print(render_list(bank.scenarios), render_machine(Machine(offers=(offer,))))
 
     assert "…" not in captured.get()
 
