@@ -91,7 +91,7 @@ def test_a_current_folder_that_is_gone_is_one_sentence(tmp_path):
     assert done.returncode == 2
 
 
-@pytest.mark.parametrize("megabytes", [40, 120, 640])
+@pytest.mark.parametrize("megabytes", [40, 120, pytest.param(640, marks=pytest.mark.full)])
 def test_a_tiny_limit_of_memory_is_one_sentence(tmp_path, megabytes):
     """Before the command line is imported, before torch is, and in the middle of its warm-up."""
     size = megabytes << 20

@@ -26,6 +26,7 @@ from harness.domain.scenario import Probe
 from harness.domain.workload import WorkloadSpec
 from harness.extraction.own_world import is_own_world
 from harness.sandbox import raw_recording as raw
+from harness.sandbox.extras import is_here
 from harness.sandbox.frames import Frame
 from harness.sandbox.jail.report import JailPolicy, JailReport
 from harness.sandbox.job import Job, JobLimits
@@ -53,7 +54,15 @@ class JailedExecutor:
     def __init__(self, parallel: int | None = None, policy: JailPolicy | None = None) -> None:
         """``parallel``: jobs at the same time; ``None`` for one on each core. ``policy`` is for
         tests.
+
+        Raises:
+            CannotExecuteHere: this is not Linux, or torch is not installed.
         """
+        if not is_here("torch"):
+            raise CannotExecuteHere(
+                "torch is not installed, and programs run on it: pip install torch. Without it stored "
+                "runs can be shown, judged anew, compared and reported."
+            )
         self._sandbox = Sandbox(parallel=parallel)
         self._policy = policy or JailPolicy()
         self._known: dict[str, dict[str, str]] = {}

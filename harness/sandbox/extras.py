@@ -1,13 +1,13 @@
 """Frameworks that an extra brings: which of them are here, and what a program lacks without."""
 
-import importlib.util
+from importlib.machinery import PathFinder
 
 from harness.domain.packages import EXTRA_OF, how_to_install
 
 
 def is_here(package: str) -> bool:
-    """Whether a package is installed."""
-    return importlib.util.find_spec(package) is not None
+    """Whether a package is installed: not whether something can be imported under its name."""
+    return PathFinder.find_spec(package) is not None
 
 
 def absent(package: str) -> str | None:

@@ -27,9 +27,12 @@ TOLD = {
 }
 """Blocks that claim nothing and have a fault, or a fault beside their claim."""
 
-pytestmark = pytest.mark.skipif(
-    not SEEDS.is_dir(), reason="the source documents are not beside the project"
-)
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(
+        not SEEDS.is_dir(), reason="the source documents are not beside the project"
+    ),
+]
 
 
 @pytest.fixture(params=sorted(FAILS))

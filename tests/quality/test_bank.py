@@ -19,13 +19,25 @@ class Place(NamedTuple):
 USUAL = "seed 0"
 PLACES = {**{f"seed {seed}": Place(seed) for seed in range(5)}, "larger": Place(0, larger=True)}
 
+FIRST_OF = {name: s.id for s in reversed(SCENARIOS.values()) for name in s.buggy_fails}
+"""The first scenario whose posted loop fails a property. `make run` judges all of them, in seconds."""
+
+
+def _marks(scenario: str, place: str) -> list[pytest.MarkDecorator]:
+    return [] if place == USUAL and scenario in FIRST_OF.values() else [pytest.mark.full]
+
+
 everywhere = pytest.mark.parametrize(
-    "place", [USUAL, *(pytest.param(p, marks=pytest.mark.full) for p in PLACES if p != USUAL)]
+    ("scenario", "place"),
+    [
+        pytest.param(scenario, place, marks=_marks(scenario, place))
+        for scenario in SCENARIOS
+        for place in PLACES
+    ],
 )
 
 
 @everywhere
-@pytest.mark.parametrize("scenario", SCENARIOS)
 def test_the_posted_loop_fails_exactly_what_it_declares(
     court: Court, scenario: str, place: str
 ) -> None:
@@ -38,7 +50,6 @@ def test_the_posted_loop_fails_exactly_what_it_declares(
 
 
 @everywhere
-@pytest.mark.parametrize("scenario", SCENARIOS)
 def test_the_fix_passes_every_required_property(court: Court, scenario: str, place: str) -> None:
     """The reference is right: all required properties pass, and no guard fails."""
     asked = SCENARIOS[scenario]

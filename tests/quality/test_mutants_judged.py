@@ -217,6 +217,16 @@ def test_too_many_equivalent_mutants_are_a_complaint():
     assert report.complaints == ("1 of 1 mutants are equivalent: too many",)
 
 
+@pytest.fixture(scope="module")
+def compared(court: Court) -> EquivalenceCheck:
+    """Remembers what it has executed."""
+
+    class Tools:
+        executor = court.executor
+
+    return EquivalenceCheck(Tools())
+
+
 REFERENCE = SCENARIOS["conflicting-advice"].reference
 
 
@@ -234,44 +244,35 @@ REFERENCE = SCENARIOS["conflicting-advice"].reference
     ],
 )
 def test_equivalent_is_what_every_update_of_the_second_probe_agrees_on(
-    court: Court, change: tuple[str, str], differs: str | None
+    compared: EquivalenceCheck, change: tuple[str, str], differs: str | None
 ) -> None:
     """Gradients, learning rates and the number of updates each tell two programs apart."""
 
-    class Tools:
-        executor = court.executor
-
-    found = EquivalenceCheck(Tools()).difference(
+    found = compared.difference(
         SCENARIOS["conflicting-advice"], REFERENCE, REFERENCE.replace(*change)
     )
     assert found is None if differs is None else differs in (found or "")
 
 
-def test_a_second_step_is_equivalent_where_nothing_is_left_to_step_on(court: Court) -> None:
+def test_a_second_step_is_equivalent_where_nothing_is_left_to_step_on(
+    compared: EquivalenceCheck,
+) -> None:
     """A step on ``None`` moves nothing under any optimizer; one on zeros moves under Adam."""
-
-    class Tools:
-        executor = court.executor
 
     def twice(clearing: str) -> str | None:
         step = f"optimizer.step()\n    {clearing}"
         program = REFERENCE.replace("optimizer.step()", step)
         again = REFERENCE.replace("optimizer.step()", f"{step}\n    optimizer.step()")
-        return EquivalenceCheck(Tools()).difference(SCENARIOS["conflicting-advice"], program, again)
+        return compared.difference(SCENARIOS["conflicting-advice"], program, again)
 
     assert twice("optimizer.zero_grad()") is None
     assert "other gradients" in (twice("optimizer.zero_grad(set_to_none=False)") or "same")
 
 
-def test_a_difference_of_rounding_may_grow_as_rounding_does(court: Court) -> None:
+def test_a_difference_of_rounding_may_grow_as_rounding_does(compared: EquivalenceCheck) -> None:
     """A clip of what is clipped already divides by a norm and a millionth again."""
-
-    class Tools:
-        executor = court.executor
-
     scenario = SCENARIOS["ddp-accumulation-no-sync"]
     clip = next(line for line in scenario.reference.splitlines() if "clip_grad_norm_" in line)
-    compared = EquivalenceCheck(Tools())
 
     def changed(line: str) -> str | None:
         return compared.difference(

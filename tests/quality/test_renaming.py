@@ -21,7 +21,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("rewriting", REWRITINGS)
-@pytest.mark.parametrize("name", sampled(PROGRAMS))
+@pytest.mark.parametrize("name", sampled(PROGRAMS, 5))
 def test_a_rewritten_program_gets_the_verdicts_of_the_original(
     court: Court, name: str, rewriting: str
 ) -> None:
