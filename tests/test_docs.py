@@ -46,18 +46,13 @@ def test_files_of_the_package_that_a_page_names_are_there(page: Path) -> None:
     assert page.name == "log.md" or gone == set()
 
 
-GENERATED = {"coverage.md", "kill-matrix.md", "modules.md", "properties.md"}
-PROSE = [page for page in PAGES if page.name not in GENERATED]
-"""Pages that people write."""
-
-
 def prose(page: Path) -> Iterator[str]:
     """Lines that are in no table and no block of code."""
     text = re.sub(r"^(`{3,}).*?^\1$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     return (line for line in text.splitlines() if not line.startswith("|"))
 
 
-@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_prose_is_at_most_a_hundred_columns_wide(page: Path) -> None:
     """A row of a table cannot be broken; a sentence can."""
     assert [line for line in prose(page) if len(line) > 100] == []

@@ -1,4 +1,4 @@
-"""What a program should do: pass, stop, or say that it cannot tell."""
+"""What a program should do: pass, stop, or say that it is inconclusive."""
 
 from collections.abc import Sequence
 

@@ -79,7 +79,7 @@ class OutcomeTally(Record):
     wrong: int = 0
     """Wrong code."""
     inconclusive: int = 0
-    """Code of which the probes could not tell."""
+    """Code that is inconclusive."""
     none: int = 0
     """Answers without code."""
     unanswered: int = 0
@@ -163,7 +163,7 @@ class Gate(Record):
 
     code: Literal[0, 1, 4]
     """The exit code. 0: not worse, and a loss of the margin is ruled out; 1: conclusively worse; 4:
-    cannot tell.
+    inconclusive.
     """
     why: str
     """The reason, in one sentence."""

@@ -23,17 +23,17 @@ DATA = Path("docs/coverage.yaml")
 
 HEAD = """# Coverage
 
-Generated from `docs/coverage.yaml` by `make docs`; a test fails when this page and the data differ,
-or when something is named that does not exist.
+Generated from `docs/coverage.yaml` by `make docs`; a test fails when this page and the data
+differ, or when something is named that does not exist.
 
 The project started from two documents, a skill and a guide. Here is every section of both, every
 mistake, pitfall, row of the rationalization table and red flag, by its position and in our words.
 Sections are counted as they stand; the guide's table of contents is none.
 
-Only what is *exercised* is asked of agents: a scenario, a property or a criterion of a rubric decides
-it by execution or reads it in an answer. *As a technique*: `reference_impls/techniques/` has it, and
-tests hold it to its claims. *In the skill only*: our skill says what is right. *Open*: nothing speaks
-of it. The last three come first.
+Only what is *exercised* is asked of agents: a scenario, a property or a criterion of a rubric
+decides it by execution or reads it in an answer. *As a technique*: `reference_impls/techniques/`
+has it, and tests hold it to its claims. *In the skill only*: our skill says what is right. *Open*:
+nothing speaks of it. The last three come first.
 """
 
 TITLES: Mapping[str, str] = MappingProxyType({"skill": "The skill", "guide": "The guide"})

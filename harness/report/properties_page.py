@@ -7,10 +7,11 @@ from types import ModuleType
 from harness.properties import FAMILIES, PROPERTIES
 from harness.properties.evidence.preconditions import never
 from harness.properties.property import Property
+from harness.report.words import wrapped
 
 HEAD = """# Properties
 
-Generated from `harness/properties/` by `make docs`; a test fails when this page and the code differ.
+Generated from `harness/properties/` by `make docs`; a test fails when page and code differ.
 
 A property is one claim about training loops and a pure function of a trace. A failure that another
 failing property accounts for is shown as inconclusive, so that one fault is one failure.
@@ -20,7 +21,7 @@ failing property accounts for is shown as inconclusive, so that one fault is one
 def render_properties_page() -> str:
     """The whole page."""
     tables = map(_table, FAMILIES)
-    return "\n".join([HEAD, *tables, *(_section(p) for p in PROPERTIES.values())])
+    return wrapped("\n".join([HEAD, *tables, *(_section(p) for p in PROPERTIES.values())]))
 
 
 def _table(family: ModuleType) -> str:

@@ -16,13 +16,13 @@ HEAD = """# The kill matrix
 `docs/`. A test asks that every scenario and operator stands there; `make test-full` runs
 `harness quality` and asks that nothing survives.
 
-Every operator makes a right loop wrong in one way. It is applied to each scenario's reference wherever
-the scenario judges a property that names the fault, and to {extent}.
-Each mutant then goes through the same pipeline as an answer, until a probe shows the fault. *Killed*
-means: judged wrong, or failed by an advisory property that names the fault. A mutant that is not
-killed is *equivalent* only when a second probe (other data and sizes, three passes, SGD and Adam,
-three ranks, an overflow) consumes the same gradients, parameters, learning rates, rounds and skips;
-otherwise it *survived*, and that is a fault of the judge.
+Every operator makes a right loop wrong in one way. It is applied to each scenario's reference
+wherever the scenario judges a property that names the fault, and to {extent}.
+Each mutant then goes through the same pipeline as an answer, until a probe shows the fault.
+*Killed* means: judged wrong, or failed by an advisory property that names the fault. A mutant that
+is not killed is *equivalent* only when a second probe (other data and sizes, three passes, SGD and
+Adam, three ranks, an overflow) consumes the same gradients, parameters, learning rates, rounds and
+skips; otherwise it *survived*, and that is a fault of the judge.
 """
 
 EVERY = "all of its legitimate\nalternatives (`--thorough`; otherwise to a few, which take turns)"

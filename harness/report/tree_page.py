@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,7 +56,9 @@ def _lines(folder: Path, depth: int = 1) -> Iterator[str]:
 
 
 def _line(name: str, phrase: str) -> str:
-    return f"{name:<{_WIDTH}} {phrase}"
+    margin = " " * (_WIDTH + 1)
+    said = textwrap.wrap(phrase, 100 - len(margin), break_on_hyphens=False)
+    return f"{name:<{_WIDTH}} " + f"\n{margin}".join(said)
 
 
 def _inside(folder: Path) -> Iterator[Path]:

@@ -1,5 +1,6 @@
 """Small phrases that several pages share."""
 
+import textwrap
 from collections.abc import Iterable, Sequence
 
 from rich.padding import Padding
@@ -55,4 +56,20 @@ def clean(said: str) -> str:
     """Every character that steers a terminal becomes a replacement character."""
     return "".join(
         c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in said
+    )
+
+
+def wrapped(page: str) -> str:
+    """A page of Markdown with lines of at most a hundred columns; code, tables and heads stay."""
+    return "\n\n".join(map(_wrapped, page.split("\n\n")))
+
+
+def _wrapped(paragraph: str) -> str:
+    lines = paragraph.split("\n")
+    if all(len(line) <= 100 or line.startswith(("|", "    ", "#")) for line in lines):
+        return paragraph
+    if any(line.startswith(("|", "    ", "#", "- ")) for line in lines):
+        return paragraph
+    return textwrap.fill(" ".join(lines), 100, break_long_words=False, break_on_hyphens=False) + (
+        "\n" if paragraph.endswith("\n") else ""
     )

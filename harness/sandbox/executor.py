@@ -329,5 +329,5 @@ def _why(rank: raw.RawRank, flaw: str, *, began: bool) -> str:
     if flaw or rank.flaw:
         return flaw or rank.flaw
     if rank.signal is not None:
-        return f"the program was ended by signal {rank.signal} before its books were closed"
-    return f"the program left with exit code {rank.exit_code} before its books were closed"
+        return f"the program was ended by signal {rank.signal} before its recording was complete"
+    return f"the program left with exit code {rank.exit_code} before its recording was complete"

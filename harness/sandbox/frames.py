@@ -119,7 +119,7 @@ class FrameReader:
             cut = f"The stream broke off {len(self._buffer)} bytes into frame {self._due}."
             return StreamEnding(complete=False, sentence=cut)
         if not self._closed:
-            left = f"The books were never closed: the stream ended after {self._due} frames."
+            left = f"The recording was never closed: it ended after {self._due} frames."
             return StreamEnding(complete=False, sentence=left)
         return StreamEnding(complete=True)
 
@@ -129,7 +129,7 @@ class FrameReader:
 
     def _next(self) -> Frame | None:
         if self._closed and self._buffer:
-            raise ChannelCorrupt("Bytes arrived after the books were closed.")
+            raise ChannelCorrupt("Bytes arrived after the recording was closed.")
         if len(self._buffer) < LENGTHS.size:
             return None
         header, payload = LENGTHS.unpack_from(self._buffer)
@@ -178,7 +178,7 @@ def _decode(header: bytes, payload: bytes, due: int, known: _Specs) -> Frame:
     if sum(spec.nbytes for spec in specs) != len(payload):
         raise ChannelCorrupt(f"The tensors of frame {due} do not add up to its payload.")
     if kind == CLOSED and data.get("count") != due:
-        raise ChannelCorrupt(f"The books were closed at another count than {due}.")
+        raise ChannelCorrupt(f"The recording was closed at another count than {due}.")
     return Frame(seq=seq, kind=kind, data=data, tensors=Joined(specs, payload))
 
 

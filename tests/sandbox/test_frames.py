@@ -41,7 +41,7 @@ def test_only_numbers_read_as_numbers(value):
 
 def test_books_that_were_never_closed_are_incomplete():
     """Leaving early is not finishing."""
-    assert flaw(plain(0)) == "The books were never closed: the stream ended after 1 frames."
+    assert flaw(plain(0)) == "The recording was never closed: it ended after 1 frames."
 
 
 def test_a_truncated_frame_is_reported_and_earlier_ones_are_kept():
@@ -62,7 +62,7 @@ def test_a_truncated_frame_is_reported_and_earlier_ones_are_kept():
         (plain(True), "another number"),
         (plain(0, "closed", count=3), "another count"),
         (plain(0, "closed"), "another count"),
-        (plain(0, "closed", count=0) + plain(1), "after the books were closed"),
+        (plain(0, "closed", count=0) + plain(1), "after the recording was closed"),
         (raw_frame(b"\xff\xfe{}"), "not JSON"),
         (raw_frame(b"[" * 100_000), "not JSON"),
         (raw_frame(b'{"seq": 0, "kind": "x", "data": {"a": NaN}, "tensors": []}'), "not JSON"),

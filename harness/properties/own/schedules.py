@@ -1,4 +1,4 @@
-"""A learning-rate schedule that moves once a micro-batch: made for that, for updates, or not told."""
+"""A learning-rate schedule that moves once a micro-batch: made for that, or for updates."""
 
 from collections.abc import Sequence
 
