@@ -216,9 +216,10 @@ def test_an_ordinary_script_is_right(graded, program, tmp_path):
     assert (code, told[0]["code"]) == (0, "right"), told[0]["why"]
 
 
-def test_ranks_that_are_started_as_processes_have_to_agree(graded, tmp_path):
-    """The same script without its all-reduce."""
+@pytest.mark.parametrize("lost", ["dist.all_reduce(p.grad)", "p.grad /= size"])
+def test_ranks_have_to_agree_on_the_mean_of_their_gradients(graded, tmp_path, lost):
+    """The same script without its all-reduce, and without its division."""
     file = tmp_path / "train.py"
-    file.write_text(RANKS.replace("dist.all_reduce(p.grad)", "pass"))
+    file.write_text(RANKS.replace(lost, "pass"))
 
     assert graded(file)[1][0]["failed"] == ["ranks-agree"]

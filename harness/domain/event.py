@@ -117,8 +117,8 @@ class Backward(Record):
     """Whether the gradients can be differentiated again, as a gradient penalty needs."""
     seed: float | None = None
     """The gradient handed in for one scalar root: 0.25 for ``loss.backward(torch.tensor(0.25))``."""
-    returned: tuple[float, ...] = ()
-    """The means that torch's loss functions returned since the call before."""
+    returned: tuple[tuple[str, float], ...] = ()
+    """The means that torch's loss functions returned since the call before, by function."""
     injected: float = 1.0
     """The known factor on the gradients that it started from, beside what the program asked for."""
     at_input: bool = False
@@ -278,15 +278,18 @@ class ClockRead(Record):
     """``time``, ``perf_counter``, ``monotonic``, ``cuda.Event``, ..."""
 
 
-UnheldWhy = Literal["thawed", "hidden", "forgotten", "replaced"]
+UnheldWhy = Literal["thawed", "hidden", "forgotten", "replaced", "checkpointed"]
 """Why it cannot be meant that no optimizer holds a parameter: it asked for no gradient at first and
 does now; a module keeps it where ``parameters()`` does not find it; it is applied to what is trained;
-or nothing that an optimizer holds gets a gradient any more.
+or nothing that an optimizer holds gets a gradient any more. ``checkpointed``: an optimizer does hold
+it, and reentrant checkpoints let no gradient through.
 """
 
 
 class Unheld(Record):
-    """A parameter that got a gradient again and again, is in no optimizer, and never changed."""
+    """A parameter that got a gradient again and again, is in no optimizer, and never changed; or that
+    is in one and never got a gradient.
+    """
 
     name: str
     """Its name in the module that holds it, or its sizes."""

@@ -45,6 +45,8 @@ class BackwardSeen(Record):
     """The loss over what torch's loss function returned for it, loss scale taken out: 0.25 for
     ``criterion(output, y) / 4``. ``None`` where it was not made from one mean.
     """
+    mean_of: str = ""
+    """The function of torch that returned that mean."""
     returned: bool = False
     """Whether the program got the gradients handed over (``torch.autograd.grad``) and may do with them
     what nobody sees.

@@ -94,6 +94,8 @@ class MicroBatch(Record):
     """Part of its output gradient that lies on samples without weight, relative to the whole."""
     at_input: bool = False
     """Whether its backward reached an input that asks for a gradient, as an attack's does."""
+    moved_after: bool = False
+    """Whether the same rows entered once more in its window after the parameters had been moved."""
     both_ways: bool = False
     """Whether its output gradient has both signs, so that the loss pushes some outputs up and
     others down.

@@ -142,6 +142,7 @@ def _backwards(run: RankRun) -> tuple[BackwardSeen, ...]:
                     gradients_finite=event.gradients_finite,
                     after_update=bisect_left(position, at),
                     factor=_factor(event, loss),
+                    mean_of=event.returned[0][0] if len(event.returned) == 1 else "",
                     returned=event.function == "grad",
                     put_by_hand=at in run.holding and not left,
                     in_vain=at in run.in_vain,
@@ -156,7 +157,8 @@ def _factor(event: Backward, loss: float | None) -> float | None:
     if loss is None or len(event.roots) != 1 or len(event.returned) != 1:
         return None
     seed = 1.0 if event.seed is None else event.seed
-    factor = seed * loss / event.returned[0] if event.returned[0] else math.nan
+    mean = event.returned[0][1]
+    factor = seed * loss / mean if mean else math.nan
     return factor if math.isfinite(factor) else None
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from harness.domain.event import BatchYielded, Clip
 from harness.domain.trace import Match, MicroBatch, Update
-from harness.oracle.diagnostics import cleared_before, left_over
+from harness.oracle.diagnostics import cleared_before, left_over, moved_in_between
 from harness.oracle.facts import Consumed, RankRun
 from harness.oracle.following import Follower, moved, overwritten, trained_behind
 from harness.oracle.gradient import Gradient, total
@@ -171,6 +171,10 @@ def _micro_batches(
         _micro_batch(rank, x, None if a is None else a * world, inside=inside)
         for (rank, inside, x), a in zip(listed, solved.values, strict=True)
     )
+    if world == 1:
+        away = moved_in_between([x for _, inside, x in listed if inside])
+        own = [m.model_copy(update={"moved_after": a}) for m, a in zip(found, away, strict=False)]
+        found = (*own, *found[len(own) :])
     if world == 1 and sum(inside for _, inside, _ in listed) == 2:  # more were meant to be gathered
         sizes = [_share(x, a, consumed) for (_, _, x), a in zip(listed, solved.values, strict=True)]
         found = tuple(m.model_copy(update={"share": s}) for m, s in zip(found, sizes, strict=True))

@@ -26,7 +26,7 @@ from harness.properties.evidence import preconditions
 from harness.properties.evidence.coefficients import consumed_again, stale
 from harness.properties.evidence.consumption import transported
 from harness.properties.evidence.figures import close, count, number, show
-from harness.properties.evidence.windows import Window, full, of_probe, usual_size
+from harness.properties.evidence.windows import UNDIVIDED, Window, full, of_probe, usual_size
 from harness.properties.property import Property
 
 ID = "gradients-start-fresh"
@@ -52,6 +52,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         (counted_twice(p) for p in trace.probes if p.program.counted_twice),
         (piled_up(p) for p in trace.probes if p.program.piled_up),
         (attack_kept(w) for p in trace.probes for w in of_probe(p) if of_an_attack(w)),
+        (search_kept(w) for p in trace.probes for w in of_probe(p) if of_a_search(w)),
     )
     if (found := next(by_steps, None)) is not None:
         return found
@@ -126,6 +127,28 @@ def attack_kept(window: Window) -> Verdict:
         "that were made for the gradient of an input, as an attack is, beside those of the loss. "
         "Clear the gradients after the attack, or take torch.autograd.grad for it.",
         number("passes for an input", found, window.where),
+    )
+
+
+def of_a_search(window: Window) -> bool:
+    """Whether the gradient that moved the parameters away, as sharpness-aware minimisation does, was
+    consumed with the one that it was to be replaced by, both whole and of the same rows.
+    """
+    own = window.rank_trace.backwards
+    weights = [b.factor for b in own if b.after_update == window.update.index]
+    two = len(weights) == window.update.window_size == 2
+    whole = all(w is not None and abs(w - 1.0) < UNDIVIDED for w in weights)
+    return two and whole and any(m.moved_after and m.in_window for m in window.own)
+
+
+def search_kept(window: Window) -> Verdict:
+    """The fail for a first gradient of two that the optimizer consumed as well."""
+    return failed(
+        ID,
+        f"In {window.where} a first gradient moved the parameters, a second one was computed there on "
+        "the same rows, and the optimizer consumed the sum of both. Clear the gradients between the "
+        "two passes.",
+        number("gradients of the same rows", 2, window.where),
     )
 
 

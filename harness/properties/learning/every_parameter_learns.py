@@ -11,7 +11,7 @@ Signature: a parameter with a true gradient has none, or (as good as) 0, when th
 every window; or its value is the same, bit for bit, at the end; or of a bias one direction, such as
 the mean of its entries, is taken away in every update; or backward runs over a whole pass, or stands
 in a closure that every turn defines and none hands on, and no update follows; or backward reaches it
-again and again, no optimizer holds it, and that cannot be meant.
+again and again, no optimizer holds it, and that cannot be meant; or checkpoints stop it.
 
 Masked by: the parts that do learn, which bring the loss down.
 """

@@ -15,6 +15,8 @@ WHY = {
     "them with requires_grad_(False)",
     "replaced": "no parameter that an optimizer holds gets a gradient any more: build the optimizer "
     "after the last change of the model, or load a state instead of exchanging it",
+    "checkpointed": "torch.utils.checkpoint with use_reentrant=True gives what it computes no gradient "
+    "where none of its inputs asks for one: use use_reentrant=False",
 }
 """What speaks against an intention, and what to do."""
 
@@ -33,9 +35,13 @@ def _failed(probe: ProbeTrace) -> Verdict:
     names = [one.name for one in found if one.why == why]
     times = count(found[0].backwards, "time")
     rest = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    listed = f"{', '.join(names[:4])}{rest}"
+    if why == "checkpointed":
+        said = f"{listed} had no gradient though their optimizer stepped {times}"
+    else:
+        said = f"backward reached {listed} {times}, no optimizer holds them, and they never changed"
     return failed(
         ID,
-        f"In {probe.probe} backward reached {', '.join(names[:4])}{rest} {times}, no optimizer holds "
-        f"them, and they never changed; {WHY[why]}.",
-        number("parameters that no optimizer holds", len(found), probe.probe),
+        f"In {probe.probe} {said}; {WHY[why]}.",
+        number("parameters that nothing trains", len(names), probe.probe),
     )

@@ -13,11 +13,13 @@ from harness.properties.learning.every_parameter_learns import ID as LEARNS
 from harness.properties.own.clipping import where_clipped
 from harness.properties.own.graphs import carried_over
 from harness.properties.own.lacking import lacking
+from harness.properties.own.over_ranks import mean_over_ranks
 from harness.properties.own.reading import own_settings
 from harness.properties.own.ruin import is_ruined
 from harness.properties.own.rules import CLIPPING, rules
 from harness.properties.own.schedules import ID as SCHEDULE
 from harness.properties.own.schedules import MADE_FOR_THEM, counts_micro_batches, where_told
+from harness.properties.own.spoilt import spoilt_for_good
 
 NO_STEP = "It makes no optimizer step itself; show the loop that steps."
 
@@ -40,6 +42,7 @@ def own_grade(
         found = tuple(of_part.get(v.property, v) if v.property in CLIPPING else v for v in found)
     verdicts = where_told(found, trace)
     verdicts = tuple(carried_over(frozen_on_purpose(v, trace), trace) for v in verdicts)
+    verdicts = tuple(mean_over_ranks(spoilt_for_good(v, trace), trace, settings) for v in verdicts)
     if lent_its_step(trace):
         verdicts = tuple(map(_not_accused, verdicts))
     grade = write_grade(OWN_SCENARIO, agent, verdicts, trace=trace, seconds=seconds)

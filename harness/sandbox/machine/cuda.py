@@ -128,7 +128,7 @@ def _answers() -> dict[str, Callable[..., Any]]:
         **dict.fromkeys(zero, lambda *_, **__: 0),
         "is_available": lambda: True,
         "is_initialized": lambda: True,
-        "is_bf16_supported": lambda *_, **__: True,
+        "is_bf16_supported": lambda *_, **__: False,  # half precision shows what a scaler is for
         "is_current_stream_capturing": lambda: False,
         "device_count": lambda: _ranks["count"],
         "current_device": lambda: _ranks["local"],

@@ -26,7 +26,7 @@ class Backwards:
         tape: Tape,
         loss_scale: Callable[[], float | None],
         has_own: Callable[[], bool],
-        returned: Callable[[], tuple[float, ...]] = tuple,
+        returned: Callable[[], tuple[tuple[str, float], ...]] = tuple,
         after: After = lambda *_: (),
     ) -> None:
         """``loss_scale``: the scale in force, ``None`` when no enabled scaler has been used.

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
+from torch.utils import checkpoint
 from torch.utils.weak import TensorWeakRef
 
 from harness.domain.event import Unheld, UnheldWhy
@@ -78,6 +79,11 @@ class Graphs:
         self._frozen: set[str] = set()
         self._stepped = False
         self._twice = self._piled = 0
+        self._fed: set[int] = set()
+        self._steps: dict[int, int] = {}
+        """How often each parameter was in an optimizer that stepped, by its id; those with a gradient
+        are in ``_fed``."""
+        self._cut = _cut_checkpoints()
         self._again = False
         """Whether a closure that was evaluated in this step before is evaluated again now."""
 
@@ -114,6 +120,10 @@ class Graphs:
         self._stepped = True
         for leaf in self._leaves.values():
             leaf.held = leaf.held or id(leaf.found()) in held
+        for parameter in _held([optimizer]):
+            self._steps[id(parameter)] = self._steps.get(id(parameter), 0) + 1
+            if parameter.grad is not None or not parameter.requires_grad:
+                self._fed.add(id(parameter))
 
     def at_closure(self, before: int) -> None:
         """An optimizer calls its closure, which it did ``before`` in this step."""
@@ -121,9 +131,8 @@ class Graphs:
 
     def found(self) -> dict[str, object]:
         """What the end of the record says."""
-        return {
-            "unheld": self._unheld(), "counted_twice": self._twice, "piled_up": self._piled,
-        }  # fmt: skip
+        untrained = (*self._unheld(), *self._cut_off())
+        return {"unheld": untrained, "counted_twice": self._twice, "piled_up": self._piled}
 
     def _unheld(self) -> tuple[Unheld, ...]:
         """Parameters that got gradients again and again, are in no optimizer, and never changed."""
@@ -133,6 +142,18 @@ class Graphs:
             if self._stepped and not (x.held or x.changed or x.asked)
         )
         return tuple(Unheld(name=x.name, why=x.why, backwards=x.seen) for x in told if x.why)
+
+    def _cut_off(self) -> tuple[Unheld, ...]:
+        """Parameters that never had a gradient in a program whose checkpoints stop it."""
+        hungry = [key for key, n in self._steps.items() if n >= OFTEN and key not in self._fed]
+        if not hungry or len(self._cut) < OFTEN:
+            return ()
+        names = _Owners().names
+        return tuple(
+            Unheld(name=names[key], why="checkpointed", backwards=self._steps[key])
+            for key in hungry
+            if key in names
+        )
 
     def _note_unheld(self, graph: _Graph, held: set[int]) -> bool:
         """Whether an input is among what nobody holds."""
@@ -218,6 +239,23 @@ class _Owners:
                     self.names.setdefault(id(tensor), name)
                     if self.names[id(tensor)] != name:
                         self.names[id(tensor)] = f"{name}: {self.names[id(tensor)]}"
+
+
+def _cut_checkpoints() -> list[None]:
+    """Grows with each reentrant checkpoint none of whose inputs asks for a gradient: what it computes
+    gets none.
+    """
+    found: list[None] = []
+    check = checkpoint.check_backward_validity
+
+    def checked(inputs: Iterable[Any]) -> None:
+        given = tuple(inputs)
+        if not any(isinstance(x, Tensor) and x.requires_grad for x in given):
+            found.append(None)
+        check(given)
+
+    setattr(checkpoint, check.__name__, checked)
+    return found
 
 
 LOADED: set[int] = set()

@@ -22,15 +22,15 @@ class Losses:
 
     def __init__(self) -> None:
         """Nothing was returned yet."""
-        self._returned: list[float] = []
+        self._returned: list[tuple[str, float]] = []
 
     def install(self) -> None:
         """Patch torch; called once in a process that then runs one candidate."""
         for name in MEANS:
             setattr(nn.functional, name, self._recorded(getattr(nn.functional, name)))
 
-    def take(self) -> tuple[float, ...]:
-        """The means since the last time, in order."""
+    def take(self) -> tuple[tuple[str, float], ...]:
+        """The means since the last time, in order, each with the function that returned it."""
         taken, self._returned = tuple(self._returned), []
         return taken
 
@@ -42,7 +42,8 @@ class Losses:
                 plain = unwrapped([result]) or []
                 with outside():
                     # at once: the program may divide the result in place
-                    self._returned += [float(p.detach()) for p in plain if p.numel() == 1]
+                    means = (float(p.detach()) for p in plain if p.numel() == 1)
+                    self._returned += [(function.__name__, mean) for mean in means]
             return result
 
         return wrapper

@@ -28,7 +28,7 @@ SPELLINGS = {
     "torch.cuda.reset_peak_memory_stats()": "None",
     "torch.cuda.max_memory_allocated()": "0",
     "torch.cuda.manual_seed_all(0)": "None",
-    "torch.cuda.is_bf16_supported()": "True",
+    "torch.cuda.is_bf16_supported()": "False",
     "torch.cuda.get_device_properties(0).total_memory > 0": "True",
     "torch.cuda.Stream().query()": "True",
     "torch.cuda.FloatTensor([1.0]).dtype": "torch.float32",
