@@ -304,7 +304,7 @@ def test_strict_is_exit_code_4_where_there_is_nothing_to_judge(bank, tmp_path):
     assert grade(bank, file, "--scenario", "alpha", "--strict").exit_code == 4
 
 
-def test_real_answers_from_file_to_grade_through_the_jail(tmp_path):
+def test_real_answers_from_file_to_grade_through_the_jail(warm, tmp_path):
     """One is right, one is wrong, one offers two alternatives that are both right."""
     files = [str(ANSWERS / name) for name in ("d08.md", "d12.md", "d17.md")]
     scenarios = {
@@ -314,12 +314,12 @@ def test_real_answers_from_file_to_grade_through_the_jail(tmp_path):
     }
     mapped = tmp_path / "map.yaml"
     mapped.write_text(json.dumps(scenarios))
-    command = [sys.executable, "-m", "harness", "grade", *files, "--map", str(mapped), "--json"]
+    command = ["grade", *files, "--map", str(mapped), "--json"]
 
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = CliRunner().invoke(app, command, obj=warm)
 
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert (done.returncode, done.stderr) == (1, "")
+    lines = objects(done)
+    assert (done.exit_code, done.stderr) == (1, "")
     assert [line["code"] for line in lines] == ["right", "wrong", "right"]
     assert lines[1]["failed"] == ["clip-before-step"]
     assert lines[2]["criteria"]["correct-loop"]["state"] == "met"

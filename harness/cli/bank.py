@@ -48,6 +48,17 @@ SkillOption = Annotated[
 ]
 
 
+MaxCostOption = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0, metavar="USD", help="Spend at most this many US dollars.", show_default=False
+    ),
+]
+AskPlanOption = Annotated[
+    bool, typer.Option("--plan", metavar="", help="Say what asking would cost. Asks nothing.")
+]
+
+
 @app.command(epilog="Example: harness run --scenario all")
 def run(
     context: typer.Context,
@@ -65,17 +76,10 @@ def run(
     skill: SkillOption = None,
     delivery: DeliveryOption = "system",
     trials: TrialsOption = 1,
-    max_cost: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0, metavar="USD", help="Spend at most this many US dollars.", show_default=False
-        ),
-    ] = None,
+    max_cost: MaxCostOption = None,
     judge: JudgeOption = "lexical",
     strict: StrictOption = False,
-    plan: Annotated[
-        bool, typer.Option("--plan", metavar="", help="Say what asking would cost. Asks nothing.")
-    ] = False,
+    plan: AskPlanOption = False,
     fresh: FreshOption = False,
 ) -> None:
     """Let the bank check itself: each posted loop has to fail as declared, each fix to be right.
@@ -100,8 +104,10 @@ def run(
         shown = ShownAnswers(as_json, plain, verbose, strict)
         here = only_runnable(chosen)
         raise typer.Exit(ask(asked, here, out, shown, open_instruments))
-    errors = Output(stderr=True)
-    with stored(out, "bank", chosen, seed=seed) as run_folder, progress_bar(errors) as watch:
+    with (
+        stored(out, "bank", chosen, seed=seed) as run_folder,
+        progress_bar(Output(stderr=True)) as watch,
+    ):
         settings = Settings(seed=seed, jobs=cores(jobs), watch=watch, run=run_folder)
         outcome = run_bank(chosen, settings, open_instruments)
     count = len(chosen.scenarios) - len(outcome.run.not_run)

@@ -87,30 +87,35 @@ SkillsOption = Annotated[
 ]
 
 
+RunsArgument = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="[RUN_A RUN_B]", help="Folders of stored runs, the old one first."),
+]
+AskedAgentOption = Annotated[
+    str | None,
+    typer.Option("--agent", metavar="A", help="The agent to ask.", show_default=False),
+]
+ArmCostOption = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        metavar="USD",
+        help="Spend at most this many US dollars for each arm.",
+        show_default=False,
+    ),
+]
+
+
 @app.command(epilog="Example: harness compare runs/old runs/new")
 def compare(
     context: typer.Context,
-    runs: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[RUN_A RUN_B]", help="Folders of stored runs, the old one first."),
-    ] = None,
+    runs: RunsArgument = None,
     *,
     skill: SkillsOption = None,
-    agent: Annotated[
-        str | None,
-        typer.Option("--agent", metavar="A", help="The agent to ask.", show_default=False),
-    ] = None,
+    agent: AskedAgentOption = None,
     delivery: DeliveryOption = "system",
     trials: TrialsOption = 3,
-    max_cost: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0,
-            metavar="USD",
-            help="Spend at most this many US dollars for each arm.",
-            show_default=False,
-        ),
-    ] = None,
+    max_cost: ArmCostOption = None,
     judge: JudgeOption = "lexical",
     margin: MarginOption = MARGIN,
     allow: AllowOption = False,

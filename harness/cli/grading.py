@@ -28,6 +28,7 @@ from harness.cli.app import (
 )
 from harness.cli.configuring import allowed
 from harness.cli.stored import print_count, print_unread, print_unstored, printing, stored
+from harness.domain.answer import Batch
 from harness.domain.errors import UsageError, reason
 from harness.domain.own import OWN_SCENARIO
 from harness.domain.scenario import Bank
@@ -40,51 +41,54 @@ if TYPE_CHECKING:
     from harness.extraction.assignment import Choice
 
 
+FilesArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE...", help="Scripts, folders, answers; - reads standard input."),
+]
+ScenarioOption = Annotated[
+    str | None,
+    typer.Option("--scenario", metavar="ID", help="The scenario that all these answers belong to."),
+]
+MapOption = Annotated[
+    Path | None,
+    typer.Option("--map", metavar="FILE", help="A table of file and scenario, YAML or CSV."),
+]
+AgainstOption = Annotated[
+    Path | None,
+    typer.Option("--against", metavar="SCRIPT", help="The Python file that the answers change."),
+]
+FormatOption = Annotated[
+    str | None, typer.Option("--format", metavar="F", help="Read every file as this format.")
+]
+LinesOption = Annotated[
+    bool, typer.Option("--json", metavar="", help="Print JSON, one object a line.")
+]
+ShowProgramOption = Annotated[
+    bool,
+    typer.Option("--show-program", metavar="", help="Print the program exactly as it was run."),
+]
+
+
 @app.command(epilog="Example: harness grade train.py")
 def grade(
     context: typer.Context,
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE...", help="Scripts, folders, answers; - reads standard input."
-        ),
-    ],
+    files: FilesArgument,
     *,
-    scenario: Annotated[
-        str | None,
-        typer.Option(
-            "--scenario", metavar="ID", help="The scenario that all these answers belong to."
-        ),
-    ] = None,
-    map_file: Annotated[
-        Path | None,
-        typer.Option("--map", metavar="FILE", help="A table of file and scenario, YAML or CSV."),
-    ] = None,
-    against: Annotated[
-        Path | None,
-        typer.Option(
-            "--against", metavar="SCRIPT", help="The Python file that the answers change."
-        ),
-    ] = None,
-    form: Annotated[
-        str | None, typer.Option("--format", metavar="F", help="Read every file as this format.")
-    ] = None,
+    scenario: ScenarioOption = None,
+    map_file: MapOption = None,
+    against: AgainstOption = None,
+    form: FormatOption = None,
     suite: SuiteOption = None,
     bank: BankOption = None,
     jobs: JobsOption = None,
     out: OutOption = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", metavar="", help="Print JSON, one object a line.")
-    ] = False,
+    as_json: LinesOption = False,
     plain: PlainOption = False,
     judge: JudgeOption = "lexical",
     strict: StrictOption = False,
     allow: AllowOption = None,
     verbose: VerboseOption = False,
-    show_program: Annotated[
-        bool,
-        typer.Option("--show-program", metavar="", help="Print the program exactly as it was run."),
-    ] = False,
+    show_program: ShowProgramOption = False,
 ) -> None:
     """Grade programs by their own settings (a script, several files, a folder), and what agents
     answered by the scenario that they answer: transcripts, pasted answers, notebooks.
@@ -113,12 +117,16 @@ def grade(
             chosen, answers, len(files), settings, open_instruments, allowed=meant
         )
     batch = replace(graded, unread=tuple(missing))
-    if not as_json:
+    _print_rest(batch, count=not as_json, plain=plain, verbose=verbose)
+    raise typer.Exit(batch.exit_code(strict=strict))
+
+
+def _print_rest(batch: Batch, *, count: bool, plain: bool, verbose: bool) -> None:
+    if count:
         print_count(batch, plain=plain)
     print_faults(batch.faults, all_traces=verbose)
     print_unread(batch.unread)
     print_unstored(batch.unstored)
-    raise typer.Exit(batch.exit_code(strict=strict))
 
 
 @app.command(epilog="Example: harness explain answer.md -o script.py")
@@ -189,7 +197,7 @@ def regrade(
     verbose: VerboseOption = False,
 ) -> None:
     """Judge a stored run anew by its traces. Nothing is executed; torch need not be installed."""
-    from harness.domain.answer import Batch, Tally
+    from harness.domain.answer import Tally
     from harness.regrading import regrade as judge_anew
     from harness.rubric import Judging, judge_named
 

@@ -16,7 +16,6 @@ from harness.oracle.client import Oracle
 from harness.oracle.facts import Consumed
 from harness.oracle.following import Follower
 from harness.oracle.measure import measure
-from harness.sandbox.executor import JailedExecutor
 from tests.quality.judging import SCENARIOS
 
 CLIP = SCENARIOS["clip-after-step"]
@@ -24,11 +23,10 @@ PROBE = CLIP.probes[0]
 
 
 @pytest.fixture(scope="module")
-def honest():
+def honest(executor):
     """What a right program did."""
-    with JailedExecutor(parallel=1) as executor:
-        candidate = Candidate(program=CLIP.reference, origin="test")
-        return executor.execute(candidate, CLIP.workload_of(PROBE, 0), PROBE)
+    candidate = Candidate(program=CLIP.reference, origin="test")
+    return executor.execute(candidate, CLIP.workload_of(PROBE, 0), PROBE)
 
 
 def told(recording: Recording) -> worker.Answer:
@@ -79,7 +77,7 @@ def rewritten(draw, honest: Recording) -> Recording:
     return with_events(honest, events)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_no_rewritten_record_is_a_fault_of_the_oracle(honest, data):
     answer = told(rewritten(data.draw, honest))

@@ -75,6 +75,13 @@ def test_there_are_at_least_thirty_operators_with_names_of_their_own():
     assert len(BY_ID) == len(OPERATORS)
 
 
+def test_every_property_is_named_by_an_operator():
+    """Else no mutant shows what it is for. A part that spikes is clipped away with all others first."""
+    named = {name for operator in OPERATORS for name in operator.named_by}
+
+    assert set(PROPERTIES) - named == {"groups-bounded"}
+
+
 def test_every_operator_says_which_properties_name_its_fault():
     for operator in OPERATORS:
         assert operator.named_by, operator.id

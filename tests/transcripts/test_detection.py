@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from harness import transcripts
 from harness.domain.errors import UsageError
 from harness.domain.transcript import Transcript, Unreadable
 from harness.transcripts import FORMATS, detect, opened, read
@@ -23,6 +24,11 @@ def test_each_fixture_is_what_it_is_whatever_its_name(name, expected, tmp_path):
     shutil.copy(MATERIAL / name, copy)
     with opened(copy) as source:
         assert detect(source) == expected
+
+
+def test_every_format_is_in_the_table_that_a_reader_of_the_package_meets_first():
+    """Beside the words for people in ``FORMATS``."""
+    assert [name for name in FORMATS if f"``{name}``" not in transcripts.__doc__] == []
 
 
 def test_every_format_and_every_fixture_is_in_the_table():
