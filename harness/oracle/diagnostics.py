@@ -139,7 +139,7 @@ def _has_served(x: Replayed, kept: Sequence[Replayed]) -> bool:
     themselves before the pass that trains, as sharpness-aware minimisation does; or to look at a batch
     or at a part of a loss that trains afterwards.
     """
-    moved = any(_elsewhere(k, x) for k in kept)
+    moved = any(k.flow.forward.parameters is not x.flow.forward.parameters for k in kept)
     looked = any(k.flow.covers if k.flow.forward is x.flow.forward else _alike(k, x) for k in kept)
     return x.samples is None and (x.flow.at_input or moved or looked)
 
@@ -147,14 +147,16 @@ def _has_served(x: Replayed, kept: Sequence[Replayed]) -> bool:
 def moved_in_between(window: Sequence[Replayed]) -> list[bool]:
     """Of each flow of a window, whether a later one of the same rows ran at other parameters."""
     return [
-        any(_elsewhere(later, x) and _alike(later, x) for later in window[at + 1 :])
+        any(_moved(later, x) and _alike(later, x) for later in window[at + 1 :])
         for at, x in enumerate(window)
     ]
 
 
-def _elsewhere(one: Replayed, other: Replayed) -> bool:
-    """Whether parameters were moved between the two."""
-    return one.flow.forward.parameters is not other.flow.forward.parameters
+def _moved(later: Replayed, x: Replayed) -> bool:
+    """Whether the same parameters had other values."""
+    before, after = x.flow.forward.parameters, later.flow.forward.parameters
+    same = before.keys() == after.keys()
+    return same and not all(np.array_equal(before[n], after[n]) for n in before)
 
 
 def _alike(one: Replayed, other: Replayed) -> bool:

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from harness.domain.trace import ProbeTrace, Trace
+from harness.domain.own import lent
+from harness.domain.trace import ProbeTrace, Program, Trace
 from harness.domain.verdict import Verdict
 from harness.properties.completion import in_one_line
 from harness.properties.evidence.windows import of_probe
@@ -53,7 +54,21 @@ def _stopped(probe: ProbeTrace) -> str | None:
         return None
     if found := UNDEFINED.search(said):
         return f"{line}{define(found['name'])}."
+    if name := _lent_there(program):
+        return f"{line}{define(name)}: what was lent for it does not fit ({said})."
     return f"{line}it raised {program.exception} ({said}); repair that."
+
+
+def _lent_there(program: Program) -> str:
+    """A name on the line that raised for which something was lent; empty where there is none."""
+    lines = program.source.splitlines()
+    if not program.line or program.line > len(lines):
+        return ""
+    used = re.findall(r"\w+", lines[program.line - 1])
+    roles = dict(note.partition(": ")[::2] for note in lent(program.bound))
+    return next(
+        (name for name in used if roles.get(name, "").strip() and "library" not in roles[name]), ""
+    )
 
 
 def _unbound(said: str) -> str:

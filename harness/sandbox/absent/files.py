@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
+from harness.sandbox.absent.checkpoints import absent_state
 from harness.sandbox.absent.lent import lend
 from harness.sandbox.absent.settings import AbsentSettings
 
@@ -156,8 +157,10 @@ def _saving(original: Callable[..., Any]) -> Callable[..., Any]:
 def _restoring(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def load(file: Any, *args: Any, **kwargs: Any) -> Any:
-        elsewhere = isinstance(file, str | os.PathLike) and not os.path.exists(file)
-        return original(Path(os.fspath(file)).name if elsewhere else file, *args, **kwargs)
+        if not isinstance(file, str | os.PathLike) or os.path.exists(file):
+            return original(file, *args, **kwargs)
+        name = Path(os.fspath(file)).name
+        return original(name, *args, **kwargs) if os.path.exists(name) else absent_state(name)
 
     return load
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from harness.beside import parsed_modules, together, unpacked
 from harness.domain.branch import Branches
-from harness.sandbox.absent import files
+from harness.sandbox.absent import checkpoints, files
 from harness.sandbox.absent.imports import OWN, lend_packages
 from harness.sandbox.absent.lent import all_lent
 from harness.sandbox.absent.settings import argument, compared_words
@@ -129,6 +129,10 @@ def _what_is_missing() -> Iterator[None]:
         raise Unbound(str(error.name), "is a package that is not here") from error
     except ConnectionError as error:
         raise Unbound("the program", f"needs a network: {error}") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        if not (files := checkpoints.asked_for()):
+            raise
+        raise Unbound(files[0], "is a file that is not here") from error  # what is in it was needed
 
 
 def _namespace(package: str) -> types.ModuleType:
@@ -156,6 +160,7 @@ def _environment(
     removed.install()
     install_progress()
     files.install()
+    checkpoints.install()
 
 
 def _on_a_cpu(tree: ast.Module) -> None:

@@ -179,6 +179,36 @@ for path in ("/checkpoints/run/a.pt", "../../out/b.pt", "new/c.pt"):
     assert see(program).windows == [2] * 6
 
 
+RESTORED = {
+    "a checkpoint to go on from": """
+state = torch.load("runs/last.pt", map_location="cpu")
+net.load_state_dict(state["model"])
+optimizer.load_state_dict(state["optimizer"])
+first = state["epoch"] + 1
+print(f"from {first}, best {state['best']:.3f}", state.get("seed", 0), max(state["best"], 0.5))
+""",
+    "weights whose names are changed": """
+state = torch.load("pretrained.pth")
+net.load_state_dict({name.removeprefix("module."): value for name, value in state.items()})
+""",
+}
+
+
+@pytest.mark.parametrize("case", RESTORED)
+def test_what_is_restored_from_a_file_that_is_not_here_stays_as_it_was(see, case):
+    model = "net = nn.Linear(4, 1)\noptimizer = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+    seen = see(HEAD + LOOP + model + RESTORED[case] + MAIN)
+
+    assert seen.windows == [2] * 6
+    assert "stays as it was initialised" in seen.lent
+
+
+def test_data_of_a_file_that_is_not_here_is_named(see):
+    program = HEAD + LOOP + "rows = torch.load('rows.pt')\ntorch.stack([rows, rows])\n" + MAIN
+
+    assert see(program).outcome == "unbound: `rows.pt` is a file that is not here"
+
+
 def test_pauses_cost_nothing(see):
     assert see(HEAD + LOOP + "time.sleep(1000)\n" + MAIN).windows == [2] * 6
 
