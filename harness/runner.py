@@ -32,6 +32,7 @@ from harness.properties.own import own_settings
 from harness.rubric import assess
 from harness.scenarios.availability import runnable
 from harness.trial import Trial
+from harness.untrusted import TooLong, in_time
 from harness.workbench import (
     Ending,
     Ready,
@@ -177,7 +178,11 @@ class _Pipeline:
 
     def _judge_all(self, transcript: Transcript, task: Task, turn: Turn) -> "_Proposal":
         """Every program that an answer proposes, or why there is none."""
-        proposed = extract(transcript, task.scenario)
+        try:
+            with in_time(task.called):
+                proposed = extract(transcript, task.scenario)
+        except TooLong as error:
+            return _Proposal(turn, no_code=str(error))
         if isinstance(proposed, NoCandidate):
             return _Proposal(turn, no_code=proposed.reason)
         return _Proposal(turn, tuple(self._judge_one(candidate, task) for candidate in proposed))

@@ -2,9 +2,9 @@
 a YAML document is built.
 """
 
+import ctypes
 import errno
 import os
-import signal
 import stat
 import threading
 import time
@@ -81,29 +81,42 @@ def _size(size: int) -> str:
 
 @contextmanager
 def in_time(what: Path | str, seconds: float = SECONDS) -> Iterator[None]:
-    """Break off what takes more processor time than that. Of the main thread, which is the one that
-    reads: only there can a signal interrupt. ``what``: what is read.
+    """Break off what takes more processor time than that, in whichever thread it runs: a signal would
+    reach the main one alone, and belongs to whoever imports the harness. ``what``: what is read.
 
     Raises:
         TooLong: it did.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    began = time.thread_time()
+    limit = f"reading it took more than {seconds:.0f} s of processor time"
+    sentence = f"{shown(what)}: {limit}; hand in a part of it"
 
-    def look(*_: object) -> None:
-        if time.thread_time() - began > seconds:
-            limit = f"reading it took more than {seconds:.0f} s of processor time"
-            raise TooLong(f"{shown(what)}: {limit}; hand in a part of it")
+    class Late(TooLong):
+        def __init__(self) -> None:  # it is raised in another thread, which takes a class only
+            super().__init__(sentence)
 
-    before = signal.signal(signal.SIGALRM, look)
-    signal.setitimer(signal.ITIMER_REAL, _LOOK, _LOOK)
+    thread, over, lock = threading.get_ident(), threading.Event(), threading.Lock()
+    clock = time.pthread_getcpuclockid(thread)
+    end = time.clock_gettime(clock) + seconds
+
+    def look() -> None:
+        while not over.wait(_LOOK):
+            with lock:
+                if not over.is_set() and time.clock_gettime(clock) > end:
+                    _raise_in(thread, Late)
+
+    threading.Thread(target=look, name="budget", daemon=True).start()
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+        with lock:
+            over.set()
+            _raise_in(thread, None)  # nothing that comes too late
+
+
+def _raise_in(thread: int, error: type[TooLong] | None) -> None:
+    """Raise it in a thread between two of its steps, or take back what was not raised yet."""
+    what = ctypes.py_object(error) if error is not None else None
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), what)
 
 
 def yaml_node(text: str, loader: type[yaml.SafeLoader | yaml.CSafeLoader]) -> yaml.Node | None:

@@ -3,7 +3,9 @@
 import contextlib
 import os
 import re
+import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -133,6 +135,16 @@ def test_reading_ends_when_its_time_is_over():
 
     with pytest.raises(TooLong, match=r"file\.md"):
         read_for_ever()
+    with ThreadPoolExecutor() as pool, pytest.raises(TooLong, match=r"file\.md"):
+        pool.submit(read_for_ever).result(30)
+
+
+def test_reading_leaves_the_signals_of_the_program_alone():
+    """Who imports the harness may have an alarm of its own."""
+    before = signal.getsignal(signal.SIGALRM)
+    with in_time("file.md"):
+        assert signal.getsignal(signal.SIGALRM) is before
+        assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
 def test_a_file_too_large_for_what_it_is_says_so(tmp_path):

@@ -1,31 +1,93 @@
-"""Answers whose code stands in no fence of its own, with fences around it."""
+"""Answers whose code stands in no fence of its own, with fences around it. What a reader is not shown is
+left out.
+"""
 
 import html
 import re
 import textwrap
+from collections.abc import Callable, Iterator
 
 from harness.extraction.diffs import CONFLICT
 from harness.extraction.parsing import parses
 from harness.markdown import Fence, fence, fenced_blocks, indented_blocks
+from harness.transcripts.shell_words import commands_of
 
 _PRE = re.compile(
     r"<pre[^>]*>\s*(?:<code[^>]*>)?(.*?)(?:</code>\s*)?</pre>", re.DOTALL | re.IGNORECASE
 )
+_HIDDEN = re.compile(
+    r"^ {0,3}<(?:(?P<tag>[a-z]{1,20})\b[^<>\n]*?"
+    r"(?:\shidden\b|(?:display|visibility)\s*:\s*(?:none|hidden))[^<>\n]*>|(?P<made>template|script|style)\b[^<>\n]*>|!--)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_SHELL = frozenset({"bash", "sh", "shell", "zsh", "console", "terminal", "shell-session", ""})
+_TRAINS = (".backward(", ".step(")
 _MOST_PRE = 100  # a hostile page opens thousands that it never closes
 _MOST_ENDS = 20
 _MARKDOWN = frozenset({"markdown", "md"})
 
 
 def canonical(text: str) -> str:
-    """The answer with its code in fences; the text itself where it has fences with code."""
-    text = _conflicts_fenced(_closed(text))
+    """The answer with its code in fences; the text itself where all of it is."""
+    text = _conflicts_fenced(_closed(_as_shown(text)))
+    text = _from_heredocs(_beside_fences(text, _from_html))
     if any(map(_is_code, fenced_blocks(text))):
-        return text
-    for rewrite in (_unwrapped, _from_html, _from_margin):
+        return _from_margin(text, loops_only=True)
+    for rewrite in (_unwrapped, _from_margin):
         rewritten = rewrite(text)
         if rewritten != text and any(map(_is_code, fenced_blocks(rewritten))):
             return rewritten
     return text
+
+
+def _as_shown(text: str) -> str:
+    """Without what a page does not show: comments, and elements that are hidden."""
+    if "<" not in text:
+        return text
+    inside = [(b.line, b.line + b.content.count("\n") + 1) for b in fenced_blocks(text)]
+    kept, at = list[str](), 0
+    for start in list(_HIDDEN.finditer(text))[:_MOST_PRE]:
+        line = text.count("\n", 0, start.start()) + 1
+        if start.start() < at or any(first <= line <= last for first, last in inside):
+            continue
+        tag = start["tag"] or start["made"]
+        end = re.compile(rf"</{tag}\s*>" if tag else "-->", re.IGNORECASE).search(text, start.end())
+        kept.append(text[at : start.start()])
+        at = end.end() if end else len(text)
+    return "".join([*kept, text[at:]])
+
+
+def _beside_fences(text: str, rewrite: Callable[[str], str]) -> str:
+    """What stands between fences, rewritten."""
+    lines, at, found = text.split("\n"), 0, list[str]()
+    for block in fenced_blocks(text):
+        end = min(len(lines), block.line + block.content.count("\n") + 1)
+        found += [rewrite("\n".join(lines[at : block.line - 1])), *lines[block.line - 1 : end]]
+        at = end
+    return "\n".join([*found, rewrite("\n".join(lines[at:]))]) if found else rewrite(text)
+
+
+def _from_heredocs(text: str) -> str:
+    """Programs that commands write into files, or hand to Python, in the place of these commands."""
+    if "<<" not in text:
+        return text
+    lines = text.split("\n")
+    for block in reversed(fenced_blocks(text)):
+        programs = [*_heredocs(block.content)] if block.language in _SHELL else []
+        if programs:
+            end = block.line + block.content.count("\n") + 1
+            lines[block.line - 1 : end] = [fence(code, "python") for code in programs]
+    return "\n".join(lines)
+
+
+def _heredocs(script: str) -> Iterator[str]:
+    for command in commands_of(script):
+        called = command.words[0].rpartition("/")[2] if command.words else ""
+        written = [command.into or "", *command.words[1:]]
+        if command.body and (
+            called.startswith("python") or any(w.endswith(".py") for w in written)
+        ):
+            yield command.body
 
 
 def _is_code(block: Fence) -> bool:
@@ -75,13 +137,20 @@ def _unwrapped(text: str) -> str:
 def _from_html(text: str) -> str:
     if text.lower().count("<pre") > _MOST_PRE:
         return text
-    return _PRE.sub(lambda m: f"\n{fence(html.unescape(m[1]).strip(chr(10)), '')}\n", text)
+    return _PRE.sub(lambda m: f"\n{_fenced(html.unescape(m[1]).strip(chr(10)))}\n", text)
 
 
-def _from_margin(text: str) -> str:
-    """Code that is indented by four, which is Markdown too."""
+def _fenced(code: str) -> str:
+    trains = any(word in code for word in _TRAINS)
+    return fence(code, "python" if trains and parses(textwrap.dedent(code)) else "")
+
+
+def _from_margin(text: str, *, loops_only: bool = False) -> str:
+    """Code that is indented by four, which is Markdown too. Beside fences it may be output."""
     lines = text.split("\n")
     for block in reversed(indented_blocks(text)):
+        if loops_only and not all(word in block.content for word in _TRAINS):
+            continue
         end = block.line + block.content.rstrip("\n").count("\n")
-        lines[block.line - 1 : end] = fence(block.content, block.info).split("\n")
+        lines[block.line - 1 : end] = _fenced(block.content).split("\n")
     return "\n".join(lines)

@@ -9,6 +9,7 @@ from harness.extraction.anchors import UPDATE, anchors, is_simple
 from harness.extraction.markers import (
     compares,
     is_alternative,
+    is_chosen,
     is_extra,
     is_final,
     is_other_setting,
@@ -48,6 +49,9 @@ def _proposed(
     group = _here(group, question) or group[:1]
     if not any(p.doing.whole or p.index in driven for p in group):
         return (group[-1],)  # of fragments the last: answers build up to what they mean
+    chosen = [p for p in group if p.doing.whole and _is_chosen(p, group)]
+    if len(chosen) == 1:
+        return (chosen[0],)
     final = [p.index for p in group if is_final(p.block.heading, p.block.lead)]
     if final:
         group = [p for p in group if p.index in final or _offered_beside(p, final[0])]
@@ -87,6 +91,15 @@ def _simple(piece: Piece) -> dict[str, ast.stmt]:
 
 def _updating(nodes: dict[str, ast.stmt]) -> set[str]:
     return {text for text, node in nodes.items() if anchors(node).keys() & UPDATE}
+
+
+def _is_chosen(piece: Piece, group: list[Piece]) -> bool:
+    """A heading speaks of the first block under it."""
+    first = piece.block.shown.lstrip().partition("\n")[0]
+    comment = first.strip() if first.startswith("#") else ""
+    heading = piece.block.heading
+    above = next(p for p in group if p.block.heading == heading)
+    return is_chosen(heading if above is piece else "", piece.block.lead, comment)
 
 
 def _offered_beside(piece: Piece, final: int) -> bool:

@@ -132,6 +132,11 @@ _FINAL = _any(
     r"\bin full\b",
 )
 _LOOP = "(?:loop|version|code|program|script|file|trainer|function)"
+_CHOSEN = _any(
+    r"^\W*(?:please\s+|just\s+|always\s+)?(?:use|run|take|paste|copy|ship)\s+this(?:\s+one)?\W*$",
+    rf"\b(?:the|this)\s+(?:one|{_LOOP})\s+(?:(?:that\s+)?(?:you|we)\s+(?:should|must)|to)\s+"
+    r"(?:use|run|paste|take|copy|ship|deploy)\W*$",
+)
 _OFFERED = _any(
     r"[,(\u2013\u2014-]\s*(?:and\s+)?(?:now\s+)?(?:ready for production|production[- ]ready)\b",
     r"\bwhat (?:you|I|we)(?:'d|'ll|\s+(?:would|should|will|can|want to|need to|have to))*\s+"
@@ -227,6 +232,11 @@ def is_diagnostic_name(name: str) -> bool:
 def is_final(heading: str, lead: str) -> bool:
     """Whether a block is announced as the whole program."""
     return bool(_FINAL.search(heading) or _FINAL.search(lead))
+
+
+def is_chosen(heading: str, lead: str, comment: str) -> bool:
+    """Whether a block is labelled as the one to use, before it or in its first line."""
+    return any(map(_CHOSEN.search, (heading, lead, comment)))
 
 
 def is_alternative(heading: str, lead: str) -> bool:

@@ -9,6 +9,10 @@ from harness.transcripts.shell_words import operands
 _TAKES_A_VALUE = ("-C", "-c", "--git-dir", "--work-tree")
 _NEW_BRANCH = {"-b", "-B", "-c", "-C", "--create", "--orphan", "--detach", "--abort"}
 _HEAD = ("HEAD", "@")
+_ELSEWHERE = (
+    "switch", "merge", "rebase", "pull", "cherry-pick", "am", "read-tree", "checkout-index",
+    "filter-branch", "submodule",
+)  # fmt: skip
 
 
 def edits_of_git(words: list[str]) -> Iterator[FileEdit]:
@@ -30,6 +34,8 @@ def _stash(given: list[str]) -> Iterator[FileEdit]:
     verb = next(iter(operands(given)), "push")
     if verb in ("pop", "apply"):
         yield Git(path=".", action="unstash")
+    elif verb == "branch":
+        yield Git(path=".", action="other-version")
     elif verb in ("push", "save"):
         yield Git(path=".", action="stash")
 
@@ -64,6 +70,9 @@ def _restore(given: list[str]) -> Iterator[FileEdit]:
 def _put_back(given: list[str]) -> Iterator[FileEdit]:
     version = given[: given.index("--")] if "--" in given else []
     version += [w.partition("=")[2] for w in given if w.startswith("--source=")]
+    named = [i + 1 for i, w in enumerate(given[:-1]) if w in ("-s", "--source")]
+    version += [given[i] for i in named]
+    given = [w for i, w in enumerate(given) if i not in named]
     older = any(w not in _HEAD and not w.startswith("-") for w in version)
     for path in _paths(given) or ["."]:
         yield Git(path=path, action="other-version" if older else "restore")
@@ -103,7 +112,7 @@ _VERBS: dict[str, Callable[[list[str]], Iterator[FileEdit]]] = {
     "checkout": _checkout,
     "restore": _restore,
     "revert": _revert,
-    **dict.fromkeys(("switch", "merge", "rebase", "pull", "cherry-pick", "am"), _elsewhere),
+    **dict.fromkeys(_ELSEWHERE, _elsewhere),
     "mv": _move,
     "rm": _remove,
 }

@@ -9,6 +9,7 @@ import posixpath
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Literal
 
 from harness.domain.file_edit import (
@@ -34,11 +35,16 @@ _EXTENDED = re.compile(r"-[a-zA-Z]*[Er]|--regexp-extended")
 _PRINTS = re.compile(r"-[a-zA-Z]*n|--quiet|--silent")
 _HERE = re.compile(r"\$\{?PWD\}?|\$\(pwd\)")
 _LONGEST_PATH = 4096  # bytes, on Linux; a folder that is deeper was made to keep us busy
-_HARMLESS = """accelerate awk bat black cat cd chmod cmp cut diff dos2unix echo egrep fgrep file
-flake8 git grep head isort jq jupyter less ls make md5sum mkdir more mypy nl nvidia-smi pip
+_HARMLESS = """accelerate bat black cat cd chmod cmp cut diff dos2unix echo egrep fgrep file
+flake8 git grep head isort jq jupyter less ls md5sum mkdir more mypy nl nvidia-smi pip
 pre-commit printf pwd pylint pyright pytest realpath rg ruff sha1sum sha256sum sleep sort stat tail
 tee test time torchrun touch tree true uniq unix2dos uv wc which"""
 """Programs that change no Python file that they name, or only its layout."""
+_ANY_FILE = ("make", "just", "npm", "yarn", "tar", "unzip", "rsync", "node", "fastmod", "comby")
+_TARGETS = re.compile(r"-.*|\w*(?:test|lint|check|type|run|train|install|doc|build|all|clean)\w*")
+"""What is asked of ``make`` and its like where it leaves the sources alone."""
+_SHELLS = ("bash", "sh", "zsh", "dash", "eval", "source", ".")
+_NESTED = 5  # command lines in one another
 
 
 def edits_of_command(command: str) -> tuple[FileEdit, ...]:
@@ -108,6 +114,8 @@ def _patched(words: list[str], command: Command) -> Iterator[FileEdit]:
 def _edits_of_program(program: str, words: list[str], command: Command) -> Iterator[FileEdit]:
     if program.startswith("python"):
         yield from _python(words, command)
+    elif program in _SHELLS:
+        yield from _inner(program, words, command)
     elif program in _PROGRAMS:
         found = _PROGRAMS[program](words)
         yield from map(_doubted, found) if command.expands else found
@@ -115,6 +123,34 @@ def _edits_of_program(program: str, words: list[str], command: Command) -> Itera
         for word in words:
             if word.endswith(".py"):
                 yield Unshown(path=word, why=f"{program} may have changed it")
+
+
+def _inner(program: str, words: list[str], command: Command) -> Iterator[FileEdit]:
+    """What a command line in a command line does."""
+    place = next((i for i, w in enumerate(words[:-1]) if re.fullmatch(r"-\w*c", w)), None)
+    given = words[place + 1] if place is not None else command.body
+    text = " ".join(words) if program == "eval" else given
+    if program == "eval" and command.expands:
+        yield Unshown(path="*.py", why="eval may have changed it")
+    elif text is not None and command.depth < _NESTED:
+        yield from _within(text, command)
+
+
+def _within(text: str, command: Command) -> Iterator[FileEdit]:
+    for one, folder in in_folders(commands_of(text)):
+        one.depth, one.expands = command.depth + 1, one.expands or command.expands
+        yield from (moved(e, folder) for e in _edits(*program_of(one), one))
+
+
+def _any_file(program: str, words: list[str]) -> Iterator[FileEdit]:
+    if not words or not all(map(_TARGETS.fullmatch, words)):
+        yield Unshown(path="*.py", why=f"{program} may have changed it")
+
+
+def _awk(words: list[str]) -> Iterator[FileEdit]:
+    if "inplace" in words:
+        files = [word for word in words if word.endswith(".py")]
+        yield from (Unshown(path=f, why="awk changed it in place") for f in files or ["*.py"])
 
 
 def _for_each(program: str, words: list[str], command: Command) -> Iterator[FileEdit]:
@@ -209,7 +245,11 @@ def _sed(words: list[str]) -> Iterator[FileEdit]:
 
 def _perl(words: list[str]) -> Iterator[FileEdit]:
     flags = "".join(w for w in words if w.startswith("-"))
-    if "i" not in flags or "p" not in flags:
+    if "i" not in flags:
+        return
+    if "p" not in flags:
+        named = (w for w in words if w.endswith(".py"))
+        yield from (Unshown(path=w, why="perl changed it in place") for w in named)
         return
     place = next((i for i, w in enumerate(words) if re.fullmatch(r"-\w*e", w)), None)
     if place is None or place + 2 >= len(words):
@@ -234,6 +274,9 @@ def _copied(words: list[str], *, moves: bool) -> Iterator[FileEdit]:
     files = operands(words)
     if len(files) == 2:
         source, target = files
+        if source.endswith(("/", "/.", "/*")):  # a whole folder
+            yield Unshown(path=posixpath.join(target, "*.py"), why="other files were put over it")
+            return
         if target.endswith("/") or target in (".", ".."):
             target = posixpath.join(target, posixpath.basename(source))
         yield Copy(path=source, to=target, moves=moves)
@@ -246,6 +289,8 @@ def _removed(words: list[str]) -> Iterator[FileEdit]:
 _PROGRAMS: dict[str, Callable[[list[str]], Iterator[FileEdit]]] = {
     "sed": _sed,
     "gsed": _sed,
+    "awk": _awk,
+    "gawk": _awk,
     "perl": _perl,
     "cp": lambda words: _copied(words, moves=False),
     "mv": lambda words: _copied(words, moves=True),
@@ -253,4 +298,5 @@ _PROGRAMS: dict[str, Callable[[list[str]], Iterator[FileEdit]]] = {
     "ln": _linked,
     "rm": _removed,
     "git": edits_of_git,
+    **{program: partial(_any_file, program) for program in _ANY_FILE},
 }

@@ -37,6 +37,8 @@ class Command:
     """Whether its output goes to the next command."""
     shell: tuple[int, ...] = ()
     """Numbers of the subshells around it, ``( ... )``, the outermost first."""
+    depth: int = 0
+    """How many command lines it stands in that another command runs."""
 
 
 def commands_of(script: str) -> list[Command]:

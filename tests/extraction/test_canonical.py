@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+import textwrap
 
 import pytest
 
 from harness.extraction.canonical import canonical
+from harness.markdown import fenced_blocks
 from tests.extraction.situation import ROOT
 from tests.extraction.test_extract import LOOP, OTHER, POSTED, block, chosen, program
 
@@ -32,6 +34,36 @@ def test_an_answer_with_fences_keeps_its_text():
 def test_what_is_indented_and_called_wrong_is_left_out():
     wrong = "".join(f"    {line}\n" for line in OTHER.splitlines())
     assert chosen(f"Like so:\n\n{INDENTED}\nand don't do this:\n\n{wrong}\n") == [[0]]
+
+
+WRONG = LOOP.replace("opt.step()", "opt.step()  # another")
+BESIDE = {
+    "in HTML": f"And this is the final loop:\n\n<pre><code>{WRONG}</code></pre>\n",
+    "indented": f"And this is the final loop:\n\n{textwrap.indent(WRONG, '    ')}\n",
+    "written by a command": f"The final loop:\n\n```bash\ncat > train.py <<'EOF'\n{WRONG}EOF\n```\n",
+}
+HIDDEN = {
+    "in a hidden element": f"<div hidden>\n\nThe final loop:\n\n{block(WRONG)}\n</div>\n",
+    "without display": f'<p style="display:none">\n\n{block(WRONG)}\n</p>\n',
+    "in a comment": f"<!-- The final loop:\n\n<pre><code>{WRONG}</code></pre> -->\n",
+    "in a template": f"<template>\n\n{block(WRONG)}\n</template>\n",
+}
+
+
+@pytest.mark.parametrize("said", BESIDE.values(), ids=BESIDE)
+def test_a_loop_counts_beside_fences_however_it_is_set_apart(said):
+    """The right loop stood in a fence, and what a user would paste did not."""
+    assert program(f"A sketch:\n\n{block(LOOP)}\n{said}").strip("\n") == WRONG.strip("\n")
+
+
+@pytest.mark.parametrize("said", HIDDEN.values(), ids=HIDDEN)
+def test_what_a_page_does_not_show_is_no_part_of_the_answer(said):
+    assert program(f"{block(LOOP)}\n{said}").strip("\n") == LOOP.strip("\n")
+
+
+def test_what_a_command_hands_to_python_is_a_program():
+    text = f"```sh\ntee train.py <<PY\n{LOOP}PY\npython - <<'EOF'\n{OTHER}EOF\n```\n"
+    assert [fence.content for fence in fenced_blocks(canonical(text))] == [LOOP, OTHER]
 
 
 CHANGED = POSTED.replace("    opt.step()", "    clip_grad_norm_(p, 1.0)\n    opt.step()")

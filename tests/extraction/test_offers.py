@@ -143,3 +143,14 @@ def test_a_heading_that_takes_a_mistake_away_does_not_call_the_loop_one(heading)
 )
 def test_a_heading_that_names_a_mistake_calls_the_loop_one(heading):
     assert chosen(block(LATE, heading) + block(CLIPS, "## In short")) == [[1]]
+
+
+CHOSEN = ["**Use this one:**", "Use this one:", "This is the loop to use:", "## The version to run"]
+
+
+@pytest.mark.parametrize("said", CHOSEN)
+def test_a_loop_that_is_labelled_as_the_one_to_use_is_the_one_that_is_judged(said):
+    """Whatever stands below, or above."""
+    assert chosen(block(LATE, said) + block(CLIPS, "It came from this one.")) == [[0]]
+    assert chosen(block(CLIPS, "In our trainer it looks like so.") + block(LATE, said)) == [[1]]
+    assert chosen(block("# USE THIS ONE\n" + LATE) + block("# for reference\n" + CLIPS)) == [[0]]

@@ -287,3 +287,39 @@ def test_what_a_program_printed_above_a_listing_is_no_part_of_the_file():
 
     assert listed("done\n") == TEXT
     assert listed("import os\n") == f"import os\n{TEXT}"
+
+
+UNKNOWN = {
+    "awk": "awk -i inplace '{ gsub(/1.0/, 9) } 1' a.py",
+    "make": "make fix",
+    "npm": "npm exec rewrite",
+    "eval": "C='sed -i s/1.0/9/ a.py'; eval $C",
+    "git": "git restore --source HEAD~1 a.py",
+    "ed": "printf '1d\\nw\\n' | ed -s a.py",
+    "ex": "ex -sc '1d|x' a.py",
+    "tar": "tar xf theirs.tar",
+    "perl": "perl -i -ne 'print if 1' a.py",
+    "a folder over it": "cp -r theirs/. .",
+}
+
+
+@pytest.mark.parametrize("command", UNKNOWN.values(), ids=UNKNOWN)
+def test_a_file_that_a_command_may_have_changed_unseen_is_unknown(command):
+    """It was graded as it had been before."""
+    assert after(command) == {"/r/a.py": None}
+
+
+@pytest.mark.parametrize(
+    "command", ["make test", "make -j4 lint", "npm install", "awk '{print}' a.py"]
+)
+def test_a_command_that_builds_or_looks_changes_no_source(command):
+    assert after(command) == {}
+
+
+@pytest.mark.parametrize(
+    "command",
+    ['eval "sed -i s/1.0/9/ a.py"', "bash -c 'sed -i s/1.0/9/ a.py'",
+     "bash <<'E'\nsed -i s/1.0/9/ a.py\nE", "cd . && sh -ec 'sed -i s/1.0/9/ a.py'"],
+)  # fmt: skip
+def test_a_command_line_in_a_command_line_is_followed(command):
+    assert after(command) == after("sed -i s/1.0/9/ a.py") != {}

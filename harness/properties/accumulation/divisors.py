@@ -118,4 +118,4 @@ def before_the_clip(reading: WindowReading, update: Update) -> float | None:
     if not norms:
         return reading.ratio if reading.aligned else None
     met = norms[0]
-    return met / reading.true if met is not None and reading.right and len(norms) == 1 else None
+    return met / reading.true if met is not None and reading.aligned and len(norms) == 1 else None

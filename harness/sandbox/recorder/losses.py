@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 from torch import Tensor, nn
 
@@ -16,9 +16,14 @@ MEANS = (
 )  # fmt: skip
 """Functions whose default is a mean; modules such as ``MSELoss`` go through them."""
 
+BY_CLASS = ("cross_entropy", "nll_loss")
+"""Those whose targets may name rows that do not count."""
+
 
 class Losses:
-    """Remembers means that can carry gradient until a backward takes them."""
+    """Remembers means that can carry gradient until a backward takes them. A sum stands for the mean
+    of what it adds up.
+    """
 
     def __init__(self) -> None:
         """Nothing was returned yet."""
@@ -38,12 +43,28 @@ class Losses:
         @functools.wraps(function)
         def wrapper(*args: P.args, **kwargs: P.kwargs) -> Tensor:
             result = function(*args, **kwargs)
-            if kwargs.get("reduction", "mean") == "mean" and result.requires_grad:
+            reduction = kwargs.get("reduction", "mean")
+            if reduction in ("mean", "sum") and result.requires_grad:
                 plain = unwrapped([result]) or []
                 with outside():
+                    of = _added_up(function.__name__, args, kwargs) if reduction == "sum" else 1
                     # at once: the program may divide the result in place
-                    means = (float(p.detach()) for p in plain if p.numel() == 1)
-                    self._returned += [(function.__name__, mean) for mean in means]
+                    values = (float(p.detach()) / of for p in plain if of and p.numel() == 1)
+                    self._returned += [(function.__name__, value) for value in values]
             return result
 
         return wrapper
+
+
+def _added_up(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    """How many losses a sum adds up; 0 where that is not plain."""
+    given = kwargs.get("target", args[1] if len(args) > 1 else None)
+    plain = unwrapped([given]) if isinstance(given, Tensor) else None
+    if not plain or kwargs.get("weight") is not None:
+        return 0
+    target = plain[0]
+    if name not in BY_CLASS:
+        return int(target.numel())
+    if target.is_floating_point():  # probabilities of classes
+        return 0
+    return int((target != kwargs.get("ignore_index", -100)).sum())

@@ -43,8 +43,8 @@ def factors(executor: JailedExecutor, backward: str) -> set[float | None]:
 def test_backward_is_told_what_torchs_loss_functions_had_returned(
     executor: JailedExecutor,
 ) -> None:
-    """Each mean once, before the program divides it in place; a sum, and what carries no gradient,
-    is none of them.
+    """Each mean once, before the program divides it in place; a sum stands for the mean of what it adds
+    up, and what carries no gradient is none of them.
     """
     means = """
     with torch.no_grad():
@@ -56,8 +56,7 @@ def test_backward_is_told_what_torchs_loss_functions_had_returned(
     assert len(events) == 4
     for event in events:
         (root,) = event.roots
-        assert len(event.returned) == 2
-        assert event.returned[0] == ("mse_loss", pytest.approx(4 * (root or 0.0)))
+        assert [*event.returned] == [("mse_loss", pytest.approx(4 * (root or 0.0)))] * 3
 
 
 @pytest.mark.parametrize(
@@ -69,6 +68,10 @@ def test_backward_is_told_what_torchs_loss_functions_had_returned(
         ("criterion(model(x), y).backward(gradient=torch.tensor(0.25))", 0.25),
         ("torch.autograd.backward([criterion(model(x), y)], [torch.tensor(0.25)])", 0.25),
         ("(criterion(model(x), y) / 2).backward(torch.tensor(0.5))", 0.25),
+        (
+            "(nn.functional.mse_loss(model(x), y, reduction='sum') / (4 * y.numel())).backward()",
+            0.25,
+        ),
         ("((model(x) - y) ** 2).mean().backward()", None),
     ],
 )
