@@ -5,11 +5,14 @@ a file for each trace, named by its content. A trace is there before the line th
 line counts once its end is written: what a kill cuts off is taken away at the next start.
 """
 
+import errno
 import fcntl
 import gzip
 import hashlib
 import os
+import zlib
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Literal, Self
@@ -20,10 +23,13 @@ from harness.domain.errors import UsageError, reason
 from harness.domain.stored import SCHEMA, GradedAnswer, RunHead, StoredAnswer
 from harness.domain.trace import Trace
 from harness.store.whole import write_whole
+from harness.untrusted import kind_of, read_bytes
 
 HEAD, LINES, TRACES = "run.json", "answers.jsonl", "traces"
 _DRAFT = f".{HEAD}."
 _NAME = 32  # hexadecimal digits of a trace's name
+_LONGEST = 64 << 20
+"""Bytes of an answer, or of a trace, that are read; the longest conversation that is kept has fewer."""
 
 
 def is_run(folder: Path) -> bool:
@@ -148,10 +154,20 @@ class RunFolder:
 
     def _trace(self, name: str) -> Trace:
         path = self.folder / TRACES / f"{name}.json.gz"
+        if not name.isalnum():
+            raise UsageError(f"{path}: no name of a trace: it may lead out of the run")
         try:
-            return Trace.model_validate_json(gzip.decompress(path.read_bytes()))
-        except (OSError, EOFError, ValidationError) as error:
+            return Trace.model_validate_json(_unpacked(path))
+        except (OSError, EOFError, zlib.error, ValidationError) as error:
             raise UsageError(f"{path}: expected a stored trace: {reason(error)}") from error
+
+
+def _unpacked(path: Path) -> bytes:
+    with gzip.GzipFile(fileobj=BytesIO(read_bytes(path, _LONGEST))) as file:
+        data = file.read(_LONGEST + 1)
+    if len(data) > _LONGEST:
+        raise OSError(errno.EFBIG, f"it unpacks to more than {_LONGEST >> 20} MiB", str(path))
+    return data
 
 
 def _start(folder: Path, head: RunHead) -> None:
@@ -171,6 +187,9 @@ def _others(folder: Path) -> Iterator[Path]:
 
 def _lines_of(folder: Path, mode: Literal["rb", "a+b"]) -> BinaryIO:
     path = folder / LINES
+    kind = kind_of(path)
+    if kind is not None:
+        raise UsageError(f"{path}: it is {kind}, not a file")
     try:
         if mode == "a+b":
             (folder / TRACES).mkdir(exist_ok=True)
@@ -184,7 +203,7 @@ def _lines_of(folder: Path, mode: Literal["rb", "a+b"]) -> BinaryIO:
 def _read_head(folder: Path) -> RunHead:
     path = folder / HEAD
     try:
-        head = RunHead.model_validate_json(path.read_bytes())
+        head = RunHead.model_validate_json(read_bytes(path))
     except (OSError, ValidationError) as error:
         raise UsageError(f"{path}: this version cannot read it: {reason(error)}") from error
     if head.schema_version != SCHEMA:
@@ -232,6 +251,8 @@ def _places(lines: BinaryIO, folder: Path) -> Iterator[tuple[str, tuple[int, int
     lines.seek(0)
     for number, line in enumerate(_whole_lines(lines), start=1):
         try:
+            if len(line) > _LONGEST:
+                raise UsageError(f"{folder / LINES}:{number}: longer than {_LONGEST >> 20} MiB")
             yield StoredAnswer.model_validate_json(line).key, (start, len(line))
         except ValidationError as error:
             place = f"{folder / LINES}:{number}"
@@ -241,6 +262,6 @@ def _places(lines: BinaryIO, folder: Path) -> Iterator[tuple[str, tuple[int, int
 
 def _whole_lines(lines: BinaryIO) -> Iterator[bytes]:
     with os.fdopen(os.dup(lines.fileno()), "rb") as reader:
-        for line in reader:
-            if line.endswith(b"\n"):
+        while line := reader.readline(_LONGEST + 1):
+            if line.endswith(b"\n") or len(line) > _LONGEST:
                 yield line

@@ -175,7 +175,17 @@ def test_a_trace_of_earlier_days_may_say_more_than_one_of_today(tmp_path):
         assert run.traces(stored) == (seen,)
 
 
-@pytest.mark.parametrize("damage", [b"", b"{}", b"not gzip"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"",
+        b"{}",
+        b"not gzip",
+        gzip.compress(b"{}")[:10] + b"\xff" * 20,
+        gzip.compress(bytes(65 << 20)),
+    ],
+    ids=["empty", "no archive", "other text", "a broken archive", "one that unpacks to too much"],
+)
 def test_a_trace_that_is_not_as_it_was_written_is_named(tmp_path, damage):
     """With its file."""
     with RunFolder.create(tmp_path / "run", head()) as run:
@@ -204,6 +214,21 @@ def test_a_damaged_run_is_named_with_what_is_wrong_in_it(tmp_path, file, text, s
     (tmp_path / "run" / file).write_text(text)
 
     with pytest.raises(UsageError, match=said):
+        RunFolder.load(tmp_path / "run")
+
+
+def test_a_run_that_somebody_else_made_leads_nowhere_and_keeps_nobody_waiting(tmp_path):
+    """A pipe in the place of the answers was waited for; a trace could be any file."""
+    with RunFolder.create(tmp_path / "run", head()) as run:
+        stored = run.add(told("x", trace(probe("loud"))))
+        (file,) = (tmp_path / "run" / "traces").iterdir()
+        file.rename(tmp_path / "elsewhere.json.gz")
+        with pytest.raises(UsageError, match="no name of a trace"):
+            run.traces(stored.model_copy(update={"traces": ("../../elsewhere",)}))
+    (tmp_path / "run" / "answers.jsonl").unlink()
+    os.mkfifo(tmp_path / "run" / "answers.jsonl")
+
+    with pytest.raises(UsageError, match="a named pipe, not a file"):
         RunFolder.load(tmp_path / "run")
 
 
