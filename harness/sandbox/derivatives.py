@@ -5,12 +5,13 @@ differences of its outputs, so no spelling matters.
 """
 
 import contextlib
+import functools
 import io
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -65,6 +66,31 @@ def untrue(calls: Iterable[tuple[nn.Module, object]]) -> str | None:
         if found is not None:
             return f"`{type(model).__name__}` {found.said}"
     return None
+
+
+def untrue_loss(
+    calls: Iterable[tuple[type[torch.autograd.Function], tuple[Any, ...]]],
+) -> str | None:
+    """Which of a program's own autograd functions, that return a loss, has another backward than the
+    derivative of its forward.
+
+    ``calls``: each of them, with what it was first called with.
+    """
+    for function, given in calls:
+        inputs = [
+            nn.Parameter(v.double()) if isinstance(v, Tensor) and v.is_floating_point() else v
+            for v in given
+        ]
+        asked = [v for v in inputs if isinstance(v, nn.Parameter)]
+        with unseen(), contextlib.suppress(Unasked):
+            found = _disagreement(asked, functools.partial(_value_of, function, inputs))
+            if found is not None and not found.seen:
+                return f"`{function.__name__}` {found.said}"
+    return None
+
+
+def _value_of(function: type[torch.autograd.Function], inputs: list[Any]) -> Tensor:
+    return cast("Tensor", function.apply(*inputs)).double().reshape(1)
 
 
 class _Beside(nn.Module):

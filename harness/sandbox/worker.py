@@ -13,7 +13,7 @@ from harness.domain.workload import WorkloadSpec
 from harness.sandbox import world
 from harness.sandbox.absent import standins
 from harness.sandbox.channel import Channel
-from harness.sandbox.derivatives import untrue
+from harness.sandbox.derivatives import untrue, untrue_loss
 from harness.sandbox.job import Job
 from harness.sandbox.leader import Work
 from harness.sandbox.machine.spellings import install_spellings
@@ -124,10 +124,17 @@ def _afterwards(ran: "world.Bound | own_program.OwnProgram") -> dict[str, object
 
 
 def _untrue(recorder: Recorder) -> str | None:
-    """Which of its own models gives untrue gradients; a model that cannot be asked gives none."""
+    """Which of its own models or losses gives untrue gradients; one that cannot be asked gives none."""
     try:
-        return untrue(recorder.forwards.first_calls.values())
+        return untrue(recorder.forwards.first_calls.values()) or _untrue_loss(recorder)
     except Exception:  # noqa: BLE001 - a model of the program's own may raise anything
+        return None
+
+
+def _untrue_loss(recorder: Recorder) -> str | None:
+    try:
+        return untrue_loss(recorder.functions.first_calls.items())
+    except Exception:  # noqa: BLE001 - what the program wrote may raise anything
         return None
 
 
@@ -149,7 +156,8 @@ def _own_world(
     with recorder.recording(own.module, world_size):
         finished = _ended(functools.partial(own_program.run, own), {})
     after = {"lent": own_program.lent(), "accumulates_over": own.shortening.declared}
-    recorder.finish(finished.model_copy(update={**after, **_afterwards(own)}))
+    finished = finished.model_copy(update={**after, **_afterwards(own)})
+    recorder.finish(finished, functools.partial(_untrue_loss, recorder))
 
 
 def _run(bound: world.Bound, known: Mapping[str, str]) -> Finished:

@@ -15,6 +15,7 @@ from harness.sandbox.recorder.by_hand import HandUpdates
 from harness.sandbox.recorder.clips import Clips
 from harness.sandbox.recorder.collectives import collectives
 from harness.sandbox.recorder.forwards import Forwards
+from harness.sandbox.recorder.functions import Functions
 from harness.sandbox.recorder.graphs import Graphs
 from harness.sandbox.recorder.losses import Losses
 from harness.sandbox.recorder.owned import Owned
@@ -38,6 +39,7 @@ class Recorder:
         self.forwards = Forwards(self.tape)
         self.forwards.learning_rates = self.steps.learning_rates
         self.owned = Owned(self.tape)
+        self.functions = Functions()
         self.graphs: Graphs | None = None
         self._started = False
 
@@ -59,6 +61,7 @@ class Recorder:
         self.backwards = backwards
         backwards.met = self.owned.met
         backwards.install()
+        self.functions.install()
         Clips(self.tape).install()
         Schedulers(self.tape, self.steps.trains).install()
         States(self.tape).install()
