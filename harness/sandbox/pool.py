@@ -21,11 +21,14 @@ from harness.sandbox.warm_up import frameworks_of
 
 __all__ = ["Job", "JobLimits", "RawRecording", "Sandbox"]
 
+TRIES = 3
+"""Zygotes that one job is given: two may be killed by chance."""
+
 
 class Sandbox:
     """Runs jobs in jailed forks of one warm process, which starts with the first job or before.
 
-    Thread-safe; a context manager. A zygote that died is started once more for each job.
+    Thread-safe; a context manager. A zygote that died is started again, twice for each job.
     """
 
     def __init__(
@@ -64,7 +67,7 @@ class Sandbox:
         """Run one job to its end. Packages that it needs are imported first, while others run.
 
         Raises:
-            HarnessFault: the zygote does not start, or died twice under this job.
+            HarnessFault: the zygote does not start, or died three times under this job.
             CannotExecuteHere: the same, where ``ulimit`` leaves it little.
         """
         if needed := frameworks_of(job.program):
@@ -120,12 +123,12 @@ class Sandbox:
             return replace(self._attempt(job, limits, policy), attempts=2)
 
     def _attempt(self, job: Job, limits: JobLimits, policy: JailPolicy) -> RawRecording:
-        for _ in range(2):
+        for _ in range(TRIES):
             with contextlib.suppress(ZygoteGone):
                 run = run_once(self._warm(), job, limits, policy)
                 if run.began or run.timed_out:
                     return run
-        raise lost("The sandbox process died twice while running one job.")
+        raise lost("The sandbox process died three times while running one job.")
 
     def _warm(self) -> ZygoteHandle:
         with self._lock:

@@ -48,13 +48,13 @@ def test_the_children_of_a_killed_zygote_die_with_it():
     assert gone
 
 
-def test_a_zygote_that_dies_twice_is_a_fault_of_ours():
+def test_a_zygote_that_dies_three_times_is_a_fault_of_ours():
     """It is never counted against the candidate. (Only an unguarded job can kill its zygote.)"""
     suicide = Job(program="import os\nos.kill(os.getppid(), 9)\nwait()")
     unguarded = JailPolicy(disabled=frozenset({"seccomp"}))
     with (
         Sandbox(worker="tests.fakes.exec_worker", parallel=1) as own,
-        pytest.raises(HarnessFault, match="died twice"),
+        pytest.raises(HarnessFault, match="died three times"),
     ):
         own.execute(suicide, policy=unguarded)
 
