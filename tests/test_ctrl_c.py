@@ -37,6 +37,7 @@ def test_ctrl_c_while_an_answer_is_typed_leaves_no_zygote(tmp_path):
     assert_nothing_is_left(tmp_path)
 
 
+@pytest.mark.full
 def test_ctrl_c_while_the_zygote_is_waited_for_leaves_nothing(tmp_path):
     """The oracle's process has begun as well then."""
     with harness(tmp_path, "run") as running:

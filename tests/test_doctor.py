@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from typer.testing import CliRunner
 
 from harness.cli import app
@@ -23,6 +24,7 @@ def test_doctor_says_whether_programs_can_be_run_here(monkeypatch):
     assert result.stdout.rstrip().endswith("Programs can be run here.")
 
 
+@pytest.mark.full
 def test_a_key_is_never_shown(monkeypatch):
     """Only that there is one."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")

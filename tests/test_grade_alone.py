@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from harness.cli import app
 from harness.properties.own.lacking import define
+from tests.sampling import sampled
 
 LOOP = """\
 import torch
@@ -50,7 +51,7 @@ def test_a_right_script_is_right_and_its_settings_are_told(graded, tmp_path):
     assert line["lent"] == []
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", sampled(FAULTS, 2))
 def test_a_fault_is_named_though_nobody_said_what_was_asked_for(graded, tmp_path, fault):
     code, (line,) = graded(written(tmp_path, "train.py", LOOP.replace(*FAULTS[fault])))
 

@@ -27,6 +27,7 @@ def ask(oracle: Oracle) -> str:
     return oracle.measure(RECORDING, CLIP.workload, PROBE, CLIP.expectations).probe
 
 
+@pytest.mark.full
 def test_workers_outlive_the_threads_that_asked_for_them() -> None:
     """With two workers the second one died with its thread, and closing the oracle hung."""
     with Oracle(workers=2) as oracle:
@@ -96,6 +97,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.full
 def test_workers_die_with_a_parent_that_was_killed(tmp_path) -> None:
     """Nobody is left to tell them."""
     script = tmp_path / "abandoned.py"

@@ -48,6 +48,7 @@ def test_the_children_of_a_killed_zygote_die_with_it():
     assert gone
 
 
+@pytest.mark.full
 def test_a_zygote_that_dies_three_times_is_a_fault_of_ours():
     """It is never counted against the candidate. (Only an unguarded job can kill its zygote.)"""
     suicide = Job(program="import os\nos.kill(os.getppid(), 9)\nwait()")
@@ -73,6 +74,7 @@ def test_closing_leaves_no_process():
         future.result()
 
 
+@pytest.mark.full
 def test_an_annex_that_died_is_started_again_with_its_zygote():
     """A zygote without it would let every program wait that needs a package."""
     with Sandbox(worker="tests.fakes.exec_worker", parallel=1) as own:

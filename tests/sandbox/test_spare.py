@@ -15,7 +15,7 @@ from tests.fakes.runs import SMALL, facts
 WHO = Job(program="import os\nreport(pid=os.getpid())")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
     with Sandbox(worker="tests.fakes.exec_worker", parallel=1) as running:
         yield running
