@@ -6,7 +6,7 @@ from time import perf_counter
 from harness.domain.candidate import Candidate
 from harness.domain.further import further_probes, with_further
 from harness.domain.grade import Grade, write_grade
-from harness.domain.own import further_regimes, misfits, roomier, situations_of
+from harness.domain.own import further_regimes, is_alone, misfits, roomier, situations_of
 from harness.domain.refitted import refitted
 from harness.domain.scenario import Probe, Scenario
 from harness.domain.spoiled import spoiled_probe
@@ -72,7 +72,7 @@ class Trial:
                 continue
             found, seconds = self._observed(place, place.probes)
             tried.append((place, found, seconds))
-            if found[0].updates:
+            if found[0].updates and not is_alone(found[0]):
                 larger = roomier(place, found[0])
                 if larger is not None:
                     return (larger, *self._observed(larger, larger.probes))

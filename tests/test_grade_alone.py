@@ -224,3 +224,21 @@ def test_ranks_have_to_agree_on_the_mean_of_their_gradients(graded, tmp_path, lo
     file.write_text(RANKS.replace(lost, "pass"))
 
     assert graded(file)[1][0]["failed"] == ["ranks-agree"]
+
+
+def test_ranks_that_an_option_brings_are_not_there_without_it(graded, tmp_path):
+    """Alone it is right; two copies of it would have rows of their own and agree on nothing."""
+    option = "    if size > 8:\n        dist.init_process_group('gloo')\n    torch.manual_seed(0)"
+    alone = (
+        RANKS.replace(
+            '    dist.init_process_group("gloo", rank=rank, world_size=size)\n    torch.manual_seed(0)',
+            option,
+        )
+        .replace("dist.all_reduce(p.grad)", "pass")
+        .replace("p.grad /= size", "pass")
+    )
+    script = written(tmp_path, "train.py", alone)
+
+    code, (line,) = graded(script)
+
+    assert (code, line["code"], line["settings"]["ranks"]) == (0, "right", 1), line["why"]

@@ -330,6 +330,8 @@ class Finished(Record):
     """Evaluations of a closure, within a step, that began on top of the gradients of the one before.
     Only in a program's own world.
     """
+    grouped: bool = True
+    """Whether it wanted a group of processes. Only in a program's own world."""
     accumulates_over: int | None = None
     """How many micro-batches an update gathers, as far as the program names such a number. Only in a
     program's own world.

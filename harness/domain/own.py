@@ -155,6 +155,14 @@ def misfits(seen: ProbeTrace) -> bool:
     return not seen.updates and seen.program.outcome in ("raised", "unbound", "not-completed")
 
 
+def is_alone(seen: ProbeTrace) -> bool:
+    """Whether a program, run on several ranks, asked for no group and sent nothing: each rank was a
+    program by itself, as where training on several is an option that is off.
+    """
+    silent = all(u.rounds == 0 and u.exchanged == 0 for rank in seen.ranks for u in rank.updates)
+    return seen.world_size > 1 and silent and not seen.program.grouped
+
+
 def roomier(place: Scenario, seen: ProbeTrace) -> Scenario | None:
     """The same with more batches, where one pass over those lent does not hold three windows, and with
     more passes, where a count of them keeps the program from a branch.

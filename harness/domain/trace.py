@@ -182,6 +182,8 @@ class Program(Record):
     """Parameters that nobody trains though they get gradients."""
     piled_up: int = 0
     """Evaluations of a closure, within a step, on top of the gradients of the one before."""
+    grouped: bool = True
+    """Whether it wanted a group of processes, as far as that is known."""
     accumulates_over: int | None = None
     """How many micro-batches an update gathers, as far as the program names such a number."""
     counted_twice: int = 0

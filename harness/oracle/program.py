@@ -65,6 +65,7 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
         unentered=None if finished.outcome == "unbound" else finished.unentered,
         unheld=finished.unheld,
         accumulates_over=finished.accumulates_over,
+        grouped=finished.grouped,
         counted_twice=finished.counted_twice,
         piled_up=finished.piled_up,
     ).model_copy(update=ran)

@@ -16,6 +16,7 @@ from harness.sandbox.channel import Channel
 from harness.sandbox.derivatives import untrue, untrue_loss
 from harness.sandbox.job import Job
 from harness.sandbox.leader import Work
+from harness.sandbox.machine import distributed
 from harness.sandbox.machine.spellings import install_spellings
 from harness.sandbox.order import WorkOrder
 from harness.sandbox.own import program as own_program
@@ -155,7 +156,11 @@ def _own_world(
     recorder.start(own.notes, own.source)
     with recorder.recording(own.module, world_size):
         finished = _ended(functools.partial(own_program.run, own), {})
-    after = {"lent": own_program.lent(), "accumulates_over": own.shortening.declared}
+    after = {
+        "lent": own_program.lent(),
+        "accumulates_over": own.shortening.declared,
+        "grouped": distributed.is_asked_for(),
+    }
     finished = finished.model_copy(update={**after, **_afterwards(own)})
     recorder.finish(finished, functools.partial(_untrue_loss, recorder))
 

@@ -25,6 +25,11 @@ def environment(rank: int, world_size: int) -> None:
     )  # fmt: skip
 
 
+def is_asked_for() -> bool:
+    """Whether the program, or a library for it, wanted a group of processes."""
+    return bool(_wanted)
+
+
 def ensure_group() -> None:
     """Make a gloo group of this one process, unless a group was made before."""
     if dist.is_initialized():
@@ -36,6 +41,7 @@ def ensure_group() -> None:
         raise Unbound("init_process_group", f"found no way to make a group: {error}") from error
 
 
+_wanted: list[None] = []
 _init: Callable[..., None] = dist.init_process_group
 _destroy: Callable[..., None] = dist.destroy_process_group
 
@@ -54,6 +60,7 @@ def _init_once(*args: Any, **kwargs: Any) -> None:
     if "store" in kwargs or _by_the_harness():
         _init(*args, **kwargs)
     else:
+        _wanted.append(None)
         ensure_group()
 
 
@@ -104,6 +111,7 @@ def _ddp() -> None:
 
     @functools.wraps(original)
     def on_the_cpu(self: Any, module: Any, *args: Any, **kwargs: Any) -> None:
+        _wanted.append(None)
         ensure_group()
         for name in ("device_ids", "output_device"):
             kwargs.pop(name, None)

@@ -229,9 +229,9 @@ class Network(nn.Module):
     def __init__(self, width: int, head: str, num_classes: int = 1000) -> None:
         """``width``: inputs of the head; ``head``: where it is found."""
         super().__init__()
-        self.conv1, self.bn1 = nn.Conv2d(3, 8, 3, 2, 1, bias=False), nn.BatchNorm2d(8)
+        self.conv1, self.bn1 = nn.Conv2d(3, 64, 3, 2, 1, bias=False), nn.BatchNorm2d(64)
         self.relu, self.avgpool = nn.ReLU(inplace=True), nn.AdaptiveAvgPool2d(1)
-        for n, (i, o) in enumerate(((8, 8), (8, 16), (16, 16), (16, width)), 1):
+        for n, (i, o) in enumerate(((64, 16), (16, 16), (16, 16), (16, width)), 1):
             stage = nn.Sequential(nn.Conv2d(i, o, 1, bias=False), nn.BatchNorm2d(o), nn.ReLU())
             self.add_module(f"layer{n}", stage)
         self._head, _, place = head.partition(".")
@@ -273,7 +273,12 @@ def network(name: str) -> Callable[..., nn.Module] | None:
 
 
 class models:
-    """``torchvision.models``."""
+    """``torchvision.models``, which some programs look through for the names of networks."""
+
+    locals().update({name: staticmethod(network(name)) for name in (
+        "resnet18", "resnet34", "resnet50", "resnet101", "vgg16", "alexnet", "densenet121",
+        "mobilenet_v2", "efficientnet_b0", "convnext_tiny", "vit_b_16",
+    )})  # fmt: skip
 
     @staticmethod
     def get_model(name: str, **kwargs: Any) -> nn.Module | None:
