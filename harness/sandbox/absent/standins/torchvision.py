@@ -275,7 +275,7 @@ def network(name: str) -> Callable[..., nn.Module] | None:
 class models:
     """``torchvision.models``, which some programs look through for the names of networks."""
 
-    locals().update({name: staticmethod(network(name)) for name in (
+    locals().update({name: network(name) for name in (
         "resnet18", "resnet34", "resnet50", "resnet101", "vgg16", "alexnet", "densenet121",
         "mobilenet_v2", "efficientnet_b0", "convnext_tiny", "vit_b_16",
     )})  # fmt: skip
