@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from tests.corpora.manifest import ROOT, Answer
 
-GRADE = [sys.executable, "-m", "harness", "grade", "--judge", "none", "--json"]
+GRADE = ["-m", "harness", "grade", "--judge", "none", "--json"]
 
 Line = dict[str, Any]
 
@@ -32,7 +32,7 @@ class Batch:
 
 
 @contextmanager
-def graded_together(answers: list[Answer]) -> Iterator[Batch]:
+def graded_together(answers: list[Answer], python: str = sys.executable) -> Iterator[Batch]:
     """The command, with as many executions at a time as there are cores."""
     scenarios = {answer.file: answer.scenario for answer in answers}
     with (
@@ -41,7 +41,7 @@ def graded_together(answers: list[Answer]) -> Iterator[Batch]:
     ):
         csv.writer(mapped).writerows(scenarios.items())
         mapped.flush()
-        command = [*GRADE, "--map", mapped.name, *scenarios]
+        command = [python, *GRADE, "--map", mapped.name, *scenarios]
         with subprocess.Popen(
             command, cwd=ROOT, stdout=subprocess.PIPE, stderr=complaints, text=True
         ) as process:
