@@ -72,10 +72,12 @@ class Trial:
                 continue
             found, seconds = self._observed(place, place.probes)
             tried.append((place, found, seconds))
-            if found[0].updates and not is_alone(found[0]):
-                larger = roomier(place, found[0])
-                if larger is not None:
-                    return (larger, *self._observed(larger, larger.probes))
+            if is_alone(found[0]) or misfits(found[0]):
+                continue
+            larger = roomier(place, found[0])
+            if larger is not None:
+                return (larger, *self._observed(larger, larger.probes))
+            if found[0].updates:
                 return tried[-1]
         return tried[0]
 

@@ -213,7 +213,48 @@ for i, (x, y) in enumerate(loader):
         bad = False
 ```
 """
+LATER = """\
+```python
+for epoch in range(4, num_epochs):
+    for x, y in train_loader:
+        optimizer.zero_grad()
+        criterion(model(x), y).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 0.25)
+        optimizer.step()
+```
+"""
+INFINITE = """\
+```python
+for x, y in train_loader:
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward()
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), float("inf"))
+    print(norm.item())
+    optimizer.step()
+```
+"""
+AHEAD = """\
+```python
+for micro_step in range(gradient_accumulation_steps):
+    with ctx:
+        logits, loss = model(X, Y)
+        loss = loss / gradient_accumulation_steps
+    X, Y = get_batch('train')
+    scaler.scale(loss).backward()
+if grad_clip != 0.0:
+    scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), grad_clip)
+scaler.step(optimizer)
+scaler.update()
+optimizer.zero_grad(set_to_none=True)
+```
+"""
+
 RIGHT = {
+    "enough-epochs-are-lent-to-a-loop-that-goes-on-from-the-fourth": LATER,
+    "a-clip-at-infinity-measures": INFINITE,
+    "the-next-batch-may-be-fetched-before-backward": AHEAD,
     "a-threshold-that-moves-is-held-to-what-it-is-in-each-window": PERCENTILE,
     "two-optimizers-of-a-function-share-the-model": TWO_OPTIMIZERS,
     "a-class-and-the-loop-that-uses-it-are-one-program": CLASS_AND_USE,
@@ -228,6 +269,10 @@ RIGHT = {
     "what-is-done-to-fresh-gradients-does-not-make-them-stale": CENTRALISED,
 }
 WRONG = {
+    "a-sum-of-micro-batches-whose-next-batch-is-fetched-ahead": (
+        AHEAD.replace("        loss = loss / gradient_accumulation_steps\n", ""),
+        "accumulation-equals-large-batch",
+    ),
     "ranks-that-step-on-what-was-not-synchronised": (SYNCS.replace("LAST", "not last"), "ranks-agree"),
     "a-graph-that-is-carried-over": (
         TEXT.replace("    hidden = tuple(h.detach() for h in hidden)\n", ""), "gradients-start-fresh",

@@ -173,9 +173,11 @@ def roomier(place: Scenario, seen: ProbeTrace) -> Scenario | None:
     wanted: dict[str, int] = {}
     if sizes and min(sizes) > 1 and WINDOWS * min(sizes) >= there.batches:
         wanted["batches"] = WINDOWS * min(sizes) + 2
-    if any(b.reached and (b.counted or b.thaws) for b in seen.program.unentered or ()):
+    later = any(b.reached and (b.counted or b.thaws) for b in seen.program.unentered or ())
+    idle = not seen.updates and any(note.endswith(": epochs") for note in seen.program.bound)
+    if later or idle:  # such as a loop over range(4, num_epochs)
         wanted["epochs"] = PASSES
-    if not wanted or not lent:
+    if not wanted or not (lent or idle):
         return None
     return place.model_copy(update={"workload": place.workload.with_parameters(wanted)})
 

@@ -10,7 +10,14 @@ import pytest
 from tests.corpora.grading import graded_together
 from tests.corpora.manifest import ANSWERS, Answer
 
-EXTRAS = ("transformers", "accelerate", "lightning", "pytorch_lightning", "lightning_fabric", "datasets")
+EXTRAS = (
+    "transformers",
+    "accelerate",
+    "lightning",
+    "pytorch_lightning",
+    "lightning_fabric",
+    "datasets",
+)
 NAMED = re.compile(rf"(?:from|import) (?:{'|'.join(EXTRAS)})\b")
 DECIDED = {"right", "wrong"}
 
