@@ -21,8 +21,11 @@ class Fence(Record):
 
     @property
     def language(self) -> str:
-        """First word of ``info``, in lower case: ``python`` of ``{.Python}`` and of ``python:a.py``."""
-        return re.split(r"[\s:,]", self.info, maxsplit=1)[0].strip("{}.").lower()
+        """First word of ``info``, in lower case: ``python`` of ``{.Python}`` and of ``python:a.py``.
+        What nobody sees in it is none of it.
+        """
+        shown = "".join(c for c in self.info if c.isprintable() or c.isspace())
+        return re.split(r"[\s:,]", shown, maxsplit=1)[0].strip("{}.").lower()
 
 
 @functools.lru_cache(16)  # the stages of an answer ask for its blocks again and again

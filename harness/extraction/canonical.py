@@ -6,11 +6,12 @@ import html
 import re
 import textwrap
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 
 from harness.extraction.diffs import CONFLICT
 from harness.extraction.parsing import parses
 from harness.markdown import Fence, fence, fenced_blocks, indented_blocks
-from harness.transcripts.shell_words import commands_of
+from harness.transcripts.shell_words import Command, commands_of
 
 _PRE = re.compile(
     r"<pre[^>]*>\s*(?:<code[^>]*>)?(.*?)(?:</code>\s*)?</pre>", re.DOTALL | re.IGNORECASE
@@ -81,13 +82,16 @@ def _from_heredocs(text: str) -> str:
 
 
 def _heredocs(script: str) -> Iterator[str]:
-    for command in commands_of(script):
-        called = command.words[0].rpartition("/")[2] if command.words else ""
+    commands = commands_of(script)
+    for command, following in zip_longest(commands, commands[1:]):
         written = [command.into or "", *command.words[1:]]
-        if command.body and (
-            called.startswith("python") or any(w.endswith(".py") for w in written)
-        ):
+        handed = _is_python(command) or (following and command.piped and _is_python(following))
+        if command.body and (handed or any(w.endswith(".py") for w in written)):
             yield command.body
+
+
+def _is_python(command: Command) -> bool:
+    return bool(command.words) and command.words[0].rpartition("/")[2].startswith("python")
 
 
 def _is_code(block: Fence) -> bool:

@@ -62,8 +62,15 @@ def test_what_a_page_does_not_show_is_no_part_of_the_answer(said):
 
 
 def test_what_a_command_hands_to_python_is_a_program():
-    text = f"```sh\ntee train.py <<PY\n{LOOP}PY\npython - <<'EOF'\n{OTHER}EOF\n```\n"
-    assert [fence.content for fence in fenced_blocks(canonical(text))] == [LOOP, OTHER]
+    handed = f"python - <<'EOF'\n{OTHER}EOF\ncat <<'EOF' | python3\n{LOOP}EOF\n"
+    text = f"```sh\ntee train.py <<PY\n{LOOP}PY\n{handed}```\n"
+    assert [fence.content for fence in fenced_blocks(canonical(text))] == [LOOP, OTHER, LOOP]
+
+
+def test_a_fence_is_called_what_a_reader_sees():
+    """A character of no width had made the loop to use no Python."""
+    text = f"{block(OTHER)}\n{block(LOOP, 'The final loop:', chr(0x200B) + 'python')}"
+    assert program(text).strip("\n") == LOOP.strip("\n")
 
 
 CHANGED = POSTED.replace("    opt.step()", "    clip_grad_norm_(p, 1.0)\n    opt.step()")
