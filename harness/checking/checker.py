@@ -1,7 +1,7 @@
 """The story of a check: read, look at the format, execute every example, compare."""
 
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,15 +11,17 @@ from harness.checking.against import compare
 from harness.checking.examples import check_example
 from harness.checking.folder import load_skill
 from harness.checking.format import check_format
+from harness.checking.kept import KeptResults, result_key
 from harness.checking.pairs import weigh_alternatives
 from harness.checking.running import SECONDS
 from harness.checking.session import Session
-from harness.domain.check import BlockResult, CheckFault, CheckReport, Observation
+from harness.checking.signatures import refused_calls
+from harness.domain.check import BlockResult, CheckFault, CheckReport, Observation, Since
 from harness.domain.errors import UserError
 from harness.domain.instruments import Instruments, OpenInstruments
 from harness.domain.progress import Progress
 from harness.domain.scenario import Bank
-from harness.domain.skill import Example
+from harness.domain.skill import Example, Skill
 from harness.untrusted import in_time
 
 
@@ -32,12 +34,14 @@ def check_skill(  # noqa: PLR0913 - each is an option of the command
     jobs: int = 2,
     thorough: bool = False,
     claims_only: bool = False,
+    kept: KeptResults | None = None,
     watch: Callable[[Progress], None] = lambda _: None,
 ) -> CheckReport:
     """Check a skill, or until Ctrl-C a part of it.
 
     ``folder`` holds SKILL.md, or is one Markdown file, of a skill or of anything else. ``against``: an
-    older version, to tell what differs; ``bank`` tells which scenarios exercise that.
+    older version, to tell what differs; ``bank`` tells which scenarios exercise that; ``kept``: what
+    was found before, and is not run again.
 
     Raises:
         UserError: a folder cannot be read, or this machine cannot run candidates.
@@ -48,18 +52,12 @@ def check_skill(  # noqa: PLR0913 - each is an option of the command
     with in_time(against or folder):
         older = load_skill(against) if against is not None else None
     examples = _distinct((*skill.examples, *(older.examples if older else ())))
-    sessions = {
-        id(example): session
-        for one in (skill, older)
-        for page in (one.pages if one is not None else ())
-        for session in [Session(page.examples)]
-        for example in page.examples
-    }
-
-    def check(example: Example, tools: Instruments) -> BlockResult:
-        return check_example(example, sessions[id(example)], tools, None if thorough else SECONDS)
-
-    found = _check_all(examples, open_instruments, check, jobs, watch)
+    work = _Work(_sessions(skill, older), None if thorough else SECONDS, kept)
+    known = work.known(examples)
+    left = [example for example in examples if _key(example) not in known]
+    found = _check_all(left, open_instruments, work.begin, jobs, watch)
+    ran = len(found.results)
+    found.results |= known
     if claims_only:
         found.results = {key: _only_claims(block) for key, block in found.results.items()}
     blocks = _placed(skill.examples, found.results)
@@ -73,11 +71,67 @@ def check_skill(  # noqa: PLR0913 - each is an option of the command
         format=check_format(skill),
         blocks=blocks,
         comparison=comparison,
+        since_last=_since_last(folder, blocks, kept, found),
+        ran=ran,
         faults=tuple(found.faults),
         machine_notes=found.machine_notes,
         interrupted=found.interrupted,
         seconds=perf_counter() - started,
     )
+
+
+def _sessions(*skills: Skill | None) -> Mapping[int, Session]:
+    """The session of each example, by its identity."""
+    pages = [page for skill in skills if skill is not None for page in skill.pages]
+    sessions = [(page, Session(page.examples)) for page in pages]
+    return {id(example): session for page, session in sessions for example in page.examples}
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What it takes to check examples."""
+
+    sessions: Mapping[int, Session]
+    seconds: float | None
+    kept: KeptResults | None
+
+    def known(self, examples: Sequence[Example]) -> "_Results":
+        """Results that were found before."""
+        if self.kept is None:
+            return {}
+        found = ((e, self.kept.result(e, self._kept_as(e))) for e in examples)
+        return {_key(example): result for example, result in found if result is not None}
+
+    def begin(self, examples: Sequence[Example], tools: Instruments) -> "_Check":
+        """Ask the libraries what they take; what checks one of these examples."""
+        programs = [
+            self.sessions[id(example)].program(example, part)
+            for example in examples
+            for part in example.parts
+            if part.flaw is None
+        ]
+        refused = refused_calls(programs, tools)
+
+        def check(example: Example) -> BlockResult:
+            session = self.sessions[id(example)]
+            found = weigh_alternatives(
+                check_example(example, session, tools, self.seconds, refused)
+            )
+            if self.kept is not None:
+                self.kept.keep(self._kept_as(example), found)
+            return found
+
+        return check
+
+    def _kept_as(self, example: Example) -> str:
+        return result_key(example, self.sessions[id(example)], seconds=self.seconds)
+
+
+def _since_last(
+    folder: Path, blocks: Sequence[BlockResult], kept: "KeptResults | None", found: "_Checked"
+) -> tuple[Since, ...] | None:
+    whole = not (found.interrupted or found.faults)
+    return kept.since_last(folder, blocks) if kept is not None and whole else None
 
 
 def _only_claims(block: BlockResult) -> BlockResult:
@@ -101,6 +155,7 @@ def _only_claims(block: BlockResult) -> BlockResult:
 
 _Key = tuple[str, tuple[str, ...], str]
 _Results = dict[_Key, BlockResult]
+_Check = Callable[[Example], BlockResult]
 _Running = tuple[Example, "Future[BlockResult]"]
 
 
@@ -126,7 +181,7 @@ class _Checked:
 def _check_all(
     examples: Sequence[Example],
     open_instruments: OpenInstruments,
-    check: Callable[[Example, Instruments], BlockResult],
+    begin: Callable[[Sequence[Example], Instruments], "_Check"],
     jobs: int,
     watch: Callable[[Progress], None],
 ) -> _Checked:
@@ -140,7 +195,8 @@ def _check_all(
         try:
             with open_instruments(jobs) as tools:
                 found.machine_notes = tools.machine_notes
-                futures = [(e, pool.submit(check, e, tools)) for e in examples]
+                check = begin(examples, tools)
+                futures = [(e, pool.submit(check, e)) for e in examples]
                 try:
                     _wait_for(futures, watch)
                 finally:  # what ends once the instruments are closed says nothing of its example
@@ -164,7 +220,7 @@ def _wait_for(futures: Sequence[_Running], watch: Callable[[Progress], None]) ->
 def _note(done: Sequence[_Running], found: _Checked) -> None:
     for example, future in done:
         try:
-            found.results[_key(example)] = weigh_alternatives(future.result())
+            found.results[_key(example)] = future.result()
         except Exception as error:  # noqa: BLE001 - ours, whatever it is; it is told with its place
             trace = traceback.format_exception_only(error)[-1].strip()
             place = f"{example.file}:{example.line}"
@@ -177,16 +233,5 @@ def _placed(examples: Sequence[Example], results: _Results) -> tuple[BlockResult
     for example in examples:
         result = results.get(_key(example))
         if result is not None:
-            found.append(_moved(result, example))
+            found.append(result.moved_to(example))
     return tuple(found)
-
-
-def _moved(result: BlockResult, example: Example) -> BlockResult:
-    by = example.line - result.line
-    parts = tuple(part.model_copy(update={"line": part.line + by}) for part in result.parts)
-    return result.model_copy(
-        update={
-            "file": example.file, "position": example.position, "line": example.line,
-            "end": example.end, "parts": parts,
-        }
-    )  # fmt: skip

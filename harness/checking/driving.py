@@ -8,6 +8,7 @@ from an untrusted process: it is validated, and a skill that forges it deceives 
 import ast
 import json
 import secrets
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
@@ -48,9 +49,32 @@ def run_driver(code: str, own: str, kind: Kind, origin: str, tools: Instruments)
         NoReport: the process ended, or printed something that no driver prints.
         HarnessFault: the sandbox itself failed.
     """
-    marker = f"harness-check {secrets.token_hex(8)}: "
-    program = _program(code, own, DRIVERS[kind], marker)
     ranks = 2 if {"dist", "no_sync", "all_reduce"} & _names(code) else 1
+    marker = _marker()
+    said = _printed(_program(code, own, DRIVERS[kind], marker), marker, origin, tools, ranks)
+    return _read(said[0])
+
+
+def ask(driver: str, facts: Mapping[str, object], tools: Instruments) -> tuple[str, ...]:
+    """What a driver says, a line each, that needs these facts and no example.
+
+    Raises:
+        NoReport: it said nothing.
+        HarnessFault: the sandbox itself failed.
+    """
+    marker = _marker()
+    head = "".join(f"{name} = {value!r}\n" for name, value in {**facts, "MARKER": marker}.items())
+    return _printed(_hidden(head + _text(driver)), marker, driver, tools, 1)
+
+
+def _marker() -> str:
+    return f"harness-check {secrets.token_hex(8)}: "
+
+
+def _printed(
+    program: str, marker: str, origin: str, tools: Instruments, ranks: int
+) -> tuple[str, ...]:
+    """What stands behind the marker."""
     workload = WorkloadSpec.model_validate(
         {"name": "mlp", "parameters": {"batches": 1}, "world_size": ranks}
     )
@@ -58,7 +82,7 @@ def run_driver(code: str, own: str, kind: Kind, origin: str, tools: Instruments)
     recording = tools.executor.execute(Candidate(program=program, origin=origin), workload, probe)
     if recording.ours and not recording.timed_out:
         raise HarnessFault(recording.problem or "the sandbox failed")
-    return _report(recording, marker)
+    return _said(recording, marker)
 
 
 def _program(code: str, own: str, driver: str, marker: str) -> str:
@@ -70,7 +94,11 @@ def _program(code: str, own: str, driver: str, marker: str) -> str:
     }  # fmt: skip
     head = "".join(f"{name} = {value!r}\n" for name, value in facts.items())
     whole = head + _text("common") + "\n\n" + _text(driver)
-    return f"exec(compile({whole!r}, '<driver>', 'exec'), {{'__name__': '__main__'}})\n"
+    return _hidden(whole)
+
+
+def _hidden(driver: str) -> str:
+    return f"exec(compile({driver!r}, '<driver>', 'exec'), {{'__name__': '__main__'}})\n"
 
 
 _KNOWN = frozenset({"F", "DataLoader", "GradScaler", "SGD", "Adam", "AdamW", "RMSprop"})
@@ -87,17 +115,19 @@ def _names(code: str) -> set[str]:
     return found | {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
 
 
-def _report(recording: Recording, marker: str) -> Report:
+def _said(recording: Recording, marker: str) -> tuple[str, ...]:
     if recording.problem:
         raise NoReport(recording.problem)
-    rank = recording.ranks[0]
-    for recorded in rank.events:
+    found: list[str] = []
+    for recorded in recording.ranks[0].events:
         event = recorded.event
         if isinstance(event, Printed) and (start := event.text.find(marker)) >= 0:
-            return _read(event.text[start + len(marker) :])
-        if isinstance(event, Finished) and event.outcome != "returned":
+            found += event.text[start + len(marker) :].split(f"\n{marker}")
+        if isinstance(event, Finished) and event.outcome != "returned" and not found:
             raise NoReport(f"{event.exception or event.outcome}: {event.message}")
-    raise NoReport("the program ended without a word")
+    if not found:
+        raise NoReport("the program ended without a word")
+    return tuple(found)
 
 
 def _read(line: str) -> Report:

@@ -31,7 +31,7 @@ _OF_THE_MACHINE = re.compile(
     r"cuda|world size|\brank|mesh|nvidia|gpu|\bxpu\b|\bmps\b|nccl|process group|network"
     r"|connect|download|offline"
     r"|no such file|not installed|pip install|token|not implemented for|triton|c\+\+|compil"
-    r"|out of memory|environment variable|could not be found|Hub",
+    r"|out of memory|environment variable|could not be found|\bhub\b|not attached to|workers",
     re.IGNORECASE,
 )
 """Messages about what this machine does not have."""
@@ -68,6 +68,11 @@ def authors_error(ended: Ended, program: BlockInContext) -> str | None:
     return None
 
 
+def of_the_machine(said: str) -> bool:
+    """Whether a message speaks of what this machine does not have."""
+    return _OF_THE_MACHINE.search(said) is not None
+
+
 def _elsewhere(program: BlockInContext) -> set[str]:
     """What other blocks of the page define."""
     return _defined(ast.parse("\n".join(program.text.split("\n")[: program.own])))
@@ -100,7 +105,7 @@ def _defined(tree: ast.Module) -> set[str]:
 
 def _made(program: BlockInContext) -> set[str]:
     """What the page calls of its own or of an installed library, by the last part of its name."""
-    tree, paths = program.tree, _imported(program.tree)
+    tree, paths = program.tree, imported(program.tree)
     found = set()
     for node in walk(tree):
         if isinstance(node, ast.Call):
@@ -110,7 +115,7 @@ def _made(program: BlockInContext) -> set[str]:
     return found
 
 
-def _imported(tree: ast.Module) -> dict[str, str]:
+def imported(tree: ast.Module) -> dict[str, str]:
     """Names of libraries, imported or taken for granted, with their dotted paths."""
     found = dict(libraries())
     for node in walk(tree):
@@ -126,7 +131,7 @@ def _installed(said: str, program: BlockInContext) -> str:
     if found := _NOT_THERE.match(said):
         return f" ({release((found['module'] or found['other']).partition('.')[0])})"
     if found := _CALL.match(said):
-        paths = _imported(program.tree)
+        paths = imported(program.tree)
         for node in walk(program.tree):
             path = dotted(node.func) if isinstance(node, ast.Call) else ""
             if path and path.rpartition(".")[2] == found["callee"].partition(".")[0]:
@@ -140,14 +145,14 @@ def _installed(said: str, program: BlockInContext) -> str:
 
 def _is_untouched(ended: Ended, said: str, program: BlockInContext) -> bool:
     """Whether nothing that was lent had a part in the statement that raised."""
-    if _OF_THE_MACHINE.search(said) or ended.calls:
+    if of_the_machine(said) or ended.calls:
         return False
     lent = lent_names(program)
     if not lent:
         return True
-    touched = _touched(program.tree, lent)
+    touched = touched_by(program.tree, lent)
     at = [s for s in program.tree.body if s.lineno <= (ended.line or 0) <= (s.end_lineno or 0)]
-    return bool(at) and not (_names_in(at[0]) & touched) and not _defines(at[0])
+    return bool(at) and not (names_in(at[0]) & touched) and not _defines(at[0])
 
 
 def lent_names(program: BlockInContext) -> set[str]:
@@ -187,13 +192,13 @@ def _defined_in(node: ast.ClassDef) -> set[str]:
     return {n.name for n in walk(node) if isinstance(n, ast.FunctionDef)}
 
 
-def _touched(tree: ast.Module, lent: set[str]) -> set[str]:
+def touched_by(tree: ast.Module, lent: set[str]) -> set[str]:
     """Names that what was lent may have reached."""
     found, before = set(lent), -1
     while len(found) != before:
         before = len(found)
         for node in walk(tree):
-            if isinstance(node, ast.stmt) and _names_in(node) & found:
+            if isinstance(node, ast.stmt) and names_in(node) & found:
                 found |= set(_bound_by(node))
     return found
 
@@ -211,8 +216,17 @@ def _bound_by(node: ast.stmt) -> Iterator[str]:
             yield dotted(inner.func).partition(".")[0]  # what is handed something may keep it
 
 
-def _names_in(node: ast.AST) -> set[str]:
+def names_in(node: ast.AST) -> set[str]:
+    """Every name in a tree."""
     return {n.id for n in walk(node) if isinstance(n, ast.Name)}
+
+
+def is_count_of_lent(program: BlockInContext, line: int) -> bool:
+    """Whether what a line shows may count something of what was lent."""
+    lent = lent_names(program)
+    touched = touched_by(program.tree, lent) if lent else set()
+    at = [s for s in program.tree.body if s.lineno <= line <= (s.end_lineno or 0)]
+    return any(names_in(s) & touched for s in at)
 
 
 def _defines(node: ast.stmt) -> bool:

@@ -2,38 +2,66 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
 
+from harness.checking.announced import announced, marked, printed, prints_otherwise, prints_so
 from harness.checking.driving import DRIVERS, NoReport, run_driver
-from harness.checking.errors import authors_error
+from harness.checking.errors import authors_error, is_count_of_lent
 from harness.checking.evidence import Decision, Evidence, Finding, decide
 from harness.checking.function_evidence import evidence_of, together
 from harness.checking.listings import about_listing, listing_of
-from harness.checking.loop_evidence import loop_evidence, stopped
-from harness.checking.named_faults import acquittal
-from harness.checking.running import Seen, run_block, run_measurement, vanishing_norms
-from harness.checking.session import BlockInContext, Session, in_a_turn, is_here, packages_of
+from harness.checking.loop_evidence import idle_steps, loop_evidence, stopped
+from harness.checking.named_faults import acquittal, no_error
+from harness.checking.repeated import doubt_about, error_everywhere
+from harness.checking.running import (
+    Seen,
+    in_other_worlds,
+    run_block,
+    run_measurement,
+    vanishing_norms,
+)
+from harness.checking.session import (
+    BlockInContext,
+    Session,
+    fitted,
+    in_a_turn,
+    is_here,
+    launched,
+    packages_of,
+    shortened,
+)
+from harness.checking.signatures import refusal
 from harness.checking.statements import (
     statements_about,
     statements_about_losses,
     statements_about_modules,
 )
+from harness.checking.wording import plainly
 from harness.domain.check import BlockResult, Observation, PartResult
 from harness.domain.instruments import Instruments
 from harness.domain.skill import Example, Part
+from harness.domain.trace import Program as Ended
+from harness.sandbox.names.table import table
 from harness.skills.claims import warns
 from harness.skills.kinds import uses
-from harness.syntax import walk
+from harness.syntax import dotted, walk
 
 TRAINING = ("training-loop", "measurement", "update-function")
 
 
 def check_example(
-    example: Example, session: Session, tools: Instruments, seconds: float | None
+    example: Example,
+    session: Session,
+    tools: Instruments,
+    seconds: float | None,
+    refused: Mapping[str, str],
 ) -> BlockResult:
-    """Execute a block's parts, each at most so many seconds a run. Thread-safe."""
+    """Execute a block's parts, each at most so many seconds a run. Thread-safe.
+
+    ``refused``: calls of libraries that these refuse, with what they say.
+    """
     return BlockResult(
         file=example.file,
         position=example.position,
@@ -41,7 +69,9 @@ def check_example(
         end=example.end,
         digest=example.digest,
         headings=example.headings,
-        parts=tuple(_check(_One(part, example, session, tools, seconds)) for part in example.parts),
+        parts=tuple(
+            _check(_One(part, example, session, tools, seconds, refused)) for part in example.parts
+        ),
     )
 
 
@@ -54,6 +84,7 @@ class _One:
     session: Session
     tools: Instruments
     seconds: float | None
+    refused: Mapping[str, str]
 
     @property
     def origin(self) -> str:
@@ -70,9 +101,14 @@ def _check(one: _One) -> PartResult:
         kind=part.kind,
         mark=part.mark,
         status=decision.status,
-        sentence=f"It needs {', '.join(missing)} (not installed)." if stood else decision.sentence,
+        sentence=f"It needs {', '.join(missing)} (not installed)."
+        if stood
+        else plainly(decision.sentence),
         numbers=decision.numbers,
-        observations=decision.observations,
+        observations=tuple(
+            seen.model_copy(update={"sentence": plainly(seen.sentence)})
+            for seen in decision.observations
+        ),
         needs=missing if stood else (),
         trains=part.kind in TRAINING,
         taken=program.own if program is not None else 0,
@@ -92,16 +128,51 @@ def _decide(one: _One) -> tuple[Decision, BlockInContext | None]:
     if part.kind == "pseudo-code":
         return Decision("pseudo-code", "There is nothing to run."), None
     if part.flaw is not None:
-        return Decision("cannot-be-run", f"It is no Python: {part.flaw}."), None
+        is_script = one.example.file.endswith(".py")
+        said = f"It is no Python: {part.flaw}."
+        return Decision("fault" if is_script else "cannot-be-run", said), None
     program, seen = _run(one)
     evidence, tested = _evidence(one, program, seen)
-    error = authors_error(seen.program, program)
+    prints = _prints(one, program, seen)
+    evidence = replace(
+        evidence,
+        merits=(*evidence.merits, *(Finding(p.sentence, p.numbers) for p in prints if p.holds)),
+    )
+    error = refusal(one.refused, program) or _error(one, program, seen)
     if error is not None:
         evidence = replace(
             evidence, faults=(Finding(f"It does not run: {error}."), *evidence.faults), not_run=None
         )
+    elif evidence.not_run is None and evidence.acquittal is None:
+        evidence = replace(evidence, acquittal=no_error(part, seen.program))
     warned = one.example.warned or any(map(warns, part.comments))
-    return _with_statements(decide(part.mark, evidence, warned=warned), tested), program
+    return _with_statements(decide(part.mark, evidence, warned=warned), (*prints, *tested)), program
+
+
+def _error(one: _One, program: BlockInContext, seen: Seen) -> str | None:
+    """What its author got wrong, so that it does not come to its end."""
+    error = authors_error(seen.program, program)
+    doubt = None if error is not None else doubt_about(seen.program, program)
+    if doubt is None:
+        return error
+    return error_everywhere(doubt, _elsewhere(one, doubt.asked, seen), program)
+
+
+def _prints(one: _One, program: BlockInContext, seen: Seen) -> tuple[Observation, ...]:
+    """What it says that its lines print, and what they do; where these differ, whatever is lent."""
+    found = printed(program, seen.program.texts)
+    wrong = [
+        p for p in found if p.agrees is False and not is_count_of_lent(program, p.announced.line)
+    ]
+    others = _elsewhere(one, marked(program), seen) if wrong else ()
+    elsewhere = [printed(program, ended.texts) for ended in others]
+    kept = [w for w in wrong if elsewhere and all(w in texts for texts in elsewhere)]
+    right = [one for one in found if one.agrees]
+    return tuple(map(prints_otherwise, kept)) + tuple(map(prints_so, right))
+
+
+def _elsewhere(one: _One, program: BlockInContext, seen: Seen) -> tuple[Ended, ...]:
+    return in_other_worlds(program.text, seen.place, one.origin, one.tools, seconds=one.seconds)
 
 
 def _run(one: _One) -> tuple[BlockInContext, Seen]:
@@ -110,10 +181,15 @@ def _run(one: _One) -> tuple[BlockInContext, Seen]:
     """
     program = one.session.program(one.example, one.part)
     seen = _seen(one, program)
+    if launched(program, seen.program) is not None:
+        program = launched(program, seen.program) or program
+        seen = _seen(one, program)
     if authors_error(seen.program, program) is not None or _came_to_its_end(one.part, seen):
         return program, seen
+    if seen.program.outcome == "not-completed":
+        return program, seen  # nor would it with what is lent
     lent = one.session.program(one.example, one.part, lend=True)
-    for other in (lent, in_a_turn(lent)):
+    for other in (fitted(program), lent, in_a_turn(lent)):
         if other != program:
             again = _seen(one, other)
             if _came_to_its_end(one.part, again):
@@ -124,11 +200,18 @@ def _run(one: _One) -> tuple[BlockInContext, Seen]:
 def _seen(one: _One, program: BlockInContext) -> Seen:
     if one.part.kind == "measurement":
         return run_measurement(program.text, one.origin, one.tools)
-    return run_block(program.text, one.origin, one.tools, seconds=one.seconds)
+    text = marked(program).text if announced(program) else _short(one, program).text
+    return run_block(text, one.origin, one.tools, seconds=one.seconds)
+
+
+def _short(one: _One, program: BlockInContext) -> BlockInContext:
+    return program if one.seconds is None else shortened(program)
 
 
 def _came_to_its_end(part: Part, seen: Seen) -> bool:
-    if part.kind == "training-loop":
+    used = uses(ast.parse(part.code))
+    trains = used.clips or "Trainer" in used.calls or "LightningModule" in part.code
+    if part.kind == "training-loop" and (trains or _shows_a_step(part)):
         return seen.trains
     return seen.trains or seen.program.outcome in ("returned", "exited")
 
@@ -138,12 +221,15 @@ def _evidence(
 ) -> tuple[Evidence, tuple[Observation, ...]]:
     """What a run has shown, and what the driver of its kind shows beside it."""
     part = one.part
-    of_loop = loop_evidence(seen)
+    of_loop = loop_evidence(seen, steps=_shows_a_step(part))
     if not _steps_itself(part):
         of_loop = replace(of_loop, faults=(), costs=(*of_loop.faults, *of_loop.costs))
+    if _shows_a_step(part) and "backward" in uses(ast.parse(part.code)).calls:
+        of_loop = replace(of_loop, faults=(*idle_steps(seen), *of_loop.faults))
     if part.kind in ("training-loop", "measurement"):
         tested = (*statements_about(part, seen), *_listed(one, program))
-        return replace(of_loop, acquittal=acquittal(part, seen)), tested
+        merits = (*of_loop.merits, *_assertions(part, seen))
+        return replace(of_loop, merits=merits, acquittal=acquittal(part, seen)), tested
     found, tested = _driven(one, program) if part.kind in DRIVERS else (Evidence(), ())
     if part.kind == "loss" and not _is_about_stability(part):
         found = replace(found, faults=(), costs=(*found.faults, *found.costs))
@@ -167,6 +253,26 @@ def _steps_itself(part: Part) -> bool:
         return False
     shows_all = "step" in calls and bool(calls & {"backward", "manual_backward", "grad"})
     return shows_all or bool(calls & {"fit", "train", "launch"})
+
+
+def _shows_a_step(part: Part) -> bool:
+    """Whether an optimizer steps in it, or a trainer trains."""
+    tree = ast.parse(part.code)
+    calls = uses(tree).calls
+    stepping = [
+        dotted(node.func.value)
+        for node in walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "step"
+    ]
+    steps = any(
+        table().role(name) != "scheduler" and not _SCHEDULE.search(name) for name in stepping
+    )
+    return steps or bool(calls & {"fit", "launch"}) or {"train", "Trainer"} <= calls
+
+
+_SCHEDULE = re.compile(r"sched|plateau|cosine|warm", re.IGNORECASE)
 
 
 _STABLE = re.compile(

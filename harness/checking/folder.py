@@ -29,8 +29,10 @@ def load_skill(folder: Path) -> Skill:
         raise UsageError(f"{folder} {what}: give the folder that holds SKILL.md")
     files = _files(folder)
     pages = {name: _text(folder / name) for name in files if name.lower().endswith(".md")}
+    scripts = [name for name in files if name.startswith("scripts/") and name.endswith(".py")]
     if not pages:
         raise UsageError(f"{folder} holds no Markdown file: expected SKILL.md")
+    pages |= {name: _text(folder / name) for name in scripts}
     return read_skill(folder.resolve().name, pages, frozenset(files))
 
 

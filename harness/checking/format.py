@@ -76,6 +76,7 @@ def _repeated(skill: Skill, head: Frontmatter) -> Iterator[FormatFinding]:
             rule="key",
             sentence=f"The key {again.key} was already given on line {again.first}: YAML takes each "
             "key once, and clients differ in which of the two they read.",
+            refused_by=("skills-ref",),
         )
 
 
@@ -118,7 +119,9 @@ def _name(skill: Skill, head: Frontmatter) -> Iterator[FormatFinding]:
     if not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", name):
         yield _bad_characters(skill, name, line)
     if unicodedata.normalize("NFKC", name) != unicodedata.normalize("NFKC", skill.folder):
-        yield wrong(f"The name is {name}, the folder {skill.folder}: they have to be equal.")
+        equal = f"The name is {name}, the folder {skill.folder}: they have to be equal."
+        # quick_validate never looks at the folder's name
+        yield wrong(equal).model_copy(update={"refused_by": ("skills-ref",)})
     for word in RESERVED:
         if word in name.lower():
             yield _warning(
@@ -167,7 +170,7 @@ def _description(skill: Skill, head: Frontmatter) -> Iterator[FormatFinding]:
             ("skill-creator quick_validate",),
         )
     if len(text) < 60 or not re.search(
-        r"\b[Uu]se (?:this |it )?(?:skill )?(?:when|for|if)\b|\bwhen\b", text
+        r"\b[Uu]se (?:this |it )?(?:skill )?(?:when|for|if)\b|\bwhen(?:ever)?\b", text
     ):
         yield _advice(
             skill,

@@ -19,15 +19,17 @@ SUBJECTS = (
 )  # fmt: skip
 """Properties whose pass is told as evidence for an example, the most telling first."""
 _AT_THE_END = "at the end of a pass"
+FEW = 3
+"""Fewer updates show no habit."""
 USUAL = 10.0
 """Up to this norm a gradient is nothing unusual."""
 
 
-def loop_evidence(seen: Seen) -> Evidence:
+def loop_evidence(seen: Seen, *, steps: bool = True) -> Evidence:
     """Evidence from one executed loop: properties that its own settings call for and that fail are
-    faults; what a purpose may justify is a cost.
+    faults; what a purpose may justify is a cost. ``steps``: whether it shows a step of an optimizer.
     """
-    if reason := _not_run(seen):
+    if reason := _not_run(seen, steps=steps):
         return Evidence(not_run=reason)
     failed = [v for v in seen.verdicts if v.outcome == "fail" and not _is_the_end(v)]
     faults = [v for v in failed if v.level != "advisory" or _is_lost_within(v)]
@@ -40,7 +42,19 @@ def loop_evidence(seen: Seen) -> Evidence:
     )
 
 
-def _not_run(seen: Seen) -> str | None:
+def idle_steps(seen: Seen) -> Iterator[Finding]:
+    """A finding where a loop computes losses, and none of its steps has a gradient."""
+    updates_ = seen.trace.probes[0].updates
+    with_losses = [u for u in updates_ if u.window_size and not u.skipped]
+    if len(with_losses) >= FEW and all(u.consumed_norm == 0 for u in with_losses):
+        count = len(with_losses)
+        yield Finding(
+            f"None of its {count} steps moves a weight: no parameter has a gradient by then.",
+            (Number(name="steps without a gradient", value=count),),
+        )
+
+
+def _not_run(seen: Seen, *, steps: bool) -> str | None:
     """Why the run counts as none; ``None`` where it counts. An exception counts where a failing
     property accounts for it.
     """
@@ -48,7 +62,8 @@ def _not_run(seen: Seen) -> str | None:
     if seen.trains and any(v.outcome == "fail" and v.level != "advisory" for v in seen.verdicts):
         return None
     if program.outcome in ("returned", "exited"):
-        return None if seen.trains or program.outcome == "exited" else "No optimizer made a step."
+        idle = steps and not seen.trains and program.outcome == "returned"
+        return "No optimizer made a step." if idle else None
     return stopped(program)
 
 

@@ -6,9 +6,11 @@ Without this, an edit that repairs an example which is meant to be wrong would p
 import re
 from collections.abc import Iterator
 
+from harness.checking.errors import of_the_machine
 from harness.checking.evidence import Finding
 from harness.checking.running import Seen
 from harness.domain.skill import Part
+from harness.domain.trace import Program
 
 _NAMED = {
     "clip-before-step": r"clip\w* (?:comes |is )?(?:after|before backward)|too late|step has consumed",
@@ -16,6 +18,8 @@ _NAMED = {
     "unscaled-norm": r"not unscal|still scaled|scaled gradients|clips? before unscal",
     "scaler-protocol": r"bypass|optimizer\.step ignores|unscal\w* (?:twice|multiple|two)|second unscale",
     "accumulation-equals-large-batch": r"not (?:scal|divid)(?:ed|ing)|times (?:too|that of the) large",
+    "every-parameter-learns": r"never steps|nothing (?:trains|learns)|does(?: not|n't) (?:train|learn)"
+    r"|loses (?:the|all|its) gradients",
     "accumulation-not-wiped": r"(?:zeroing|zero_grad|clears?) (?:\w+ )*(?:inside|previous|before accum)",
     "gradients-start-fresh": r"never zeroed|forget\w* (?:to )?zero_grad|missing .*zero_grad|keep accum",
     "single-allreduce": r"sync\w* (?:on |at |after )?(?:each|every)|still synchronised",
@@ -37,6 +41,19 @@ def acquittal(part: Part, seen: Seen) -> Finding | None:
         return None
     sentence = f"It is marked wrong, and the fault that it names is not there: {passed[0].sentence}"
     return Finding(sentence, passed[0].numbers)
+
+
+_ERROR = re.compile(r"\b\w*(?:Error|Exception)\b|\braises\b|\bcrash(?:es)?\b")
+
+
+def no_error(part: Part, ended: Program) -> Finding | None:
+    """A finding where an example is marked wrong because of an error, and it runs to its end."""
+    if part.mark is None or part.mark.polarity != "wrong" or ended.outcome != "returned":
+        return None
+    said = [c for c in (part.mark.text, *part.comments) if _ERROR.search(c)]
+    if not said or "try:" in part.code or of_the_machine(f"{said[0]} {part.code}"):
+        return None
+    return Finding(f'It is marked wrong by an error ("{said[0]}"), and none is raised.')
 
 
 def _named(part: Part) -> Iterator[str]:

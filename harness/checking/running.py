@@ -1,6 +1,7 @@
 """Executes a block as a program without a scenario, and judges it by its own settings."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -14,7 +15,7 @@ from harness.domain.scenario import Expectations, Probe, PropertyRule, Scenario
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.trace import Program as Ended
 from harness.domain.verdict import Verdict
-from harness.domain.workload import WorkloadSpec
+from harness.domain.workload import WORKLOADS, WorkloadSpec
 from harness.properties import judge
 from harness.properties.own import own_grade, own_settings
 
@@ -22,10 +23,15 @@ SECONDS = 4.0
 """The most wall-clock time of one execution, without what it waits for a processor."""
 
 
-SHAPES = 2
+SHAPES = 3
 """How often other data are lent, after an error about their shape."""
 
 _WIDTH = re.compile(r"shapes cannot be multiplied \(\d+x(?P<given>\d+) and (?P<wanted>\d+)x\d+\)")
+_OUTPUTS = re.compile(
+    r"size of tensor a \((?P<wanted>\d+)\) must match the size of tensor b \((?P<given>\d+)\)"
+)
+_RANGE = re.compile(r"index out of range in self")
+_CLASSES = re.compile(r"Target \d+ is out of bounds")
 _IMAGES = re.compile(r"3D \(unbatched\) or 4D \(batched\) input to conv2d|expected 4D input")
 _TOKENS = re.compile(r"argument #1 'indices' to have one of the following scalar types: Long")
 
@@ -40,6 +46,8 @@ class Seen:
     """One for each property that its own settings call for; advisory ones are advice."""
     settings: OwnSettings
     """What it sets out to do, as far as its run shows it."""
+    place: Scenario = OWN_SCENARIO
+    """With which model, data and ranks."""
 
     @property
     def program(self) -> Ended:
@@ -73,32 +81,76 @@ def run_block(program: str, origin: str, tools: Instruments, *, seconds: float |
         place = place.model_copy(update={"workload": fitting})
         first = _observed(candidate, place, place.probes, tools, seconds)
     if place.workload.world_size > 1 and not first[0].updates:
-        place = OWN_SCENARIO  # it may only be made to train on several
-        first = _observed(candidate, place, place.probes, tools, seconds)
+        # it may only be made to train on several
+        alone = _observed(candidate, OWN_SCENARIO, OWN_SCENARIO.probes, tools, seconds)
+        if alone[0].updates or first[0].program.outcome != "raised":
+            place, first = OWN_SCENARIO, alone
     further = _observed(candidate, place, further_regimes(first[0]), tools, seconds)
     trace = Trace(probes=(*first, *further))
-    return Seen(trace, own_grade(trace, "").verdicts, own_settings(trace))
+    return Seen(trace, own_grade(trace, "").verdicts, own_settings(trace), place)
+
+
+def in_other_worlds(
+    program: str, place: Scenario, origin: str, tools: Instruments, *, seconds: float | None
+) -> tuple[Ended, ...]:
+    """How it ends here, and with another model, other data and another seed, as far as it leaves these
+    open.
+    """
+    candidate = Candidate(program=program, origin=origin)
+    found = []
+    for other in _others(place.workload):
+        there = place.model_copy(update={"workload": other})
+        found.append(_observed(candidate, there, there.probes, tools, seconds)[0].program)
+    return tuple(found)
+
+
+def _others(workload: WorkloadSpec) -> Iterator[WorkloadSpec]:
+    """The same kind in other sizes, and where any will do another kind."""
+    yield workload
+    usual = WORKLOADS[workload.name]()
+    sizes = {
+        "batches": 11, "batch_size": 8, "features": 10, "hidden": 14, "outputs": 4,
+        "learning_rate": 0.02, "accumulation_steps": 3, "epochs": 3,
+    }  # fmt: skip
+    fitted = {n for n, v in usual.model_dump().items() if getattr(workload.parameters, n) != v}
+    changed = {n: v for n, v in sizes.items() if hasattr(usual, n) and n not in fitted}
+    yield workload.with_parameters(changed).model_copy(update={"seed": 1})
+    if workload.name == "mlp" and not fitted:
+        cnn = {"name": "cnn", "parameters": {"batches": 9}, "world_size": workload.world_size}
+        yield WorkloadSpec.model_validate({**cnn, "seed": 2})
 
 
 def fitted_to(workload: WorkloadSpec, ended: Ended) -> WorkloadSpec | None:
     """Data of another shape, where a program asks for it by the error that it raises."""
     said = (ended.message or "") if ended.outcome == "raised" else ""
-    parameters: dict[str, object] = {}
-    if found := _WIDTH.search(said):
-        name, parameters = "mlp", {"features": int(found["wanted"])}
-        if int(found["given"]) != getattr(workload.parameters, "features", 0):
-            return None
-    elif _IMAGES.search(said):
-        name = "cnn"
-    elif _TOKENS.search(said):
-        name = "transformer"
-    else:
+    fitting = _in_size(workload, said) or _in_kind(said)
+    if fitting is None:
         return None
+    name, parameters = fitting
     spec = {"name": name, "parameters": parameters, "world_size": workload.world_size}
     try:
         return WorkloadSpec.model_validate(spec)
     except ValidationError:
         return None  # larger than what is lent
+
+
+def _in_size(workload: WorkloadSpec, said: str) -> tuple[str, dict[str, object]] | None:
+    """The same in the size that is asked for, where it is the size of what is lent that is refused."""
+    sizes = workload.parameters.model_dump(include={"features", "vocabulary", "outputs"})
+    for pattern, size in ((_WIDTH, "features"), (_OUTPUTS, "outputs")):
+        found = pattern.search(said)
+        if found and int(found["given"]) == sizes.get(size):
+            return workload.name, {**sizes, size: int(found["wanted"])}
+    if _CLASSES.search(said) and "outputs" in sizes:
+        return workload.name, {**sizes, "outputs": 2}
+    if _RANGE.search(said) and "vocabulary" in sizes:
+        return workload.name, {**sizes, "vocabulary": 14}
+    return None
+
+
+def _in_kind(said: str) -> tuple[str, dict[str, object]] | None:
+    kinds = ((_IMAGES, "cnn"), (_TOKENS, "transformer"))
+    return next(((name, {}) for pattern, name in kinds if pattern.search(said)), None)
 
 
 def run_measurement(program: str, origin: str, tools: Instruments) -> Seen:
@@ -125,7 +177,7 @@ def run_measurement(program: str, origin: str, tools: Instruments) -> Seen:
     )  # fmt: skip
     candidate = Candidate(program=program, origin=origin)
     trace = Trace(probes=_observed(candidate, scenario, scenario.probes, tools, None))
-    return Seen(trace, judge(trace, scenario), own_settings(trace))
+    return Seen(trace, judge(trace, scenario), own_settings(trace), scenario)
 
 
 def vanishing_norms(program: str, origin: str, tools: Instruments) -> tuple[float, ...]:
@@ -155,6 +207,9 @@ def _observed(
         asked = probe.model_copy(update={"as_it_is": probe.own_data, "seconds": seconds})
         workload = place.workload_of(asked)
         recording = tools.executor.execute(candidate, workload, asked)
+        if recording.ours and recording.timed_out:  # a busy machine, and not the program
+            asked = asked.model_copy(update={"seconds": None})
+            recording = tools.executor.execute(candidate, workload, asked)
         if recording.ours and not recording.timed_out:
             raise HarnessFault(recording.problem or "the sandbox failed")
         found.append(tools.meter.measure(recording, workload, asked, place.expectations))

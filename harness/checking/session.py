@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from sys import stdlib_module_names
 
 from harness.domain.skill import Example, Part
+from harness.domain.trace import Program as Ended
 from harness.extraction.names import Statement, bound_names, free_names, statements
 from harness.sandbox.names.table import libraries, table
 from harness.skills.kinds import uses
@@ -23,6 +24,8 @@ _OBJECTS = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign,
     ast.AnnAssign,
 )  # fmt: skip
+_TEMPORARY = re.compile(r"""(["'])/tmp/""")
+"""A folder for files of a moment: a block's own is one, and no other can be written."""
 _MOMENTS = frozenset({"loss", "output"})
 """Roles of names that hold for one turn of a loop: what a page computed once is none of them."""
 
@@ -94,6 +97,7 @@ class Session:
         found = [self._sources[n] for n in sorted(taken.chosen, key=self._order)]
         everything = "\n".join([*(s.text for s in found), part.code])
         imports = list(_taken_for_granted(everything)) if tree is not None else []
+        imports += [f"def {name}(*_, **__): pass" for name in _done_elsewhere(everything)]
         texts = [*imports, *(s.text for s in found), part.code]
         starts = [*(0 for _ in imports), *(s.line for s in found), part.line]
         lines = [
@@ -101,9 +105,8 @@ class Session:
             for text, begin in zip(texts, starts, strict=True)
             for n, _ in enumerate(text.split("\n"))
         ]
-        return BlockInContext(
-            "\n".join(texts), tuple(lines), sum(t.count("\n") + 1 for t in texts[:-1])
-        )
+        text = _TEMPORARY.sub(r"\1", "\n".join(texts))
+        return BlockInContext(text, tuple(lines), sum(t.count("\n") + 1 for t in texts[:-1]))
 
     def _order(self, n: int) -> tuple[bool, int]:
         """Imports first: a page may show them after what needs them."""
@@ -242,6 +245,72 @@ def in_a_turn(program: BlockInContext) -> BlockInContext:
     return BlockInContext(text, (0, 0, *program.lines, 0, 0), program.own + 2)
 
 
+def launched(program: BlockInContext, ended: Ended) -> BlockInContext | None:
+    """The program with what a launcher or its setup does, where it ended for want of a process group."""
+    if "process group has not been initialized" not in (ended.message or ""):
+        return None
+    group = "import torch.distributed\ntorch.distributed.init_process_group()"
+    return BlockInContext(f"{group}\n{program.text}", (0, 0, *program.lines), program.own + 2)
+
+
+def fitted(program: BlockInContext) -> BlockInContext:
+    """A trainer of Lightning that nobody lets train, and a module that nobody trains, with what is
+    missing of model and data lent.
+    """
+    if "lightning" not in program.text or uses(program.tree).calls & {"fit", "train"}:
+        return program
+    own = [node for node in program.tree.body if program.is_own(node.lineno)]
+    trainers = [
+        target.id
+        for node in own
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        for target in node.targets
+        if isinstance(target, ast.Name) and last_of(node.value.func) == "Trainer"
+    ]
+    modules = [
+        node.name
+        for node in own
+        if isinstance(node, ast.ClassDef)
+        and any(last_of(base) == "LightningModule" for base in node.bases)
+    ]
+    if trainers:
+        fit = f"{trainers[-1]}.fit(model, train_loader)"
+    elif modules:
+        fit = f"import lightning; lightning.Trainer().fit({modules[-1]}(), train_loader)"
+    else:
+        return program
+    return BlockInContext(f"{program.text}\n{fit}", (*program.lines, 0), program.own)
+
+
+def last_of(node: ast.expr) -> str:
+    """The last part of a dotted name."""
+    return dotted(node).rpartition(".")[2]
+
+
+_RANGE = re.compile(r"(\brange\()(\d+)(\):)")
+PASSES, TURNS = 3, 36
+"""Passes over data, and updates without any, that show what a loop does."""
+
+
+def shortened(program: BlockInContext) -> BlockInContext:
+    """The same with literal counts of passes and updates that show all that more of them would, unless
+    it asserts what comes of so many.
+    """
+    tree = program.tree
+    lines = program.text.split("\n")
+    if any(isinstance(node, ast.Assert) for node in walk(tree)):
+        return program
+    for node in walk(tree):
+        if not isinstance(node, ast.For) or not {"backward", "step"} & uses(node).calls:
+            continue
+        nested = any(isinstance(n, ast.For) for s in node.body for n in walk(s))
+        line = node.iter.lineno - 1
+        if found := _RANGE.search(lines[line]):
+            count = min(int(found[2]), PASSES if nested else TURNS)
+            lines[line] = _RANGE.sub(rf"\g<1>{count}\g<3>", lines[line])
+    return BlockInContext("\n".join(lines), program.lines, program.own)
+
+
 def leaves_out(node: ast.AST) -> bool:
     """``target = ...``: an object that its reader has to think of."""
     value = getattr(node, "value", None)
@@ -294,6 +363,25 @@ def _taken_for_granted(code: str) -> Iterator[str]:
         if known and table().find(name) is None and not is_bare(name, tree):
             module, _, last = path.rpartition(".")
             yield f"from {module} import {last} as {name}" if module else f"import {path} as {name}"
+
+
+def _done_elsewhere(code: str) -> list[str]:
+    """Names of functions that a reader writes: called, and nobody looks at what they return."""
+    tree = ast.parse(code)
+    plain = {
+        id(node.value.func)
+        for node in walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    }
+    free = free_names(statements(tree)) - _BUILTINS - {*libraries()}
+    used = {
+        name: [n for n in walk(tree) if isinstance(n, ast.Name) and n.id == name] for name in free
+    }
+    return sorted(
+        name
+        for name, places in used.items()
+        if table().find(name) is None and all(id(place) in plain for place in places)
+    )
 
 
 def is_bare(name: str, tree: ast.Module) -> bool:

@@ -59,6 +59,9 @@ def check(
         bool,
         typer.Option("--thorough", metavar="", help="As much time for a block as for an answer."),
     ] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", metavar="", help="Run every block, also what is unchanged.")
+    ] = False,
     as_json: JsonOption = False,
     annotate: Annotated[
         bool,
@@ -77,6 +80,7 @@ def check(
 ) -> None:
     """Execute every example of a skill and hold it against what it claims. Asks no agent."""
     from harness.checking import check_skill
+    from harness.checking.kept import kept_results
     from harness.report.junit import render_check_junit
     from harness.report.sarif import render_sarif
 
@@ -86,6 +90,7 @@ def check(
         raise UsageError("--json and --annotate both take standard output: give one")
     _refuse_numbers(len(given), compares=against is not None)
     reports = []
+    kept = kept_results(fresh=fresh)
     for skill in given:
         with progress_bar(Output(stderr=True)) as watch:
             report = check_skill(
@@ -97,6 +102,7 @@ def check(
                 jobs=cores(jobs),
                 thorough=thorough,
                 claims_only=claims_only,
+                kept=kept,
                 watch=watch,
             )
         reports.append(report)

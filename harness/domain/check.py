@@ -1,11 +1,13 @@
 """What a check of a skill found: format, examples, and what differs from an older version."""
 
-from typing import Literal
+import re
+from collections.abc import Callable
+from typing import Literal, Self
 
 from pydantic import Field, computed_field
 
 from harness.domain.record import Record
-from harness.domain.skill import Kind, Mark
+from harness.domain.skill import Example, Kind, Mark
 from harness.domain.verdict import Number
 
 Status = Literal[
@@ -65,6 +67,13 @@ class PartResult(Record):
     seconds: float = 0.0
     """Time that its executions took."""
 
+    def moved(self, by: int, said: Callable[[str], str]) -> Self:
+        """The same so many lines further down; ``said``: its sentences there."""
+        mark = self.mark and self.mark.model_copy(update={"line": self.mark.line + by})
+        seen = tuple(o.model_copy(update={"sentence": said(o.sentence)}) for o in self.observations)
+        update = {"line": self.line + by, "mark": mark, "sentence": said(self.sentence)}
+        return self.model_copy(update={**update, "observations": seen})
+
     @property
     def refuted(self) -> tuple[Observation, ...]:
         """Statements of the author that proved false."""
@@ -88,6 +97,27 @@ class BlockResult(Record):
     """Headings above it."""
     parts: tuple[PartResult, ...]
     """Its alternatives, or itself alone."""
+
+    def moved_to(self, example: Example) -> Self:
+        """The same block at another place, with the lines that its sentences name."""
+        by = example.line - self.line
+
+        def moved(sentence: str) -> str:
+            def line(found: re.Match[str]) -> str:
+                n = int(found[2])
+                return f"{found[1]} {n + by if self.line < n <= self.end else n}"
+
+            return re.sub(r"\b([Ll]ine) (\d+)", line, sentence) if by else sentence
+
+        return self.model_copy(
+            update={
+                "file": example.file,
+                "position": example.position,
+                "line": example.line,
+                "end": example.end,
+                "parts": tuple(part.moved(by, moved) for part in self.parts),
+            }
+        )
 
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
     @property
@@ -163,6 +193,17 @@ class SkillComparison(Record):
         return found
 
 
+class Since(Record):
+    """A block that came out otherwise in the last run on its skill, or was not there."""
+
+    place: str
+    """``references/depth.md:52``."""
+    before: Status | None
+    """Its status then; ``None`` where no block had this text."""
+    after: Status
+    """Its status now."""
+
+
 class CheckFault(Record):
     """A fault of the harness. It says nothing about the skill."""
 
@@ -185,6 +226,10 @@ class CheckReport(Record):
     """Every Python block."""
     comparison: SkillComparison | None = None
     """What differs from an older version, where one was given."""
+    since_last: tuple[Since, ...] | None = None
+    """What came out otherwise than in the last run on it; ``None`` where none is known."""
+    ran: int = 0
+    """How many of its blocks were run now; results of the others were kept."""
     faults: tuple[CheckFault, ...] = ()
     """Faults of the harness."""
     machine_notes: tuple[str, ...] = ()

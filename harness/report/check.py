@@ -27,28 +27,29 @@ _WORDS: dict[Status, tuple[str, str]] = {
     "cannot-be-run": ("cannot be run", "yellow"),
     "pseudo-code": ("pseudo code", "dim"),
 }
+MOST = 8
+"""Changes since the last run that are told one by one."""
 _LEVELS = {"error": "bold red", "warning": "yellow", "advice": ""}
 
 
 def render_check(report: CheckReport, *, verbose: bool = False) -> RenderableType:
-    """What is wrong first, then what else needs a look, then counts; ``verbose``: every block with all
-    that was seen.
+    """What is wrong first, by its kind, then counts, then a line for the rest; ``verbose``: every block
+    with all that was seen.
     """
     parts: list[RenderableType] = []
     for status in _WORDS:
         for block in report.blocks:
-            shown = [p for p in block.parts if p.status == status]
-            parts += _block(
-                block, [p for p in shown if verbose or _needs_a_look(p)], verbose=verbose
-            )
+            shown = [p for p in block.parts if p.status == status and (verbose or _is_wrong(p))]
+            parts += _block(block, shown, verbose=verbose)
     parts += [_format_line(finding) for finding in report.format]
     parts += _comparison(report)
     parts += [
         text(f"fault of ours: {fault.place}: {fault.sentence}", "red") for fault in report.faults
     ]
     parts += [Text(f"this machine: {note}", "yellow") for note in report.machine_notes]
-    parts += [] if verbose else [text(line, "dim") for line in _rest(report)]
+    parts += [_since_last(report)] if report.since_last else []
     parts.append(_closing(report))
+    parts += [] if verbose else [text(line, "dim") for line in _rest(report)]
     return Group(*parts)
 
 
@@ -65,17 +66,39 @@ def render_table(reports: Sequence[CheckReport]) -> RenderableType:
 
 
 def _rest(report: CheckReport) -> Iterator[str]:
-    """What is nobody's mistake, counted: packages that are not here, code that trains nothing."""
+    """One line for what is not told: what could not be run, and why, and what could not be decided."""
     parts = [part for block in report.blocks for part in block.parts]
-    needs = Counter(name for part in parts for name in part.needs)
-    if needs:
-        named = ", ".join(f"{name} ({count})" for name, count in sorted(needs.items()))
-        yield f"not installed, so that blocks could not be run: {named}"
-    other = [p for p in parts if p.status == "cannot-be-run" and not p.needs and not p.trains]
-    unmarked = [p for p in other if p.mark is None]
-    if unmarked:
-        kinds = "block trains" if len(unmarked) == 1 else "blocks train"
-        yield f"{len(unmarked)} {kinds} nothing and could not be run by itself (--verbose)"
+    idle = [part for part in parts if part.status == "cannot-be-run"]
+    needs = Counter(name for part in idle for name in part.needs)
+    packages = ", ".join(f"{name} ({count})" for name, count in sorted(needs.items()))
+    open_ = sum(part.status == "could-not-tell" for part in parts)
+    marked = sum(part.mark is not None for part in idle) + open_
+    found = (
+        (
+            sum(part.trains and not part.needs for part in idle),
+            "with training code could not be run",
+        ),
+        (sum(not part.trains and not part.needs for part in idle), "without could not be run"),
+        (sum(bool(part.needs) for part in idle), f"need what is not installed: {packages}"),
+        (open_, "could not be decided"),
+    )
+    told = ", ".join(f"{count} {words}" for count, words in found if count)
+    if told:
+        claims = f"; {marked} of these carry a claim" if marked else ""
+        yield f"not told: {told}{claims} (--verbose)"
+
+
+def _since_last(report: CheckReport) -> RenderableType:
+    """What came out otherwise than the last time."""
+    changes = report.since_last or ()
+    words = {status: said for status, (said, _) in _WORDS.items()}
+    told = ", ".join(
+        f"{change.place} {words[change.after]}"
+        + (f" (was: {words[change.before]})" if change.before else " (new)")
+        for change in changes[:MOST]
+    )
+    more = f" and {len(changes) - MOST} more" if len(changes) > MOST else ""
+    return text(f"since the last run: {told}{more}", "bold")
 
 
 def render_check_json(report: CheckReport) -> str:
@@ -132,11 +155,9 @@ def path_in(report: CheckReport, file: str) -> str:
     return given if given.endswith(".md") else f"{given}/{file}"
 
 
-def _needs_a_look(part: PartResult) -> bool:
-    if part.status == "cannot-be-run":
-        return not part.needs and (part.trains or part.mark is not None)
+def _is_wrong(part: PartResult) -> bool:
     told = any(seen.fault or seen.holds is False for seen in part.observations)
-    return told or part.status in ("fails", "fault", "could-not-tell")
+    return told or part.status in ("fails", "fault")
 
 
 def _format_line(finding: FormatFinding) -> Text:
@@ -218,6 +239,12 @@ def _closing(report: CheckReport) -> Text:
     errors = sum(finding.level == "error" for finding in report.format)
     looked_at = "links" if report.is_page else "format"
     broken = f"; {looked_at}: " + (f"{errors} error{'s' * (errors != 1)}" if errors else "in order")
+    known = len(report.blocks) - report.ran
+    kept = (
+        f" ({known} unchanged since they were run)"
+        if known > 0 and report.since_last is not None
+        else ""
+    )
     return Text(
-        f"{blocks}{broken}, in {report.seconds:.1f} s", "bold green" if good else "bold red"
+        f"{blocks}{broken}, in {report.seconds:.1f} s{kept}", "bold green" if good else "bold red"
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree as ET
 
-from harness.domain.check import BlockResult, CheckReport, PartResult
+from harness.domain.check import BlockResult, CheckReport, FormatFinding, PartResult
 from harness.domain.stored import StoredAnswer
 from harness.report.check import said_of
 from harness.report.reported import WORDS, Report, ReportSide
@@ -26,6 +26,7 @@ def render_check_junit(reports: Sequence[CheckReport]) -> str:
     whole = ET.Element("testsuites", _text({"name": "harness check"}))
     for report in reports:
         cases = [_block_case(report, block, p) for block in report.blocks for p in block.parts]
+        cases += [_format_case(report, finding) for finding in report.format]
         counted = {
             "tests": len(cases),
             "failures": sum(case.find("failure") is not None for case in cases),
@@ -45,6 +46,14 @@ def _block_case(report: CheckReport, block: BlockResult, part: PartResult) -> ET
     kind = kinds.get(part.status, "skipped")
     if kind is not None:
         ET.SubElement(case, kind, _text({"message": said_of(part)}))
+    return case
+
+
+def _format_case(report: CheckReport, finding: FormatFinding) -> ET.Element:
+    name = f"{finding.file}:{finding.line} {finding.rule}"
+    case = ET.Element("testcase", _text({"name": name, "classname": report.skill, "time": "0"}))
+    kind = "failure" if finding.level == "error" else "skipped"
+    ET.SubElement(case, kind, _text({"message": finding.sentence}))
     return case
 
 

@@ -45,18 +45,28 @@ _WITHIN = {
 }
 _WARNS = re.compile(
     r"\b(?:mistakes?|pitfalls?|anti-?patterns?|bugs?|buggy|broken|wrong|incorrect|bad|problems?|issues?"
-    r"|symptoms?|gotchas?|avoid|don'?t|do not|never|red flags?|fails?|failing|failure|errors?|raises?"
-    r"|crash(?:es)?|leaks?|diverges?|explodes?|before|naive|rationali[sz]ations?|slow|inefficient|OOM"
+    r"|symptoms?|gotchas?|avoid|don'?t|do not|red flags?|fails?|failing|failure|errors?|raises?"
+    r"|crash(?:es)?|leaks?|diverges?|explodes?|naive|rationali[sz]ations?|slow|inefficient|OOM"
     r"|NaN|instead of|not recommended|demonstrat\w+|reproduc\w+ the)\b|[❌✗✘🚫⛔🚨⚠]",
     re.IGNORECASE,
 )
+
+
+_BEFORE = re.compile(r"\bbefore\W*$|^\W*before\s*[:(]", re.IGNORECASE)
+_ASSURES = re.compile(
+    r"\b(?:never|not|no longer|without|doesn'?t|don'?t|won'?t|cannot|no)\s+(?:\w+\s+)?"
+    r"(?:raises?|raising|fails?|failing|errors?|crash(?:es)?|problems?|issues?|leaks?)\b",
+    re.IGNORECASE,
+)
+"""Words that promise that nothing goes wrong."""
 
 
 def warns(text: str) -> bool:
     """Whether words around a block may mean that it shows something that goes wrong. That is no claim;
     but what is found in such a block is nothing that its author did not know.
     """
-    return _WARNS.search(text) is not None
+    told = _ASSURES.sub("", text)
+    return _WARNS.search(told) is not None or _BEFORE.search(told) is not None
 
 
 def comment_mark(text: str, line: int) -> Mark | None:

@@ -4,14 +4,16 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from harness.domain.skill import Example, Mark, Page, Reference, Section, Skill
+from harness.domain.skill import Example, Mark, Page, Part, Reference, Section, Skill
 from harness.markdown import Fence, fenced_blocks
 from harness.skills.claims import heading_mark, sentence_mark, warns
 from harness.skills.frontmatter import read_frontmatter, without_frontmatter
+from harness.skills.python import flaw_of
 from harness.skills.splitting import parts_of
 
 _PYTHON = frozenset({"python", "py", "python3"})
@@ -19,14 +21,17 @@ _WEB = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
 
 
 def read_skill(folder: str, texts: Mapping[str, str], files: frozenset[str]) -> Skill:
-    """A skill from the texts of its Markdown files, by path within the folder."""
-    main = next((n for n in ("SKILL.md", "skill.md") if n in texts), min(texts))
+    """A skill from the texts of its Markdown files, and of its scripts, by path within the folder."""
+    written = [name for name in texts if not name.endswith(".py")]
+    main = next((n for n in ("SKILL.md", "skill.md") if n in texts), min(written))
     order = sorted(texts, key=lambda name: (name != main, name))
     return Skill(
         folder=folder,
         main=main,
         frontmatter=read_frontmatter(texts[main]),
-        pages=tuple(read_page(name, texts[name]) for name in order),
+        pages=tuple(
+            (_script if name.endswith(".py") else read_page)(name, texts[name]) for name in order
+        ),
         files=files,
     )
 
@@ -43,6 +48,26 @@ def read_page(file: str, text: str) -> Page:
         examples=tuple(_example(file, n, f, outline) for n, f in enumerate(fences, start=1)),
         references=tuple(_references(file, outline)),
         anchors=frozenset(_anchors(outline)),
+    )
+
+
+def _script(file: str, text: str) -> Page:
+    """A Python file as a page of one block, which is run as whoever imports it does."""
+    code = re.sub(r"__name__(?=\s*==)", f'"{PurePosixPath(file).stem}"', text)
+    part = Part(code=code, line=1, mark=None, kind="helper", flaw=flaw_of(code))
+    example = Example(
+        file=file,
+        position=1,
+        line=0,
+        end=text.count("\n") + 1,
+        digest=hashlib.sha256(text.encode()).hexdigest()[:12],
+        code=text,
+        headings=(),
+        before="",
+        parts=(part,),
+    )
+    return Page(
+        file=file, text=text, sections=(), examples=(example,), references=(), anchors=frozenset()
     )
 
 
@@ -72,9 +97,9 @@ def _line(tokens: list[Token], n: int, token: Token) -> _Line | None:
     opening = tokens[n - 1]
     level = int(opening.tag[1]) if opening.type == "heading_open" else 0
     links = tuple(
-        (begin, str(child.attrs["href"]))
+        (begin, str(child.attrs.get("href") or child.attrs["src"]))
         for child in token.children or []
-        if child.type == "link_open" and "href" in child.attrs
+        if child.type in ("link_open", "image") and {"href", "src"} & {*child.attrs}
     )
     return _Line(begin, end, _plain(token), level, links)
 
@@ -93,7 +118,8 @@ def _example(file: str, position: int, fence: Fence, outline: list[_Line]) -> Ex
     above = [line for line in outline if line.line < fence.line]
     headings = _headings(above)
     sentence = above[-1] if above and above[-1].level == 0 else None
-    said = " ".join((*(h.text for h in headings), sentence.text if sentence else ""))
+    below_title = [h.text for h in headings if h.level > 1]
+    said = (*below_title, sentence.text if sentence else "")
     code = fence.content
     return Example(
         file=file,
@@ -104,7 +130,7 @@ def _example(file: str, position: int, fence: Fence, outline: list[_Line]) -> Ex
         code=code,
         headings=tuple(line.text for line in headings),
         before=sentence.text if sentence else "",
-        warned=warns(said),
+        warned=any(map(warns, said)),
         parts=parts_of(
             code, fence.line + 1, _outside(above, sentence), sentence.text if sentence else ""
         ),

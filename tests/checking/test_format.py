@@ -2,6 +2,7 @@
 
 import pytest
 
+from harness.checking.folder import load_skill
 from harness.checking.format import check_format
 from harness.domain.check import FormatFinding
 from harness.skills import read_skill
@@ -113,3 +114,52 @@ def test_a_link_that_leads_somewhere_is_fine():
 
 def test_a_long_main_file_is_advised_against():
     assert [(f.rule, f.level) for f in found(body="word\n" * 600)] == [("size", "advice")]
+
+
+HEADS = (
+    GOOD,
+    GOOD.replace("tiny", "Tiny"),
+    GOOD.replace("tiny", "tiny--two"),
+    GOOD.replace("tiny", "-tiny"),
+    GOOD.replace("tiny", "other"),
+    GOOD.replace("tiny", "x" * 65),
+    "description: Use it when a loss spikes or turns NaN while a network trains.",
+    "name: tiny",
+    'name: tiny\ndescription: ""',
+    f"name: tiny\ndescription: Use when {'x' * 1024}",
+    GOOD + "\nversion: 1",
+    GOOD + "\nwhen_to_use: always",
+    GOOD + "\nlicense: MIT",
+    GOOD + '\nmetadata:\n  version: "1"',
+    GOOD + f"\ncompatibility: {'x' * 501}",
+    GOOD + "\nname: tiny",
+    "name: tiny\ndescription: Use this skill whenever a loss spikes or turns NaN while it trains.",
+)
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_what_the_reference_validator_refuses_is_told_as_refused_by_it(head, tmp_path):
+    validator = pytest.importorskip("skills_ref", reason="a package of the extra dev")
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    (folder / "SKILL.md").write_text(f"---\n{head}\n---\nText.\n")
+
+    told = [f for f in check_format(load_skill(folder)) if "skills-ref" in f.refused_by]
+    assert bool(told) == bool(validator.validate(folder))
+
+
+def test_a_description_that_says_whenever_says_when():
+    head = (
+        "name: tiny\ndescription: Use this skill whenever a loss spikes or turns NaN in training."
+    )
+    assert found(head) == ()
+
+
+def test_a_name_that_differs_from_its_folder_is_refused_by_those_who_look_at_the_folder():
+    (finding,) = found(folder="other")
+    assert finding.refused_by == ("skills-ref",)
+
+
+def test_an_image_that_is_not_there_is_a_broken_link():
+    (finding,) = found(body="![curve](assets/curve.png)\n")
+    assert (finding.rule, finding.line) == ("reference", 5)

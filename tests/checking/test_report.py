@@ -3,12 +3,16 @@
 import json
 from xml.etree import ElementTree as ET
 
+import pytest
+from pydantic import ValidationError
+
 from harness.domain.check import (
     BlockResult,
     CheckReport,
     FormatFinding,
     Observation,
     PartResult,
+    Since,
     SkillChange,
     SkillComparison,
 )
@@ -119,17 +123,33 @@ def test_escape_sequences_of_a_skill_do_not_reach_the_terminal():
     assert all(character.isprintable() or character == "\n" for character in said)
 
 
-def test_what_is_not_installed_is_counted_by_package_in_one_line():
-    found = report(status="cannot-be-run", needs=("peft",), mark=None, sentence="It needs peft.")
-    lines = plain_text(render_check(found)).splitlines()
-    assert "not installed, so that blocks could not be run: peft (1)" in lines
-    assert not any("references/a.md" in line for line in lines)
+def rest(**part: object) -> str:
+    return plain_text(render_check(report(**part))).splitlines()[-1]
 
 
-def test_code_that_trains_nothing_and_cannot_be_run_is_one_counted_line():
-    found = report(status="cannot-be-run", kind="helper", mark=None)
-    lines = plain_text(render_check(found)).splitlines()
-    assert "1 block trains nothing and could not be run by itself (--verbose)" in lines
+def test_what_is_not_installed_is_counted_by_package_in_the_last_line():
+    said = rest(status="cannot-be-run", needs=("peft",), mark=None, sentence="It needs peft.")
+    assert said == "not told: 1 need what is not installed: peft (1) (--verbose)"
+
+
+def test_what_was_not_decided_is_one_counted_line():
+    told = rest(status="cannot-be-run", kind="helper", mark=None)
+    assert told == "not told: 1 without could not be run (--verbose)"
+    told = rest(status="could-not-tell")
+    assert told == "not told: 1 could not be decided; 1 of these carry a claim (--verbose)"
+
+
+def test_a_second_run_tells_what_came_out_otherwise():
+    changes = (
+        Since(place="SKILL.md:7", before="holds", after="fails"),
+        Since(place="SKILL.md:9", before=None, after="runs"),
+    )
+    said = plain_text(render_check(report().model_copy(update={"since_last": changes})))
+
+    assert (
+        "since the last run: SKILL.md:7 claim fails (was: claim holds), "
+        "SKILL.md:9 runs, claims nothing (new)" in " ".join(said.split())
+    )
 
 
 def test_strict_tells_a_claim_that_could_not_be_decided_by_its_exit_code():
@@ -145,4 +165,15 @@ def test_sarif_and_junit_hold_what_fails_with_its_place():
     assert place["region"] == {"startLine": 8, "endLine": 11}
     suite = ET.fromstring(render_check_junit([report()])).find("testsuite")
     assert suite is not None
-    assert (suite.get("failures"), suite.get("tests")) == ("1", "1")
+    assert (suite.get("failures"), suite.get("tests")) == ("2", "2")
+
+
+def test_sarif_is_valid_by_its_schema():
+    """The package's models were generated from the published schema of 2.1.0."""
+    model = pytest.importorskip("pydantic_sarif.model", reason="a package of the extra dev")
+    of = model.StaticAnalysisResultsFormatSarifVersion210JsonSchema
+
+    valid = json.loads(render_sarif([report(), report(status="could-not-tell")]))
+    assert len(of.model_validate(valid).runs[0].results) == 4
+    with pytest.raises(ValidationError):
+        of.model_validate({**valid, "runs": [{"results": []}]})

@@ -95,6 +95,8 @@ def _dataloader() -> None:
     original: Callable[..., None] = DataLoader.__init__
 
     def new(cls: type[Any], dataset: Any = None, *_: Any, **kwargs: Any) -> Any:
+        if kwargs.get("sampler") is not None and kwargs.get("shuffle"):
+            raise ValueError("sampler option is mutually exclusive with shuffle")  # as torch does
         if cls is DataLoader and isinstance(dataset, loaders.Samples):
             return dataset.loader(kwargs.get("collate_fn"))
         samples = loaders.behind(dataset) if cls is DataLoader else None

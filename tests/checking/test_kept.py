@@ -1,0 +1,67 @@
+"""A second run: what did not change is not run again, and what changed is told."""
+
+import pytest
+
+from harness.agents.cache import Cache
+from harness.checking import check_skill
+from harness.checking.kept import KeptResults
+from harness.instruments import jail_and_oracle
+
+PAGE = """# Page
+
+```python
+import torch
+assert torch.ones(2).sum() == {total}
+```
+
+{text}
+
+```python
+import torch
+assert torch.zeros(2).sum() == 1
+```
+"""
+
+
+def never(_jobs: int) -> object:
+    raise AssertionError("something is run")
+
+
+@pytest.fixture
+def page(tmp_path):
+    path = tmp_path / "page.md"
+    path.write_text(PAGE.format(total=2, text="Text."))
+    return path
+
+
+@pytest.fixture
+def kept(tmp_path):
+    return KeptResults(Cache(tmp_path / "kept"))
+
+
+def test_an_unchanged_page_is_not_run_again(page, kept):
+    first = check_skill(page, jail_and_oracle, kept=kept)
+    again = check_skill(page, never, kept=kept)
+
+    assert again.blocks == first.blocks
+    assert (first.ran, again.ran) == (2, 0)
+    assert (first.since_last, again.since_last) == (None, ())
+
+
+def test_a_block_that_moved_is_not_run_and_names_its_new_lines(page, kept):
+    check_skill(page, jail_and_oracle, kept=kept)
+    page.write_text(PAGE.format(total=2, text="More.\n\nText."))
+    moved = check_skill(page, never, kept=kept)
+
+    assert "line 14 raises AssertionError" in moved.blocks[1].parts[0].sentence
+
+
+def test_a_second_run_tells_which_block_changed(page, kept):
+    check_skill(page, jail_and_oracle, kept=kept)
+    page.write_text(PAGE.format(total=3, text="Text."))
+    changed = check_skill(page, jail_and_oracle, kept=kept)
+
+    assert changed.ran == 1
+    assert [(s.place, s.before, s.after) for s in changed.since_last or ()] == [
+        ("page.md:3", None, "fault")
+    ]

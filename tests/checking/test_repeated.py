@@ -1,0 +1,79 @@
+"""Whose error it is where something was lent: other worlds tell."""
+
+import pytest
+
+from harness.checking.repeated import doubt_about, error_everywhere
+from harness.checking.session import BlockInContext
+from harness.domain.trace import Program
+from tests.fakes.traces import program as traced
+
+
+def block(text: str) -> BlockInContext:
+    return BlockInContext(text, tuple(range(1, text.count("\n") + 2)), 0)
+
+
+def ended(exception: str, message: str, line: int) -> Program:
+    return traced(outcome="raised", exception=exception, message=message, line=line)
+
+
+def asserted(text: str, *printed: str) -> str | None:
+    """What is said of a failing last line, where other worlds print these operands."""
+    program, line = block(text), text.count("\n") + 1
+    first = ended("AssertionError", "", line)
+    doubt = doubt_about(first, program)
+    others = [first.model_copy(update={"texts": (f"harness-check asserts {p}",)}) for p in printed]
+    return error_everywhere(doubt, others, program) if doubt is not None else None
+
+
+LOOK = "model.eval()\nout = model(x)\n"
+
+
+def test_what_is_the_same_whatever_is_lent_is_the_authors():
+    said = asserted(f"{LOOK}assert not out.requires_grad", "True", "True")
+    assert said == "line 3 raises AssertionError: it is True"
+
+
+def test_what_differs_with_what_is_lent_is_not():
+    assert asserted(f"{LOOK}assert out.mean() == 0.5", "0.1 and 0.5", "0.2 and 0.5") is None
+
+
+def test_two_values_that_should_be_equal_may_differ_from_world_to_world():
+    text = "a = model(x).sum()\nb = model(x).mean()\nassert torch.isclose(a, b)"
+    assert asserted(text, "3.0 and 1.0", "5.0 and 0.5") is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "n = len(dataset)\nassert n == 48",
+        "assert optimizer.defaults['momentum'] == 0.9",
+        "assert all(p.requires_grad for p in model.parameters())",
+    ],
+    ids=["a count of what was lent", "a setting of ours", "a lent thing as it is"],
+)
+def test_what_is_lent_as_it_is_is_nobodys_fault(text):
+    assert asserted(text, "1 and 2", "1 and 2") is None
+
+
+def test_what_a_library_says_everywhere_is_the_authors():
+    text = "h = trunk(x)\nh.sum().backward()\nh.mean().backward()"
+    first = ended("RuntimeError", "Trying to backward through the graph a second time", 3)
+    first = first.model_copy(update={"during": "torch.autograd.graph"})
+    doubt = doubt_about(first, block(text))
+
+    assert doubt is not None
+    assert error_everywhere(doubt, [first, first], block(text)) is not None
+    other = first.model_copy(update={"message": "The size of tensor a (2) must match"})
+    assert error_everywhere(doubt, [first, other], block(text)) is None
+
+
+def test_operands_are_evaluated_once():
+    program = block("calls = []\nassert [calls.append(1), len(calls)][1] is 2, (\n  'why')")
+    doubt = doubt_about(ended("AssertionError", "", 2), program)
+
+    assert doubt is not None
+    told: list[str] = []
+    with pytest.raises(AssertionError):
+        exec(doubt.asked.text, {"print": lambda *words: told.append(" ".join(map(str, words)))})
+    assert told == ["harness-check asserts 1 and 2"]
+    assert doubt.asked.text.count("\n") == program.text.count("\n")
