@@ -5,7 +5,6 @@ import pytest
 from harness.agents.cache import Cache
 from harness.checking import check_skill
 from harness.checking.kept import KeptResults
-from harness.instruments import jail_and_oracle
 
 PAGE = """# Page
 
@@ -39,8 +38,8 @@ def kept(tmp_path):
     return KeptResults(Cache(tmp_path / "kept"))
 
 
-def test_an_unchanged_page_is_not_run_again(page, kept):
-    first = check_skill(page, jail_and_oracle, kept=kept)
+def test_an_unchanged_page_is_not_run_again(page, kept, warm):
+    first = check_skill(page, warm, kept=kept)
     again = check_skill(page, never, kept=kept)
 
     assert again.blocks == first.blocks
@@ -48,18 +47,18 @@ def test_an_unchanged_page_is_not_run_again(page, kept):
     assert (first.since_last, again.since_last) == (None, ())
 
 
-def test_a_block_that_moved_is_not_run_and_names_its_new_lines(page, kept):
-    check_skill(page, jail_and_oracle, kept=kept)
+def test_a_block_that_moved_is_not_run_and_names_its_new_lines(page, kept, warm):
+    check_skill(page, warm, kept=kept)
     page.write_text(PAGE.format(total=2, text="More.\n\nText."))
     moved = check_skill(page, never, kept=kept)
 
     assert "line 14 raises AssertionError" in moved.blocks[1].parts[0].sentence
 
 
-def test_a_second_run_tells_which_block_changed(page, kept):
-    check_skill(page, jail_and_oracle, kept=kept)
+def test_a_second_run_tells_which_block_changed(page, kept, warm):
+    check_skill(page, warm, kept=kept)
     page.write_text(PAGE.format(total=3, text="Text."))
-    changed = check_skill(page, jail_and_oracle, kept=kept)
+    changed = check_skill(page, warm, kept=kept)
 
     assert changed.ran == 1
     assert [(s.place, s.before, s.after) for s in changed.since_last or ()] == [
