@@ -67,6 +67,16 @@ def test_what_a_library_says_everywhere_is_the_authors():
     assert error_everywhere(doubt, [first, other], block(text)) is None
 
 
+def test_gradients_that_a_loop_of_ours_made_are_not_the_authors():
+    text = "def size(m): return 1\nn = clip(model.parameters())\nassert isclose(n, size(model))"
+    first = ended("AssertionError", "", 3)
+    note = (
+        "written for one batch: run for every batch of the loader, with backward before each batch"
+    )
+    assert doubt_about(first, block(text)) is not None
+    assert doubt_about(first.model_copy(update={"bound": (note,)}), block(text)) is None
+
+
 def test_operands_are_evaluated_once():
     program = block("calls = []\nassert [calls.append(1), len(calls)][1] is 2, (\n  'why')")
     doubt = doubt_about(ended("AssertionError", "", 2), program)
