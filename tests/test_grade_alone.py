@@ -104,6 +104,14 @@ def test_a_name_that_nothing_defines_is_the_one_thing_to_add(name, advice):
     assert define(name) == advice
 
 
+def test_what_is_no_python_is_said_with_its_line(graded, tmp_path):
+    script = written(tmp_path, "train.py", "import torch\nfor x in data\n    pass\n")
+
+    (line,) = graded(script)[1]
+
+    assert line["why"] == ["line 2: it is not valid Python (expected ':'); repair that."]
+
+
 def test_an_answer_is_graded_in_the_file_that_it_changes(graded, tmp_path):
     script = written(tmp_path, "train.py", LOOP.replace("        optimizer.zero_grad()\n", ""))
     step = "         optimizer.step()\n"

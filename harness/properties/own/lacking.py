@@ -14,6 +14,8 @@ UNBOUND = re.compile(r"^`(?P<name>[\w.]+)` (?P<why>.+)$", re.DOTALL)
 MISSING = re.compile(r"^needs |not here$")
 """What no definition in the program brings: packages and files."""
 
+BROKEN = re.compile(r"is not valid Python: (?P<what>.+) \(<candidate>, line (?P<line>\d+)\)")
+
 IMPORTS = {
     "inf": "from torch import inf",
     "nan": "from torch import nan",
@@ -75,6 +77,8 @@ def _unbound(said: str) -> str:
     found = UNBOUND.match(said)
     if found is None:
         return f"It could not be started: {said}."
+    if broken := BROKEN.search(said):
+        return f"line {broken['line']}: it is not valid Python ({broken['what']}); repair that."
     if MISSING.search(found["why"]):
         return f"`{found['name']}` {found['why']}."
     return f"{define(found['name'])}: it {found['why']}."
