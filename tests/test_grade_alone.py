@@ -234,6 +234,17 @@ def test_ranks_have_to_agree_on_the_mean_of_their_gradients(graded, tmp_path, lo
     assert graded(file)[1][0]["failed"] == ["ranks-agree"]
 
 
+def test_batch_norm_over_ranks_needs_no_gpu(graded, tmp_path):
+    layers = (
+        "nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm1d(8), nn.Linear(8, 1)))"
+    )
+    script = written(tmp_path, "train.py", RANKS.replace("nn.Linear(8, 1)", layers))
+
+    code, (line,) = graded(script)
+
+    assert (code, line["code"]) == (0, "right"), line["why"]
+
+
 def test_ranks_that_an_option_brings_are_not_there_without_it(graded, tmp_path):
     """Alone it is right; two copies of it would have rows of their own and agree on nothing."""
     option = "    if size > 8:\n        dist.init_process_group('gloo')\n    torch.manual_seed(0)"
