@@ -1,57 +1,47 @@
-"""What code does to training: which calls it makes, and which deciding names it sets."""
+"""What code does to training: which calls it makes, and which names it sets that decide about it."""
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from harness.extraction.by_hand import updates_by_hand
-from harness.sandbox.branches.deciding import Deciding, is_gradient
-from harness.sandbox.branches.sources import CLIPS, Sources, inside, unmarked, word
-
-CALLS = frozenset({
-    "backward", "manual_backward", "zero_grad", "optimizer_zero_grad", "unscale_", "no_sync",
-    "clip_gradients", "all_reduce",
-})  # fmt: skip
-"""Calls that belong to training: a loop without them is another loop."""
-
-RATES = (
-    "sched", "lr_", "warm", "swa", "ema", "prof", "bar", "progress", "logger", "timer", "stopper",
-)  # fmt: skip
-"""If one of these is part of its name, the object whose ``step`` is called is no optimizer."""
-
-LIGHT = frozenset({"lr", "requires_grad"})
-"""Names that are set in order to train at another rate, or to train another part of the model."""
-
-
-@dataclass(slots=True)
-class Touch:
-    """What some code touches."""
-
-    deep: list[str] = field(default_factory=list)
-    """What it changes of how gradients are clipped, scaled, cleared or stepped with, in order."""
-    light: list[str] = field(default_factory=list)
-    """What it changes of learning rates, frozen parameters and the end of training."""
-
-    def add(self, other: "Touch") -> None:
-        """Add what other code touches."""
-        self.deep += [name for name in other.deep if name not in self.deep]
-        self.light += [name for name in other.light if name not in self.light]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All of it, the deep ones first."""
-        return tuple(dict.fromkeys([*self.deep, *self.light]))
+from harness.sandbox.branches.reading import (
+    CALLS,
+    LIGHT,
+    RATES,
+    UNDECIDED,
+    Sources,
+    Touch,
+    inside,
+    is_clip,
+    is_gradient,
+    operands,
+    unmarked,
+    word,
+)
 
 
 class Touching:
     """Answers what code touches, for one program."""
 
     def __init__(self, sources: Sources) -> None:
-        """Find the names that decide."""
+        """Find the names that decide how gradients are clipped, scaled and stepped with."""
         self._sources = sources
         self._own: dict[str, Touch] = {}
         self._by_hand = frozenset(map(id, updates_by_hand(sources.nodes[0])))
-        self.deciding = Deciding(sources)
+        self._gradients = {
+            n for n, values in sources.values.items() if any(map(is_gradient, values))
+        }
+        self.losses: set[str] = set()
+        """Names that backward is called on."""
+        self.deciding: set[str] = set()
+        """Thresholds, factors, numbers of micro-batches, flags; and what they are made of."""
+        self.choices: dict[int, str] = {}
+        """Choices, comparisons, quotients among that, by identity, with what they decide."""
+        for node in sources.nodes:
+            self._decides_by(node)
+        for name in sorted(self.losses):
+            for value in sources.values.get(name, ()):
+                self._factor(value, name)
 
     def of(self, body: Iterable[ast.AST]) -> Touch:
         """What statements or expressions touch, without nested definitions."""
@@ -63,8 +53,8 @@ class Touching:
                 found.add(self._statement(node))
             if id(node) in self._by_hand:
                 found.add(Touch(deep=["step"]))
-            if id(node) in self.deciding.expressions:
-                found.add(Touch(deep=[self.deciding.expressions[id(node)]]))
+            if id(node) in self.choices:
+                found.add(Touch(deep=[self.choices[id(node)]]))
         return found
 
     def reached(self, body: Iterable[ast.AST]) -> set[str]:
@@ -77,7 +67,7 @@ class Touching:
             waiting += [function.body for name in new for function in own.get(name, ())]
         return known
 
-    # ---------------------------------------------------------------------------------------- calls
+    # ------------------------------------------------------------------------------- calls and stores
 
     def _call(self, call: ast.Call) -> Touch:
         name = word(call.func) or ""
@@ -90,13 +80,13 @@ class Touching:
 
     def _is_update(self, name: str, call: ast.Call) -> bool:
         receiver = word(call.func.value) or "" if isinstance(call.func, ast.Attribute) else ""
-        if name in CLIPS or name.startswith("clip_grad"):
+        if is_clip(name):
             return not _only_measures(call)
         if name == "step":
             return bool(receiver) and not self._is_of_rates(receiver)
         if name in ("update", "scale"):
             return "scal" in receiver.lower()
-        return name in CALLS or self.deciding.changes_gradients(call)
+        return name in CALLS or self._changes_gradients(call)
 
     def _is_of_rates(self, receiver: str) -> bool:
         values = self._sources.values.get(receiver, ())
@@ -112,69 +102,128 @@ class Touching:
                 found.add(self.of(function.body))
         return self._own[name]
 
-    # --------------------------------------------------------------------------------------- stores
-
     def _statement(self, node: ast.stmt) -> Touch:
+        found = Touch()
         match node:
             case ast.Assign(targets=targets, value=value):
-                return self._all_stored(targets, value)
+                for target in targets:
+                    for one in target.elts if isinstance(target, ast.Tuple) else [target]:
+                        found.add(self._stored(one, value))
             case ast.AnnAssign(target=target, value=ast.expr() as value):
-                return self._stored(target, value)
-            case ast.AugAssign():
-                return self._moved(node)
+                found = self._stored(target, value)
+            case ast.AugAssign(target=target, op=op):
+                scales = isinstance(op, ast.Mult | ast.Div)
+                changes = self._holds_gradients(target)
+                found = Touch(deep=["grad"]) if changes else self._set(target, decides=scales)
             case ast.Delete(targets=targets):
-                return Touch(deep=["grad"] * any(map(is_gradient, targets)))
+                found = Touch(deep=["grad"] * any(map(is_gradient, targets)))
             case ast.Return(value=ast.expr()):
                 function = self._sources.function_of(node)
                 name = function.name if function is not None else ""
-                return Touch(deep=[name] * (name in self.deciding.names))
-        return Touch()
-
-    def _all_stored(self, targets: list[ast.expr], value: ast.expr) -> Touch:
-        found = Touch()
-        for target in targets:
-            for one in target.elts if isinstance(target, ast.Tuple) else [target]:
-                found.add(self._stored(one, value))
+                found = Touch(deep=[name] * (name in self.deciding))
         return found
 
     def _stored(self, target: ast.expr, value: ast.expr) -> Touch:
+        """``loss = loss / 4`` is another size, ``loss = a + b`` another loss; ``n = n + 1`` counts."""
+        name, value = word(target) or "", unmarked(value)
+        sides = (word(value.left), word(value.right)) if isinstance(value, ast.BinOp) else ()
+        op = value.op if isinstance(value, ast.BinOp) else None
+        if name in self.losses:
+            return self._set(target, decides=name in sides and isinstance(op, ast.Mult | ast.Div))
+        return self._set(target, decides=not (name in sides and isinstance(op, ast.Add)))
+
+    def _set(self, target: ast.expr, *, decides: bool) -> Touch:
         name = word(target) or ""
         if is_gradient(target):
             return Touch(deep=["grad"])
         if name in LIGHT:
             return Touch(light=[name])
-        if name in self.deciding.losses:
-            return Touch(deep=[name] * _scales(value, name))
-        decides = name in self.deciding.names and not _counts_on(value, name)
-        return Touch(deep=[name] * decides)
+        return Touch(deep=[name] * (decides and name in self.deciding | self.losses))
 
-    def _moved(self, node: ast.AugAssign) -> Touch:
-        name = word(node.target) or ""
-        if self.deciding.holds_gradients(node.target):
-            return Touch(deep=["grad"])
-        if name in LIGHT:
-            return Touch(light=[name])
-        scaled = isinstance(node.op, ast.Mult | ast.Div)
-        known = self.deciding.names | self.deciding.losses
-        return Touch(deep=[name] * (scaled and name in known))
+    # ---------------------------------------------------------------------------------- what decides
+
+    def _holds_gradients(self, tree: ast.expr) -> bool:
+        """Whether it is a gradient, or several, or a name of one."""
+        return is_gradient(tree) or (isinstance(tree, ast.Name) and tree.id in self._gradients)
+
+    def _changes_gradients(self, call: ast.Call) -> bool:
+        """``p.grad.mul_(...)``, ``torch._foreach_mul_(grads, ...)``."""
+        if not (isinstance(call.func, ast.Attribute) and call.func.attr.endswith("_")):
+            return False
+        first = call.args[:1] if call.func.attr.startswith("_foreach") else []
+        return any(map(self._holds_gradients, [call.func.value, *first]))
+
+    def _decides_by(self, node: ast.AST) -> None:
+        match node:
+            case ast.Call():
+                self._decides_in_call(node)
+            case ast.Assign(targets=targets, value=value) if any(map(is_gradient, targets)):
+                self._decide([value], "grad")
+            case ast.AugAssign(target=target, value=value) if self._holds_gradients(target):
+                self._decide([value], "grad")
+            case ast.AugAssign(op=ast.Mult() | ast.Div(), target=target, value=value):
+                self._decide([value] * (word(target) in self.losses), "loss")
+            case ast.If(test=test, body=body) if self._updates(body):
+                for part in operands(test):
+                    found = None if isinstance(part, ast.Call) else word(part)
+                    known = (
+                        found is None or found in self.losses
+                    )  # to look at a loss decides nothing
+                    self._decide([part] * (not known), found or "")
+
+    def _decides_in_call(self, call: ast.Call) -> None:
+        name = word(call.func) or ""
+        named = [k.value for k in call.keywords if k.arg not in UNDECIDED]
+        if is_clip(name):
+            self._decide([*call.args[1:], *named], name)
+        elif name == "backward" and isinstance(call.func, ast.Attribute):
+            self._loss(call.args[0] if call.args else call.func.value)
+        elif name == "manual_backward" and call.args:
+            self._loss(call.args[0])
+        elif self._changes_gradients(call):
+            self._decide([*call.args, *named], "grad")
+
+    def _updates(self, body: list[ast.stmt]) -> bool:
+        """Whether a clip, a step or a clearing stands in it, be it handed on to be called."""
+        found: set[str | None] = set()
+        for node in inside(body):
+            if isinstance(node, ast.Call):
+                given = (*node.args, *(k.value for k in node.keywords))
+                found |= {word(node.func), *(a.id for a in given if isinstance(a, ast.Name))}
+        return any(name in ("step", "zero_grad") or is_clip(name or "") for name in found)
+
+    def _loss(self, tree: ast.expr) -> None:
+        match unmarked(tree):
+            case ast.Call(func=ast.Attribute(attr="scale"), args=[scaled, *_]):
+                self._loss(scaled)
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                self.losses.add(name)
+            case other:
+                self._factor(other, "loss")
+
+    def _factor(self, tree: ast.expr, name: str) -> None:
+        """What a loss is divided or multiplied by."""
+        match unmarked(tree):
+            case ast.BinOp(op=ast.Div(), right=right):
+                self._decide([right], name)
+            case ast.BinOp(op=ast.Mult(), left=left, right=right):
+                self._decide([s for s in (left, right) if not isinstance(s, ast.Call)], name)
+
+    def _decide(self, values: list[ast.expr], name: str) -> None:
+        """Everything that these numbers are made of decides too."""
+        for part in (part for value in values for part in operands(value)):
+            whole = isinstance(part, ast.BinOp) and isinstance(part.op, ast.FloorDiv)
+            if whole or isinstance(part, ast.IfExp | ast.Compare):
+                self.choices.setdefault(id(part), name)
+            own = isinstance(part, ast.Call) and word(part) in self._sources.functions
+            named = isinstance(part, ast.Name | ast.Attribute | ast.Subscript)
+            found = word(part) if own or named else None
+            if found is not None and found not in self.deciding | self.losses:
+                self.deciding.add(found)
+                self._decide(self._sources.values.get(found, []), name)
 
 
 def _only_measures(call: ast.Call) -> bool:
     """Whether a clip has no threshold: what it returns is what it is for."""
     given = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "max_norm")]
     return any("inf" in ast.unparse(value) for value in given)
-
-
-def _scales(value: ast.expr, name: str) -> bool:
-    """``loss = loss / 4``: another size, not another loss."""
-    match unmarked(value):
-        case ast.BinOp(op=ast.Div() | ast.Mult(), left=left, right=right):
-            return name in (word(left), word(right))
-    return False
-
-
-def _counts_on(value: ast.expr, name: str) -> bool:
-    match unmarked(value):
-        case ast.BinOp(op=ast.Add(), left=left):
-            return word(left) == name
-    return False

@@ -2,35 +2,40 @@
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from harness.domain.branch import Branches, Unentered
-from harness.sandbox.branches.counting import TAKES, TRAINS, Counting
+from harness.sandbox.branches.later import Later
 from harness.sandbox.branches.marks import Branch, BranchesSeen, Marked
-from harness.sandbox.branches.sources import Sources, inside, word
-from harness.sandbox.branches.touching import CALLS, Touch, Touching
-from harness.sandbox.branches.uncalled import not_entered, uncalled
+from harness.sandbox.branches.reading import (
+    CALLS,
+    TRAINS,
+    Definition,
+    Loop,
+    Sources,
+    Touch,
+    inside,
+    word,
+)
+from harness.sandbox.branches.touching import Touching
 from harness.syntax import walk
 
 WHOLE = frozenset({"backward", "step"})
 """A body that calls both is a whole turn of training; leaving it out means to stop."""
 
-CHANGES = (
-    ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.Return, ast.Continue, ast.Break,
-)  # fmt: skip
+JUMPS = (ast.Return, ast.Continue, ast.Break)
+CHANGES = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, *JUMPS)
 """Statements that may touch training."""
-
-MOST = 3
-"""Most names that are told of one branch."""
-
-DEEPEST = 5000
-"""How many nested calls are followed to see what a branch touches."""
 
 FREEZES = frozenset({"requires_grad", "requires_grad_"})
 """Names that decide whether a parameter requires a gradient."""
 
-LONGEST = 60
-"""How many characters of a name are told."""
+MOST, LONGEST = 3, 60
+"""Most names that are told of one branch, and how many characters of one."""
+
+DEEPEST = 5000
+"""How many nested calls are followed to see what a branch touches."""
 
 
 def untaken(marked: Marked) -> Branches:
@@ -40,31 +45,38 @@ def untaken(marked: Marked) -> Branches:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEPEST))  # the program may have set it
     own = {function.name for function in marked.functions}
     left = [b for b in marked.branches if _is_left(b, marked.seen) and _may_touch(b, own)]
-    hidden = [*_unwritten(marked.tree)]
-    if not (left or hidden or not_entered(marked)):
+    hidden = [node for node in walk(marked.tree) if _is_unwritten(node)]
+    never = _not_entered(marked)
+    if not (left or hidden or never):
         return ()
     reader = _Reader(marked)
-    return (*reader.read(left), *reader.hidden(hidden), *reader.uncalled())
+    return (*reader.read(left), *reader.hidden(hidden), *reader.uncalled(never))
 
 
-def _unwritten(tree: ast.Module) -> Iterator[ast.Call]:
+def _is_unwritten(node: ast.AST) -> bool:
     """Calls whose code is made from a text, or is what an iterator gives until it has run out."""
-    for node in walk(tree):
-        if not isinstance(node, ast.Call):
-            continue
-        match node.func:
-            case ast.Name(id="exec" | "eval"):
-                yield node
-            case ast.Call(func=ast.Name(id="next"), args=[_, _]):
-                yield node
-            case ast.Call(func=ast.Attribute(attr=name)) if name in TAKES:
-                yield node
+    match node:
+        case ast.Call(func=ast.Name(id="exec" | "eval")):
+            return True
+        case ast.Call(func=ast.Call(func=ast.Name(id="next"), args=[_, _])):
+            return True
+        case ast.Call(func=ast.Call(func=ast.Attribute(attr="pop" | "popleft" | "popitem"))):
+            return True
+    return False
 
 
 def _is_left(branch: Branch, seen: BranchesSeen) -> bool:
     if branch.mark is not None:
         return branch.mark not in seen.entered
-    return any(True for _ in _never_held(branch, seen, of_numbers=True))
+    return any(True for _, mark, _ in _never_held(branch, seen) if (mark, None) not in seen.held)
+
+
+def _never_held(branch: Branch, seen: BranchesSeen) -> Iterator[tuple[ast.expr, int, bool]]:
+    """Parts of its condition, and what they were in no turn and would have to be."""
+    for part, mark, opposite in branch.condition.parts if branch.condition is not None else ():
+        wanted = branch.wanted != opposite
+        if mark and (mark, wanted) not in seen.held:
+            yield part, mark, wanted
 
 
 def _may_touch(branch: Branch, own: set[str]) -> bool:
@@ -81,17 +93,16 @@ def _is_in_place(call: ast.Call) -> bool:
     return name.endswith("_") or name.startswith("clip_grad") or name in ("step", "update", "scale")
 
 
-def _never_held(
-    branch: Branch, seen: BranchesSeen, *, of_numbers: bool = False
-) -> Iterator[tuple[ast.expr, bool]]:
-    """Parts of its condition, and what they were in no turn and would have to be; ``of_numbers``:
-    only those that are no tensors.
-    """
-    for part, mark, opposite in branch.condition.parts if branch.condition is not None else ():
-        wanted = branch.wanted != opposite
-        known = mark and not (of_numbers and (mark, None) in seen.held)
-        if known and (mark, wanted) not in seen.held:
-            yield part, wanted
+def _not_entered(marked: Marked) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Functions right in the body of a loop that ran, none of whose turns entered them."""
+    entered = marked.seen.entered
+    return [
+        statement
+        for branch in marked.branches
+        if isinstance(branch.owner, Loop) and branch.mark in entered
+        for statement in branch.body
+        if isinstance(statement, Definition) and marked.functions[statement] not in entered
+    ]
 
 
 class _Reader:
@@ -100,13 +111,10 @@ class _Reader:
         self._entered = marked.seen.entered
         self._sources = Sources(marked.tree)
         self._touching = Touching(self._sources)
-        self._counts: Counting | None = None
 
-    @property
-    def _counting(self) -> Counting:
-        if self._counts is None:
-            self._counts = Counting(self._sources, self._touching)
-        return self._counts
+    @cached_property
+    def _later(self) -> Later:
+        return Later(self._sources, self._touching, self._marked.seen)
 
     def read(self, left: list[Branch]) -> Iterator[Unentered]:
         out: set[int] = set()
@@ -117,24 +125,37 @@ class _Reader:
             touch = self._touched(branch)
             if branch.mark is None or self._is_a_value(branch):
                 if touch.deep and self._ends_later(branch):
-                    yield _told(branch, touch, reached=reached, waits=True, written=False)
+                    yield _told(branch.body, touch, reached=reached, waits=True, written=False)
             elif touch.names:
                 out |= {id(node) for node in branch.body}
                 counted = self._waits(branch)
-                told = _told(branch, touch, reached=reached, waits=bool(touch.deep) and counted)
+                told = _told(
+                    branch.body, touch, reached=reached, waits=bool(touch.deep) and counted
+                )
                 yield told.model_copy(update={"counted": counted})
 
-    def uncalled(self) -> Iterator[Unentered]:
-        """Functions that a loop defines and nothing refers to."""
-        return uncalled(self._marked, self._sources, self._touching)
-
-    def hidden(self, calls: list[ast.Call]) -> Iterator[Unentered]:
+    def hidden(self, calls: list[ast.AST]) -> Iterator[Unentered]:
         """Those in a turn of training: what they do there is written nowhere."""
         for call in calls:
-            if self._counting.is_in_training(call):
+            if isinstance(call, ast.Call) and self._later.is_in_training(call):
                 touch = Touch(deep=[word(call.func) or "next"])
-                branch = Branch(None, call, [call])
-                yield _told(branch, touch, reached=True, waits=True, written=False)
+                yield _told([call], touch, reached=True, waits=True, written=False)
+
+    def uncalled(
+        self, functions: list[ast.FunctionDef | ast.AsyncFunctionDef]
+    ) -> Iterator[Unentered]:
+        """Those that go backward or step, and whose name is read nowhere: nobody else can call what
+        each turn of a loop defines anew.
+        """
+        names = (n for n in self._sources.nodes if isinstance(n, ast.Name))
+        read = {n.id for n in names if isinstance(n.ctx, ast.Load)}
+        for function in functions:
+            touched = self._touching.of(function.body).names
+            trains = [name for name in touched if name in TRAINS]
+            if trains and function.name not in read and not function.decorator_list:
+                touch = Touch(deep=[*trains, *touched])
+                told = _told([function], touch, reached=True, waits=False)
+                yield told.model_copy(update={"uncalled": True})
 
     def _is_a_value(self, branch: Branch) -> bool:
         """``1.0 if step < 9 else 5.0``: nothing is done there, but what it is decides."""
@@ -152,12 +173,12 @@ class _Reader:
     def _touched(self, branch: Branch) -> Touch:
         """What a branch touches, and what it leaves out."""
         touch = self._touching.of(branch.body)
-        expressions = self._touching.deciding.expressions
-        if isinstance(branch.owner, ast.IfExp) and id(branch.owner) in expressions:
-            touch.add(Touch(deep=[expressions[id(branch.owner)]]))
+        choices = self._touching.choices
+        if isinstance(branch.owner, ast.IfExp) and id(branch.owner) in choices:
+            touch.add(Touch(deep=[choices[id(branch.owner)]]))
         if branch.mark is not None:
             for jump in inside(branch.body):
-                if isinstance(jump, ast.Continue | ast.Break | ast.Return):
+                if isinstance(jump, JUMPS):
                     touch.add(self._skipped(jump, branch))
         return touch
 
@@ -174,7 +195,7 @@ class _Reader:
         ends = not isinstance(jump, ast.Continue) and ("step" in around or self._measures(loop))
         return Touch(light=[name]) if ends or left_out >= WHOLE else Touch(deep=[name])
 
-    def _measures(self, loop: ast.For | ast.AsyncFor | ast.While | None) -> bool:
+    def _measures(self, loop: Loop | None) -> bool:
         """Whether every turn of a loop clears what the one before gathered: no update hangs on how
         many there are.
         """
@@ -185,15 +206,18 @@ class _Reader:
 
     def _waits(self, branch: Branch) -> bool:
         if isinstance(branch.owner, ast.For | ast.AsyncFor) and branch.condition is None:
-            return self._counting.in_turns(branch.owner.iter)
+            parts = [n for n in walk(branch.owner.iter) if isinstance(n, ast.BinOp | ast.Compare)]
+            return any(map(self._later.counts, parts))  # ``range(step // 500)``
         if isinstance(branch.owner, ast.match_case):
-            return self._is_case_of_a_count(branch.owner)
+            match = self._sources.above.get(id(branch.owner))
+            constant = isinstance(branch.owner.pattern, ast.MatchValue | ast.MatchOr)
+            return isinstance(match, ast.Match) and constant and self._later.counts(match.subject)
         return self._is_kept_out(branch)
 
     def _is_kept_out(self, branch: Branch) -> bool:
         """Whether a part of its condition hangs on a count that never came so far."""
         never = _never_held(branch, self._marked.seen)
-        return any(self._counting.later(part, wanted=wanted) for part, wanted in never)
+        return any(self._later.turns(part, mark, wanted=wanted) for part, mark, wanted in never)
 
     def _ends_later(self, branch: Branch) -> bool:
         """Whether what always ran ends at a count, and training goes on without it."""
@@ -212,23 +236,18 @@ class _Reader:
             and self._touching.reached(loop.body) & TRAINS
             for loop in self._sources.loops
         )
-        never = _never_held(branch, self._marked.seen)
-        return behind and all(self._counting.begins_anew(part) for part, _ in never)
-
-    def _is_case_of_a_count(self, case: ast.match_case) -> bool:
-        match = self._sources.above.get(id(case))
-        constant = isinstance(case.pattern, ast.MatchValue | ast.MatchOr)
-        return isinstance(match, ast.Match) and constant and self._counting.counts(match.subject)
+        parts = [n for part, _, _ in _never_held(branch, self._marked.seen) for n in walk(part)]
+        return behind and any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) for n in parts)
 
 
 def _told(
-    branch: Branch, touch: Touch, *, reached: bool, waits: bool, written: bool = True
+    body: Sequence[ast.AST], touch: Touch, *, reached: bool, waits: bool, written: bool = True
 ) -> Unentered:
-    first, last = branch.body[0], branch.body[-1]
+    first, last = body[0], body[-1]
     return Unentered(
         first=getattr(first, "lineno", 0),
         last=getattr(last, "end_lineno", None) or getattr(last, "lineno", 0),
-        touches=tuple(name[:LONGEST] for name in touch.names[:MOST]),
+        touches=tuple(name[:LONGEST] for name in dict.fromkeys(touch.names[:MOST])),
         written=written,
         reached=reached,
         waits=waits,

@@ -1,0 +1,161 @@
+"""Which conditions depend on how long training has gone on, or on where the program runs."""
+
+import ast
+from collections.abc import Set as AbstractSet
+from itertools import pairwise
+
+from harness.sandbox.branches.marks import BranchesSeen
+from harness.sandbox.branches.reading import TRAINS, Definition, Loop, Sources, operands, word
+from harness.sandbox.branches.touching import Touching
+from harness.syntax import walk
+
+KNOWN = frozenset({"global_step", "current_epoch", "last_epoch", "_step_count"})
+"""Attributes in which libraries count steps and epochs."""
+
+CHANGING = frozenset({
+    "time", "perf_counter", "monotonic", "getsize", "stat", "tell", "random", "uniform", "randint",
+    "randrange",
+})  # fmt: skip
+"""Calls whose answer is another one in a later turn: the clock, the size of a file, chance."""
+
+MACHINE = frozenset({
+    "modules", "getppid", "getpid", "gethostname", "uname", "node", "geteuid", "getuid", "getcwd",
+    "cpu_count", "settrace", "gettrace", "_getframe", "prctl",
+})  # fmt: skip
+"""Names by which a program asks where it runs; what it does elsewhere nobody saw."""
+
+PLACES = ("/proc", "/sys/", "/etc/")
+"""Files that tell the same."""
+
+ANSWERS = frozenset({"__bool__", "__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__len__"})
+"""Methods of a class by which a condition asks one of its objects."""
+
+RANGES = frozenset({"range", "trange", "count", "enumerate"})
+"""Calls that a loop counts by."""
+
+MOVES = frozenset({"pop", "popleft", "popitem", "add_", "sub_", "mul_", "div_", "append"})
+"""Calls by which a list or a counter in a tensor moves."""
+
+SAME_STEP = 1e-6
+"""How exactly the steps of a count are alike, relative to the step."""
+
+FEWEST = 4
+"""With fewer numbers nobody sees how they go on; then names tell."""
+
+DEEPEST = 4
+"""How many names to follow from a name to what it was computed from."""
+
+
+class Later:
+    """Answers, for one program, which conditions change as training goes on."""
+
+    def __init__(self, sources: Sources, touching: Touching, seen: BranchesSeen) -> None:
+        """Find what is counted."""
+        self._sources, self._seen = sources, seen
+        self._training = [loop for loop in sources.loops if touching.reached(loop.body) & TRAINS]
+        self._answering = {
+            node.name
+            for node in sources.nodes
+            if isinstance(node, ast.ClassDef)
+            and any(isinstance(s, ast.FunctionDef) and s.name in ANSWERS for s in node.body)
+        }
+        """Classes whose objects say themselves what they are worth in a condition."""
+        self._moving = {*KNOWN - sources.values.keys()}
+        for loop in self._training:
+            self._moving |= _counted(loop)
+        for node in sources.nodes:
+            if self.is_in_training(node):
+                self._moving |= _moved(node) - touching.losses
+
+    def is_in_training(self, node: ast.AST) -> bool:
+        """Whether it stands in a loop that trains, or in a function that one may call."""
+        return any(
+            isinstance(above, Definition) or any(above is loop for loop in self._training)
+            for above in self._sources.ancestors(node)
+        )
+
+    def turns(self, part: ast.expr, mark: int, *, wanted: bool) -> bool:
+        """Whether this part of a condition becomes ``wanted`` only after longer training, or
+        elsewhere.
+        """
+        if self._asks_elsewhere(part) or self._holds(part, CHANGING):
+            return True
+        operators = [type(node.op) for node in walk(part) if isinstance(node, ast.BinOp)]
+        if ast.Mod in operators:
+            equal = isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.Eq)
+            return self.counts(part) and wanted == equal
+        gaps = self._seen.gaps.get(mark, [])
+        if len(gaps) < FEWEST or ast.FloorDiv in operators:
+            return self.counts(part)
+        return _comes_nearer(gaps)
+
+    def counts(self, tree: ast.expr) -> bool:
+        """Whether it is computed from what moves in a turn of training."""
+        return self._holds(tree, self._moving | CHANGING)
+
+    def _holds(self, tree: ast.expr, names: AbstractSet[str], depth: int = 0) -> bool:
+        """Whether it is computed from what these names or calls tell."""
+        for part in operands(tree):
+            if word(part) in names:
+                return True
+            if isinstance(part, ast.Name) and depth < DEEPEST:
+                values = self._sources.values.get(part.id, [])
+                if any(self._holds(value, names, depth + 1) for value in values):
+                    return True
+        return False
+
+    def _asks_elsewhere(self, tree: ast.expr, depth: int = 0) -> bool:
+        """Whether a condition asks the machine, or an object of a class that answers as it likes."""
+        for node in walk(tree):
+            name = word(node) if isinstance(node, ast.Name | ast.Attribute) else None
+            answers = isinstance(node, ast.Call) and word(node.func) in self._answering
+            text = node.value if isinstance(node, ast.Constant) else ""
+            if name in MACHINE or answers or str(text).startswith(PLACES):
+                return True
+            if isinstance(node, ast.Name) and depth < DEEPEST:
+                values = self._sources.values.get(node.id, [])
+                if any(self._asks_elsewhere(value, depth + 1) for value in values):
+                    return True
+        return False
+
+
+def _counted(loop: Loop) -> set[str]:
+    """``for step in range(9)``, ``for i, batch in enumerate(loader)``."""
+    if isinstance(loop, ast.While):
+        return set()
+    calls = {word(node.func) for node in walk(loop.iter) if isinstance(node, ast.Call)}
+    first = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) else loop.target
+    return {first.id} if calls & RANGES and isinstance(first, ast.Name) else set()
+
+
+def _moved(node: ast.AST) -> set[str]:
+    """The name that a statement counts in: ``n += 1``, ``n = n + 1``, ``seen.add_(1)``."""
+    match node:
+        case ast.AugAssign(target=target, value=by) if not _asks_for_data(by):
+            return {word(target) or ""}
+        case ast.Assign(targets=[target], value=ast.BinOp(left=left, right=by)):
+            counts = word(left) == word(target) and not _asks_for_data(by)
+            return {word(target) or ""} if counts else set()
+        case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in MOVES:
+            return {word(value) or ""}
+    return set()
+
+
+def _asks_for_data(tree: ast.expr) -> bool:
+    calls = (node for node in walk(tree) if isinstance(node, ast.Call))
+    return any(word(call) not in ("len", "size", "numel") for call in calls)
+
+
+def _comes_nearer(gaps: list[float]) -> bool:
+    """Whether a number comes nearer to where it turns, by steps that are alike or grow by a factor, but
+    for times when it begins anew.
+    """
+    pairs = [(a, b) for a, b in pairwise(gaps) if b != gaps[0]]
+    steps = [b - a for a, b in pairs]
+    factors = [b / a if a else 0.0 for a, b in pairwise(steps)]
+    nearer = bool(pairs) and all(abs(b) < abs(a) for a, b in pairs)
+    return nearer and (_are_alike(steps) or _are_alike(factors))
+
+
+def _are_alike(numbers: list[float]) -> bool:
+    return all(abs(n - numbers[0]) <= SAME_STEP * abs(numbers[0]) for n in numbers)
