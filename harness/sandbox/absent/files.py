@@ -69,10 +69,8 @@ def install() -> None:
     setattr(Path, "open", _opening(reading))  # noqa: B010 - mypy refuses to assign
     setattr(Path, "read_text", lambda self, *_, **__: self.open().read())  # noqa: B010 - as above
     os.makedirs, os.mkdir = _folders(os.makedirs), _folders(os.mkdir)
-    torch.save, torch.load = _saving(torch.save), _restoring(torch.load)
+    torch.load = _restoring(torch.load)
     np.memmap = _tokens(np.memmap)  # type: ignore[misc]  # what it is here for
-    np.fromfile = _tokens(np.fromfile)
-    np.load = _loading(np.load)
     json.load, json.loads = _settings(json.load), _settings(json.loads)
     for name, functions in (
         ("yaml", ("load", "safe_load", "full_load", "unsafe_load")),
@@ -146,7 +144,9 @@ def _folders(original: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
-def _saving(original: Callable[..., Any]) -> Callable[..., Any]:
+def saving(original: Callable[..., Any]) -> Callable[..., Any]:
+    """``torch.save`` into a folder that is not there, or that may not be written to."""
+
     @functools.wraps(original)
     def save(thing: Any, file: Any, *args: Any, **kwargs: Any) -> Any:
         return original(thing, writable(file), *args, **kwargs)
@@ -193,7 +193,7 @@ def _settings(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _tokens(original: Any) -> Any:
-    """``np.memmap`` and ``np.fromfile`` of a file of tokens."""
+    """``np.memmap`` of a file of tokens."""
 
     def mapped(file: Any, dtype: Any = np.uint8, *args: Any, **kwargs: Any) -> Any:
         known = not isinstance(file, str | os.PathLike) or os.path.exists(file)
@@ -203,17 +203,6 @@ def _tokens(original: Any) -> Any:
         return _by_chance(Path(os.fspath(file)).name, dtype)
 
     return mapped
-
-
-def _loading(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def load(file: Any, *args: Any, **kwargs: Any) -> Any:
-        absent = isinstance(file, str | os.PathLike) and not os.path.exists(file)
-        if absent and any(part in str(file).lower() for part in ("token", "train", "val", "shard")):
-            return _by_chance(Path(os.fspath(file)).name, np.uint16)
-        return original(file, *args, **kwargs)
-
-    return load
 
 
 def _by_chance(name: str, dtype: Any) -> Any:

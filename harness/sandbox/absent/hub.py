@@ -4,11 +4,7 @@ import importlib
 import sys
 from typing import Any
 
-import torch
-
 from harness.sandbox.absent.lent import lend
-from harness.sandbox.absent.standins.torchvision import network
-from harness.sandbox.unbound import Unbound
 
 SMALL: dict[str, int] = {
     "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 2,
@@ -32,27 +28,11 @@ ALIASES = {"pythia": "gpt_neox", "roberta": "roberta"}
 """Kinds under other names."""
 
 
-def install(*, transformers: bool) -> None:
-    """Patch ``torch.hub``, and transformers where the program imports it."""
-    vars(torch.hub)["load"] = _hub_load
-    vars(torch.hub)["list"] = lambda *_, **__: []
-    vars(torch.hub)["load_state_dict_from_url"] = _no_download
-    if transformers and "transformers" in sys.modules:
-        _transformers(sys.modules["transformers"])
-
-
-def _hub_load(repository: Any = "", model: str = "", *_: Any, **kwargs: Any) -> Any:
-    make = network(str(model))
-    if make is None:
-        raise Unbound(f"torch.hub.load({model!r})", "needs a download")
-    return make(**kwargs)
-
-
-def _no_download(url: str, *_: Any, **__: Any) -> Any:
-    raise Unbound("load_state_dict_from_url", f"needs a download: {url}")
-
-
-def _transformers(library: Any) -> None:
+def install() -> None:
+    """Patch transformers, where it is loaded."""
+    library: Any = sys.modules.get("transformers")
+    if library is None:
+        return
     library.PreTrainedModel.from_pretrained = classmethod(_model)  # type: ignore[arg-type]  # a class is anything
     auto = sys.modules["transformers.models.auto.auto_factory"]
     importlib.import_module("transformers.models.auto.modeling_auto")

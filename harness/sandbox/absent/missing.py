@@ -18,18 +18,10 @@ class Missing:
             raise AttributeError(name)
         return Missing(f"{self._path}.{name}", self._needs)
 
-    def __call__(self, *_: Any, **__: Any) -> NoReturn:
-        """End the program, with one sentence."""
+    def _use(self, *_: Any, **__: Any) -> NoReturn:
         raise Unbound(self._path, self._needs)
 
-    def __mro_entries__(self, bases: tuple[Any, ...]) -> NoReturn:
-        raise Unbound(self._path, self._needs)
-
-    def __iter__(self) -> NoReturn:
-        raise Unbound(self._path, self._needs)
-
-    def __enter__(self) -> NoReturn:
-        raise Unbound(self._path, self._needs)
+    __call__ = __mro_entries__ = __iter__ = __enter__ = _use
 
     def __exit__(self, *_: object) -> None: ...
 

@@ -43,21 +43,17 @@ def fetched(tree: ast.Module) -> set[str]:
     """Names that a program imports from transformers and that are not available without a network:
     what it loads from a hub, and what this version lacks.
     """
-    imports = [
-        n for n in walk(tree) if isinstance(n, ast.ImportFrom) and n.module == "transformers"
-    ]
-    if not imports or not is_here("transformers"):
+    names, loaded = set[str](), set[str]()
+    for node in walk(tree):
+        match node:
+            case ast.ImportFrom(module="transformers"):
+                names |= {alias.name for alias in node.names}
+            case ast.Attribute(attr="from_pretrained", value=ast.Name(id=name)):
+                loaded.add(name)
+    if not names or not is_here("transformers"):
         return set()
     library = importlib.import_module("transformers")
-    names = {alias.name for node in imports for alias in node.names}
-    loaded = {
-        node.value.id
-        for node in walk(tree)
-        if isinstance(node, ast.Attribute)
-        and node.attr == "from_pretrained"
-        and isinstance(node.value, ast.Name)
-    }
-    return names & loaded | {name for name in names if not hasattr(library, name)}
+    return {name for name in names if name in loaded or not hasattr(library, name)}
 
 
 def install(paths: Iterable[str]) -> None:
@@ -95,12 +91,10 @@ def prepare_what_is_expected(names: dict[str, Any]) -> None:
     A model needs nothing: it is wrapped for several ranks as in any other program.
     """
     for engine in _expected_prepared:
-        for name, value in list(names.items()):
-            if isinstance(value, Loader | torch.optim.Optimizer):
-                names[name] = engine.prepare(value)
-        for name, value in list(names.items()):
-            if isinstance(value, torch.optim.lr_scheduler.LRScheduler):
-                names[name] = engine.prepare(value)
+        for kind in (Loader | torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler):
+            for name, value in list(names.items()):
+                if isinstance(value, kind):
+                    names[name] = engine.prepare(value)
 
 
 def _patch_accelerator(accelerator: Any) -> None:
@@ -127,10 +121,8 @@ def _patch_accelerator(accelerator: Any) -> None:
 
 def _patch_preparing(accelerator: Any) -> None:
     """The workload's loaders are divided among the ranks already, and so is their length."""
-    prepare_data_loader, prepare_scheduler = (
-        accelerator.prepare_data_loader,
-        accelerator.prepare_scheduler,
-    )
+    prepare_data_loader = accelerator.prepare_data_loader
+    prepare_scheduler = accelerator.prepare_scheduler
 
     def loader_as_it_is(self: Any, data_loader: Any, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(data_loader, Loader):

@@ -49,13 +49,7 @@ def install(paths: Iterable[str], epochs: int, notes: list[str], world_size: int
 
 
 def _quiet(tree: str) -> None:
-    for name in (
-        *TREES,
-        "lightning",
-        "lightning.fabric",
-        "lightning_fabric",
-        "lightning_utilities",
-    ):
+    for name in (*TREES, *fabric.TREES, "lightning", "lightning_utilities"):
         logging.getLogger(name).setLevel(logging.WARNING)
     loggers = importlib.import_module(f"{tree}.loggers")
     for name in vars(loggers).copy():
@@ -111,12 +105,8 @@ def on_a_cpu(tree: str, kwargs: dict[str, Any], epochs: int, notes: list[str]) -
     for name in ("gpus", "tpu_cores", "num_processes", "auto_select_gpus", "profiler", "benchmark",
                  "max_time", "enable_autolog_hparams", "default_root_dir"):  # fmt: skip
         kept.pop(name, None)
-    kept |= {
-        "logger": False,
-        "enable_checkpointing": False,
-        "enable_progress_bar": False,
-        "enable_model_summary": False,
-    }
+    shown = ("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
+    kept |= dict.fromkeys(shown, False)
     callbacks = kept.get("callbacks") or []
     callbacks = callbacks if isinstance(callbacks, list | tuple) else [callbacks]
     kept["callbacks"] = [c for c in callbacks if type(c).__name__ not in DROPPED]
@@ -132,24 +122,19 @@ def on_a_cpu(tree: str, kwargs: dict[str, Any], epochs: int, notes: list[str]) -
 
 
 def _is_library(cls: type) -> bool:
-    return cls.__module__.partition(".")[0] in (
-        "lightning",
-        "pytorch_lightning",
-        "torch",
-        "builtins",
-        "lightning_fabric",
-    )
+    return cls.__module__.partition(".")[0] in INSTALLED | {"torch", "builtins"}
 
 
 def plain_module(tree: str, criterion: Callable[..., Any]) -> type[Any]:
     """A LightningModule for a program that shows only a Trainer; it is completed like any other."""
     base: Any = importlib.import_module(tree).LightningModule
-    return type(
-        "Module", (base,), {"training_step": _step_with(criterion), "__module__": "__main__"}
-    )
+    parts = {"training_step": step_with(criterion), "__module__": "__main__"}
+    return type("Module", (base,), parts)
 
 
-def _step_with(criterion: Callable[..., Any]) -> Callable[..., Any]:
+def step_with(criterion: Callable[..., Any]) -> Callable[..., Any]:
+    """The usual ``training_step``."""
+
     def training_step(self: Any, batch: Any, batch_idx: int) -> Any:
         inputs, target = batch
         return criterion(self(inputs), target)

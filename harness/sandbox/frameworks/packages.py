@@ -19,23 +19,18 @@ from harness.syntax import walk
 MEASURING = frozenset({"torchmetrics", "torcheval"})
 """Packages that only measure. They are replaced too, unless a framework has imported them already."""
 
-REFUSED = {
-    "deepspeed": "needs deepspeed",
-    "apex": "needs apex", "fairscale": "needs fairscale", "jax": "needs jax",
-    "tensorflow": "needs tensorflow",
-    "ray": "needs ray", "fastai": "needs fastai", "colossalai": "needs colossalai",
-    "horovod": "needs horovod", "megatron": "needs megatron", "torch_xla": "needs torch_xla",
-    "opacus": "needs opacus", "peft": "needs peft", "keras": "needs keras",
-    "ignite": "needs ignite",
-}  # fmt: skip
+REFUSED = frozenset({
+    "deepspeed", "apex", "fairscale", "jax", "tensorflow", "ray", "fastai", "colossalai", "horovod",
+    "megatron", "torch_xla", "opacus", "peft", "keras", "ignite",
+})  # fmt: skip
 """Packages that nothing can stand in for without a change of meaning."""
 
 REFUSED_WITHOUT = frozenset({"accelerate", "lightning", "lightning_fabric", "pytorch_lightning"})
 """The same where their extra is not installed."""
 
-DRIVING = frozenset(
-    {"Trainer", "TrainingArguments", "Seq2SeqTrainer", "Seq2SeqTrainingArguments", "SFTTrainer"}
-)
+DRIVING = frozenset({
+    "Trainer", "TrainingArguments", "Seq2SeqTrainer", "Seq2SeqTrainingArguments", "SFTTrainer",
+})  # fmt: skip
 """Names from missing packages that run the training loop themselves."""
 
 
@@ -126,13 +121,8 @@ def _statement(node: ast.Import | ast.ImportFrom, found: Imports, *, guarded: bo
 def fits(path: str, used: set[str]) -> bool:
     """Whether something of a library has all that a program uses of it."""
     top = path.partition(".")[0]
-    if (
-        extras.absent(top)
-        or top in WATCHING
-        or top in REFUSED
-        or "tensorboard" in path
-        or top == "tqdm"
-    ):
+    known = top == "tqdm" or top in WATCHING or top in REFUSED or "tensorboard" in path
+    if known or extras.absent(top):
         return True
     try:
         found = lookup(path)
@@ -173,7 +163,9 @@ def _missing(name: str, found: Imports, *, relative: bool) -> bool:
     if top == "tqdm":
         inert.install_progress()
         return False
-    needs = REFUSED.get(top) or (extras.absent(top) if top in REFUSED_WITHOUT else None)
+    needs = f"needs {top}" if top in REFUSED else None
+    if top in REFUSED_WITHOUT:
+        needs = extras.absent(top)
     if needs is not None:
         found.refused[top] = needs
         return True

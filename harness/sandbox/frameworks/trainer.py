@@ -33,11 +33,10 @@ DROPPED = frozenset({
 })  # fmt: skip
 """Arguments of other versions or other machines, and those that only affect speed or memory."""
 
-UNUSED = ("tokenizer", "processing_class", "compute_metrics", "preprocess_logits_for_metrics")
+LEFT_OUT = (
+    "tokenizer", "processing_class", "compute_metrics", "preprocess_logits_for_metrics", "eval_dataset",
+)  # fmt: skip
 """Arguments that a Trainer takes for text and for evaluation."""
-
-LEFT_OUT = (*UNUSED, "eval_dataset")
-"""Arguments that a Trainer takes for evaluation and for text."""
 
 NOT_DONE = (
     "evaluate", "predict", "save_model", "save_state", "push_to_hub", "save_metrics",
@@ -46,11 +45,6 @@ NOT_DONE = (
 
 _patched: set[str] = set()
 _made: list[Any] = []
-
-
-def install(epochs: int, notes: list[str]) -> None:
-    """Patch the Trainer and its arguments."""
-    _patch(epochs, notes)
 
 
 def made() -> list[Any]:
@@ -67,8 +61,10 @@ def plain(module: ModuleType, model: Any, dataset: Any) -> None:
     library.Trainer(model=model, args=arguments[-1], train_dataset=dataset).train()
 
 
-def _patch(epochs: int, notes: list[str], *, own_data: bool = False) -> None:
-    """``own_data``: whether data and what is done with them are the program's own, and stay."""
+def install(epochs: int, notes: list[str], *, own_data: bool = False) -> None:
+    """Patch the Trainer and its arguments. ``own_data``: whether data and what is done with them are
+    the program's own, and stay.
+    """
     if "transformers" in _patched:
         return
     _patched.add("transformers")

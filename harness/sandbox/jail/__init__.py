@@ -94,11 +94,7 @@ def isolate(plan: JailPlan, keep: Collection[int]) -> tuple[Guard, ...]:
         put_up("user-namespace", policy, namespaces.enter_user_namespace),
         *_networks(plan),
         put_up("ipc-namespace", policy, namespaces.enter_ipc_namespace),
-        put_up(
-            "scratch-quota",
-            policy,
-            lambda: namespaces.mount_scratch(plan.scratch, limits.scratch_bytes),
-        ),
+        put_up("scratch-quota", policy, lambda: namespaces.mount_scratch(plan.scratch, limits)),
     )
 
 

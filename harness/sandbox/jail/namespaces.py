@@ -5,6 +5,7 @@ import socket
 import struct
 
 from harness.sandbox.jail import calls
+from harness.sandbox.job import JobLimits
 
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 _INODES = 16384
@@ -45,8 +46,9 @@ def raise_loopback() -> str:
     return "up"
 
 
-def mount_scratch(folder: str, size: int) -> str:
-    """Put a file system of ``size`` bytes on ``folder``, for this process and its ranks only."""
+def mount_scratch(folder: str, limits: JobLimits) -> str:
+    """Put a file system of limited size on ``folder``, for this process and its ranks only."""
+    size = limits.scratch_bytes
     calls.unshare(calls.CLONE_NEWNS)
     calls.make_mounts_private()
     calls.mount_tmpfs(folder, f"size={size},nr_inodes={_INODES},mode=0700")

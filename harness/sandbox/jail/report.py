@@ -7,19 +7,9 @@ from typing import Literal, get_args
 from harness.sandbox.frames import Json, JsonObject
 
 GuardName = Literal[
-    "session",
-    "descriptors",
-    "rlimits",
-    "user-namespace",
-    "network-namespace",
-    "loopback",
-    "ipc-namespace",
-    "scratch-quota",
-    "capabilities",
-    "no-new-privileges",
-    "landlock",
-    "seccomp",
-]
+    "session", "descriptors", "rlimits", "user-namespace", "network-namespace", "loopback",
+    "ipc-namespace", "scratch-quota", "capabilities", "no-new-privileges", "landlock", "seccomp",
+]  # fmt: skip
 """Every guard, in the order in which the child puts them up."""
 
 GUARD_NAMES: tuple[GuardName, ...] = get_args(GuardName)
@@ -66,7 +56,7 @@ class JailReport:
         """
         match data:
             case {"guards": list(rows)}:
-                return cls(tuple(_guard(row) for row in rows))
+                return cls(tuple(map(_guard, rows)))
         raise ValueError("not a jail report")
 
 
@@ -90,8 +80,6 @@ def put_up(name: GuardName, policy: JailPolicy, action: Callable[[], str]) -> Gu
 
 def _guard(row: Json) -> Guard:
     match row:
-        case [str(given), bool(on), str(detail)]:
-            for name in GUARD_NAMES:
-                if name == given:
-                    return Guard(name, on, detail)
+        case [str(given), bool(on), str(detail)] if given in GUARD_NAMES:
+            return Guard(GUARD_NAMES[GUARD_NAMES.index(given)], on, detail)
     raise ValueError("not a guard")

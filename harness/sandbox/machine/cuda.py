@@ -4,11 +4,12 @@ import contextlib
 import time
 from collections.abc import Callable
 from types import FunctionType, ModuleType, SimpleNamespace
-from typing import Any, Self
+from typing import Any
 
 import torch
 
-from harness.sandbox.machine.devices import for_candidates
+from harness.sandbox.machine.devices import for_candidates, nothing
+from harness.sandbox.machine.inert import Inert
 
 MEMORY = 80 * 2**30
 
@@ -18,32 +19,6 @@ _ranks = {"local": 0, "count": 1}
 def told(*, local_rank: int, count: int) -> None:
     """Set what ``current_device`` and ``device_count`` return to the program."""
     _ranks.update(local=local_rank, count=count)
-
-
-class IdleStream:
-    """A stream on which all work is done already."""
-
-    def __init__(self, *_: Any, **__: Any) -> None: ...
-
-    def synchronize(self, *_: Any) -> None:
-        """Nothing to wait for."""
-
-    wait_stream = wait_event = synchronize
-
-    def query(self) -> bool:
-        """Always done."""
-        return True
-
-    def record_event(self, event: "Event | None" = None) -> "Event":
-        """Record an event now."""
-        event = event or Event()
-        event.record()
-        return event
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
 
 
 class Event:
@@ -95,10 +70,9 @@ def install() -> None:
         real = getattr(cuda, name, None)
         setattr(cuda, name, for_candidates(answer, real) if name in GUARDED and real else answer)
     for name in NOTHING:
-        setattr(cuda, name, _nothing)
-    for name in ("Stream", "ExternalStream"):
-        setattr(cuda, name, IdleStream)
-    setattr(cuda, "Event", Event)  # noqa: B010 - mypy refuses to assign to a type
+        setattr(cuda, name, nothing)
+    for name, thing in (("Stream", Inert()), ("ExternalStream", Inert()), ("Event", Event)):
+        setattr(cuda, name, thing)
     for name in ("Float", "Double", "Half", "BFloat16", "Long", "Int", "Bool", "Byte"):
         setattr(cuda, f"{name}Tensor", getattr(torch, f"{name}Tensor"))
     for name in ("range_push", "range_pop", "mark", "range"):
@@ -140,17 +114,10 @@ def _answers() -> dict[str, Callable[..., Any]]:
         "memory_stats": lambda *_: {},
         "get_rng_state": lambda *_: torch.get_rng_state(),
         "get_rng_state_all": lambda: [torch.get_rng_state()],
-        "current_stream": lambda *_: IdleStream(),
-        "default_stream": lambda *_: IdleStream(),
-        "stream": _context,
-        "device": _context,
-        "device_of": _context,
+        **dict.fromkeys(("current_stream", "default_stream"), Inert()),
+        **dict.fromkeys(("stream", "device", "device_of"), _context),
     }
 
 
 def _context(*_: Any, **__: Any) -> contextlib.AbstractContextManager[None]:
     return contextlib.nullcontext()
-
-
-def _nothing(*_: Any, **__: Any) -> None:
-    return None

@@ -66,9 +66,9 @@ def install() -> None:
         for name in ("cuda", "xpu"):
             setattr(cls, name, _stay)
     setattr(torch.Tensor, "pin_memory", _stay)  # noqa: B010 - mypy refuses to assign to a method
-    setattr(torch.Tensor, "record_stream", _nothing)  # noqa: B010 - as above
+    setattr(torch.Tensor, "record_stream", nothing)  # noqa: B010 - as above
     torch.load = _loading(torch.load)
-    torch.set_default_device = _nothing
+    torch.set_default_device = nothing
     _accelerator()
 
 
@@ -113,17 +113,14 @@ def _loading(original: Callable[..., Any]) -> Callable[..., Any]:
 def _accelerator() -> None:
     if not hasattr(torch, "accelerator"):
         return
-    real = torch.accelerator.is_available
-    torch.accelerator.is_available = for_candidates(lambda: True, real)
-    current = torch.accelerator.current_accelerator
-    torch.accelerator.current_accelerator = for_candidates(
-        lambda *_, **__: torch.device("cuda"), current
-    )
-    torch.accelerator.synchronize = _nothing
-    torch.accelerator.device_count = for_candidates(
-        lambda: int(torch.cuda.device_count()), torch.accelerator.device_count
-    )
-    torch.accelerator.set_device_index = _nothing
+    told: dict[str, Callable[..., Any]] = {
+        "is_available": lambda: True,
+        "current_accelerator": lambda *_, **__: torch.device("cuda"),
+        "device_count": lambda: int(torch.cuda.device_count()),
+    }
+    for name, answer in told.items():
+        setattr(torch.accelerator, name, for_candidates(answer, getattr(torch.accelerator, name)))
+    torch.accelerator.synchronize = torch.accelerator.set_device_index = nothing
 
 
 def for_candidates(told: Callable[..., Any], real: Callable[..., Any]) -> Callable[..., Any]:
@@ -150,5 +147,5 @@ def _stay(self: Any, *_: Any, **__: Any) -> Any:
     return self
 
 
-def _nothing(*_: Any, **__: Any) -> None:
-    return None
+def nothing(*_: Any, **__: Any) -> None:
+    """Stands for what has nothing to do on a CPU."""

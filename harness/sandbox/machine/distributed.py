@@ -1,11 +1,9 @@
 """Process groups: the worker has made the real one; a program's own set-up finds it done."""
 
 import functools
-import multiprocessing
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -76,37 +74,24 @@ def install() -> None:
         for name, patched in {
             "init_process_group": _init_once,
             "destroy_process_group": _leave_alone,
-            "new_group": _any_backend(dist.new_group),
-            "barrier": _without_devices(dist.barrier),
+            "new_group": _without(dist.new_group, "backend", "device_id"),
+            "barrier": _without(dist.barrier, "device_ids"),
         }.items():
             setattr(module, name, patched)
     _ddp()
     for name in ("spawn", "start_processes"):
         setattr(torch.multiprocessing, name, _spawn)
-    for module in (torch.multiprocessing, multiprocessing):
-        setattr(module, "Process", _Process)  # noqa: B010 - mypy refuses otherwise
     # without a GPU torch refuses it: each rank keeps the statistics of its own rows
-    setattr(nn.SyncBatchNorm, "forward", nn.modules.batchnorm._BatchNorm.forward)  # noqa: B010 - the same
-    setattr(torch.multiprocessing, "set_start_method", lambda *_, **__: None)  # noqa: B010 - the same
+    setattr(nn.SyncBatchNorm, "forward", nn.modules.batchnorm._BatchNorm.forward)  # noqa: B010 - mypy refuses otherwise
+    setattr(torch.multiprocessing, "set_start_method", lambda *_, **__: None)  # noqa: B010 - as above
 
 
-def _any_backend(original: Callable[..., Any]) -> Callable[..., Any]:
+def _without(original: Callable[..., Any], *names: str) -> Callable[..., Any]:
     @functools.wraps(original)
-    def new_group(*args: Any, **kwargs: Any) -> Any:
-        kwargs.pop("backend", None)
-        kwargs.pop("device_id", None)
-        return original(*args[:2], **kwargs)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return original(*args[:2], **{n: v for n, v in kwargs.items() if n not in names})
 
-    return new_group
-
-
-def _without_devices(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def barrier(*args: Any, **kwargs: Any) -> Any:
-        kwargs.pop("device_ids", None)
-        return original(*args[:2], **kwargs)
-
-    return barrier
+    return call
 
 
 def _ddp() -> None:
@@ -128,37 +113,6 @@ def _spawn(
 ) -> None:
     """Every rank is a process already: each runs its own part."""
     fn(int(os.environ.get("RANK", "0")), *args)
-
-
-class _Process:
-    """A process that a program starts for a rank: the n-th one is rank n, and runs here."""
-
-    made = 0
-    exitcode = 0
-
-    def __init__(
-        self,
-        group: None = None,
-        target: Callable[..., Any] = lambda *_, **__: None,
-        name: str | None = None,
-        args: Sequence[Any] = (),
-        kwargs: Mapping[str, Any] = MappingProxyType({}),
-        *,
-        daemon: bool | None = None,
-    ) -> None:
-        self._target = functools.partial(target, *args, **kwargs)
-        self._rank = _Process.made
-        _Process.made += 1
-
-    def start(self) -> None:
-        if self._rank == int(os.environ.get("RANK", "0")):
-            self._target()
-
-    def join(self, timeout: float | None = None) -> None:
-        """It has ended."""
-
-    def is_alive(self) -> bool:
-        return False
 
 
 def wrap(model: torch.nn.Module) -> DistributedDataParallel:

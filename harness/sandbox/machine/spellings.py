@@ -1,14 +1,10 @@
 """Process-wide patches under which a program written for CUDA means the same on a CPU."""
 
-import contextlib
-import functools
 import importlib
 import logging
-import os
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,6 +12,7 @@ from torch import nn
 from torch.utils import data
 from torch.utils.data import DataLoader
 
+from harness.sandbox.absent.files import saving
 from harness.sandbox.batches import loaders
 from harness.sandbox.machine import amp, arguments, cuda, devices, distributed
 
@@ -38,7 +35,7 @@ def install_spellings() -> None:
     _compile()
     _dataloader()
     _splits()
-    _saving()
+    torch.save = saving(torch.save)
     setattr(time, "sleep", _awake(time.sleep))  # noqa: B010 - mypy refuses a narrower signature
     logging.raiseExceptions = False
 
@@ -74,20 +71,6 @@ def _splits() -> None:
 
     for module in (data, data.dataset):
         setattr(module, "random_split", random_split)  # noqa: B010 - mypy refuses to assign
-
-
-def _saving() -> None:
-    """Where a program saves to, there is a folder."""
-    original: Callable[..., None] = torch.save
-
-    @functools.wraps(original)
-    def save(obj: Any, f: Any, *args: Any, **kwargs: Any) -> None:
-        if isinstance(f, str | os.PathLike):
-            with contextlib.suppress(OSError):
-                Path(f).parent.mkdir(parents=True, exist_ok=True)
-        original(obj, f, *args, **kwargs)
-
-    torch.save = save
 
 
 def _dataloader() -> None:

@@ -18,10 +18,10 @@ def install(tree: ast.Module, world_size: int) -> None:
     faces = any(p.partition(".")[0] in ("accelerate", "transformers") for p in paths)
     if faces and extras.absent("accelerate") is None:
         huggingface.install(["accelerate.Accelerator"])
-    uses_transformers = any(p.startswith("transformers") for p in paths)
-    hub.install(transformers=uses_transformers)
-    if uses_transformers and extras.absent("transformers") is None:
-        trainer._patch(EPOCHS, notes, own_data=True)
+    if any(p.startswith("transformers") for p in paths):
+        hub.install()
+        if extras.absent("transformers") is None:
+            trainer.install(EPOCHS, notes, own_data=True)
     used = [p for p in paths if p.partition(".")[0] in lightning.INSTALLED]
     if used and extras.is_here("lightning"):
         lightning.install(used, EPOCHS, notes, world_size)

@@ -141,7 +141,7 @@ class Fitting:
                 instance.add_module("workload_model", model)
             _method(instance, "forward", lambda _, x: model(x))
         if "training_step" not in defined:
-            _method(instance, "training_step", lightning._step_with(values.criterion))
+            _method(instance, "training_step", lightning.step_with(values.criterion))
         if "configure_optimizers" not in defined:
             _method(instance, "configure_optimizers", self._optimizers)
             self._lender.notes.append("configure_optimizers: the workload's optimizer")
