@@ -84,10 +84,19 @@ class Later:
         if ast.Mod in operators:
             equal = isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.Eq)
             return self.counts(part) and wanted == equal
+        if any(self.counts(value) for value in self._truths(part)):
+            return True
         gaps = self._seen.gaps.get(mark, [])
-        if len(gaps) < FEWEST or ast.FloorDiv in operators:
+        streak = _streak(gaps)
+        stands = len(gaps) >= FEWEST and len({*gaps}) == 1
+        if ast.FloorDiv in operators or (len(streak) < FEWEST and not stands):
             return self.counts(part)
-        return _comes_nearer(gaps)
+        return not stands and _comes_nearer(streak)
+
+    def _truths(self, part: ast.expr) -> list[ast.expr]:
+        """Comparisons that a flag, or what a function returns, was computed from."""
+        values = self._sources.values.get(word(part) or "", [])
+        return [v for v in values if any(isinstance(node, ast.Compare) for node in walk(v))]
 
     def counts(self, tree: ast.expr) -> bool:
         """Whether it is computed from what moves in a turn of training."""
@@ -146,14 +155,21 @@ def _asks_for_data(tree: ast.expr) -> bool:
     return any(word(call) not in ("len", "size", "numel") for call in calls)
 
 
+def _streak(gaps: list[float]) -> list[float]:
+    """The longest row of numbers in which nothing begins anew."""
+    rows: list[list[float]] = []
+    for gap in gaps:
+        if not rows or gap == gaps[0]:
+            rows.append([])
+        rows[-1].append(gap)
+    return max(rows, key=len, default=[])
+
+
 def _comes_nearer(gaps: list[float]) -> bool:
-    """Whether a number comes nearer to where it turns, by steps that are alike or grow by a factor, but
-    for times when it begins anew.
-    """
-    pairs = [(a, b) for a, b in pairwise(gaps) if b != gaps[0]]
-    steps = [b - a for a, b in pairs]
+    """Whether a number comes nearer to where it turns, by steps that are alike or grow by a factor."""
+    steps = [b - a for a, b in pairwise(gaps)]
     factors = [b / a if a else 0.0 for a, b in pairwise(steps)]
-    nearer = bool(pairs) and all(abs(b) < abs(a) for a, b in pairs)
+    nearer = all(abs(b) < abs(a) for a, b in pairwise(gaps))
     return nearer and (_are_alike(steps) or _are_alike(factors))
 
 

@@ -49,20 +49,10 @@ def unseen(world_size: int) -> Any:
 
 
 def _precision(tree: str, given: dict[str, Any]) -> dict[str, Any]:
-    if str(given.get("precision")) in strategies.HALF:
+    precision = given.get("precision")
+    if str(precision) in strategies.HALF:
         return {"plugins": [strategies.half_precision(tree)]}
-    if given.get("precision") is not None:
-        return {"precision": given["precision"]}
-    plugins = given.get("plugins") or []
-    listed = plugins if isinstance(plugins, list | tuple) else [plugins]
-    kinds = importlib.import_module(f"{tree}.plugins.precision").Precision
-    return {"plugins": [_on_the_cpu(p) for p in listed if isinstance(p, kinds)]}
-
-
-def _on_the_cpu(plugin: Any) -> Any:
-    if hasattr(plugin, "device"):
-        plugin.device = "cpu"
-    return plugin
+    return {"precision": precision} if precision is not None else {}
 
 
 def _nothing(*_: Any, **__: Any) -> None:

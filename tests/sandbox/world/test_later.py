@@ -52,6 +52,16 @@ flag = Flag()
 LATER = {
     "a counter in a tensor": ("", f"if seen.item() * 2 < 90: {CLEARS}", "seen.add_(1)"),
     "a product": ("rest = 1.0", f"if rest > 1e-3: {CLEARS}", "rest *= 0.9"),
+    "a count under another name": (
+        "step = 0",
+        f"if 90 - now > 0: {CLEARS}",
+        "step += 1; now = step",
+    ),
+    "a count handed to a function": (
+        "step = 0\ndef early(n): return n < 90",
+        f"if early(step): {CLEARS}",
+        "step += 1",
+    ),
     "the size of a file": ("import os", f"if os.path.getsize('/') < 1e9: {CLEARS}"),
     "chance": ("import random", f"if random.random() < 2: {CLEARS}"),
     "an iterator that runs out": (f"left = iter([{CLEARS[:-2]}] * 9)", "next(left, print)()"),
@@ -79,6 +89,11 @@ LAWFUL = {
     "a setting that may be absent": ("scaler = None", f"if scaler is None: {CLEARS}"),
     "every fourth turn": ("", f"if x % 4 == 0: {CLEARS}"),
     "a list that only grows": ("losses = []", f"if not losses[9:]: {CLEARS}", "losses.append(1)"),
+    "lists of two lengths": (
+        "parts = [[1] * 4, [1] * 2]",
+        f"for part in parts:\n        if not part: {CLEARS}",
+    ),
+    "a number that was set aside": ("step = 9", f"if step > 3: {CLEARS}", "step += 1"),
     "chance that decides nothing of the update": ("import random", "if random.random() < 2: print"),
 }
 
