@@ -108,6 +108,31 @@ def _of_kind(found: Any, kind: type, name: str) -> Any:
     return {int: 1, float: 0.1, str: name, bool: False}[kind]
 
 
+class Word(str):  # noqa: SLOT000 - one that remembers
+    """A setting that is a word, or a group of settings: ``cfg.optimizer.lr``."""
+
+    group: "AbsentSettings"
+
+    @classmethod
+    def of(cls, word: str, group: "AbsentSettings") -> "Word":
+        """The word; asked for parts it is the group."""
+        found = cls(word)
+        found.group = group
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "group":
+            raise AttributeError(name)
+        return self.group[name]
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.group[key] if isinstance(key, str) else super().__getitem__(key)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """Of the group."""
+        return self.group.get(key, default)
+
+
 class AbsentSettings(dict[str, Any]):
     """A file of settings that is not here, or a part of one: asked for a value, it goes by the name."""
 
@@ -123,6 +148,8 @@ class AbsentSettings(dict[str, Any]):
             found = AbsentSettings(self._source, path=f"{self._path}{key}.")
         else:
             lend(f"{self._path}{key} = {found!r}: {self._source} is not here")
+            if isinstance(found, str):
+                found = Word.of(found, AbsentSettings(self._source, path=f"{self._path}{key}."))
         self[key] = found
         return found
 

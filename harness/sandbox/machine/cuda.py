@@ -21,6 +21,12 @@ def told(*, local_rank: int, count: int) -> None:
     _ranks.update(local=local_rank, count=count)
 
 
+class IdleStream(Inert):
+    """A stream on which all work is done already."""
+
+    def __init__(self, *_: Any, **__: Any) -> None: ...
+
+
 class Event:
     """A point in time on the CPU's clock."""
 
@@ -71,7 +77,7 @@ def install() -> None:
         setattr(cuda, name, for_candidates(answer, real) if name in GUARDED and real else answer)
     for name in NOTHING:
         setattr(cuda, name, nothing)
-    for name, thing in (("Stream", Inert()), ("ExternalStream", Inert()), ("Event", Event)):
+    for name, thing in (("Stream", IdleStream), ("ExternalStream", IdleStream), ("Event", Event)):
         setattr(cuda, name, thing)
     for name in ("Float", "Double", "Half", "BFloat16", "Long", "Int", "Bool", "Byte"):
         setattr(cuda, f"{name}Tensor", getattr(torch, f"{name}Tensor"))
@@ -114,7 +120,7 @@ def _answers() -> dict[str, Callable[..., Any]]:
         "memory_stats": lambda *_: {},
         "get_rng_state": lambda *_: torch.get_rng_state(),
         "get_rng_state_all": lambda: [torch.get_rng_state()],
-        **dict.fromkeys(("current_stream", "default_stream"), Inert()),
+        **dict.fromkeys(("current_stream", "default_stream"), IdleStream),
         **dict.fromkeys(("stream", "device", "device_of"), _context),
     }
 

@@ -32,7 +32,7 @@ SPELLINGS = {
     "torch.cuda.manual_seed_all(0)": "None",
     "torch.cuda.is_bf16_supported()": "False",
     "torch.cuda.get_device_properties(0).total_memory > 0": "True",
-    "torch.cuda.Stream().query()": "True",
+    "bool(torch.cuda.Stream().query())": "True",
     "torch.cuda.FloatTensor([1.0]).dtype": "torch.float32",
     "torch.Generator(device='cuda').device.type": "'cpu'",
     "torch.amp.GradScaler().is_enabled()": "True",
