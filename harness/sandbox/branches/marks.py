@@ -156,37 +156,22 @@ def _if(found: Marked, node: ast.If) -> None:
     node.test = _watched(found, node.test, condition)
 
 
-def _while(found: Marked, node: ast.While) -> None:
-    condition = BranchCondition()
-    found.branches.append(Branch(_in_front(found, node.body), node, [*node.body[1:]], condition))
-    node.test = _watched(found, node.test, condition)
-    _at_the_end(found, node)
-
-
-def _for(found: Marked, node: ast.For | ast.AsyncFor) -> None:
-    found.branches.append(Branch(_in_front(found, node.body), node, [*node.body[1:]]))
-    _at_the_end(found, node)
-
-
-def _at_the_end(found: Marked, node: ast.For | ast.AsyncFor | ast.While) -> None:
-    if node.orelse:
-        found.branches.append(Branch(_in_front(found, node.orelse), node, [*node.orelse[1:]]))
-
-
-def _part(found: Marked, node: ast.ExceptHandler | ast.match_case) -> None:
-    found.branches.append(Branch(_in_front(found, node.body), node, [*node.body[1:]]))
+def _bodies(found: Marked, node: Any) -> None:
+    """Of a loop, a handler, a case: what runs in it, and what runs at the end of a loop."""
+    condition = BranchCondition() if isinstance(node, ast.While) else None
+    for body, decides in ((node.body, condition), (getattr(node, "orelse", []), None)):
+        if body:
+            mark, written = found.mark(), [*body]
+            found.branches.append(Branch(mark, node, written, decides))
+            body.insert(0, _entering(mark, body[0]))
+    if condition is not None:
+        node.test = _watched(found, node.test, condition)
 
 
 def _function(found: Marked, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
     mark = found.functions[node] = found.mark()
     described = isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant)
     node.body.insert(described, _entering(mark, node.body[0]))
-
-
-def _in_front(found: Marked, body: list[ast.stmt]) -> int:
-    mark = found.mark()
-    body.insert(0, _entering(mark, body[0]))
-    return mark
 
 
 # -------------------------------------------------------------------------------------- expressions
@@ -279,8 +264,9 @@ def _call(method: str, mark: int, place: ast.stmt | ast.expr, *more: ast.expr) -
 
 
 _PUT: dict[type[ast.AST], Callable[[Marked, Any], None]] = {
-    ast.If: _if, ast.While: _while, ast.For: _for, ast.AsyncFor: _for, ast.ExceptHandler: _part,
-    ast.match_case: _part, ast.FunctionDef: _function, ast.AsyncFunctionDef: _function,
+    ast.If: _if, ast.While: _bodies, ast.For: _bodies, ast.AsyncFor: _bodies,
+    ast.ExceptHandler: _bodies, ast.match_case: _bodies, ast.FunctionDef: _function,
+    ast.AsyncFunctionDef: _function,
     ast.IfExp: _choice, ast.Expr: _short_circuit, ast.Assign: _computed, ast.BinOp: _computed,
     ast.Call: _computed, ast.Subscript: _computed,
 }  # fmt: skip
