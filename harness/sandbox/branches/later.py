@@ -5,7 +5,15 @@ from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
 from harness.sandbox.branches.marks import BranchesSeen
-from harness.sandbox.branches.reading import TRAINS, Definition, Loop, Sources, operands, word
+from harness.sandbox.branches.reading import (
+    TRAINS,
+    Definition,
+    Loop,
+    Sources,
+    operands,
+    unmarked,
+    word,
+)
 from harness.sandbox.branches.touching import Touching
 from harness.syntax import walk
 
@@ -60,9 +68,8 @@ class Later:
             and any(isinstance(s, ast.FunctionDef) and s.name in ANSWERS for s in node.body)
         }
         """Classes whose objects say themselves what they are worth in a condition."""
-        self._moving = {*KNOWN - sources.values.keys()}
-        for loop in self._training:
-            self._moving |= _counted(loop)
+        self._targets = {*KNOWN - sources.values.keys()}.union(*map(_counted, self._training))
+        self._moving = {*self._targets}
         for node in sources.nodes:
             if self.is_in_training(node):
                 self._moving |= _moved(node) - touching.losses
@@ -90,7 +97,7 @@ class Later:
         streak = _streak(gaps)
         stands = len(gaps) >= FEWEST and len({*gaps}) == 1
         if ast.FloorDiv in operators or (len(streak) < FEWEST and not stands):
-            return self.counts(part)
+            return self._holds(part, self._targets if _is_of_few(part) else self._moving)
         return not stands and _comes_nearer(streak)
 
     def _truths(self, part: ast.expr) -> list[ast.expr]:
@@ -153,6 +160,12 @@ def _moved(node: ast.AST) -> set[str]:
 def _asks_for_data(tree: ast.expr) -> bool:
     calls = (node for node in walk(tree) if isinstance(node, ast.Call))
     return any(word(call) not in ("len", "size", "numel") for call in calls)
+
+
+def _is_of_few(part: ast.expr) -> bool:
+    """``if pending > 0``: that something was counted at all is not about time."""
+    others = map(unmarked, part.comparators) if isinstance(part, ast.Compare) else ()
+    return all(isinstance(n, ast.Constant) and n.value in (0, 1) for n in others)
 
 
 def _streak(gaps: list[float]) -> list[float]:

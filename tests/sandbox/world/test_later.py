@@ -89,6 +89,7 @@ LAWFUL = {
     "a setting that may be absent": ("scaler = None", f"if scaler is None: {CLEARS}"),
     "every fourth turn": ("", f"if x % 4 == 0: {CLEARS}"),
     "a list that only grows": ("losses = []", f"if not losses[9:]: {CLEARS}", "losses.append(1)"),
+    "whether anything was counted": ("n = 0", f"if x == 3 and n > 0: {CLEARS}", "n += 0"),
     "lists of two lengths": (
         "parts = [[1] * 4, [1] * 2]",
         f"for part in parts:\n        if not part: {CLEARS}",
