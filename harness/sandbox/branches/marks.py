@@ -5,6 +5,7 @@ constant of the code object, so there is no name by which the program could find
 """
 
 import ast
+import contextlib
 import itertools
 import os
 from collections import deque
@@ -46,16 +47,17 @@ class BranchesSeen:
 
     def side(self, mark: int, value: object) -> object:
         """Note the left side of a comparison, and return it."""
-        self.left[mark] = value if value.__class__ in NUMBERS else None
+        self.left[mark] = value if type(value) in NUMBERS else None
         return value
 
     def against(self, mark: int, value: object) -> object:
         """Note how far the right side is from the left one, and return it."""
         left: Any = self.left[mark]
-        among: Any = value if value.__class__ in MANY else [value]
+        among: Any = value if type(value) in MANY else [value]
         numbers = [*itertools.islice(among, MOST)] if left is not None else []
-        if numbers and all(n.__class__ in NUMBERS for n in numbers):
-            self._far(mark, max((left - n for n in numbers), key=abs))
+        if numbers and all(type(n) in NUMBERS for n in numbers):
+            with contextlib.suppress(OverflowError):  # of an integer that no float holds
+                self._far(mark, max((left - n for n in numbers), key=abs))
         return value
 
     def hold(self, mark: int, value: object) -> object:
@@ -64,10 +66,10 @@ class BranchesSeen:
         """
         if isinstance(getattr(value.__class__, "__bool__", None), FunctionType):
             value = bool(value)
-        plain: Any = value if value.__class__ in (*NUMBERS, *MANY) else None
+        plain: Any = value if type(value) in (*NUMBERS, *MANY) else None
         self.held.add((mark, None if plain is None else bool(plain)))
         if mark not in self.left and plain is not None:
-            self._far(mark, plain if plain.__class__ in NUMBERS else len(plain))
+            self._far(mark, plain if type(plain) in NUMBERS else len(plain))
         return value
 
     def _far(self, mark: int, gap: float) -> None:

@@ -111,3 +111,13 @@ def test_an_object_that_answers_by_itself_is_asked_as_often_as_the_program_asks(
         "flag = Flag()\nfor x in range(3):\n    if flag: pass\nassert Flag.n == 3"
     )
     exec(marked(ast.parse(program)).compiled("<candidate>"), {})
+
+
+def test_numbers_of_any_size_are_compared_as_without_marks():
+    """Also an integer that no float holds, and an object that says it is a number."""
+    program = (
+        "class Sly:\n    __class__ = int\n    def __gt__(self, other): return True\n"
+        "assert 10**400 > 1.5 and not 10**400 in (1.5, 2)\nassert Sly() > 3\n"
+        "if 10**400 > 1.5 and Sly() > 3 and 2 in range(10**12): done = True\nassert done"
+    )
+    exec(marked(ast.parse(program)).compiled("<candidate>"), {})
