@@ -31,7 +31,8 @@ _OF_THE_MACHINE = re.compile(
     r"cuda|world size|\brank|mesh|nvidia|gpu|\bxpu\b|\bmps\b|nccl|process group|network"
     r"|connect|download|offline"
     r"|no such file|not installed|pip install|token|not implemented for|triton|c\+\+|compil"
-    r"|out of memory|environment variable|could not be found|\bhub\b|not attached to|workers",
+    r"|out of memory|environment variable|could not be found|\bhub\b|not attached to|workers"
+    r"|\b(?:Inert|Spy)\b",
     re.IGNORECASE,
 )
 """Messages about what this machine does not have."""
@@ -60,12 +61,24 @@ def authors_error(ended: Ended, program: BlockInContext) -> str | None:
     if ended.outcome != "raised" or ended.exception not in _TYPES or not program.is_own(ended.line):
         return None
     said = (ended.message or "").split("\n")[0]
+    if _leaves_arguments_out(program, ended.line or 0):
+        return None
     if (found := _CALL.match(said)) and found["callee"].partition(".")[0] in _elsewhere(program):
         return None  # another block's function of that name may take other arguments
     if _is_proven(ended.exception, said, program) or _is_untouched(ended, said, program):
         message = f"{ended.exception}: {said}" if said else f"{ended.exception}"
         return f"line {program.place(ended.line or 0)} raises {message}{_installed(said, program)}"
     return None
+
+
+def _leaves_arguments_out(program: BlockInContext, line: int) -> bool:
+    """Whether a call on that line is a sketch: ``profile(...)``."""
+    return any(
+        isinstance(argument, ast.Constant) and argument.value is ...
+        for node in walk(program.tree)
+        if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or 0)
+        for argument in node.args
+    )
 
 
 def of_the_machine(said: str) -> bool:

@@ -45,6 +45,13 @@ def _key(call: Call) -> str:
 
 def _calls(program: BlockInContext) -> Iterator[tuple[ast.Call, Call]]:
     """Calls of installed libraries with arguments by name, outside of what is tried."""
+    if any(
+        alias.name == "*"
+        for node in walk(program.tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ):
+        return  # any name may be one of these
     paths = imported(program.tree)
     tried = {id(n) for t in walk(program.tree) if isinstance(t, ast.Try) for n in walk(t)}
     for node in walk(program.tree):

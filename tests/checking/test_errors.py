@@ -42,6 +42,12 @@ def test_an_argument_that_what_was_lent_does_not_take_is_nobodys_fault():
     assert told("model(x, labels=y)", "TypeError", said, 1) is None
 
 
+def test_a_sketch_of_a_call_is_no_call():
+    text = "import yaml\nloader = yaml.Loader(...)"
+    said = "Loader.__init__() takes 1 positional argument but 2 were given"
+    assert told(text, "TypeError", said, 2) is None
+
+
 def test_a_name_that_an_installed_library_does_not_have_is_the_authors():
     said = "cannot import name 'Loadest' from 'yaml' (/somewhere/yaml/__init__.py)"
     assert told("from yaml import Loadest", "ImportError", said, 1) is not None

@@ -52,7 +52,7 @@ def test_exactly_these_claims_fail(report):
         for b in report.blocks
         if b.position in failing ^ wanted
     }
-    assert differing == {}
+    assert (report.faults, failing) == ((), wanted), differing
 
 
 def test_no_block_that_is_right_is_called_failing(report):
