@@ -56,10 +56,10 @@ def run_once(zygote: ZygoteHandle, job: Job, limits: JobLimits, policy: JailPoli
         leader = run.await_start()
         deadline = Deadline(limits.wall_seconds, functools.partial(ProcessorUse.of, leader))
         in_time = _drain(streams, deadline.left)
-        endings = [stream.reader.finish() for stream in streams]
+        flaws = [stream.reader.finish() for stream in streams]
         exited, late = None, not in_time
         # Books that are closed leave nothing to wait for: taking apart a process takes longer.
-        if not all(ending.complete for ending in endings[-job.world_size :]):
+        if any(flaws[-job.world_size :]):
             exited, late = _await_end(zygote, run, streams, deadline, late=late)
     wall = deadline.elapsed
     ranks = _ranks(streams, exited)
@@ -72,7 +72,6 @@ def run_once(zygote: ZygoteHandle, job: Job, limits: JobLimits, policy: JailPoli
         cpu_limit_seconds=limits.cpu_seconds,
         timed_out=late or any(rank.signal == signal.SIGXCPU for rank in ranks),
         traffic_bytes=_traffic(streams[0].frames),
-        attempts=1,
     )
 
 
@@ -163,13 +162,13 @@ def _traffic(ledger: list[Frame]) -> int | None:
 
 
 def _rank(rank: int, stream: _Stream, status: int | None) -> RawRank:
-    ending = stream.reader.finish()
+    flaw = stream.reader.finish()
     code = None if status is None else os.waitstatus_to_exitcode(status)
     return RawRank(
         rank=rank,
         frames=tuple(frame for frame in stream.frames if frame.kind not in ("jail", "fault")),
-        complete=ending.complete,
-        flaw=ending.sentence,
+        complete=not flaw,
+        flaw=flaw,
         exit_code=code if code is not None and code >= 0 else None,
         signal=-code if code is not None and code < 0 else None,
         jail=_jail(stream.frames),

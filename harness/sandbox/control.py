@@ -33,14 +33,6 @@ class StartJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepare:
-    """Pool: import these packages, for programs that come."""
-
-    frameworks: tuple[str, ...]
-    """As in ``StartJob``."""
-
-
-@dataclass(frozen=True, slots=True)
 class KillRun:
     """Pool: end this run now."""
 
@@ -54,22 +46,6 @@ class ZygoteReady:
 
     machine: JsonObject
     """A ``JailReport`` as JSON."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """Zygote: these packages are imported."""
-
-    frameworks: tuple[str, ...]
-    """As they were asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """Zygote: cannot warm up."""
-
-    why: str
-    """A traceback."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +70,10 @@ class Exited:
     """Processor time of all its processes."""
 
 
-Forwarded: TypeAlias = StartJob | Prepare | KillRun
+Forwarded: TypeAlias = StartJob | KillRun
 """What the zygote may leave to its annex."""
 
-Message: TypeAlias = (
-    StartJob | Prepare | KillRun | ZygoteReady | Prepared | Failed | Started | Exited
-)
+Message: TypeAlias = StartJob | KillRun | ZygoteReady | Started | Exited
 """Anything that travels."""
 
 
@@ -107,8 +81,7 @@ class Codec:
     """Messages to bytes and back."""
 
     types: ClassVar[dict[str, type[Message]]] = {
-        kind.__name__: kind
-        for kind in (StartJob, Prepare, KillRun, ZygoteReady, Prepared, Failed, Started, Exited)
+        kind.__name__: kind for kind in (StartJob, KillRun, ZygoteReady, Started, Exited)
     }
     """By name."""
 

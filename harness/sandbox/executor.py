@@ -30,8 +30,8 @@ from harness.sandbox.extras import is_here
 from harness.sandbox.frames import Frame
 from harness.sandbox.jail.report import JailPolicy, JailReport
 from harness.sandbox.job import Job, JobLimits
-from harness.sandbox.order import Shrunk, WorkOrder
-from harness.sandbox.own import is_hopeless, is_large
+from harness.sandbox.order import WorkOrder
+from harness.sandbox.own import is_large
 from harness.sandbox.pool import Sandbox
 
 PATIENCE = 20
@@ -66,8 +66,8 @@ class JailedExecutor:
         self._sandbox = Sandbox(parallel=parallel)
         self._policy = policy or JailPolicy()
         self._known: dict[str, dict[str, str]] = {}
-        self._sizes: dict[str, tuple[Shrunk, ...]] = {}
-        """Which sizes of a program in its own world came to updates, once that is known."""
+        self._shrunk: dict[str, bool] = {}
+        """Whether a program in its own world came to updates with lower sizes, once that is known."""
 
     def start(self) -> None:
         """Have the sandbox warm up while the caller does something else."""
@@ -105,16 +105,16 @@ class JailedExecutor:
 
     def _in_its_own_world(self, candidate: Candidate, order: WorkOrder, probe: Probe) -> Recording:
         """Run a program that needs no names as it is; smaller, if it is too large for a CPU."""
-        tried: list[tuple[int, Shrunk, Recording]] = []
-        for how in self._sizes.get(candidate.program) or sizes_to_try(candidate.program):
-            seconds = SOON if how == "no" and is_large(candidate.program) else None
-            own = order.model_copy(update={"own_world": True, "shrunk": how})
+        large, known = is_large(candidate.program), self._shrunk.get(candidate.program)
+        tried: list[tuple[int, bool, Recording]] = []
+        for shrunk in (False, True)[: 1 + large] if known is None else (known,):
+            seconds = SOON if large and not shrunk else None
+            own = order.model_copy(update={"own_world": True, "shrunk": shrunk})
             found = self._run(candidate, own, probe, seconds)
-            tried.append((updates_in(found), how, found))
-            if updates_in(found) >= FEW or (how == "no" and through(found)):
+            tried.append((updates_in(found), shrunk, found))
+            if updates_in(found) >= FEW or (not shrunk and through(found)):
                 break
-        _, how, found = max(tried, key=lambda one: one[0])
-        self._sizes[candidate.program] = (how,)
+        _, self._shrunk[candidate.program], found = max(tried, key=lambda one: one[0])
         return found
 
     def _run(
@@ -179,13 +179,6 @@ def scouted_by(recording: Recording) -> tuple[str, str] | None:
     ends = (e for e in _events_of(recording) if isinstance(e, Finished))
     found = ((e.message or "", e.exception or "") for e in ends if e.outcome == "scouted")
     return next(found, None)
-
-
-def sizes_to_try(program: str) -> tuple[Shrunk, ...]:
-    """In which sizes a program is run until it trains."""
-    if not is_large(program):
-        return ("no",)
-    return ("widths", "free") if is_hopeless(program) else ("no", "widths", "free")
 
 
 def fails_before_training(recording: Recording) -> bool:

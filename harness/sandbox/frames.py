@@ -73,16 +73,6 @@ class ChannelLimits:
     """Everything."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamEnding:
-    """How a stream ended."""
-
-    complete: bool
-    """The books were closed, agree with what arrived, and nothing followed."""
-    sentence: str = ""
-    """Why not, when they were not."""
-
-
 class FrameReader:
     """The receiving side: bytes in, frames out. It never raises, whatever the bytes are."""
 
@@ -111,17 +101,17 @@ class FrameReader:
                 self._buffer.clear()
         return [frame for frame in frames if frame.kind != CLOSED]
 
-    def finish(self) -> StreamEnding:
-        """Say how the stream ended, once no more bytes will come."""
+    def finish(self) -> str:
+        """What is wrong with the stream, once no more bytes will come; empty where the books were
+        closed, agree with what arrived, and nothing followed.
+        """
         if self.corrupt is not None:
-            return StreamEnding(complete=False, sentence=str(self.corrupt))
+            return str(self.corrupt)
         if self._buffer:
-            cut = f"The stream broke off {len(self._buffer)} bytes into frame {self._due}."
-            return StreamEnding(complete=False, sentence=cut)
+            return f"The stream broke off {len(self._buffer)} bytes into frame {self._due}."
         if not self._closed:
-            left = f"The recording was never closed: it ended after {self._due} frames."
-            return StreamEnding(complete=False, sentence=left)
-        return StreamEnding(complete=True)
+            return f"The recording was never closed: it ended after {self._due} frames."
+        return ""
 
     def _check_total(self) -> None:
         if self._total > self._limits.total_bytes:

@@ -10,18 +10,15 @@ import socket
 import subprocess
 import tempfile
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from harness.allowance import lost
 from harness.sandbox.control import (
     DATAGRAM,
     Codec,
     Exited,
-    Failed,
     KillRun,
     Message,
-    Prepare,
-    Prepared,
     Started,
     StartJob,
     ZygoteReady,
@@ -97,8 +94,6 @@ class ZygoteHandle:
         self._numbers = itertools.count(1)
         self._runs: dict[int, RunHandle] = {}
         self._lock = threading.Condition()
-        self._asked: set[str] = set()
-        self._prepared: set[str] = set()
         self._gone = False
         self._socket, child = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the handle
@@ -129,22 +124,6 @@ class ZygoteHandle:
     def pid(self) -> int:
         """Its process."""
         return self._process.pid
-
-    def prepare(self, frameworks: Collection[str]) -> None:
-        """Have packages imported, and wait until they are.
-
-        Raises:
-            ZygoteGone: it died.
-        """
-        with self._lock:
-            if new := set(frameworks) - self._asked:
-                self._asked |= new
-                self.tell(Prepare(tuple(sorted(new))))
-            self._lock.wait_for(
-                lambda: self._gone or self._prepared.issuperset(frameworks), _WARM_UP_SECONDS
-            )
-            if self._gone:
-                raise ZygoteGone
 
     def start(
         self,
@@ -224,26 +203,24 @@ class ZygoteHandle:
             self._socket.settimeout(None)
             if isinstance(message, ZygoteReady):
                 return JailReport.from_json(message.machine)
-            said = message.why if isinstance(message, Failed) else self._last_words()
+            said = self._last_words()
         self.kill()
         raise lost(f"The sandbox process did not warm up:\n{said}")
 
     def _last_words(self) -> str:
-        """How it ended without a message."""
+        """What it printed last, and how it ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=5.0)
-        said = os.pread(self._log.fileno(), 4096, 0).decode(errors="replace").rstrip()
-        return f"{said}\nit ended with code {self._process.returncode}".lstrip()
+        end = os.fstat(self._log.fileno()).st_size
+        said = os.pread(self._log.fileno(), 4096, max(0, end - 4096))
+        text = said.decode(errors="replace").rstrip()
+        return f"{text}\nit ended with code {self._process.returncode}".lstrip()
 
     def _read(self) -> None:
         while raw := self._receive():
             message = Codec.decode(raw)
             if isinstance(message, (Started, Exited)):
                 self._deliver(message)
-            elif isinstance(message, Prepared):
-                with self._lock:
-                    self._prepared.update(message.frameworks)
-                    self._lock.notify_all()
         self._lose()
 
     def _receive(self) -> bytes:

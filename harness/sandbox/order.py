@@ -1,17 +1,10 @@
 """What the parent tells the worker beside the program."""
 
-from typing import Literal
-
 from pydantic import Field
 
 from harness.domain.injection import Injection
 from harness.domain.record import Record
 from harness.domain.workload import WorkloadSpec
-
-Shrunk = Literal["no", "widths", "free"]
-"""Whether sizes of a program that are too large for a CPU are lowered: all that are known by name, or
-only those on which no shape depends.
-"""
 
 
 class WorkOrder(Record):
@@ -27,5 +20,5 @@ class WorkOrder(Record):
     """Whether the program's own modules stay, as parts of a model that it puts together itself."""
     own_world: bool = False
     """Whether it runs as it is, with its own model, data and loss: it has no names to bind."""
-    shrunk: Shrunk = "no"
-    """Whether sizes of such a program are lowered."""
+    shrunk: bool = False
+    """Whether sizes of such a program are lowered that are too large for a CPU."""

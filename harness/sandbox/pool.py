@@ -4,9 +4,7 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
@@ -17,7 +15,6 @@ from harness.sandbox.jail.report import JailPolicy, JailReport
 from harness.sandbox.job import Job, JobLimits
 from harness.sandbox.launcher import ZygoteGone, ZygoteHandle
 from harness.sandbox.raw_recording import RawRecording
-from harness.sandbox.warm_up import frameworks_of
 
 __all__ = ["Job", "JobLimits", "RawRecording", "Sandbox"]
 
@@ -49,7 +46,6 @@ class Sandbox:
             )
         cores = parallel or len(os.sched_getaffinity(0))
         self._worker = worker
-        self._slots = _Slots(cores)
         self._threads = ThreadPoolExecutor(cores, thread_name_prefix="sandbox")
         self._lock = threading.Lock()
         self._zygote: ZygoteHandle | None = None
@@ -64,15 +60,12 @@ class Sandbox:
     def execute(
         self, job: Job, limits: JobLimits | None = None, policy: JailPolicy | None = None
     ) -> RawRecording:
-        """Run one job to its end. Packages that it needs are imported first, while others run.
+        """Run one job to its end.
 
         Raises:
             HarnessFault: the zygote does not start, or died three times under this job.
             CannotExecuteHere: the same, where ``ulimit`` leaves it little.
         """
-        if needed := frameworks_of(job.program):
-            with contextlib.suppress(ZygoteGone):
-                self._warm().prepare(needed)
         return self.submit(job, limits, policy).result()
 
     def submit(
@@ -115,14 +108,6 @@ class Sandbox:
         self.close()
 
     def _run(self, job: Job, limits: JobLimits, policy: JailPolicy) -> RawRecording:
-        with self._slots.shared():
-            first = self._attempt(job, limits, policy)
-        if not first.inconclusive_timeout:
-            return first
-        with self._slots.alone():
-            return replace(self._attempt(job, limits, policy), attempts=2)
-
-    def _attempt(self, job: Job, limits: JobLimits, policy: JailPolicy) -> RawRecording:
         for _ in range(TRIES):
             with contextlib.suppress(ZygoteGone):
                 run = run_once(self._warm(), job, limits, policy)
@@ -141,42 +126,3 @@ class Sandbox:
                 self._zygote = ZygoteHandle(self._worker)
             self._zygote.wait()
             return self._zygote
-
-
-class _Slots:
-    """Room for so many jobs at once, or for one that has the machine to itself and goes first."""
-
-    def __init__(self, number: int) -> None:
-        self._number = number
-        self._free = number
-        self._loners = 0
-        self._changed = threading.Condition()
-
-    @contextlib.contextmanager
-    def shared(self) -> Iterator[None]:
-        """Take one place."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._free >= 1 and not self._loners)
-            self._free -= 1
-        with self._given_back(1):
-            yield
-
-    @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
-        """Take all places."""
-        with self._changed:
-            self._loners += 1
-            self._changed.wait_for(lambda: self._free == self._number)
-            self._loners -= 1
-            self._free = 0
-        with self._given_back(self._number):
-            yield
-
-    @contextlib.contextmanager
-    def _given_back(self, places: int) -> Iterator[None]:
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._free += places
-                self._changed.notify_all()

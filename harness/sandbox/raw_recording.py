@@ -53,8 +53,6 @@ class RawRecording:
     """Whether the clock ended it: the wall clock, or its limit of processor time."""
     traffic_bytes: int | None = None
     """What the ranks sent to each other, counted by the leader; ``None`` where nobody could."""
-    attempts: int
-    """2 when a first run timed out and it was run again with nothing beside it."""
 
     @property
     def complete(self) -> bool:
@@ -80,9 +78,8 @@ class RawRecording:
 
     @property
     def waited(self) -> bool:
-        """Timed out with the machine for itself, and hardly asked for a processor: it sleeps, or its
-        threads or ranks wait for each other.
+        """Timed out and hardly asked for a processor: it sleeps, or its threads or ranks wait for each
+        other.
         """
-        alone = self.inconclusive_timeout and self.attempts > 1
         own = self.wall_seconds - self.queued_seconds
-        return alone and (self.cpu_seconds or 0.0) < _IDLE * own
+        return self.inconclusive_timeout and (self.cpu_seconds or 0.0) < _IDLE * own

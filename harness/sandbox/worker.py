@@ -6,7 +6,8 @@ import functools
 import traceback
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any
+
+import torch
 
 from harness.domain.event import Finished
 from harness.domain.workload import WorkloadSpec
@@ -16,11 +17,10 @@ from harness.sandbox.channel import Channel
 from harness.sandbox.derivatives import untrue, untrue_loss
 from harness.sandbox.job import Job
 from harness.sandbox.leader import Work
-from harness.sandbox.machine import distributed
 from harness.sandbox.machine.spellings import install_spellings
 from harness.sandbox.order import WorkOrder
 from harness.sandbox.own import program as own_program
-from harness.sandbox.recorder import Recorder, collectives
+from harness.sandbox.recorder import Recorder, clips, collectives
 from harness.workloads import build
 
 WARMING = """
@@ -43,6 +43,8 @@ def warm_up() -> None:
     """Called in the zygote before it forks: what every child would do again is done once."""
     install_spellings()
     collectives.operations()
+    for name in clips.FUNCTIONS:
+        clips.signature_of(getattr(torch.nn.utils, name))
     standins.load_all()
     workload = build(WorkloadSpec.model_validate({"name": "mlp", "parameters": {}}))
     world.bind(
@@ -67,59 +69,61 @@ def begin(channel: Channel) -> Work:
 def work_on(recorder: Recorder, job: Job, rank: int, world_size: int) -> None:
     """Run one candidate on one rank and send what happened. Returns whatever the candidate does."""
     order = WorkOrder.model_validate_json(job.payload_json)
-    if order.own_world:
-        _own_world(recorder, job.program, order, rank, world_size)
-        return
-    workload = build(order.workload)
     recorder.inject(order.injection, rank)
-    if order.as_written:
-        recorder.own_world()
     try:
-        bound = world.bind(
-            job.program,
-            workload,
-            rank=rank,
-            world_size=world_size,
-            on_batch=recorder.batch,
-            tracked=recorder.track,
-            known=order.known,
-        )
+        ready = _ready(recorder, job.program, order, rank, world_size)
     except (OSError, MemoryError):
         raise  # the machine's, whatever the program
-    except Exception as error:  # noqa: BLE001 - no program may make us fail: it is one that we cannot read
-        _refuse(recorder, Finished(outcome="unbound", message=_unreadable(error)))
+    except (Exception, world.Scouted) as error:  # noqa: BLE001 - no program may make us fail
+        recorder.start(())
+        recorder.finish(_not_begun(error, order.known))
         return
-    except world.Scouted as scouted:
-        _refuse(recorder, _scouted(scouted, order.known))
-        return
-    recorder.steps.given = bound.optimizers
-    recorder.start(bound.notes, bound.source, tuple(str(call) for call in bound.calls))
-    with recorder.recording(bound.module, world_size):
-        finished = _run(bound, order.known)
-    recorder.finish(
-        finished.model_copy(update=_afterwards(bound)), functools.partial(_untrue, recorder)
+    recorder.start(ready.notes, ready.source, tuple(map(str, ready.calls)))
+    with recorder.recording(ready.module, world_size):
+        finished = _ended(ready.run, order.known)
+    examine = functools.partial(_untrue_loss if order.own_world else _untrue, recorder)
+    recorder.finish(finished.model_copy(update=_afterwards(ready)), examine)
+
+
+def _ready(
+    recorder: Recorder, program: str, order: WorkOrder, rank: int, world_size: int
+) -> world.Bound | own_program.OwnProgram:
+    """The program with the names that it is lent, or as it is in a world of its own."""
+    if order.own_world:
+        own = own_program.prepare(program, rank, world_size, recorder.batch, shrunk=order.shrunk)
+        recorder.own_world()
+        return own
+    if order.as_written:
+        recorder.own_world()
+    bound = world.bind(
+        program,
+        build(order.workload),
+        rank=rank,
+        world_size=world_size,
+        on_batch=recorder.batch,
+        tracked=recorder.track,
+        known=order.known,
     )
+    recorder.steps.given = bound.optimizers
+    return bound
 
 
-def _refuse(recorder: Recorder, finished: Finished) -> None:
-    """A program that does not begin to run."""
-    recorder.start(())
-    recorder.finish(finished)
-
-
-def _unreadable(error: Exception) -> str:
+def _not_begun(error: BaseException, known: Mapping[str, str]) -> Finished:
     """Why a program could not be made ready."""
+    if isinstance(error, world.Scouted):
+        return _scouted(error, known)
     if isinstance(error, world.Unbound):
-        return str(error)
+        return Finished(outcome="unbound", message=str(error))
     trace = _innermost(error.__traceback__)
     place = trace.tb_frame.f_globals.get("__name__", "?") if trace is not None else "?"
-    return f"it could not be made ready to run ({type(error).__name__} in {place})"
+    said = f"it could not be made ready to run ({type(error).__name__} in {place})"
+    return Finished(outcome="unbound", message=said)
 
 
-def _afterwards(ran: "world.Bound | own_program.OwnProgram") -> dict[str, object]:
+def _afterwards(ran: world.Bound | own_program.OwnProgram) -> dict[str, object]:
     """What is asked of a program once it has run: what it changed cannot make us fail."""
     try:
-        return {"unentered": ran.untaken()}
+        return {**ran.after(), "unentered": ran.untaken()}
     except Exception:  # noqa: BLE001 - what the program left behind may raise anything
         return {"unentered": None}
 
@@ -139,40 +143,10 @@ def _untrue_loss(recorder: Recorder) -> str | None:
         return None
 
 
-def _own_world(
-    recorder: Recorder, program: str, order: WorkOrder, rank: int, world_size: int
-) -> None:
-    """A program that needs no names: prepare, run, record."""
-    try:
-        own = own_program.prepare(program, rank, world_size, order.shrunk, recorder.batch)
-    except (OSError, MemoryError):
-        raise  # the machine's, whatever the program
-    except Exception as error:  # noqa: BLE001 - as for any other program
-        recorder.start(())
-        recorder.finish(Finished(outcome="unbound", message=_unreadable(error)))
-        return
-    recorder.own_world()
-    recorder.inject(order.injection, rank)
-    recorder.start(own.notes, own.source)
-    with recorder.recording(own.module, world_size):
-        finished = _ended(functools.partial(own_program.run, own), {})
-    after = {
-        "lent": own_program.lent(),
-        "accumulates_over": own.shortening.declared,
-        "grouped": distributed.is_asked_for(),
-    }
-    finished = finished.model_copy(update={**after, **_afterwards(own)})
-    recorder.finish(finished, functools.partial(_untrue_loss, recorder))
-
-
-def _run(bound: world.Bound, known: Mapping[str, str]) -> Finished:
-    return _ended(functools.partial(world.run, bound), known)
-
-
 def _ended(run: Callable[[], None], known: Mapping[str, str]) -> Finished:
     """How a program ended."""
     try:
-        _with_what_it_leaves_for_its_exit(run)
+        _to_its_exit(run)
     except world.Unbound as unbound:
         return Finished(outcome="unbound", message=str(unbound))
     except world.Scouted as scouted:
@@ -192,33 +166,13 @@ def _ended(run: Callable[[], None], known: Mapping[str, str]) -> Finished:
     return Finished(outcome="returned")
 
 
-def _with_what_it_leaves_for_its_exit(run: Callable[[], None]) -> None:
-    """Run a program, and then those of its own functions that it registered to be called at its end:
-    no interpreter ends here, and what trains there trains, too.
-    """
-    left: list[Callable[[], object]] = []
-    register = atexit.register
-
-    def registered(function: Any, *args: Any, **kwargs: Any) -> Any:
-        if getattr(getattr(function, "__code__", None), "co_filename", None) != world.FILENAME:
-            return register(function, *args, **kwargs)
-        left.append(functools.partial(function, *args, **kwargs))
-        return function
-
-    atexit.register = registered  # type: ignore[assignment]  # its own type is a generic one
+def _to_its_exit(run: Callable[[], None]) -> None:
+    """Run a program, and then what it registered to be called at its end: no interpreter ends here."""
+    atexit._clear()
     try:
         run()
-    except SystemExit:
-        _call_last_first(left)
-        raise
     finally:
-        atexit.register = register
-    _call_last_first(left)
-
-
-def _call_last_first(left: list[Callable[[], object]]) -> None:
-    while left:
-        left.pop()()
+        atexit._run_exitfuncs()
 
 
 def _said(value: object) -> str:

@@ -15,7 +15,6 @@ import shutil
 import signal
 import socket
 import tempfile
-import traceback
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -23,27 +22,23 @@ from typing import NoReturn
 
 from harness.collecting import uncollected
 from harness.sandbox import warm_up
-from harness.sandbox.annex import Annex
 from harness.sandbox.control import (
     DATAGRAM,
     Codec,
     Exited,
-    Failed,
     Forwarded,
     KillRun,
     Message,
-    Prepare,
-    Prepared,
     Started,
     StartJob,
     ZygoteReady,
 )
+from harness.sandbox.forks import Annex, Spare
 from harness.sandbox.jail import JailPlan, JailPolicy, calls
 from harness.sandbox.jail.probe import probe_machine
 from harness.sandbox.jail.readable import Readable, find_readable
 from harness.sandbox.leader import Begin, Descriptors, lead
 from harness.sandbox.reaping import children, kill_group, reap_group
-from harness.sandbox.spare import Spare
 from harness.sandbox.spawning import FOR_PACKAGES, checkout
 
 _DESCRIPTORS = 250  # the kernel passes 253 at once
@@ -59,12 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     parent = socket.socket(fileno=given.fd)
-    try:
-        zygote = Zygote(parent, _load(given.worker), given.folder)
-    except BaseException:  # noqa: BLE001 - whatever it is, the parent must hear of it
-        parent.send(Codec.encode(Failed(traceback.format_exc()[-DATAGRAM // 4 :])))
-        raise SystemExit(1) from None
-    zygote.serve()
+    Zygote(parent, _load(given.worker), given.folder).serve()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +111,10 @@ class Zygote:
             return False
         message = Codec.decode(raw)
         match message:
-            case StartJob() | Prepare() if message.frameworks and self._imported is None:
+            case StartJob() if message.frameworks and self._imported is None:
                 self._send_to_annex(message, fds)
             case StartJob():
                 self._start(message, fds)
-            case Prepare():
-                self._import(message.frameworks)
-                self._tell(Prepared(message.frameworks))
             case KillRun() if message.job in self._runs:
                 kill_group(self._runs[message.job].pid)
             case KillRun() if self._annex is not None:
@@ -142,7 +129,7 @@ class Zygote:
         if isinstance(last, StartJob) and last.job in self._runs and last.world_size == 1:
             self._spare = self._spare or Spare.fork(self._plan(last), self._begin)
 
-    def _send_to_annex(self, message: StartJob | Prepare, fds: list[int]) -> None:
+    def _send_to_annex(self, message: StartJob, fds: list[int]) -> None:
         if self._annex is None:
             self._annex = Annex.fork(lambda inbox: self._move_out(inbox, fds))
             self._selector.register(self._annex.pidfd, selectors.EVENT_READ, None)

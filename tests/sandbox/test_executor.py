@@ -44,7 +44,6 @@ def timed_out(batches: int, cpu: float) -> Recording:
         wall_limit_seconds=10.0,
         cpu_limit_seconds=20.0,
         timed_out=True,
-        attempts=2,
     )
     return recording_of("usual", found, WorkloadSpec(name="mlp", parameters={"batches": 8}))
 

@@ -1,14 +1,12 @@
 """Nobody waits for what others need: the zygote warms up ahead, packages are imported beside."""
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from harness.sandbox.pool import Job, Sandbox
 from harness.sandbox.warm_up import frameworks_of
 from tests.fakes.runs import descendants, eventually, facts, is_gone
-from tests.fakes.waiting_worker import PROGRAMS
 
 
 def started(sandbox: Sandbox) -> int:
@@ -35,20 +33,6 @@ def test_a_sandbox_that_nobody_came_to_use_is_gone_at_once():
         own.start()
 
     assert is_gone(zygote)
-
-
-def test_programs_that_need_no_package_run_while_one_is_imported():
-    """A job that waits for an import takes no place in the jail. Here the import waits for the others."""
-    with (
-        Sandbox(worker="tests.fakes.waiting_worker", parallel=1) as own,
-        ThreadPoolExecutor(1) as other,
-    ):
-        naming = other.submit(own.execute, Job(program="import lightning\nreport(done=True)"))
-        plain = [facts(own.execute(Job(program="report(done=True)"))) for _ in range(PROGRAMS)]
-        ran = facts(naming.result())
-
-    assert plain == [{"done": True}] * PROGRAMS
-    assert ran == {"done": True}
 
 
 @pytest.mark.parametrize(

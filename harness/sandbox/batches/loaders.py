@@ -1,14 +1,12 @@
 """Stand-ins for data loaders and datasets: the workload's batches, in the program's form."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
-from numpy import ndarray
-from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, default_collate
 
-from harness.sandbox.batches.rows import LentBatch, Shape, gathered
+from harness.sandbox.batches.rows import Shape
 from harness.workloads import WorkloadBatch
 
 OnBatch = Callable[[int, int, str], None]
@@ -159,14 +157,9 @@ class Samples(Dataset[Any]):
     def __len__(self) -> int:
         return len(self._places)
 
-    def __getitem__(self, index: Any) -> Any:
-        """One sample; a batch of them where a list, a tensor or a slice of places is asked for."""
-        places = range(len(self))[index] if isinstance(index, slice) else index
-        if isinstance(places, Tensor | ndarray):
-            places = places.tolist()
-        if isinstance(places, Iterable):
-            return _collated([self[i] for i in places])
-        batch, row = self._places[places]
+    def __getitem__(self, index: int) -> Any:
+        """One sample."""
+        batch, row = self._places[index]
         return self._loader._form.build(sample(batch, row))
 
     @property
@@ -190,30 +183,6 @@ def behind(dataset: Any) -> Samples | None:
         return None
     held = [v for v in getattr(dataset, "__dict__", {}).values() if isinstance(v, Samples)]
     return held[0] if len(held) == 1 and len(held[0]) == len(dataset) else None
-
-
-class BatchSource:
-    """A function that returns the next batch at each call, without end."""
-
-    def __init__(self, loader: Loader) -> None:
-        """The batches are those of ``loader``, pass after pass."""
-        self._loader = loader
-        self._pass = iter(loader)
-
-    def __call__(self, *_: Any, **__: Any) -> Any:
-        """The next batch."""
-        try:
-            return next(self._pass)
-        except StopIteration:
-            self._pass = iter(self._loader)
-            return next(self._pass)
-
-
-def _collated(samples: list[Any]) -> Any:
-    """Several samples as one batch, in the form in which the program takes batches apart."""
-    if samples and isinstance(samples[0], LentBatch):
-        return LentBatch(gathered(samples), samples[0]._shape)
-    return default_collate(samples)
 
 
 def leaves(batch: WorkloadBatch) -> Mapping[str, Any]:

@@ -4,9 +4,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-import torch
-from torch import Tensor
-
 from harness.sandbox.batches.callers import unpacked_into
 from harness.sandbox.names.table import Table
 
@@ -165,21 +162,6 @@ class LentBatch(tuple[Any, ...]):  # noqa: SLOT001 - it carries its parts
         given = {name: plain(value) for name, value in (kwargs or {}).items()}
         return func(*[plain(value) for value in args], **given)
 
-    def __add__(self, other: Any) -> Any:
-        return self.parts["input"] + plain(other)
-
-    def __mul__(self, other: Any) -> Any:
-        return self.parts["input"] * plain(other)
-
-    def __sub__(self, other: Any) -> Any:
-        return self.parts["input"] - plain(other)
-
-    def __truediv__(self, other: Any) -> Any:
-        return self.parts["input"] / plain(other)
-
-    __rmul__ = __mul__
-    __radd__ = __add__
-
 
 def plain(value: Any) -> Any:
     """The inputs of a batch; anything else as it is."""
@@ -188,15 +170,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple) and any(isinstance(v, LentBatch) for v in value):
         return type(value)([plain(v) for v in value])
     return value
-
-
-def gathered(rows: Sequence[Any]) -> dict[str, Any]:
-    """The parts of several samples as those of one batch."""
-    names = rows[0].parts
-    return {n: _joined([row.parts[n] for row in rows]) for n in names}
-
-
-def _joined(values: list[Any]) -> Any:
-    if isinstance(values[0], Tensor):
-        return torch.stack(values)
-    return sum(values) if isinstance(values[0], int) else values[0]

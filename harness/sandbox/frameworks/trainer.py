@@ -3,7 +3,6 @@
 import functools
 import importlib
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 from harness.sandbox.frameworks import huggingface
@@ -44,21 +43,6 @@ NOT_DONE = (
 )  # fmt: skip
 
 _patched: set[str] = set()
-_made: list[Any] = []
-
-
-def made() -> list[Any]:
-    """The Trainers that the program has made so far."""
-    return _made
-
-
-def plain(module: ModuleType, model: Any, dataset: Any) -> None:
-    """A program that shows arguments and no trainer: a plain one takes them."""
-    library: Any = importlib.import_module("transformers")
-    arguments = [v for v in vars(module).values() if isinstance(v, library.TrainingArguments)]
-    if not arguments:
-        raise Unbound("TrainingArguments", "are made nowhere")
-    library.Trainer(model=model, args=arguments[-1], train_dataset=dataset).train()
 
 
 def install(epochs: int, notes: list[str], *, own_data: bool = False) -> None:
@@ -85,7 +69,6 @@ def install(epochs: int, notes: list[str], *, own_data: bool = False) -> None:
             kept["args"] = library.TrainingArguments(output_dir="trainer")
         original(self, *args, **kept)
         self.remove_callback(library.PrinterCallback)
-        _made.append(self)
 
     @functools.wraps(train)
     def from_the_start(self: Any, *_: Any, **__: Any) -> Any:

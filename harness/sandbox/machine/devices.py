@@ -1,5 +1,6 @@
 """CUDA device names on a CPU: every way to move or create a tensor on a device stays where it is."""
 
+import ast
 import functools
 import sys
 from collections.abc import Callable
@@ -8,6 +9,8 @@ from typing import Any
 import torch
 from torch import nn
 from torch.jit import _builtins
+
+from harness.syntax import dotted, walk
 
 CPU = torch.device("cpu")
 
@@ -51,6 +54,31 @@ def device_context(*args: Any, **kwargs: Any) -> torch.device:
 def generator(*_: Any, **__: Any) -> torch.Generator:
     """``torch.Generator`` of any device."""
     return torch.Generator()
+
+
+LENT = {"__device__": device, "__device_context__": device_context, "__generator__": generator}
+"""Names that calls of devices are rewritten to."""
+
+
+def map_calls(tree: ast.AST, *, bare: bool) -> None:
+    """Have ``torch.device(0)`` and generators of a device call what takes devices that are not here.
+
+    ``bare``: also where they are called without ``torch``, and by no class of the program's own.
+    """
+    nodes = walk(tree)
+    contexts = {id(i.context_expr) for n in nodes if isinstance(n, ast.With) for i in n.items}
+    own = {n.name for n in nodes if isinstance(n, ast.ClassDef | ast.FunctionDef)}
+    for node in nodes:
+        if not isinstance(node, ast.Call):
+            continue
+        path = dotted(node.func) or ""
+        kind = path.rpartition(".")[2]
+        if kind not in ("device", "Generator") or path not in (kind, f"torch.{kind}"):
+            continue
+        if path == kind and (not bare or kind in own):
+            continue
+        kind = "device_context" if kind == "device" and id(node) in contexts else kind.lower()
+        node.func = ast.copy_location(ast.Name(f"__{kind}__", ast.Load()), node.func)
 
 
 def install() -> None:

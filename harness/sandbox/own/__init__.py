@@ -7,6 +7,6 @@ modules      files of its repository, which it imports
 shrinking    sizes that are lowered by name where a CPU is too slow for them
 """
 
-from harness.sandbox.own.shrinking import is_hopeless, is_large
+from harness.sandbox.own.shrinking import is_large
 
-__all__ = ["is_hopeless", "is_large"]
+__all__ = ["is_large"]

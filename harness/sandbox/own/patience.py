@@ -1,4 +1,4 @@
-"""Ends a program of its own world when enough was seen: at the first backward after that."""
+"""Ends a program when enough of its training was seen: at the first backward after that."""
 
 import signal
 import time
@@ -33,6 +33,9 @@ IDLE = 3.0
 BACKWARDS = 120
 """Calls of backward that are enough where no optimizer steps."""
 
+LENT = 1000
+"""Updates, over all ranks, that are enough on lent data of the usual size."""
+
 _clock = time.monotonic  # the program may put its own in its place
 
 
@@ -40,12 +43,18 @@ class SeenEnough(SystemExit):
     """Raised in the program when it was seen for long enough."""
 
 
-class OwnPatience:
+class Patience:
     """Counts the updates and the passes of one run."""
 
-    def __init__(self, ranks: int, phases: Phases | None = None) -> None:
-        """``ranks``: how many train together; of several none may be ended by its own clock."""
+    def __init__(self, ranks: int, phases: Phases | None = None, wanted: int = 0) -> None:
+        """``ranks``: how many train together; of several none may be ended by its own clock.
+
+        ``wanted``: how many batches a probe wants of a program that is lent its data.
+        """
         self._alone = ranks == 1
+        self._few = max(FEW, wanted)
+        self._many = max(wanted, LENT // ranks) if wanted else MANY
+        self._backwards_enough = max(BACKWARDS, LENT * bool(wanted))
         self._phases = phases if self._alone else None
         self._done = 0
         """Updates of the loops that were ended."""
@@ -63,11 +72,11 @@ class OwnPatience:
         """Whether enough was seen."""
         several = max(self._passes.values(), default=0) >= PASSES
         updates = self.updates - self._done
-        if updates >= (UPDATES if several else MANY):
+        if updates >= (UPDATES if several else self._many):
             return True
-        if self._backwards >= BACKWARDS * (1 + updates):
+        if self._backwards >= self._backwards_enough * (1 + updates):
             return True
-        return self._alone and self._is_late and updates >= FEW
+        return self._alone and self._is_late and updates >= self._few
 
     @property
     def _is_late(self) -> bool:

@@ -16,32 +16,25 @@ from harness.sandbox.absent import checkpoints, files
 from harness.sandbox.absent.imports import OWN, lend_packages
 from harness.sandbox.absent.lent import all_lent
 from harness.sandbox.absent.settings import argument, compared_words
+from harness.sandbox.batches.callers import FILENAME
 from harness.sandbox.branches import marks
 from harness.sandbox.branches.untaken import untaken
-from harness.sandbox.machine import arguments, cuda, distributed, removed
-from harness.sandbox.machine.devices import device, device_context, generator
+from harness.sandbox.machine import arguments, cuda, devices, distributed, removed
 from harness.sandbox.machine.inert import install_progress
-from harness.sandbox.order import Shrunk
 from harness.sandbox.own import frameworks
 from harness.sandbox.own.modules import Repository
-from harness.sandbox.own.patience import OwnPatience
+from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.phases import LOOP, Phases, with_phases
 from harness.sandbox.own.shortening import OnBatch, Shortening
 from harness.sandbox.own.shrinking import shrink
 from harness.sandbox.unbound import Unbound, no_input, parsed
-from harness.syntax import dotted, walk
-
-FILENAME = "<candidate>"
-"""File name of the program's code, as tracebacks show it."""
 
 MODULE = "candidate"
 
 FOLDER = "a/repository/of/programs"
 """Where it runs: programs write into folders above their own."""
 
-DEVICE, CONTEXT, GENERATOR = "__device__", "__device_context__", "__generator__"
-
-GIVEN = (DEVICE, CONTEXT, GENERATOR, "input", "open")
+GIVEN = (*devices.LENT, "input", "open")
 """Names that are lent to the program, and to each of its files."""
 
 
@@ -57,30 +50,45 @@ class OwnProgram:
     """The program as it runs."""
     notes: tuple[str, ...]
     """What was changed in it before it ran, in words."""
-    patience: OwnPatience
+    patience: Patience
     """Ends a run that trains far longer than needed."""
     shortening: Shortening
     """Ends passes over loaders that are longer than needed."""
     untaken: Callable[[], Branches]
     """After the run: the branches that it did not enter."""
+    calls: tuple[str, ...] = ()
+    """It leaves no call to its reader."""
+
+    def run(self) -> None:
+        """Run it, until it ends or enough was seen."""
+        with self.patience.counting(), self.shortening.shortened(), _what_is_missing():
+            exec(self.code, vars(self.module))
+
+    def after(self) -> dict[str, object]:
+        """What is known of it only once it has run: what was lent to it, and its windows."""
+        return {
+            "lent": all_lent(),
+            "accumulates_over": self.shortening.declared,
+            "grouped": distributed.is_asked_for(),
+        }
 
 
 def prepare(
-    program: str, rank: int, world_size: int, shrunk: Shrunk, on_batch: OnBatch
+    program: str, rank: int, world_size: int, on_batch: OnBatch, *, shrunk: bool
 ) -> OwnProgram:
     """Make a program ready that needs nothing but packages and files.
 
-    ``shrunk``: whether sizes that are too large for a CPU are lowered, and which. ``on_batch``: is told
+    ``shrunk``: whether sizes that are too large for a CPU are lowered. ``on_batch``: is told
     of the batches of its loaders.
     """
     packed = unpacked(program)
     tree, modules = parsed(packed.code, FILENAME), parsed_modules(packed)
     everything = together([tree, *modules.values()])
     notes: list[str] = []
-    if shrunk != "no":
-        notes += shrink(everything, widths=shrunk == "widths")
+    if shrunk:
+        notes += shrink(everything)
     phases = Phases(tree, FILENAME)
-    patience = OwnPatience(world_size, phases if phases.several else None)
+    patience = Patience(world_size, phases if phases.several else None)
     shortening = Shortening(everything, patience, on_batch)
     module = _namespace(packed.package)
     vars(module)[LOOP] = lambda: phases
@@ -90,7 +98,7 @@ def prepare(
     own.install()
     frameworks.install(everything, world_size)
     _environment(module, rank, world_size, compared_words(everything))
-    _on_a_cpu(everything)
+    devices.map_calls(everything, bare=False)
     source = ast.unparse(tree)
     marked = marks.marked(with_phases(tree) if phases.several else tree)
     return OwnProgram(
@@ -102,17 +110,6 @@ def prepare(
         shortening=shortening,
         untaken=lambda: untaken(marked),
     )
-
-
-def run(own: OwnProgram) -> None:
-    """Run it, until it ends or enough was seen."""
-    with own.patience.counting(), own.shortening.shortened(), _what_is_missing():
-        exec(own.code, vars(own.module))
-
-
-def lent() -> tuple[str, ...]:
-    """What was lent to the program until now, in words."""
-    return all_lent()
 
 
 @contextlib.contextmanager
@@ -139,8 +136,7 @@ def _namespace(package: str) -> types.ModuleType:
     module = types.ModuleType(MODULE)
     vars(module).update({
         "__name__": "__main__", "__file__": "candidate.py", "__package__": package or OWN,
-        DEVICE: device, CONTEXT: device_context, GENERATOR: generator, "input": no_input,
-        "open": files.opened,
+        "input": no_input, "open": files.opened, **devices.LENT,
     })  # fmt: skip
     sys.modules[MODULE] = sys.modules["__main__"] = module
     return module
@@ -161,19 +157,3 @@ def _environment(
     install_progress()
     files.install()
     checkpoints.install()
-
-
-def _on_a_cpu(tree: ast.Module) -> None:
-    """``torch.device`` and ``torch.Generator`` take devices that are not here."""
-    contexts = {
-        id(item.context_expr) for node in walk(tree) if isinstance(node, ast.With) for item in node.items
-    }  # fmt: skip
-    for node in walk(tree):
-        if not isinstance(node, ast.Call):
-            continue
-        path = dotted(node.func)
-        if path == "torch.device":
-            name = CONTEXT if id(node) in contexts else DEVICE
-            node.func = ast.copy_location(ast.Name(name, ast.Load()), node.func)
-        elif path == "torch.Generator":
-            node.func = ast.copy_location(ast.Name(GENERATOR, ast.Load()), node.func)

@@ -11,7 +11,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from harness.sandbox.absent.lent import lend
-from harness.sandbox.own.patience import OwnPatience
+from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.sizes import sizes_in
 from harness.syntax import walk
 
@@ -37,7 +37,7 @@ class Shortening:
     """Shortens every loader that the program makes."""
 
     def __init__(
-        self, tree: ast.Module, patience: OwnPatience, on_batch: OnBatch = lambda *_: None
+        self, tree: ast.Module, patience: Patience, on_batch: OnBatch = lambda *_: None
     ) -> None:
         """Read off the program how many batches its windows may have. ``on_batch``: is told of every
         batch that may be trained on: pass, place in it, loader.

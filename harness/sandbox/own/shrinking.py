@@ -8,35 +8,25 @@ from harness.beside import whole
 from harness.sandbox.own.sizes import Size, sizes_in
 from harness.syntax import walk
 
-LAYERS = r"n_?layers?|num_(hidden_|encoder_|decoder_)?layers?|depth|num_?blocks|nlayers"
-HEADS = r"n_?heads?|num_(attention_|kv_|key_value_)?heads?|nhead|heads"
-WIDTHS = (
-    r"n_?embd?|emb(ed)?_?(dim|size)|d_?model|hidden_?(size|dim)|dim|width|n_?hidden|nhid|emsize"
-    r"|model_?dim|decoder_embed_dim|hidden"
-)
-INNER = r"d_?ff|(dim_?)?feed_?forward(_dim)?|intermediate_size|mlp_dim|ffn_dim|n_?inner"
-LENGTHS = (
-    r"block_?size|seq_?(len|length)|max_?seq_?len(gth)?|context_?(len|length|size)|ctx_?len|bptt"
-    r"|max_?len(gth)?|n_?ctx|n_?positions|sequence_?length"
-)
-BATCHES = r".*batch_?size|bs|bsz"
-PICTURES = r"img_?size|image_?size|input_?size|crop_?size|resolution|img_?dim"
-CHANNELS = r"ngf|ndf|base_?ch(annels)?|num_?channels|model_?channels|base_?dim"
-EVALUATED = r"eval_?(iters?|steps|batches)|val_?(iters|steps|batches)|num_?eval\w*"
-GATHERED = r".*accum.*|update_freq"
-PLAYED = r"n_?steps|num_?steps|rollout\w*|horizon"
-KEPT = r"buffer_?size|memory_?size|replay_?\w*|learning_?starts|warmup_?steps_?random"
-
 MOST: tuple[tuple[str, int], ...] = (
-    (LAYERS, 2), (HEADS, 2), (WIDTHS, 32), (INNER, 64), (LENGTHS, 16), (BATCHES, 4),
-    (r"vocab_?size|n_?vocab|num_?tokens|ntokens?", 256), (PICTURES, 32), (r"patch_?size", 8),
-    (CHANNELS, 8), (EVALUATED, 2), (GATHERED, 4), (PLAYED, 64), (KEPT, 64),
+    (r"n_?layers?|num_(hidden_|encoder_|decoder_)?layers?|depth|num_?blocks|nlayers", 2),
+    (r"n_?heads?|num_(attention_|kv_|key_value_)?heads?|nhead|heads", 2),
+    (r"n_?embd?|emb(ed)?_?(dim|size)|d_?model|hidden_?(size|dim)|dim|width|n_?hidden|nhid|emsize", 32),
+    (r"model_?dim|decoder_embed_dim|hidden", 32),
+    (r"d_?ff|(dim_?)?feed_?forward(_dim)?|intermediate_size|mlp_dim|ffn_dim|n_?inner", 64),
+    (r"block_?size|seq_?(len|length)|max_?seq_?len(gth)?|context_?(len|length|size)|ctx_?len", 16),
+    (r"bptt|max_?len(gth)?|n_?ctx|n_?positions|sequence_?length", 16),
+    (r".*batch_?size|bs|bsz", 4),
+    (r"vocab_?size|n_?vocab|num_?tokens|ntokens?", 256),
+    (r"img_?size|image_?size|input_?size|crop_?size|resolution|img_?dim", 32),
+    (r"patch_?size|ngf|ndf|base_?ch(annels)?|num_?channels|model_?channels|base_?dim", 8),
+    (r"eval_?(iters?|steps|batches)|val_?(iters|steps|batches)|num_?eval\w*", 2),
+    (r".*accum.*|update_freq", 4),
+    (r"n_?steps|num_?steps|rollout\w*|horizon", 64),
+    (r"buffer_?size|memory_?size|replay_?\w*|learning_?starts|warmup_?steps_?random", 64),
     (r"(num_)?timesteps|diffusion_?steps", 50),
 )  # fmt: skip
 """Patterns of whole names, and the largest value that such a size keeps."""
-
-FREE = re.compile(f"{LAYERS}|{BATCHES}|{EVALUATED}|{GATHERED}|{PLAYED}|{KEPT}")
-"""Those of them on which no shape depends."""
 
 ALIKE = 96
 """From here on a number that is the same as a size is taken for it."""
@@ -47,47 +37,27 @@ IN_TRANSFORMS = {224: 32, 256: 36}
 VOCABULARIES = frozenset({50257, 50304, 50260, 30522, 30000, 32000, 32768, 65536, 128256})
 """Sizes of known vocabularies, wherever they stand."""
 
-HOPELESS = 3e11
-"""Operations of one backward from which on no CPU comes to its first updates in time."""
-
 _COMPILED = tuple((re.compile(pattern), most) for pattern, most in MOST)
 
 
-def shrink(tree: ast.Module, *, widths: bool) -> list[str]:
-    """Lower the sizes of a program in place; says which, in words.
-
-    ``widths``: all of them, and numbers that are the same as one of them; else only those on which the
-    shape of nothing depends.
-    """
+def shrink(tree: ast.Module) -> list[str]:
+    """Lower the sizes of a program in place, and numbers that are the same as one; says which."""
     said: list[str] = []
     lowered = dict.fromkeys(VOCABULARIES, frozenset({256}))
     named = [*sizes_in(tree)]
     for size in named:
         most = _most(size.name)
-        if most is None or size.value <= most or not (widths or FREE.fullmatch(size.name)):
-            continue
-        size.constant.value = most
-        lowered[size.value] = lowered.get(size.value, frozenset()) | {most}
-        said.append(f"shrunk: {size.name} {size.value} -> {most}")
-    if widths:
-        said += [*_alike(tree, lowered, named), *_pictures(tree)]
-    return [*dict.fromkeys(said)]
+        if most is not None and size.value > most:
+            size.constant.value = most
+            lowered[size.value] = lowered.get(size.value, frozenset()) | {most}
+            said.append(f"shrunk: {size.name} {size.value} -> {most}")
+    return [*dict.fromkeys([*said, *_alike(tree, lowered, named), *_pictures(tree)])]
 
 
 def is_large(program: str) -> bool:
     """Whether some size of a program could be lowered."""
     sizes = ((_most(size.name), size.value) for size in sizes_in(whole(program)))
     return any(most is not None and value > most for most, value in sizes)
-
-
-def is_hopeless(program: str) -> bool:
-    """Whether its sizes, by their names, are those of a model that is trained on many devices."""
-    facts = [re.compile(pattern) for pattern in (WIDTHS, WIDTHS, LAYERS, BATCHES, LENGTHS)]
-    sizes = [*sizes_in(whole(program))]
-    operations = 72.0
-    for fact in facts:
-        operations *= max((s.value for s in sizes if fact.fullmatch(s.name)), default=1)
-    return operations > HOPELESS
 
 
 def _alike(

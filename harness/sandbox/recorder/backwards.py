@@ -9,7 +9,7 @@ from torch import Tensor
 from harness.domain.event import Backward
 from harness.sandbox.batches.callers import line_of_program
 from harness.sandbox.recorder.graphs import Graphs, Reached
-from harness.sandbox.recorder.injected import Arguments
+from harness.sandbox.recorder.injected import again, argument, inputs_in, seeds_in
 from harness.sandbox.recorder.tape import Blob, Tape, tensors_in
 from harness.sandbox.recorder.transforms import outside, unwrapped
 
@@ -63,10 +63,11 @@ class Backwards:
         def wrapper(*args: Any, **kwargs: Any) -> R:
             if self._inside:
                 return function(*args, **kwargs)
-            roots = args[0] if args else kwargs.get("tensors", kwargs.get("outputs"))
-            plain = unwrapped(tensors_in(roots)) or ()
             name = "grad" if function.__name__ == "grad" else "backward"
-            (given, named), factor = self._started(name, args, kwargs)
+            key = "outputs" if name == "grad" else "tensors"
+            plain = unwrapped(tensors_in(argument(args, kwargs, 0, key))) or ()
+            self._tape.settle()  # a step by hand ends a window as well
+            (given, named), factor = self._tape.injected.at_root(name, args, kwargs)
             with outside():
                 reached = self._reached(name, plain, given, named)
                 values = tuple(_value(root) for root in plain)
@@ -74,8 +75,7 @@ class Backwards:
             self._inside, result = True, None
             raised: str | None = "interrupted"
             try:
-                result = function(*given, **named)
-                raised = None
+                result, raised = function(*given, **named), None
             except Exception as error:
                 raised = str(error)[:500]
                 raise
@@ -83,7 +83,7 @@ class Backwards:
                 self._inside = False
                 with outside():
                     more = {
-                        "create_graph": _again(name, args, kwargs),
+                        "create_graph": again(name, args, kwargs),
                         "seed": _seed(name, plain, args, kwargs),
                         "injected": factor,
                         "line": line_of_program(),
@@ -95,26 +95,19 @@ class Backwards:
 
         return wrapper
 
-    def _started(
-        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Arguments, float]:
-        """The arguments with the gradients to start from, and the factor that these hold."""
-        self._tape.settle()  # a step by hand ends a window as well
-        return self._tape.injected.at_root(name, args, kwargs)
-
     def _reached(
         self,
         function: str,
         roots: Sequence[Tensor],
-        args: tuple[object, ...],
-        kwargs: dict[str, object],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
     ) -> Reached:
         """What it goes through, in a program's own world."""
         if self.graphs is None:
             return Reached()
         if function == "backward":
-            return self.graphs.before_backward(roots, again=_again(function, args, kwargs))
-        self.graphs.asked_for(args[1] if len(args) > 1 else kwargs.get("inputs"))
+            return self.graphs.before_backward(roots, again=again(function, args, kwargs))
+        self.graphs.asked_for(inputs_in(args, kwargs))
         return Reached()
 
     def _event(self, function: str, roots: Iterable[float | None], raised: str | None) -> Backward:
@@ -132,8 +125,8 @@ class Backwards:
         self,
         event: Backward,
         before: dict[str, Tensor] | None,
-        args: tuple[object, ...],
-        kwargs: dict[str, object],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
         result: object,
     ) -> None:
         alone = event.function == "grad" and not event.create_graph
@@ -156,40 +149,28 @@ def _kept(grad: Callable[..., R]) -> Callable[..., R]:
 
 
 def _given(
-    args: tuple[object, ...], kwargs: dict[str, object], result: object
+    args: tuple[Any, ...], kwargs: dict[str, Any], result: object
 ) -> list[tuple[Tensor, Tensor]]:
     """What ``torch.autograd.grad`` returned, each beside what it is the gradient of."""
-    inputs = args[1] if len(args) > 1 else kwargs.get("inputs")
-    leaves = inputs if isinstance(inputs, (list, tuple)) else (inputs,)
     found = result if isinstance(result, tuple) else ()
     return [
         (leaf, gradient)
-        for leaf, gradient in zip(leaves, found, strict=False)  # nothing was found where it raised
+        for leaf, gradient in zip(
+            inputs_in(args, kwargs), found, strict=False
+        )  # nothing was found where it raised
         if isinstance(leaf, Tensor)
         and isinstance(gradient, Tensor)
         and gradient.shape == leaf.shape
     ]
 
 
-def _again(name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> bool:
-    """Whether ``create_graph`` was asked for, by name or in its place."""
-    place = 4 if name == "grad" else 3
-    return bool(kwargs.get("create_graph", args[place] if len(args) > place else False))
-
-
 def _seed(
-    name: str, roots: Iterable[Tensor], args: tuple[object, ...], kwargs: dict[str, object]
+    name: str, roots: Iterable[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> float | None:
     """The gradient that was handed over for a single scalar root."""
-    given = [t for t in [_seed_tensor(name, args, kwargs)] if t is not None]
+    given = unwrapped(tensors_in(seeds_in(name, args, kwargs))) or []
     scalar = all(t.numel() == 1 for t in (*roots, *given))
-    return _value(given[0]) if scalar and given else None
-
-
-def _seed_tensor(name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> Tensor | None:
-    place, key = (2, "grad_outputs") if name == "grad" else (1, "grad_tensors")
-    given = unwrapped(tensors_in(args[place] if len(args) > place else kwargs.get(key))) or []
-    return given[0] if len(given) == 1 else None
+    return _value(given[0]) if scalar and len(given) == 1 else None
 
 
 def _value(root: Tensor) -> float | None:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from harness.domain.event import ByHand
+from harness.sandbox.recorder.injected import inputs_in
 from harness.sandbox.recorder.numbers import Number, numbers_around
 from harness.sandbox.recorder.tape import Blob, Tape
 from harness.sandbox.recorder.transforms import outside
@@ -59,20 +60,10 @@ class HandUpdates:
             self._tape.before_write = self._settle
             for place, name, replacement in _REPLACED:
                 setattr(place, name, replacement)
-        inputs = arguments[1] if len(arguments) > 1 else named.get("inputs")
-        asked = (inputs,) if isinstance(inputs, Tensor) else inputs
-        if isinstance(result, tuple) and isinstance(asked, tuple | list):
-            yield from self._returned(asked, result)
-
-    def _returned(
-        self, asked: tuple[Any, ...] | list[Any], found: tuple[Any, ...]
-    ) -> Iterator[Blob]:
-        for tensor, gradient in zip(asked, found, strict=False):
-            if (
-                isinstance(gradient, Tensor)
-                and isinstance(tensor, nn.Parameter)
-                and self._tape.knows(tensor)
-            ):
+        found = result if isinstance(result, tuple) else ()
+        for tensor, gradient in zip(inputs_in(arguments, named), found, strict=False):
+            known = isinstance(tensor, nn.Parameter) and self._tape.knows(tensor)
+            if isinstance(gradient, Tensor) and known:
                 yield self._tape.blob(f"ret:{self._tape.name(tensor)}", gradient)
 
     def end(self) -> None:

@@ -105,9 +105,9 @@ class Graphs:
         at_input = bool(held) and self._note_unheld(graph, held)
         return Reached(at_input=at_input, covers=bool(repeats))
 
-    def asked_for(self, inputs: object) -> None:
+    def asked_for(self, inputs: Iterable[object]) -> None:
         """Of these the program wants to know the gradient itself."""
-        for tensor in inputs if isinstance(inputs, list | tuple) else [inputs]:
+        for tensor in inputs:
             if isinstance(tensor, Tensor):
                 self._known(tensor).asked = True
 

@@ -73,7 +73,9 @@ class Injected:
             return False
         if _functorch.peek_interpreter_stack() is not None:
             return _one_gradient()
-        if name == "grad" and (_again(args, kwargs) or not _parameters(args, kwargs)):
+        asked = inputs_in(args, kwargs)
+        parameters = any(isinstance(t, nn.Parameter) for t in asked)
+        if name == "grad" and (again(name, args, kwargs) or not parameters):
             return False
         inside = any(r.numel() != 1 and s is not None for r, s in zip(roots, given, strict=True))
         if inside and self._from_a_loss:
@@ -123,16 +125,36 @@ def _carries_gradient(tensor: Tensor) -> bool:
     return tensor.is_floating_point() and tensor.requires_grad
 
 
+def argument(args: tuple[Any, ...], kwargs: dict[str, Any], place: int, key: str) -> Any:
+    """What a call is given, in its place or by its name."""
+    return args[place] if len(args) > place else kwargs.get(key)
+
+
+def seeds_in(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The gradients that ``backward`` or ``grad`` is told to start from."""
+    return argument(args, kwargs, *_SEEDS[name])
+
+
+def again(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether ``create_graph`` was asked for."""
+    return bool(argument(args, kwargs, 4 if name == "grad" else 3, "create_graph"))
+
+
+def inputs_in(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | list[Any]:
+    """Of what ``grad`` is asked for the gradient."""
+    inputs = argument(args, kwargs, 1, "inputs")
+    return inputs if isinstance(inputs, tuple | list) else (inputs,)
+
+
 def _roots(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[list[Tensor] | None, list[Tensor | None]]:
     """What a backward starts from, and the gradients that were handed in; ``None`` where torch is given
     anything else.
     """
-    asked = args[0] if args else kwargs.get("outputs" if name == "grad" else "tensors")
+    asked = argument(args, kwargs, 0, "outputs" if name == "grad" else "tensors")
     roots = [asked] if isinstance(asked, Tensor) else asked
-    place, key = _SEEDS[name]
-    seeds = args[place] if len(args) > place else kwargs.get(key)
+    seeds = seeds_in(name, args, kwargs)
     if not isinstance(roots, list | tuple) or not all(isinstance(r, Tensor) for r in roots):
         return None, []
     if seeds is None:
@@ -162,16 +184,6 @@ def _with_seeds(
     if len(args) > place:
         return (*args[:place], seeds, *args[place + 1 :]), kwargs
     return args, {**kwargs, key: seeds}
-
-
-def _again(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    return bool(kwargs.get("create_graph", args[4] if len(args) > 4 else False))
-
-
-def _parameters(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    inputs = args[1] if len(args) > 1 else kwargs.get("inputs")
-    asked = (inputs,) if isinstance(inputs, Tensor) else inputs
-    return isinstance(asked, tuple | list) and any(isinstance(t, nn.Parameter) for t in asked)
 
 
 def _one_gradient() -> bool:

@@ -126,9 +126,8 @@ class Recorder:
         ``examine``: asked after they were taken down, for what is untrue of the program's own models.
         """
         last = list(self.tape.values())
+        seen = self.graphs.found() if self.graphs is not None else {}
         with self.forwards.unwatched():
             untrue = finished.untrue or (examine() if examine is not None else None)
-        found: dict[str, object] = {"untrue": untrue}
-        if self.graphs is not None:
-            found |= self.graphs.found()
+        found = {"untrue": untrue, **seen}
         self.tape.write(finished.model_copy(update=found), last)

@@ -2,11 +2,8 @@
 
 import ast
 import builtins
-from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
-from harness.sandbox.unbound import Unbound
 from harness.sandbox.world.lending import LATE, Lender
 from harness.sandbox.world.reading import ProgramReading, last_name
 
@@ -28,31 +25,24 @@ def complete(lender: Lender) -> None:
         for attribute in missing.get(name, ()):
             there = hasattr(made, attribute) or "__getattr__" in vars(made)
             if not there and lender.role(attribute) is not None:
-                setattr(made, attribute, _lent(lender, attribute))
+                setattr(made, attribute, _Lent(lender, attribute))
         return made
 
     own = {**vars(builtins), "__build_class__": building}
     vars(lender.module)["__builtins__"] = own
 
 
-def _lent(lender: Lender, name: str) -> Any:
-    try:
-        found = lender.lend(name)
-    except Unbound as unbound:
-        return _unknown(name, unbound.reason)
-    if found is LATE:
-        return _Later(lambda: lender.later(name))
-    return staticmethod(found) if isinstance(found, FunctionType) else found
-
-
-class _Later:
+class _Lent:
     """An attribute that is made at its first use; an instance may have one of its own."""
 
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make = make
+    def __init__(self, lender: Lender, name: str) -> None:
+        self._lender, self._name = lender, name
 
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
-        return self._make()
+    def __get__(self, instance: object, owner: type) -> Any:
+        found = self._lender.lend(self._name)
+        found = self._lender.later(self._name) if found is LATE else found
+        setattr(owner, self._name, staticmethod(found) if callable(found) else found)
+        return found
 
 
 def _builds_on_others(reading: ProgramReading, cls: ast.ClassDef) -> bool:
@@ -65,10 +55,3 @@ def _builds_on_others(reading: ProgramReading, cls: ast.ClassDef) -> bool:
 
 
 PLAIN = {"object", "ABC", "Generic", "Protocol"}
-
-
-def _unknown(name: str, reason: str) -> property:
-    def read(_: Any) -> Any:
-        raise Unbound(name, reason)
-
-    return property(read)

@@ -6,10 +6,10 @@ from typing import Any
 from torch import Tensor, nn
 
 from harness.sandbox.batches.callers import ResultUse, called_by_a_library, frame_of_the_program
-from harness.sandbox.batches.rows import LentBatch, plain
+from harness.sandbox.batches.rows import LentBatch, Mapped, plain
 from harness.sandbox.names.table import Table
 from harness.sandbox.unbound import Unbound
-from harness.sandbox.world.reading import LOSSES, ProgramReading
+from harness.sandbox.world.reading import ProgramReading
 from harness.sandbox.world.targets import Targets
 
 FIELDS = ("loss", "logits")
@@ -17,14 +17,8 @@ ADAPTED = "_adapted_from"
 """Attribute in which an adapted class keeps the original one."""
 
 
-class Fields(dict[str, Any]):
+class Fields(Mapped):
     """A result as models of libraries return it: read by attribute, key or position."""
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(name) from None
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, int | slice):
@@ -47,10 +41,7 @@ class Answers:
         self._table = table
         self._criterion = criterion
         self._targets = targets
-        self._losses_elsewhere = bool(
-            {n for n in reading.called if table.role(n, "objects") == "criterion"}
-            | {n for n in reading.called if n.endswith("Loss") or n in LOSSES}
-        )
+        self._losses_elsewhere = reading.takes_losses
 
     def of_model(
         self, forward: Callable[[Any], Any], args: tuple[Any, ...], keywords: dict[str, Any]
@@ -134,15 +125,14 @@ class Answers:
             if isinstance(value, dict):
                 inner = {self._table.part(name): part for name, part in value.items()}
                 return inner.get("input"), inner.get("target", target)
-        given = [self._targets.inputs_in(value) for value in args]
-        if not given:
+        if not args:
             inputs = named.get("input")
             return plain(
                 inputs if inputs is not None else next(iter(keywords.values()), None)
             ), target
-        others = [a for a in given[1:] if isinstance(a, Tensor) and target is None]
+        others = [a for a in args[1:] if isinstance(a, Tensor) and target is None]
         known = [a for a in others if self._targets.are_targets(a)]
-        return given[0], known[0] if known else target
+        return plain(args[0]), known[0] if known else target
 
 
 def adapt(model: nn.Module, answers: Answers, *, carries_state: bool) -> None:

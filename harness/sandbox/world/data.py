@@ -6,9 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from harness.sandbox.batches.loaders import BatchSource, Loader, OnBatch, leaves
+from harness.sandbox.batches.loaders import Loader, OnBatch, leaves
 from harness.sandbox.batches.rows import Shape
-from harness.sandbox.world.following import Following
 from harness.sandbox.world.values import Values
 from harness.workloads import WorkloadBatch
 
@@ -25,9 +24,7 @@ class Data:
         self._values = values
         self._module = module
         self._published: dict[str, str] = {}
-        self._following = Following(values.model, values.batches, self._rebind)
         self._loaders: dict[str, Loader] = {}
-        self._source: BatchSource | None = None
 
     def loader(self, name: str = "train") -> Loader:
         """The loader of that name; it is made once."""
@@ -37,18 +34,14 @@ class Data:
             )
         return self._loaders[name]
 
-    def source(self) -> BatchSource:
-        """What draws one batch at each call."""
-        if self._source is None:
-            self._source = BatchSource(self.loader())
-        return self._source
+    def draw(self, *_: Any, **__: Any) -> Any:
+        """The next batch at each call, pass after pass."""
+        return next(self.loader())
 
     def part(self, part: str, name: str) -> Any:
         """One part of the first batch; from now on ``name`` follows the batches."""
         self._published[name] = part
-        first = leaves(self._values.batches[0])[part]
-        self._following.start(first, part)
-        return first
+        return leaves(self._values.batches[0])[part]
 
     def everything(self, part: str) -> Tensor:
         """One part of all batches, row after row."""
@@ -57,11 +50,6 @@ class Data:
     def publish(self, batch: WorkloadBatch, index: int) -> None:
         """Rebind the names that change with every batch; ``index`` is its place in the pass."""
         self.handed += 1
-        if self._published:
-            self._following.handed(batch)
-            self._rebind(batch)
-
-    def _rebind(self, batch: WorkloadBatch) -> None:
-        parts = leaves(batch)
+        parts = leaves(batch) if self._published else {}
         for name, part in self._published.items():
             setattr(self._module, name, parts[part])

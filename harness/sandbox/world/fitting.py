@@ -11,10 +11,10 @@ from torch import nn
 from harness.sandbox import extras
 from harness.sandbox.frameworks import huggingface, lightning, trainer
 from harness.sandbox.names.table import libraries
+from harness.sandbox.unbound import Unbound
 from harness.sandbox.world.lending import LATE, Lender
 from harness.sandbox.world.reading import last_name
 from harness.sandbox.world.roots import Call
-from harness.sandbox.world.shares import shares
 
 DRIVERS = ("Trainer", "Fabric", "LightningModule")
 """Classes by which a framework drives a loop."""
@@ -39,8 +39,7 @@ class Fitting:
             lightning.install(paths, self._epochs, lender.notes, lender.values.world_size)
             self._complete_on_construction()
             lender.lightning_module = self.model
-        self._trainers = bool(tops & {"transformers"})
-        if self._trainers and extras.is_here("transformers"):
+        if "transformers" in tops and extras.is_here("transformers"):
             trainer.install(self._epochs, lender.notes)
 
     def _paths(self) -> list[str]:
@@ -61,14 +60,8 @@ class Fitting:
     # ----------------------------------------------------------------------------------- starting
 
     def starts(self) -> Starts:
-        """The ``fit`` or ``train`` that the program leaves out."""
+        """The ``fit`` that the program leaves out."""
         called = self._reading.called
-        if (
-            self._trainers
-            and "train" not in called
-            and called & {"Trainer", "TrainingArguments", *self._own_trainers()}
-        ):
-            return [(Call("Trainer.train", ()), self._train)]
         shown = self._reading.mentioned & {"Trainer"} or self._modules()
         if self._lightning and "fit" not in called and shown and "Fabric" not in called:
             name = self._modules()[-1].name if self._modules() else "the workload's model"
@@ -76,21 +69,12 @@ class Fitting:
             return [(Call("Trainer.fit", (name,)), self._fit)]
         return []
 
-    def _own_trainers(self) -> set[str]:
-        return {c.name for c in self._reading.classes if self._reading.is_a(c, "Trainer")}
-
     def _modules(self) -> list[ast.ClassDef]:
         """LightningModules of the program that no other builds on, those with a step first."""
         found = [c for c in self._reading.classes if self._reading.is_a(c, "LightningModule")]
         based = {last_name(b) for c in found for b in c.bases}
         trained = [c for c in found if _has(c, "training_step") and c.name not in based]
         return trained[:1] or found[:1]
-
-    def _train(self) -> None:
-        if trainer.made():
-            trainer.made()[-1].train()
-            return
-        trainer.plain(self._lender.module, self._lender.model(), self._lender.data.loader().dataset)
 
     def _fit(self) -> None:
         made: Any = lightning.trainer_of(self._lender.module, self._tree)
@@ -149,16 +133,14 @@ class Fitting:
             _method(instance, "train_dataloader", lambda _: self._lender.data.loader())
 
     def _optimizers(self, instance: Any) -> Any:
-        """One, or as many as the training step takes apart."""
-        make = self._lender.values.workload.optimizer
+        """One for all; raises ``Unbound`` where the training step takes several apart."""
         for node in self._reading.nodes:
             match node:
-                case ast.Assign(targets=[ast.Tuple(elts=elts)], value=ast.Call(func=func)) if (
+                case ast.Assign(targets=[ast.Tuple()], value=ast.Call(func=func)) if (
                     last_name(func) == "optimizers"
                 ):
-                    names = tuple(last_name(e) or "" for e in elts)
-                    return [make(share) for share in shares(instance, names)]
-        return make(instance.parameters())
+                    raise Unbound("configure_optimizers", "is not shown, and there are several")
+        return self._lender.values.workload.optimizer(instance.parameters())
 
 
 def _has(cls: ast.ClassDef, name: str) -> bool:

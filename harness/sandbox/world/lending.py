@@ -18,11 +18,9 @@ from harness.sandbox.names.table import Table, words
 from harness.sandbox.unbound import Unbound
 from harness.sandbox.world import answers, parts_of
 from harness.sandbox.world.data import Data
-from harness.sandbox.world.helpers import HELPERS
 from harness.sandbox.world.parts import ROLES
 from harness.sandbox.world.reading import ProgramReading
 from harness.sandbox.world.settings import LentSettings
-from harness.sandbox.world.shares import shares
 from harness.sandbox.world.spies import Spy
 from harness.sandbox.world.values import Values
 
@@ -94,10 +92,9 @@ class Lender:
         ]
         """Names that the program reads and leaves to its reader, in the order of their first use."""
         self.together = list(self.names)
-        """These, and the parameters of a function that is called: several optimizers share a model."""
+        """These, and the parameters of a function that is called."""
         self._known = known
         self._extra = values.workload.extra_names()
-        self._dealt: list[torch.optim.Optimizer] = []
         self._answers = answers.Answers(reading, table, values.criterion, values.targets)
         shape = Shape(
             reading.rows,
@@ -133,7 +130,8 @@ class Lender:
     def _by_name(self, name: str) -> str | None:
         """What the table says, unless the program uses the name as what that cannot be."""
         found = self.table.find(name)
-        if found is None or (found.kind == "numbers" and name in self.reading.called_plainly):
+        never_called = found is not None and (found.kind == "numbers" or found.role == "scaler")
+        if found is None or (never_called and name in self.reading.called_plainly):
             return None
         asked = self.reading.asked_of(name) if found.role == "optimizer" else frozenset()
         if any(not hasattr(torch.optim.Adam, a) and a not in OF_AN_OPTIMIZER for a in asked):
@@ -149,8 +147,6 @@ class Lender:
         if name in self._extra:
             self._note(name, "the workload's own")
             return self._extra[name]
-        if (helper := HELPERS.get(name)) is not None:
-            return helper
         role = self.role(name)
         if role is None:
             return Spy(name, steps=self._stepping())
@@ -197,7 +193,7 @@ class Lender:
             "validation": lambda _: self.data.loader("validation"),
             "dataset": lambda _: self.data.loader().dataset,
             "validation dataset": lambda _: self.data.loader("validation").dataset,
-            "source": lambda _: self.data.source(),
+            "source": lambda _: self.data.draw,
             "model": self.model,
             "criterion": self._criterion,
             "optimizer": self._optimizer,
@@ -254,23 +250,23 @@ class Lender:
         return self.values.the_model(wrap=self.wrap)
 
     def _optimizer(self, name: str) -> torch.optim.Optimizer:
-        """The optimizer; where several free names train one model, each has its share of it."""
-        several = [n for n in self.together if self.role(n) == "optimizer"]
-        if len(several) > 1 and name in several and not self.own_model:
-            return self._share(tuple(several), several.index(name))
+        """The optimizer of the whole model."""
+        if not self.own_model:
+            self._is_the_only(name, "optimizer")
         return self.values.the_optimizer()
 
     def _parameters(self, name: str) -> list[nn.Parameter]:
-        """Those of the model; where several names mean parameters, the share of each."""
-        several = [n for n in self.together if self.role(n) == "parameters"]
-        if len(several) > 1 and name in several:
-            return shares(self.values.trained, tuple(several))[several.index(name)]
+        """Those of the whole model."""
+        self._is_the_only(name, "parameters")
         return list(self.values.trained.parameters())
 
-    def _share(self, names: tuple[str, ...], place: int) -> torch.optim.Optimizer:
-        if not self._dealt:
-            self._dealt = self.values.shared_out(shares(self.values.model, names))
-        return self._dealt[place]
+    def _is_the_only(self, name: str, role: str) -> None:
+        """Raises ``Unbound`` where several names mean parts of one model: which has which part?"""
+        several = [n for n in self.together if self.role(n) == role]
+        if len(several) > 1 and name in several:
+            raise Unbound(
+                name, f"is one of {len(several)} for one model, and nothing says which part"
+            )
 
     def later(self, name: str) -> Any:
         """An object that belongs to the model which the program has built by now."""

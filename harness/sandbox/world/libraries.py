@@ -1,19 +1,15 @@
-"""Names of libraries that nobody imported, and what their calls mean on a machine without devices."""
+"""Names of libraries that nobody imported."""
 
-import ast
-from types import ModuleType
 from typing import Any
 
 from harness.sandbox import extras
 from harness.sandbox.frameworks import packages
 from harness.sandbox.machine.amp import posted_autocast
-from harness.sandbox.machine.devices import device, device_context, generator
 from harness.sandbox.machine.inert import Inert, install_progress
 from harness.sandbox.names.table import libraries as by_name
 from harness.sandbox.unbound import Unbound
-from harness.sandbox.world import rewrite
 from harness.sandbox.world.lending import Lender
-from harness.sandbox.world.reading import ProgramReading, last_name
+from harness.sandbox.world.reading import ProgramReading
 
 
 def is_one(name: str, lender: Lender) -> bool:
@@ -56,32 +52,3 @@ def object_of(name: str) -> Any:
         return packages.lookup(path)
     except (ImportError, AttributeError) as error:
         raise Unbound(name, f"is not here: {error}") from error
-
-
-def map_devices(reading: ProgramReading, changes: rewrite.Changes, module: ModuleType) -> None:
-    """``torch.device(0)`` and generators of a device, which only the call itself can map."""
-    vars(module).update({
-        rewrite.DEVICE: device, rewrite.CONTEXT: device_context, rewrite.GENERATOR: generator,
-    })  # fmt: skip
-    own = {definition.name for definition in reading.classes}
-    contexts = {
-        id(item.context_expr)
-        for node in reading.nodes if isinstance(node, ast.With) for item in node.items
-    }  # fmt: skip
-    for node in reading.nodes:
-        if not isinstance(node, ast.Call):
-            continue
-        name = last_name(node.func)
-        if name == "device" and not (isinstance(node.func, ast.Attribute) and _is_cuda(node.func)):
-            inside = id(node) in contexts
-            changes.renamed[id(node)] = rewrite.CONTEXT if inside else rewrite.DEVICE
-        elif name == "Generator" and name not in own and _of_torch(node.func):
-            changes.renamed[id(node)] = rewrite.GENERATOR
-
-
-def _is_cuda(func: ast.Attribute) -> bool:
-    return last_name(func.value) != "torch"
-
-
-def _of_torch(func: ast.expr) -> bool:
-    return isinstance(func, ast.Name) or last_name(getattr(func, "value", func)) == "torch"

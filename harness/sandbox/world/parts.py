@@ -34,8 +34,6 @@ class Parts:
         self._workload = workload
         self.given = {name: model.get_submodule(name) for name in workload.parts()}
         self._optimizers: dict[str, torch.optim.Optimizer] = {}
-        self._undecided: dict[str, torch.optim.Optimizer] = {}
-        self._decided: dict[str, str] = {}
 
     def __bool__(self) -> bool:
         return bool(self.given)
@@ -64,13 +62,8 @@ class Parts:
         return None
 
     def of(self, role: str, names: list[str]) -> Any:
-        """The object of one of ``ROLES`` for the part that the names mean.
-
-        Where names do not tell, an optimizer decides at its first step.
-        """
+        """The object of one of ``ROLES`` for the part that the names mean."""
         part = self.which(names)
-        if part is None and role == "optimizer":
-            return self._waiting(names[0])
         if part is None:
             either = " or ".join(self.given)
             raise Unbound(names[0], f"is a {role} and does not say of which network: {either}")
@@ -91,39 +84,6 @@ class Parts:
         if part is None:
             return f"{role} of one of several networks"
         return f"the {part}" if role == "model" else f"{role} of the {part}"
-
-    def _waiting(self, name: str) -> torch.optim.Optimizer:
-        """An optimizer that takes up the part whose gradients are there when it first steps."""
-        if name not in self._undecided:
-            nothing = nn.Parameter(torch.zeros(0))
-            optimizer = self._workload.optimizer([nothing])
-            clear = optimizer.zero_grad
-
-            def zero_grad(*args: Any, **kwargs: Any) -> None:
-                if len(self._open()) == 1:
-                    self._decide(name)
-                clear(*args, **kwargs)
-
-            optimizer.register_step_pre_hook(lambda *_: self._decide(name))
-            setattr(optimizer, "zero_grad", zero_grad)  # noqa: B010 - mypy refuses otherwise
-            self._undecided[name] = optimizer
-        return self._undecided[name]
-
-    def _open(self) -> list[str]:
-        taken = {*self._decided.values(), *self._optimizers}
-        return [part for part in self.given if part not in taken]
-
-    def _decide(self, name: str) -> None:
-        left = self._open()
-        if name in self._decided:
-            return
-        filled = [p for p in left if any(v.grad is not None for v in self._values(p))]
-        found = left if len(left) == 1 else filled
-        if len(found) != 1:
-            raise Unbound(name, "is an optimizer, and gradients do not say of which network either")
-        part = found[0]
-        self._decided[name] = part
-        self._undecided[name].param_groups[0]["params"] = self._values(part)
 
     def _values(self, part: str) -> list[nn.Parameter]:
         return list(self.given[part].parameters())

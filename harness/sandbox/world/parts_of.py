@@ -1,11 +1,15 @@
 """Names that a program has for parts of the model that it is lent: ``model.encoder.blocks[-1]``."""
 
 import ast
+import re
 
 from torch import nn
 
 from harness.sandbox.world.reading import ProgramReading, last_name
-from harness.sandbox.world.shares import BACK, FRONT
+
+FRONT = re.compile(r"enc|back|body|base|trunk|embed|emb|feat|bottom|first|front|pre")
+BACK = re.compile(r"dec|head|class|cls|clf|top|fc|out|last|final|proj")
+"""Words of what lies in front in a model, and of what lies behind."""
 
 LISTS = frozenset({"blocks", "layers", "layer", "stages"})
 """What the list of a part's own parts is called."""

@@ -4,7 +4,7 @@ import ast
 import sys
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -17,15 +17,15 @@ from harness.sandbox.batches.loaders import OnBatch
 from harness.sandbox.branches import marks
 from harness.sandbox.branches.untaken import untaken
 from harness.sandbox.frameworks import hooks, huggingface, packages
-from harness.sandbox.machine import arguments, cuda, distributed
+from harness.sandbox.machine import arguments, cuda, devices, distributed
 from harness.sandbox.machine.inert import Inert, install_progress
 from harness.sandbox.machine.spellings import install_spellings
 from harness.sandbox.names.table import table
+from harness.sandbox.own.patience import Patience
 from harness.sandbox.unbound import Unbound, no_input, parsed
 from harness.sandbox.world import absent_classes, libraries, losses, rewrite, wrapping
 from harness.sandbox.world.fitting import Fitting
 from harness.sandbox.world.lending import LATE, MOMENT, Lender
-from harness.sandbox.world.patience import Patience
 from harness.sandbox.world.reading import ProgramReading
 from harness.sandbox.world.roots import Call, Starter
 from harness.sandbox.world.spies import Scouted
@@ -74,8 +74,28 @@ class Bound:
     """Ends a run that trains far longer than needed."""
     untaken: Callable[[], Branches]
     """After the run: the branches that it did not enter."""
-    late: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
-    """Names that are bound when they are first needed."""
+
+    def run(self) -> None:
+        """Execute the program's top level, then make the calls that it leaves to its reader.
+
+        Raises:
+            Scouted: a name was used about which nothing had been known.
+        """
+        with self.patience.counting():
+            try:
+                exec(self.code, vars(self.module))
+            except NameError as error:
+                raise _missing(error, self) from error
+            trained = self.patience.updates > 0
+            for call, start in self.starts:
+                if trained:
+                    self.journal.append(f"{call.function} is not called: training had begun")
+                else:
+                    start()
+
+    def after(self) -> dict[str, object]:
+        """What is known of it only once it has run."""
+        return {}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -105,25 +125,6 @@ def bind(  # noqa: PLR0913 - each is a fact of one run
     """
     install_spellings()
     return _Binding(program, Values(workload, rank, world_size), on_batch, tracked, known).bound()
-
-
-def run(bound: Bound) -> None:
-    """Execute the program's top level, then make the calls that it leaves to its reader.
-
-    Raises:
-        Scouted: a name was used about which nothing had been known.
-    """
-    with bound.patience.counting():
-        try:
-            exec(bound.code, vars(bound.module))
-        except NameError as error:
-            raise _missing(error, bound) from error
-        trained = bound.patience.updates > 0
-        for call, start in bound.starts:
-            if trained:
-                bound.journal.append(f"{call.function} is not called: training had begun")
-            else:
-                start()
 
 
 def _missing(error: NameError, bound: Bound) -> BaseException:
@@ -167,11 +168,9 @@ class _Binding:
         self.tree, self.inert, noted = _prepared(program)
         parameters = values.workload.parameters
         wanted = parameters.epochs * parameters.batches
-        self.patience = Patience(wanted, values.world_size)
+        self.patience = Patience(values.world_size, wanted=wanted)
         self.reading = ProgramReading(self.tree, ast.unparse(self.tree), table())
-        self.lender = Lender(
-            values, self.reading, table(), self.module, self.patience.before(on_batch), known
-        )
+        self.lender = Lender(values, self.reading, table(), self.module, on_batch, known)
         self.lender.notes += noted
         self.lender.wrap = wrapping.is_expected(self.reading, values.world_size)
         self.lender.own_model = wrapping.builds_its_model(self.reading, self.lender)
@@ -254,39 +253,28 @@ class _Binding:
         huggingface.prepare_what_is_expected(vars(self.module))
         self.turns: Turns | Windows | None = None
         self.turns_from = 0
-        if moments and first_use(self.tree, {*moments}) == len(self.tree.body):
-            self._of_functions(moments)
+        if moments and self._are_all_data(moments):
             moments = {}
-        looks = not moments and self._looks()
-        if looks or (moments and not self._are_all_data(moments)):
+        if moments or self._looks():
             self._as_turns(moments)
 
-    def _of_functions(self, moments: dict[str, str]) -> None:
-        """What only functions read, and no turn of a loop binds: all data at once, as for a graph."""
-        names = [
-            n for n in self.lender.names if self.lender.role(n) in OF_A_TURN | {*moments.values()}
-        ]
-        for name in names:
-            role = str(self.lender.role(name))
+    def _are_all_data(self, moments: dict[str, str]) -> bool:
+        """Whether inputs and targets are all data at once, lent here: what only functions read, and what
+        a loop of the program's own reads that draws nothing and makes an update in each turn.
+        """
+        names = [n for n in self.lender.names if self.lender.role(n) in OF_A_TURN | MOMENT]
+        roles = {n: str(self.lender.role(n)) for n in names}
+        start = first_use(self.tree, {*moments})
+        if start < len(self.tree.body) and not (
+            makes_updates(self.tree.body[start]) and {*roles.values()} <= {"input", "target"}
+        ):
+            return False
+        for name, role in roles.items():
             whole = role in ("input", "target")
             found = self.lender.data.everything(role) if whole else self.lender.lend(name)
             vars(self.module)[name] = found
             if whole:
                 self.lender.notes.append(f"{name}: {role} of all samples")
-
-    def _are_all_data(self, moments: dict[str, str]) -> bool:
-        """Whether inputs and targets of a loop of the program's own, which draws nothing and makes an
-        update in each turn, are all data at once; then they are lent here.
-        """
-        names = [n for n in self.lender.names if self.lender.role(n) in OF_A_TURN | MOMENT]
-        roles = {n: str(self.lender.role(n)) for n in names}
-        start = first_use(self.tree, {*moments})
-        loop = self.tree.body[start] if start < len(self.tree.body) else None
-        if not {*roles.values()} <= {"input", "target"} or not makes_updates(loop):
-            return False
-        for name, role in roles.items():
-            vars(self.module)[name] = self.lender.data.everything(role)
-            self.lender.notes.append(f"{name}: {role} of all samples")
         return True
 
     def _has_loader(self) -> bool:
@@ -334,7 +322,7 @@ class _Binding:
 
     def _drawn(self, moments: dict[str, str]) -> None:
         """Names of a batch that the program draws ahead: the first one is drawn for it."""
-        row = self.lender.data.source()()
+        row = self.lender.data.draw()
         for name, role in moments.items():
             if role == "batch" or role in row.parts:  # a loss before the loop is a report's
                 vars(self.module)[name] = row if role == "batch" else row.parts[role]
@@ -346,8 +334,9 @@ class _Binding:
         vars(self.module)[rewrite.LATER] = self.lender.later
         if self.turns is not None:
             changes.turns_from = self.turns_from
-        libraries.map_devices(self.reading, changes, self.module)
-        losses.take_place(self.lender, changes)
+        vars(self.module).update(devices.LENT)
+        devices.map_calls(self.tree, bare=True)
+        losses.take_place(self.lender)
         return changes
 
     def _watch(self) -> None:

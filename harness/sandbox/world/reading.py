@@ -105,18 +105,8 @@ class ProgramReading:
         return lines
 
     @cached_property
-    def mentioned(self) -> frozenset[str]:
-        """Every name and attribute that is read, and every text that could name one."""
-        names = {
-            n.id for n in self.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-        }
-        names |= {n.attr for n in self.nodes if isinstance(n, ast.Attribute)}
-        texts = (n.value for n in self.nodes if isinstance(n, ast.Constant))
-        return frozenset(names | {t for t in texts if isinstance(t, str) and t.isidentifier()})
-
-    @cached_property
     def _said(self) -> frozenset[str]:
-        """Names that are read, and texts that could name something; no attributes."""
+        """Names that are read, and texts, which could name something; no attributes."""
         names = {
             n.id for n in self.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
         }
@@ -124,8 +114,13 @@ class ProgramReading:
         return frozenset(names | {t for t in texts if isinstance(t, str)})
 
     @cached_property
+    def mentioned(self) -> frozenset[str]:
+        """These and every attribute."""
+        return self._said | {n.attr for n in self.nodes if isinstance(n, ast.Attribute)}
+
+    @cached_property
     def _asked(self) -> frozenset[str]:
-        """The same with attributes, those left out that are asked of an optimizer or a model."""
+        """The same without attributes that are asked of an optimizer, a model or the like."""
         others = ("optimizer", "scheduler", "scaler", "model", "logger", "criterion")
         asked = (n for n in self.nodes if isinstance(n, ast.Attribute))
         own = {
@@ -152,6 +147,14 @@ class ProgramReading:
         """Names that are called."""
         functions = (n.func for n in self.nodes if isinstance(n, ast.Call))
         return frozenset(f.id for f in functions if isinstance(f, ast.Name))
+
+    @cached_property
+    def takes_losses(self) -> bool:
+        """Whether it calls a loss."""
+        return any(
+            n.endswith("Loss") or n in LOSSES or self.table.role(n, "objects") == "criterion"
+            for n in self.called
+        )
 
     def asked_of(self, name: str) -> frozenset[str]:
         """Attributes that are read of a plain name."""
@@ -389,9 +392,7 @@ class ProgramReading:
             len(c.args) == 1 and not c.keywords and not isinstance(c.args[0], ast.Starred)
             for c in models
         )
-        losses = {n for n in self.called if self.table.role(n, "objects") == "criterion"}
-        losses |= {n for n in self.called if n.endswith("Loss") or n in LOSSES}
-        return plain and bool(losses)
+        return plain and self.takes_losses
 
     @cached_property
     def takes_mappings(self) -> bool:

@@ -1,7 +1,6 @@
 """Training that is defined and never started: functions are called, with what their parameters want."""
 
 import ast
-import contextlib
 import functools
 import inspect
 from collections.abc import Callable
@@ -13,7 +12,6 @@ from harness.sandbox.world.lending import LATE, MOMENT, Lender
 from harness.sandbox.world.reading import Root, optional, wanted
 from harness.sandbox.world.spies import Spy
 from harness.sandbox.world.turns import OF_A_TURN, Turns
-from harness.syntax import walk
 
 ESSENTIAL = frozenset({
     "model", "loader", "optimizer", "criterion", "scaler", "max norm", "accumulation", "epochs",
@@ -87,23 +85,7 @@ class Starter:
     ) -> None:
         lender = self._lender
         for turn in range(int(lender.values.number("epochs")) if epochs else 1):
-            returned = _call(target, {**fixed, **dict.fromkeys(epochs, turn)})
-            if callable(returned) and hasattr(returned, "__code__"):
-                self._returned(tree, returned)
-        if not epochs and _draws(tree):
-            before = -1
-            while before < lender.data.handed < len(lender.values.batches):
-                before = lender.data.handed
-                with contextlib.suppress(StopIteration):
-                    _call(target, fixed)
-
-    def _returned(self, tree: ast.AST, returned: Any) -> None:
-        """A function that makes the training step: what it returns is called with every batch."""
-        for inner in walk(tree):
-            if isinstance(inner, ast.FunctionDef) and inner.name == returned.__name__:
-                names = [a.arg for a in wanted(inner, bound=False)]
-                self._run(inner, returned, names, inner.name)
-                return
+            _call(target, {**fixed, **dict.fromkeys(epochs, turn)})
 
     def _given(self, name: str) -> Any:
         """The program's own object of that name or role, else what is lent."""
@@ -115,17 +97,8 @@ class Starter:
         made = [v for n, v in there if role and self._lender.role(n) == role]
         if len(made) == 1 and role not in ("effectless", "logger"):
             return made[0]
-        if role == "settings" and (cls := self._settings_class()) is not None:
-            return self._instance(cls, self._global(cls.name))
         found = self._lender.lend(name)
         return self._lender.later(name) if found is LATE else found
-
-    def _settings_class(self) -> ast.ClassDef | None:
-        """The program's own class of settings, where it shows one."""
-        own = [
-            c for c in self._lender.reading.classes if self._lender.table.role(c.name) == "settings"
-        ]
-        return own[0] if len(own) == 1 else None
 
     def _target(self, root: Root) -> Callable[..., Any]:
         if root.owner is None:
@@ -173,11 +146,6 @@ def _call(target: Callable[..., Any], values: dict[str, Any]) -> Any:
     placed = [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY and p.name in values]
     named = {name: value for name, value in values.items() if name not in placed}
     return target(*[values[name] for name in placed], **named)
-
-
-def _draws(tree: ast.AST) -> bool:
-    """Whether a function fetches its batch itself, so that it is called for each update."""
-    return any(isinstance(n, ast.Name) and n.id == "next" for n in walk(tree))
 
 
 def _is_type(value: Any) -> bool:

@@ -1,6 +1,6 @@
 """Targets that a program does not pass: a model that computes its own loss looks them up."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -8,9 +8,6 @@ from torch import Tensor
 
 from harness.sandbox.unbound import Unbound
 from harness.workloads import WorkloadBatch
-
-DEEPEST = 3
-"""How many levels of containers are searched for inputs."""
 
 
 class Targets:
@@ -29,14 +26,6 @@ class Targets:
             raise Unbound("model", "computes its loss itself, from inputs that are not the data's")
         return torch.stack(rows)
 
-    def inputs_in(self, value: Any) -> Any:
-        """The inputs inside a whole batch, a list of samples stacked to one tensor, or else the
-        value itself.
-        """
-        if isinstance(value, Tensor):
-            return value
-        return next((t for t in _tensors(value, DEEPEST) if self._are_inputs(t)), value)
-
     def are_targets(self, value: Tensor) -> bool:
         """Whether every row of a tensor is a target of the data."""
         known = {
@@ -44,9 +33,6 @@ class Targets:
         }
         found = [*self._keys(value, self._batches[0].target.dtype)]
         return bool(found) and known.issuperset(found)
-
-    def _are_inputs(self, found: Tensor) -> bool:
-        return any(key in self._known() for key in self._keys(found[:1]))
 
     def _known(self) -> dict[bytes, Tensor]:
         if not self._rows:
@@ -59,25 +45,3 @@ class Targets:
         if isinstance(inputs, Tensor) and inputs.ndim > 0:
             plain = inputs.detach().to(dtype or self._batches[0].inputs.dtype).contiguous()
             yield from (row.numpy().tobytes() for row in plain)
-
-
-def _tensors(value: Any, depth: int) -> Iterator[Tensor]:
-    """Tensors in a container, samples of a list stacked."""
-    if isinstance(value, Tensor):
-        if value.ndim > 0:
-            yield value
-        return
-    if depth == 0:
-        return
-    inner = list(value.values() if isinstance(value, Mapping) else _items(value))
-    samples = [one for one in inner if isinstance(one, Tensor)]
-    if inner and len(samples) == len(inner) and len({s.shape for s in samples}) == 1:
-        yield torch.stack(samples)
-    for one in inner:
-        yield from _tensors(one, depth - 1)
-
-
-def _items(value: Any) -> list[Any]:
-    if isinstance(value, list | tuple):
-        return list(value)
-    return [*vars(value).values()] if hasattr(value, "__dict__") else []

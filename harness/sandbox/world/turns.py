@@ -116,7 +116,7 @@ def first_use(tree: ast.Module, names: set[str]) -> int:
     return len(tree.body)
 
 
-def makes_updates(statement: ast.stmt | None) -> bool:
+def makes_updates(statement: ast.stmt) -> bool:
     """Whether each turn of a loop goes backward and steps, whatever else it does."""
     if not isinstance(statement, ast.For | ast.While):
         return False

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from harness.sandbox.batches.loaders import Sampler
 from harness.sandbox.machine import distributed
 from harness.sandbox.machine.devices import CPU
-from harness.sandbox.world.helpers import CalledScaler
 from harness.sandbox.world.parts import Parts
 from harness.sandbox.world.targets import Targets
 from harness.workloads import Workload, WorkloadBatch
@@ -48,7 +47,6 @@ class Values:
         self.targets = Targets(self.batches)
         self.parts = Parts(workload, self.model)
         self.optimizer: torch.optim.Optimizer | None = None
-        self._dealt: list[torch.optim.Optimizer] = []
         self.trained: nn.Module = self.model
         """The model that a free optimizer steps: the workload's, or the program's own."""
         self.wrapped: nn.Module | None = None
@@ -71,12 +69,7 @@ class Values:
     @property
     def optimizers(self) -> tuple[torch.optim.Optimizer, ...]:
         """Those of ours that names were bound to so far."""
-        return (*self._dealt, *([] if self.optimizer is None else [self.optimizer]))
-
-    def shared_out(self, shares: Iterable[list[nn.Parameter]]) -> list[torch.optim.Optimizer]:
-        """One optimizer for each share of the parameters."""
-        self._dealt = [self.workload.optimizer(share) for share in shares]
-        return self._dealt
+        return () if self.optimizer is None else (self.optimizer,)
 
     def the_model(self, *, wrap: bool) -> nn.Module:
         """The workload's model; in DDP where the program expects that."""
@@ -136,7 +129,6 @@ class Values:
         makers: dict[str, Callable[[], Any]] = {
             "scaler": lambda: torch.amp.GradScaler("cpu"),
             "sampler": Sampler,
-            "called_scaler": CalledScaler,
             "unwrap": lambda: _unwrapped,
         }
         if role in makers:

@@ -106,7 +106,7 @@ def run(request: dict[str, Any], rank: int, size: int) -> dict[str, Any]:
                 on_batch=on_batch, tracked=tracked, known=request["known"],
             )  # fmt: skip
             reply |= {"calls": [[c.function, *c.arguments] for c in bound.calls]}
-            world.run(bound)
+            bound.run()
             reply |= {"notes": bound.journal, "result": repr(vars(bound.module).get("result"))}
             reply["weights"] = [p.detach().flatten().tolist() for p in bound.model.parameters()]
     except world.Scouted as scout:

@@ -159,17 +159,6 @@ def worker(rank, world_size):
 if __name__ == "__main__":
     mp.spawn(worker, args=(torch.cuda.device_count(),), nprocs=torch.cuda.device_count(), join=True)
 """),
-    Posted("a function that makes the training step", 14, """
-def make_train_step(model, loss_fn, optimizer):
-    def train_step(x, y):
-        model.train()
-        loss = loss_fn(model(x), y)
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        return loss.item()
-    return train_step
-"""),
     Posted("a function for one batch", 14, """
 def train_step(model, batch, optimizer, criterion):
     inputs, targets = batch
@@ -248,9 +237,6 @@ class Lit(L.LightningModule):
         return torch.optim.Adam(self.parameters(), lr=self.hparams.lr)
 trainer = L.Trainer(max_epochs=5, gradient_clip_val=0.5, precision="16-mixed", accelerator="gpu", devices=4, strategy="ddp")
 trainer.fit(Lit(), train_dataloaders=train_loader)
-"""),
-    Posted("nothing but a Trainer", 8, """
-trainer = pl.Trainer(max_epochs=10, gradient_clip_val=1.0, accumulate_grad_batches=4)
 """),
     Posted("manual optimisation", 28, """
 import pytorch_lightning as pl

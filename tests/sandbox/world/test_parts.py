@@ -1,7 +1,6 @@
 """Which network a name means, where a workload has two."""
 
 import pytest
-import torch
 
 from harness.domain.workload import WorkloadSpec
 from harness.sandbox.unbound import Unbound
@@ -40,21 +39,6 @@ def test_a_name_that_says_neither_is_not_guessed(parts):
     """Half of the guesses would clip the wrong network."""
     with pytest.raises(Unbound, match=r"some.*generator or discriminator"):
         parts.of("parameters", ["some"])
-
-
-def test_an_optimizer_without_a_telling_name_waits_for_gradients(parts):
-    """A generator's loss fills both networks, a discriminator's its own; what is left is the other's."""
-    one, other = parts.of("optimizer", ["first"]), parts.of("optimizer", ["second"])
-    MODEL.discriminator(torch.randn(3, 16)).sum().backward()
-    one.step()
-    MODEL.discriminator(MODEL.generator(torch.randn(3, 8))).sum().backward()
-
-    other.zero_grad()
-
-    assert all(p.grad is None for p in MODEL.generator.parameters())
-    assert all(p.grad is not None for p in MODEL.discriminator.parameters())
-    one.zero_grad()
-    assert all(p.grad is None for p in MODEL.discriminator.parameters())
 
 
 def test_each_network_has_an_optimizer_that_holds_it_and_nothing_else(parts):
