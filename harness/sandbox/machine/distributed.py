@@ -1,9 +1,11 @@
 """Process groups: the worker has made the real one; a program's own set-up finds it done."""
 
 import functools
+import multiprocessing
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -83,6 +85,8 @@ def install() -> None:
         setattr(torch.multiprocessing, name, _spawn)
     # without a GPU torch refuses it: each rank keeps the statistics of its own rows
     setattr(nn.SyncBatchNorm, "forward", nn.modules.batchnorm._BatchNorm.forward)  # noqa: B010 - mypy refuses otherwise
+    for module in (torch.multiprocessing, multiprocessing):
+        setattr(module, "Process", _Process)  # noqa: B010 - mypy refuses otherwise
     setattr(torch.multiprocessing, "set_start_method", lambda *_, **__: None)  # noqa: B010 - as above
 
 
@@ -113,6 +117,37 @@ def _spawn(
 ) -> None:
     """Every rank is a process already: each runs its own part."""
     fn(int(os.environ.get("RANK", "0")), *args)
+
+
+class _Process:
+    """A process that a program starts for a rank: the n-th one is rank n, and runs here."""
+
+    made = 0
+    exitcode = 0
+
+    def __init__(
+        self,
+        group: None = None,
+        target: Callable[..., Any] = lambda *_, **__: None,
+        name: str | None = None,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        daemon: bool | None = None,
+    ) -> None:
+        self._target = functools.partial(target, *args, **kwargs)
+        self._rank = _Process.made
+        _Process.made += 1
+
+    def start(self) -> None:
+        if self._rank == int(os.environ.get("RANK", "0")):
+            self._target()
+
+    def join(self, timeout: float | None = None) -> None:
+        """It has ended."""
+
+    def is_alive(self) -> bool:
+        return False
 
 
 def wrap(model: torch.nn.Module) -> DistributedDataParallel:
