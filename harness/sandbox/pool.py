@@ -108,6 +108,12 @@ class Sandbox:
         self.close()
 
     def _run(self, job: Job, limits: JobLimits, policy: JailPolicy) -> RawRecording:
+        """Once more, where its time was up and it had not had the processor."""
+        first = self._attempt(job, limits, policy)
+        again = first.inconclusive_timeout and not first.waited
+        return self._attempt(job, limits, policy) if again else first
+
+    def _attempt(self, job: Job, limits: JobLimits, policy: JailPolicy) -> RawRecording:
         for _ in range(TRIES):
             with contextlib.suppress(ZygoteGone):
                 run = run_once(self._warm(), job, limits, policy)

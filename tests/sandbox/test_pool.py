@@ -73,7 +73,12 @@ def test_a_program_that_waits_is_told_from_a_machine_that_is_busy(cpu, queued, w
 
     Next to nothing was computed; of what it waited for a processor a program can compute nothing.
     """
-    run = RawRecording(
+    assert out_of_time(cpu, queued).waited == waits
+
+
+def out_of_time(cpu: float, queued: float = 0.0) -> RawRecording:
+    """A run that its clock ended after 10 s, of which it had the processor for ``cpu``."""
+    return RawRecording(
         ranks=(),
         wall_seconds=10.0 + queued,
         queued_seconds=queued,
@@ -83,7 +88,24 @@ def test_a_program_that_waits_is_told_from_a_machine_that_is_busy(cpu, queued, w
         timed_out=True,
     )
 
-    assert run.waited == waits
+
+class Scripted(Sandbox):
+    """Its runs are made up."""
+
+    def __init__(self, *runs: RawRecording) -> None:
+        super().__init__(parallel=1)
+        self._runs = iter(runs)
+
+    def _attempt(self, *_: object) -> RawRecording:
+        return next(self._runs)
+
+
+@pytest.mark.parametrize(("cpu", "tried"), [(4.0, 2), (0.5, 1), (9.9, 1)])
+def test_a_run_that_had_too_little_of_the_processor_is_tried_once_more(cpu, tried):
+    """Not one that waited, or that had all its time."""
+    runs = out_of_time(cpu), out_of_time(10.0)
+    with Scripted(*runs) as pool:
+        assert pool.execute(Job(program=BUSY)) is runs[tried - 1]
 
 
 def test_a_busy_loop_is_stopped_by_the_clock(sandbox):
