@@ -121,7 +121,8 @@ class SyncVectorEnv:
             env.reset()[0] if over or late else state
             for env, state, over, late in zip(self.envs, states, ended, cut, strict=True)
         ]
-        return np.stack(begun), np.array(rewards, np.float32), np.array(ended), np.array(cut), {}
+        last = {"final_observation": states, "final_obs": states} if any(ended + cut) else {}
+        return np.stack(begun), np.array(rewards, np.float32), np.array(ended), np.array(cut), last
 
     def close(self) -> None:
         """Nothing to end."""
