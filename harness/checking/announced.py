@@ -44,7 +44,7 @@ class Announced:
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class PrintedLine:
     """What was announced, and what came."""
 
     announced: Announced
@@ -108,7 +108,7 @@ def marked(program: BlockInContext) -> BlockInContext:
     return BlockInContext(text, program.lines, program.own)
 
 
-def printed(program: BlockInContext, texts: Sequence[str]) -> tuple[Printed, ...]:
+def printed(program: BlockInContext, texts: Sequence[str]) -> tuple[PrintedLine, ...]:
     """What each such line printed; only of those that were reached once."""
     found: dict[int, list[str]] = {}
     within: list[str] | None = None
@@ -121,13 +121,13 @@ def printed(program: BlockInContext, texts: Sequence[str]) -> tuple[Printed, ...
         elif within is not None:
             within.append(line)
     return tuple(
-        Printed(one, program.place(one.line), found[one.line][0])
+        PrintedLine(one, program.place(one.line), found[one.line][0])
         for one in announced(program)
         if len(found.get(one.line, ())) == 1
     )
 
 
-def prints_otherwise(found: Printed) -> Observation:
+def prints_otherwise(found: PrintedLine) -> Observation:
     """A comment that says what a line does not print."""
     said = found.announced
     return Observation(
@@ -137,7 +137,7 @@ def prints_otherwise(found: Printed) -> Observation:
     )
 
 
-def prints_so(found: Printed) -> Observation:
+def prints_so(found: PrintedLine) -> Observation:
     """A comment that says what a line prints."""
     return Observation(
         statement=found.announced.said,

@@ -38,6 +38,7 @@ FILES = {
     "explain": "grading",
     "regrade": "grading",
     "calibrate": "judging",
+    "init": "beginning",
     "cache": "keeping",
     "doctor": "machine",
     "names": "machine",
