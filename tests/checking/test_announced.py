@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.checking.announced import Announced, Printed, announced, marked, printed, value_in
+from harness.checking.announced import Announced, PrintedLine, announced, marked, printed, value_in
 from harness.checking.session import BlockInContext
 
 
@@ -51,7 +51,7 @@ def test_a_value_is_read_where_a_comment_gives_nothing_else(comment, value):
     ],
 )
 def test_what_was_printed_is_compared_to_the_digits_that_are_written(said, text, agrees):
-    assert Printed(Announced(1, said), 1, text).agrees is agrees
+    assert PrintedLine(Announced(1, said), 1, text).agrees is agrees
 
 
 def test_what_a_line_printed_is_found_among_all_that_was_printed():
