@@ -256,7 +256,6 @@ RIGHT = {
     "a-clip-at-infinity-measures": INFINITE,
     "the-next-batch-may-be-fetched-before-backward": AHEAD,
     "a-threshold-that-moves-is-held-to-what-it-is-in-each-window": PERCENTILE,
-    "two-optimizers-of-a-function-share-the-model": TWO_OPTIMIZERS,
     "a-class-and-the-loop-that-uses-it-are-one-program": CLASS_AND_USE,
     "a-schedule-made-for-batches-may-move-with-them": FOR_BATCHES,
     "a-text-in-columns-is-lent-with-a-model-that-keeps-its-state": TEXT,
@@ -280,6 +279,10 @@ WRONG = {
     "a-skipped-batch-that-joins-two-windows": (MERGES, "one-update-per-window"),
 }  # fmt: skip
 INCONCLUSIVE = {
+    "which-part-each-of-two-optimizers-has-is-asked-for": (
+        TWO_OPTIMIZERS,
+        "`opt_main`: it is one of 2 for one model",
+    ),
     "what-only-looks-at-gradients-is-not-accused": (LOOKS, "It makes no optimizer step itself"),
 }
 
