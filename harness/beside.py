@@ -5,6 +5,8 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from harness.syntax import tree_of
+
 _BELOW = "\n__files_beside__ = "
 """What stands between a program and its files, which are one line below it: so its own lines keep
 their numbers.
@@ -79,7 +81,7 @@ def whole(program: str) -> ast.Module:
     Raises what :func:`ast.parse` raises for the program; a file that is no Python is left out.
     """
     packed = unpacked(program)
-    return together([ast.parse(packed.code), *parsed_modules(packed).values()])
+    return together([tree_of(packed.code), *parsed_modules(packed).values()])
 
 
 def parsed_modules(packed: Packed) -> dict[str, ast.Module]:
@@ -87,7 +89,7 @@ def parsed_modules(packed: Packed) -> dict[str, ast.Module]:
     found: dict[str, ast.Module] = {}
     for name, one in packed.modules.items():
         try:
-            found[name] = ast.parse(one.source)
+            found[name] = tree_of(one.source)
         except SYNTAX:
             continue
     return found

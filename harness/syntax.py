@@ -5,6 +5,7 @@ three generators for every node.
 """
 
 import ast
+import threading
 
 _PLAIN = frozenset({"id", "ctx", "attr", "arg", "asname", "module", "level", "kind",
                     "conversion", "is_async", "simple", "type_comment"})  # fmt: skip
@@ -15,6 +16,21 @@ _MIXED = frozenset({
     ast.arguments, ast.Dict, ast.Global, ast.Nonlocal, ast.MatchClass, ast.MatchMapping,
 })  # fmt: skip
 """Nodes with lists that hold something else beside nodes: names, or nothing."""
+
+
+_one_at_a_time = threading.Lock()
+"""CPython 3.11 keeps the depth of the tree that it makes for all threads together, and raises
+``SystemError`` (AST constructor recursion depth mismatch) where two make one at a time.
+"""
+
+
+def tree_of(code: str | bytes, name: str = "<unknown>") -> ast.Module:
+    """What ``ast.parse`` makes of a program, in any thread; it raises what that raises.
+
+    ``name``: of the file, for the message.
+    """
+    with _one_at_a_time:
+        return ast.parse(code, name)
 
 
 def walk(tree: ast.AST) -> list[ast.AST]:

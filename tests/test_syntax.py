@@ -1,11 +1,15 @@
 """The walk through a program's tree, beside the one of Python itself."""
 
 import ast
+import gc
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from harness.syntax import blocks, children, dotted, walk
+from harness.syntax import blocks, children, dotted, tree_of, walk
 
 ROOT = Path(__file__).parents[1]
 RARE = """
@@ -63,3 +67,40 @@ def test_blocks_are_the_statements_own_lists():
 
     assert ast.unparse(ast.fix_missing_locations(tried)).count("pass") == len("abcd")
     assert blocks(ast.parse("x = 1").body[0]) == []
+
+
+class Cycle:
+    """Garbage whose end takes a while, so that another thread goes on in the midst of a tree."""
+
+    def __init__(self) -> None:
+        self.me = self
+
+    def __del__(self) -> None:
+        for _ in range(300):
+            pass
+
+
+@pytest.fixture
+def hurried() -> Iterator[None]:
+    """Threads that change often, and garbage that is collected often."""
+    interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
+    sys.setswitchinterval(1e-6)
+    gc.set_threshold(50, 2, 2)
+    yield
+    sys.setswitchinterval(interval)
+    gc.set_threshold(*thresholds)
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_tree_may_be_made_in_any_thread():
+    """``ast.parse`` raised ``SystemError`` in one of twenty."""
+    code = "\n".join(
+        f"def f{n}(a): return [(x + {n}) * (x - 2) for x in a if x]" for n in range(60)
+    )
+
+    def make(_: int) -> ast.Module:
+        [Cycle() for _ in range(30)]
+        return tree_of(code)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(list(pool.map(make, range(200)))) == 200

@@ -1,6 +1,5 @@
 """Answers that somebody already has: files with transcripts, as peers of the agents that are asked."""
 
-import ast
 import hashlib
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,6 +13,7 @@ from harness.domain.scenario import Bank, Scenario
 from harness.domain.transcript import Message, Origin, Transcript, Unreadable
 from harness.extraction.assignment import Assigned, Choice, assign, named
 from harness.markdown import fence
+from harness.syntax import tree_of
 from harness.transcripts import read
 from harness.untrusted import SECONDS, TooLong, in_time, read_bytes, shown
 
@@ -141,7 +141,7 @@ def given_transcript(
 def _posted(file: Path) -> str:
     """A question that shows the file, with what it imports from beside it."""
     try:
-        ast.parse(read_bytes(file, LONGEST).decode("utf-8-sig"))
+        tree_of(read_bytes(file, LONGEST).decode("utf-8-sig"))
     except OSError as error:
         raise UsageError(f"--against {file}: {reason(error)}; expected a Python file") from error
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

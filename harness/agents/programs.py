@@ -1,6 +1,5 @@
 """Programs as people keep them: a file with what it imports from beside it, or a folder of them."""
 
-import ast
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from harness.beside import SYNTAX
 from harness.domain.file_edit import FileState
 from harness.extraction.linked import Linked, imported
 from harness.extraction.own_world import is_own_world
+from harness.syntax import tree_of
 from harness.untrusted import kind_of, read_bytes
 
 MOST_FILES = 2000
@@ -133,7 +133,7 @@ def _state(path: Path) -> FileState:
 
 def _is_code(state: FileState) -> bool:
     try:
-        ast.parse(state.content or "")
+        tree_of(state.content or "")
     except (SyntaxError, ValueError, RecursionError):
         return False
     return True

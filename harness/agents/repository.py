@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from harness.beside import KEPT, SYNTAX, Beside, Packed
-from harness.syntax import walk
+from harness.syntax import tree_of, walk
 from harness.untrusted import LONGEST, read_bytes
 
 ABOVE = 3
@@ -24,7 +24,7 @@ def with_modules(path: Path) -> tuple[Packed, list[Path]]:
     Raises what :func:`ast.parse` raises for the program.
     """
     code = _text(path)
-    ast.parse(code)
+    tree_of(code)
     roots = [*_roots(path)]
     package = _package_of(path, code)
     found: dict[str, tuple[Beside, Path]] = {}
@@ -62,7 +62,7 @@ def _roots(path: Path) -> Iterator[Path]:
 
 def _package_of(path: Path, code: str) -> str:
     """The package in which a program lies that imports by it: ``from . import model``."""
-    if not any(isinstance(n, ast.ImportFrom) and n.level for n in walk(ast.parse(code))):
+    if not any(isinstance(n, ast.ImportFrom) and n.level for n in walk(tree_of(code))):
         return ""
     folder = path.resolve().parent
     names = [folder.name]
@@ -91,7 +91,7 @@ def _file_of(name: str, roots: list[Path]) -> tuple[Path, Path] | None:
 def _imports(code: str, package: str) -> tuple[str, ...]:
     """Names of modules that a file may import, packages before what lies in them."""
     try:
-        tree = ast.parse(code)
+        tree = tree_of(code)
     except SYNTAX:
         return ()
     found: dict[str, None] = {}

@@ -24,6 +24,7 @@ from harness.domain.scenario import Probe
 from harness.domain.skill import Kind
 from harness.domain.workload import WorkloadSpec
 from harness.extraction.names import free_names, statements
+from harness.syntax import tree_of
 
 _READER: TypeAdapter[Report] = TypeAdapter(Report)
 DRIVERS: dict[Kind, str] = {
@@ -86,8 +87,8 @@ def _printed(
 
 
 def _program(code: str, own: str, driver: str, marker: str) -> str:
-    tree = ast.parse(code)
-    defined = [n.name for n in ast.parse(own).body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+    tree = tree_of(code)
+    defined = [n.name for n in tree_of(own).body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
     layers = sorted(n for n in free_names(statements(tree)) if n[:1].isupper() and n not in _KNOWN)
     facts = {
         "BLOCK": code, "MARKER": marker, "LOOSE": not defined, "OWN": defined, "LAYERS": layers
@@ -110,7 +111,7 @@ def _text(name: str) -> str:
 
 
 def _names(code: str) -> set[str]:
-    tree = ast.parse(code)
+    tree = tree_of(code)
     found = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
     return found | {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
 

@@ -20,7 +20,7 @@ from harness.checking.session import (
 from harness.domain.trace import Program as Ended
 from harness.extraction.names import bound_names, free_names, statements
 from harness.sandbox.names.table import libraries
-from harness.syntax import dotted, walk
+from harness.syntax import dotted, tree_of, walk
 
 _TYPES = frozenset({
     "AssertionError", "TypeError", "AttributeError", "ValueError", "ImportError", "KeyError",
@@ -88,7 +88,7 @@ def of_the_machine(said: str) -> bool:
 
 def _elsewhere(program: BlockInContext) -> set[str]:
     """What other blocks of the page define."""
-    return _defined(ast.parse("\n".join(program.text.split("\n")[: program.own])))
+    return _defined(tree_of("\n".join(program.text.split("\n")[: program.own])))
 
 
 def _is_proven(exception: str, said: str, program: BlockInContext) -> bool:

@@ -46,7 +46,7 @@ from harness.domain.trace import Program as Ended
 from harness.sandbox.names.table import table
 from harness.skills.claims import warns
 from harness.skills.kinds import uses
-from harness.syntax import dotted, walk
+from harness.syntax import dotted, tree_of, walk
 
 TRAINING = ("training-loop", "measurement", "update-function")
 
@@ -209,7 +209,7 @@ def _short(one: _One, program: BlockInContext) -> BlockInContext:
 
 
 def _came_to_its_end(part: Part, seen: Seen) -> bool:
-    used = uses(ast.parse(part.code))
+    used = uses(tree_of(part.code))
     trains = used.clips or "Trainer" in used.calls or "LightningModule" in part.code
     if part.kind == "training-loop" and (trains or _shows_a_step(part)):
         return seen.trains
@@ -224,7 +224,7 @@ def _evidence(
     of_loop = loop_evidence(seen, steps=_shows_a_step(part))
     if not _steps_itself(part):
         of_loop = replace(of_loop, faults=(), costs=(*of_loop.faults, *of_loop.costs))
-    if _shows_a_step(part) and "backward" in uses(ast.parse(part.code)).calls:
+    if _shows_a_step(part) and "backward" in uses(tree_of(part.code)).calls:
         of_loop = replace(of_loop, faults=(*idle_steps(seen), *of_loop.faults))
     if part.kind in ("training-loop", "measurement"):
         tested = (*statements_about(part, seen), *_listed(one, program))
@@ -248,7 +248,7 @@ def _steps_itself(part: Part) -> bool:
     """Whether a block shows who goes back and steps: what others do around its lines is no fault of its
     own. A step that calls the closure that it is handed makes windows which nobody here can read.
     """
-    calls = uses(ast.parse(part.code)).calls
+    calls = uses(tree_of(part.code)).calls
     if "LBFGS" in calls:
         return False
     shows_all = "step" in calls and bool(calls & {"backward", "manual_backward", "grad"})
@@ -257,7 +257,7 @@ def _steps_itself(part: Part) -> bool:
 
 def _shows_a_step(part: Part) -> bool:
     """Whether an optimizer steps in it, or a trainer trains."""
-    tree = ast.parse(part.code)
+    tree = tree_of(part.code)
     calls = uses(tree).calls
     stepping = [
         dotted(node.func.value)
@@ -289,10 +289,10 @@ def _is_about_stability(part: Part) -> bool:
 
 def _assertions(part: Part, seen: Seen) -> Iterator[Finding]:
     """What a block asserts at its top level, and has been found true by coming to its end."""
-    held = [n for n in walk(ast.parse(part.code)) if isinstance(n, ast.Assert)]
+    held = [n for n in walk(tree_of(part.code)) if isinstance(n, ast.Assert)]
     inside = [
         n
-        for d in walk(ast.parse(part.code))
+        for d in walk(tree_of(part.code))
         if isinstance(d, ast.FunctionDef | ast.ClassDef)
         for n in walk(d)
     ]

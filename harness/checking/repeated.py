@@ -167,4 +167,4 @@ class _Numbered(ast.NodeTransformer):
         place = self._places.get(id(node))
         if place is None:
             return self.generic_visit(node)
-        return ast.parse(f"_seen_[{place}]", mode="eval").body
+        return ast.Subscript(ast.Name("_seen_", ast.Load()), ast.Constant(place), ast.Load())

@@ -18,7 +18,7 @@ from harness.extraction.names import Statement, bound_names, free_names, stateme
 from harness.sandbox.names.table import libraries, table
 from harness.skills.kinds import uses
 from harness.skills.python import parsed
-from harness.syntax import dotted, walk
+from harness.syntax import dotted, tree_of, walk
 
 _OBJECTS = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign,
@@ -44,7 +44,7 @@ class BlockInContext:
     @property
     def tree(self) -> ast.Module:
         """What is run, parsed."""
-        return ast.parse(self.text)
+        return tree_of(self.text)
 
     def is_own(self, line: int | None) -> bool:
         """Whether a line of it is one of the block."""
@@ -355,7 +355,7 @@ def _sources(code: str, line: int, *, wrong: bool) -> list[_Source]:
 
 def _taken_for_granted(code: str) -> Iterator[str]:
     """Imports that every reader adds: ``torch``, ``nn``, ``DataLoader``."""
-    tree = ast.parse(code)
+    tree = tree_of(code)
     for name in sorted(free_names(statements(tree))):
         path = libraries().get(name, "")
         package = path.partition(".")[0]
@@ -367,7 +367,7 @@ def _taken_for_granted(code: str) -> Iterator[str]:
 
 def _done_elsewhere(code: str) -> list[str]:
     """Names of functions that a reader writes: called, and nobody looks at what they return."""
-    tree = ast.parse(code)
+    tree = tree_of(code)
     plain = {
         id(node.value.func)
         for node in walk(tree)

@@ -6,7 +6,7 @@ import symtable
 
 from harness.beside import unpacked, whole
 from harness.extraction import names as extraction
-from harness.syntax import walk
+from harness.syntax import tree_of, walk
 
 GOES_BACK = frozenset({"backward", "fit", "fit_loop", "backward_and_step", "train_loop"})
 """Methods by which a program trains, be it through a framework."""
@@ -27,7 +27,7 @@ def is_own_world(program: str, *, at_rest: bool = False) -> bool:
     """
     try:
         code = unpacked(program).code
-        if free_names(code) or (at_rest and _are_read_early(ast.parse(code))):
+        if free_names(code) or (at_rest and _are_read_early(tree_of(code))):
             return False
         return at_rest or trains(whole(program))
     except (SyntaxError, ValueError, RecursionError):
@@ -50,7 +50,7 @@ def free_names(program: str) -> frozenset[str]:
     module, which may bind any of them.
     """
     if any(
-        isinstance(n, ast.ImportFrom) and n.names[0].name == "*" for n in walk(ast.parse(program))
+        isinstance(n, ast.ImportFrom) and n.names[0].name == "*" for n in walk(tree_of(program))
     ):
         return frozenset()
     top = symtable.symtable(program, "<candidate>", "exec")

@@ -5,6 +5,8 @@ import functools
 import symtable
 import warnings
 
+from harness.syntax import tree_of
+
 LONGEST = 1 << 20
 """Characters of a program that is read: its tree takes some six hundred times as many bytes."""
 
@@ -22,7 +24,7 @@ def parsed(code: str) -> ast.Module:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # "\d" in somebody's string is not our business
             symtable.symtable(code, "block", "exec")  # refuses more than the parser does
-            return ast.parse(code)
+            return tree_of(code)
     except (ValueError, RecursionError, MemoryError) as error:
         raise SyntaxError(str(error) or type(error).__name__) from error
 

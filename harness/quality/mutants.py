@@ -9,6 +9,7 @@ from harness.domain.scenario import Scenario
 from harness.quality.operator import Operator
 from harness.quality.program import ParsedProgram
 from harness.quality.sources import NamedSource
+from harness.syntax import tree_of
 
 DEPTH = 4
 """Alternatives that each operator is tried on unless more are asked for: two cores get through the bank
@@ -114,7 +115,7 @@ def _fresh(
 def _form(text: str) -> str | None:
     """The same for texts that differ in spelling only; ``None`` for no Python."""
     try:
-        tree = ast.parse(text)
+        tree = tree_of(text)
         compile(tree, "mutant", "exec", dont_inherit=True)
         return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
     except SyntaxError:

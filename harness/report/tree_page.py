@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
+from harness.syntax import tree_of
+
 ORDER = (
     "__init__.py",
     "__main__.py",
@@ -75,7 +77,7 @@ def _rank(path: Path) -> int:
 
 def _phrase(path: Path) -> str:
     source = path / "__init__.py" if path.is_dir() else path
-    text = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
+    text = ast.get_docstring(tree_of(source.read_text(encoding="utf-8"))) or ""
     sentence = re.split(r"(?<=[.?])\s", " ".join(text.split("\n\n")[0].split()))[0]
     return sentence.rstrip(".").replace("``", "")
 

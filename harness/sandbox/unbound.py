@@ -3,6 +3,8 @@
 import ast
 from typing import Any
 
+from harness.syntax import tree_of
+
 
 class Unbound(Exception):
     """Raised for a name to which no object can be given that keeps the program's meaning."""
@@ -17,7 +19,7 @@ class Unbound(Exception):
 def parsed(program: str, filename: str) -> ast.Module:
     """The program's syntax tree. Raises ``Unbound`` if it is not Python."""
     try:
-        return ast.parse(program, filename)
+        return tree_of(program, filename)
     except (SyntaxError, ValueError, RecursionError) as error:
         raise Unbound("program", f"is not valid Python: {error}") from error
 

@@ -3,10 +3,12 @@
 import ast
 import warnings
 
+from harness.syntax import tree_of
+
 
 def parsed(code: str) -> ast.Module | None:
     """Its tree; ``None`` when it is no program."""
-    return None if flaw_of(code) else ast.parse(code)
+    return None if flaw_of(code) else tree_of(code)
 
 
 def flaw_of(code: str) -> str | None:

@@ -10,6 +10,7 @@ from itertools import islice
 from pydantic import JsonValue
 
 from harness.domain.transcript import Unreadable
+from harness.syntax import tree_of
 from harness.transcripts.documents import Malformed, events
 from harness.transcripts.plain import LONGEST_TEXT
 from harness.transcripts.source import Source
@@ -238,6 +239,6 @@ def _parsed(text: str) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # their invalid escapes are not our warnings
-            return ast.parse(text)
+            return tree_of(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None

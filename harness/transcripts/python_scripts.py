@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.domain.file_edit import Append, Edit, FileEdit, Replacement, Unshown, Write
+from harness.syntax import tree_of
 
 _MOST_STEPS = 500
 _LONGEST = 1 << 18  # characters
@@ -19,7 +20,7 @@ _WRITES = ("write", "write_text", "writelines", "write_bytes", "FileInput", "inp
 def edits_of_python(script: str) -> tuple[FileEdit, ...]:
     """Changes to files, in order."""
     try:
-        tree = ast.parse(script)
+        tree = tree_of(script)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
     follower = _Follower()

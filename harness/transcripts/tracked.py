@@ -18,6 +18,7 @@ from harness.domain.file_edit import (
     Unshown,
     Write,
 )
+from harness.syntax import tree_of
 from harness.transcripts.changes import changed, differing, put_in, with_excerpt
 
 _KEPT = 5
@@ -154,7 +155,7 @@ def _tells_more(seen: SeenWhole, known: str) -> bool:
 def _is_program(text: str, of: type[ast.stmt] = ast.stmt) -> bool:
     """Whether it is Python, made of such statements."""
     try:
-        return all(isinstance(statement, of) for statement in ast.parse(text).body)
+        return all(isinstance(statement, of) for statement in tree_of(text).body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
 

@@ -41,7 +41,7 @@ def test_hardly_anything_true_is_called_false(labelled):
 
 def test_most_planted_faults_are_called_false(labelled):
     planted = called(labelled, "false")
-    assert sum(planted) >= 0.6 * len(planted)
+    assert sum(planted) >= 0.55 * len(planted)
 
 
 def test_most_training_code_can_be_run(labelled):

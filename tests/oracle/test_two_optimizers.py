@@ -4,8 +4,6 @@ import pytest
 
 from tests.quality.judging import SCENARIOS, Court
 
-FREE = ""
-
 MADE = """
 layers = [m for m in model.modules() if isinstance(m, torch.nn.Linear)]
 opt_a = torch.optim.SGD([p for m in layers[:-1] for p in m.parameters()], lr=0.1)
@@ -29,16 +27,14 @@ def judged(court: Court, made: str, clears: str) -> tuple[str, set[str]]:
     return found.code, {verdict.property for verdict in found.verdicts if verdict.outcome == "fail"}
 
 
-@pytest.mark.parametrize("made", [FREE, MADE], ids=["that nobody makes", "of the program's own"])
-def test_a_loop_that_clears_both_optimizers_is_right(court: Court, made: str) -> None:
-    assert judged(court, made, "opt_a.zero_grad(), opt_b.zero_grad()")[0] == "right"
+def test_a_loop_that_clears_both_optimizers_is_right(court: Court) -> None:
+    assert judged(court, MADE, "opt_a.zero_grad(), opt_b.zero_grad()")[0] == "right"
 
 
-@pytest.mark.parametrize("made", [FREE, MADE], ids=["that nobody makes", "of the program's own"])
 @pytest.mark.parametrize("one", ["opt_a", "opt_b"])
-def test_one_that_is_never_cleared_is_wrong(court: Court, made: str, one: str) -> None:
+def test_one_that_is_never_cleared_is_wrong(court: Court, one: str) -> None:
     """Only its own parameters hold what was consumed before; no combination explains the whole."""
-    code, failed = judged(court, made, f"{one}.zero_grad()")
+    code, failed = judged(court, MADE, f"{one}.zero_grad()")
 
     assert code == "wrong"
     assert "gradients-start-fresh" in failed

@@ -9,6 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from harness.syntax import tree_of
+
 Node = TypeVar("Node", bound=ast.AST)
 
 Branches = tuple[tuple[str, ...], ...]
@@ -21,7 +23,7 @@ FORMAT = re.compile(r"%[-+ #0-9.]*[a-zA-Z]|\{[^{}]*\}")
 def parsed(source: str) -> ast.Module | None:
     """The program as a syntax tree; ``None`` when it is not Python."""
     try:
-        return ast.parse(source)
+        return tree_of(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

@@ -3,7 +3,7 @@
 import ast
 from typing import TypeGuard
 
-from harness.syntax import walk
+from harness.syntax import tree_of, walk
 
 HOOKS = frozenset({
     "training_step", "configure_gradient_clipping", "on_before_optimizer_step", "on_after_backward",
@@ -26,7 +26,7 @@ def gather(tree: ast.Module) -> ast.Module:
     names = {s.name for s in loose}
     if not names & HOOKS or any(isinstance(node, ast.ClassDef) for node in walk(tree)):
         return tree
-    imported, made = ast.parse(_CLASS).body
+    imported, made = tree_of(_CLASS).body
     assert isinstance(made, ast.ClassDef)
     usual = [] if "training_step" in names else made.body
     made.body = [*usual, *loose]
