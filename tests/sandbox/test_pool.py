@@ -237,8 +237,11 @@ def test_two_jobs_run_at_the_same_time(sandbox):
 
 
 def stopped(zygote: int) -> list[int]:
-    """Its children that a signal holds up."""
-    states = {pid: Path(f"/proc/{pid}/stat").read_text() for pid in children(zygote)}
+    """Its children that a signal holds up; others may end meanwhile."""
+    states: dict[int, str] = {}
+    for pid in children(zygote):
+        with contextlib.suppress(OSError):
+            states[pid] = Path(f"/proc/{pid}/stat").read_text()
     return [pid for pid, state in states.items() if state.rpartition(")")[2].split()[0] == "T"]
 
 
