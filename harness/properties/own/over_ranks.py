@@ -24,7 +24,8 @@ def mean_over_ranks(verdict: Verdict, trace: Trace, settings: OwnSettings) -> Ve
         return verdict
     factor, first = middle(sizes), totals[0].reading
     ranks, of = settings.ranks, first.update.window_size
-    summed = close(factor, ranks, SAME) and ranks != of
+    whole = close(first.ratio, ranks, SAME)  # else the program's own weight on its loss
+    summed = close(factor, ranks, SAME) and whole and ranks != of
     twice = close(factor, 1.0 / ranks, SAME) and ranks != of and not _halved(totals)
     if not (summed or twice):
         return verdict
