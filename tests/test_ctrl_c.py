@@ -87,12 +87,13 @@ def test_ctrl_c_while_programs_run_does_not_wait_for_them(tmp_path, number):
     ],
     ids=lambda part: part[0] if part else "",
 )
-def test_ctrl_c_is_told_by_every_command(monkeypatch, command, said):
+def test_ctrl_c_is_told_by_every_command(monkeypatch, tmp_path, command, said):
     """Silence would look like a crash."""
 
     def interrupt(_jobs):
         raise KeyboardInterrupt
 
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # what is kept needs no instrument
     monkeypatch.chdir(ROOT)
     result = CliRunner().invoke(app, command, obj=interrupt)
 
@@ -100,12 +101,13 @@ def test_ctrl_c_is_told_by_every_command(monkeypatch, command, said):
     assert result.stderr.endswith(f"harness: interrupted{said}\n")
 
 
-def test_an_interrupted_check_does_not_say_that_there_are_no_blocks(monkeypatch):
+def test_an_interrupted_check_does_not_say_that_there_are_no_blocks(monkeypatch, tmp_path):
     """There are; none was finished."""
 
     def interrupt(_jobs):
         raise KeyboardInterrupt
 
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # what is kept needs no instrument
     monkeypatch.chdir(ROOT)
     result = CliRunner().invoke(app, ["check", "tests/material/faulty-skill"], obj=interrupt)
 
