@@ -62,7 +62,7 @@ docs: $(BANK) ## write the pages that are generated from the code
 	@$(BIN)/python -m harness.report.schemas docs/schema
 	@$(BIN)/python -m harness.report.tree_page docs/modules.md
 
-extras: $(EXTRAS) ## install all that is optional: Lightning, Hugging Face, pictures, packed Inspect logs
+extras: $(EXTRAS) ## install all that is optional: Lightning, Hugging Face, pictures, Inspect
 
 clean: ## remove caches and build output (rm -r .venv as well to start from nothing)
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -89,7 +89,9 @@ SkillsOption = Annotated[
 
 RunsArgument = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="[RUN_A RUN_B]", help="Folders of stored runs, the old one first."),
+    typer.Argument(
+        metavar="[RUN_A RUN_B]", help="Stored runs, or logs with answers, the old one first."
+    ),
 ]
 AskedAgentOption = Annotated[
     str | None,
@@ -106,7 +108,7 @@ ArmCostOption = Annotated[
 ]
 
 
-@app.command(epilog="Example: harness compare runs/old runs/new")
+@app.command(epilog="Example: harness compare runs/old runs/new, or old.eval new.eval")
 def compare(
     context: typer.Context,
     runs: RunsArgument = None,
@@ -136,7 +138,7 @@ def compare(
     rules = Rules(margin=margin)
     shown = _Shown(Output(plain=plain), as_json, allow, gate, rules)
     if runs:
-        code = shown.runs(runs, aa=aa)
+        code = _given(context, shown, runs, aa, (bank, judge, jobs))
     elif plan or (aa and agent is None):
         count = len(_chosen(bank, scenario, suite).scenarios)
         code = shown.plan(count, trials) if plan else shown.simulation(count, trials)
@@ -151,6 +153,24 @@ def compare(
     else:
         raise UsageError("compare takes two stored runs, or an --agent and --skill OLD --skill NEW")
     raise typer.Exit(code)
+
+
+def _given(
+    context: typer.Context,
+    shown: "_Shown",
+    runs: Sequence[Path],
+    aa: bool,
+    how: tuple[Path | None, str, int | None],
+) -> int:
+    """Of runs that are there; files are graded first."""
+    if not any(run.is_file() for run in runs):
+        return shown.runs(runs, aa=aa)
+    from harness.cli.logged import Judgement, as_runs
+
+    bank, judge, jobs = how
+    judgement = Judgement(load(bank), judge, cores(jobs), instruments(context, jobs))
+    with as_runs(runs, judgement) as folders:
+        return shown.runs(folders, aa=aa)
 
 
 def _chosen(bank: Path | None, scenario: list[str] | None, suite: str | None) -> Bank:

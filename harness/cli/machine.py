@@ -22,6 +22,7 @@ _OPTIONAL = {
     "accelerate": "what trains with it is not run",
     "transformers": "what trains with it is not run",
     "matplotlib": "pages have no pictures",
+    "inspect_ai": "there are no tasks for Inspect",
     "zstandard": "archived Inspect logs (.eval) cannot be read",
 }
 """Packages of extras, and what is missing without them."""

@@ -13,6 +13,7 @@ EXTRA_OF = {
     "accelerate": "huggingface",
     "transformers": "huggingface",
     "matplotlib": "pictures",
+    "inspect_ai": "inspect",
     "zstandard": "inspect",
 }
 """The extra of this project that installs a package."""

@@ -1,6 +1,6 @@
 """A stored run as one side of a comparison."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from harness.domain.comparison import Arm, ScenarioTrials, TrialOutcome
 from harness.domain.stored import RunHead, StoredAnswer
@@ -37,7 +37,7 @@ def arm_of_answers(name: str, head: RunHead, answers: Numbered) -> Arm:
     )
 
 
-def numbered(run: RunFolder) -> Numbered:
+def numbered(run: Iterable[StoredAnswer]) -> Numbered:
     """Answers of files all say that they are the first: then the order in the run counts."""
     found: dict[str, list[StoredAnswer]] = {}
     for stored in run:

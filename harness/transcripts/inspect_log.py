@@ -5,6 +5,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from typing import IO, Self, TypeAlias, cast
 
 from pydantic import JsonValue
@@ -79,6 +80,11 @@ def read_inspect_eval(
             yield from _samples(source, archive, load)
     except _DAMAGE as error:
         raise Malformed(f"its archive is damaged ({type(error).__name__})") from None
+
+
+def transcript_of_sample(sample: dict[str, JsonValue]) -> Transcript | Unreadable:
+    """One sample that is still in memory, as it would be read from its log."""
+    return _transcript(Source("<sample>", BytesIO()), "inspect-json", {}, sample)
 
 
 def _samples(
