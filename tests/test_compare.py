@@ -106,7 +106,7 @@ def test_runs_that_are_not_comparable_are_refused_with_the_reason(bank, agent, t
     options = ["--agent", agent, "--trials", "1", "--out", tmp_path / "runs"]
     compare(bank, "--skill", good, "--skill", "none", *options)
     run = tmp_path / "runs/none/run.json"
-    run.write_text(run.read_text().replace('"judge": "lexical"', '"judge": "none"'))
+    run.write_text(run.read_text().replace('"judge": "none"', '"judge": "replay:r"'))
 
     refused = compare(bank, tmp_path / "runs/good", tmp_path / "runs/none")
     allowed = compare(bank, tmp_path / "runs/good", tmp_path / "runs/none", "--allow")

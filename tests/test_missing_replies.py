@@ -18,6 +18,7 @@ REPLY = json.dumps(
         "assessments": [
             {"id": "names-the-loss", "found": True, "quote": "The loss is"},
             {"id": "clips-harder", "found": False, "quote": None},
+            {"id": "excuse 1", "found": False, "quote": None},
         ]
     }
 )

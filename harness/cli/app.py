@@ -186,7 +186,8 @@ JudgeOption = Annotated[
     typer.Option(
         "--judge",
         metavar="J",
-        help="Who reads the text: lexical, none, anthropic:MODEL, command:'...' or replay:DIR.",
+        help="Who reads what execution cannot decide: none (the default), anthropic:MODEL,"
+        " command:'...' or replay:DIR.",
     ),
 ]
 

@@ -77,7 +77,7 @@ def run(
     delivery: DeliveryOption = "system",
     trials: TrialsOption = 1,
     max_cost: MaxCostOption = None,
-    judge: JudgeOption = "lexical",
+    judge: JudgeOption = "none",
     strict: StrictOption = False,
     plan: AskPlanOption = False,
     fresh: FreshOption = False,

@@ -118,7 +118,7 @@ def compare(
     delivery: DeliveryOption = "system",
     trials: TrialsOption = 3,
     max_cost: ArmCostOption = None,
-    judge: JudgeOption = "lexical",
+    judge: JudgeOption = "none",
     margin: MarginOption = MARGIN,
     allow: AllowOption = False,
     gate: GateOption = False,

@@ -84,7 +84,7 @@ def grade(
     out: OutOption = None,
     as_json: LinesOption = False,
     plain: PlainOption = False,
-    judge: JudgeOption = "lexical",
+    judge: JudgeOption = "none",
     strict: StrictOption = False,
     allow: AllowOption = None,
     verbose: VerboseOption = False,
@@ -192,7 +192,7 @@ def regrade(
         bool, typer.Option("--json", metavar="", help="Print JSON, one object a line.")
     ] = False,
     plain: PlainOption = False,
-    judge: JudgeOption = "lexical",
+    judge: JudgeOption = "none",
     strict: StrictOption = False,
     verbose: VerboseOption = False,
 ) -> None:

@@ -31,7 +31,7 @@ def calibrate(
         Path, typer.Argument(metavar="LABELS", help="labels.yaml, or the folder that holds it.")
     ],
     *,
-    judge: JudgeOption = "lexical",
+    judge: JudgeOption = "none",
     execute: Annotated[
         bool,
         typer.Option(

@@ -7,8 +7,8 @@ from harness.domain.record import Record
 State = Literal["met", "not_met", "unassessed"]
 """``met`` is always the good state: a ``must`` that is done, or a ``must_not`` that is avoided."""
 
-Strength = Literal["weak", "strong"]
-"""``weak``: a pattern matched or did not, which alone is no reason to fail an answer."""
+UNREAD = "only a reader of the text can tell: give --judge"
+"""Why a criterion is unassessed where no judge was asked for."""
 
 
 class Votes(Record):
@@ -29,13 +29,11 @@ class Assessment(Record):
     """What was found, word for word; ``None`` where nothing was found."""
     votes: Votes | None = None
     """Agreement, where the answer was read more than once."""
-    strength: Strength = "weak"
-    """How much the assessment is worth as evidence."""
     reason: str = ""
     """Why it is not assessed; empty when it is."""
 
 
-class CriterionState(Record):
+class CriterionState(Record, extra="ignore"):  # runs of earlier days say more
     """Whether one line of the rubric is met, by everything that execution and text show."""
 
     state: State
@@ -48,8 +46,6 @@ class CriterionState(Record):
     """What decided it; ``None`` when it is not assessed."""
     weight: Literal["normal", "bonus"] = "normal"
     """A bonus counts when met and costs nothing when not."""
-    strength: Strength | None = None
-    """What the evidence is worth; ``None`` when it is not assessed."""
     votes: Votes | None = None
     """How the readings agree, where the answer was read more than once."""
     reason: str = ""
@@ -57,7 +53,7 @@ class CriterionState(Record):
 
 
 class Rationalized(Record):
-    """An excuse of the scenario's table that was found in an answer."""
+    """An excuse of the scenario's table that a judge found in an answer."""
 
     excuse: str
     """The excuse, as the table words it."""

@@ -6,7 +6,6 @@ from typing import Literal, Self
 from pydantic import Field, JsonValue
 
 from harness.domain.injection import Injection
-from harness.domain.lexicon import Lexicon
 from harness.domain.packages import Package
 from harness.domain.record import Record
 from harness.domain.workload import WorkloadSpec
@@ -198,8 +197,6 @@ class Scenario(Record):
     """Excuses and their answers."""
     requires: tuple[Package, ...] = ()
     """Packages beyond torch that its programs import. Without them the scenario is not run."""
-    lexicon: Lexicon = Field(default_factory=Lexicon, exclude=True, repr=False)
-    """Patterns by which an answer's words are recognised; not part of what is shown or stored."""
 
     def workload_of(self, probe: Probe, seed: int = 0) -> WorkloadSpec:
         """The workload that one probe runs."""

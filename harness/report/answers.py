@@ -8,6 +8,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from harness.domain.answer import Alternative, AnswerGrade, Tally, reasons_of
+from harness.domain.assessment import UNREAD
 from harness.domain.grade import Grade
 from harness.domain.own import OWN
 from harness.domain.reported import AnswerLine
@@ -133,8 +134,7 @@ def _criteria(answer: AnswerGrade, *, verbose: bool) -> Iterator[RenderableType]
         if not verbose and (criterion.state != "not_met" or criterion.weight == "bonus"):
             continue
         said, style = _STATES[criterion.polarity, criterion.state]
-        weak = ", weak evidence" if criterion.strength == "weak" else ""
-        yield indented(f"{name}: {said}{weak}", style)
+        yield indented(f"{name}: {said}", style)
         if criterion.quote:
             yield Padding.indent(text(f"found: {_short(criterion.quote)}", "dim"), 6)
         elif criterion.reason:
@@ -157,9 +157,13 @@ def _story(alternative: Alternative) -> Iterator[RenderableType]:
 
 
 def _rubric(answer: AnswerGrade) -> str:
-    """``, criteria met 2 of 3, 5 unassessed``."""
-    states = [criterion.state for criterion in answer.criteria.values()]
+    """``, criteria met 2 of 3, 5 unassessed (give --judge)``; ``, none of 5 criteria assessed``."""
+    criteria = answer.criteria.values()
+    states = [criterion.state for criterion in criteria]
     if not states:
         return ""
-    met, missed = states.count("met"), states.count("not_met")
-    return f", criteria met {met} of {met + missed}, {states.count('unassessed')} unassessed"
+    decided, open_ = len(states) - states.count("unassessed"), states.count("unassessed")
+    hint = " (give --judge)" if any(c.reason == UNREAD for c in criteria) else ""
+    if not decided:
+        return f", none of {open_} criteria assessed{hint}"
+    return f", criteria met {states.count('met')} of {decided}, {open_} unassessed{hint}"

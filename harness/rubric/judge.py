@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from harness.domain.assessment import Assessment
+from harness.domain.assessment import UNREAD, Assessment
 from harness.domain.scenario import Criterion, Scenario
 
 
@@ -12,7 +12,7 @@ class TextJudge(Protocol):
 
     @property
     def name(self) -> str:
-        """As it was asked for: ``lexical``, ``anthropic:MODEL``."""
+        """As it was asked for: ``none``, ``anthropic:MODEL``."""
 
     def assess(
         self, answer: str, scenario: Scenario, criteria: Sequence[Criterion]
@@ -34,5 +34,5 @@ class NoJudge:
     ) -> Mapping[str, Assessment]:
         """All unassessed."""
         del answer, scenario
-        open_ = Assessment(state="unassessed", reason="no judge of the text was asked for")
+        open_ = Assessment(state="unassessed", reason=UNREAD)
         return dict.fromkeys((criterion.id for criterion in criteria), open_)

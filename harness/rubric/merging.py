@@ -27,7 +27,6 @@ def merge(criterion: Criterion, shown: State, read: Assessment | None) -> Criter
             polarity=criterion.polarity,
             weight=criterion.weight,
             decided_by="execution" if decided else None,
-            strength="strong" if decided else None,
             reason="" if decided else _NOTHING_RAN,
         )
     if read is None or read.state == "unassessed":
@@ -35,7 +34,7 @@ def merge(criterion: Criterion, shown: State, read: Assessment | None) -> Criter
             state="unassessed",
             polarity=criterion.polarity,
             weight=criterion.weight,
-            reason=read.reason if read is not None else "nobody has read it",
+            reason=read.reason if read is not None else "the answer has no words",
         )
     return CriterionState(
         state=read.state,
@@ -43,6 +42,5 @@ def merge(criterion: Criterion, shown: State, read: Assessment | None) -> Criter
         weight=criterion.weight,
         quote=read.quote,
         decided_by="text",
-        strength=read.strength,
         votes=read.votes,
     )

@@ -107,18 +107,17 @@ def _counted(criterion: Criterion, readings: Sequence[FoundCriterion | str]) -> 
     """What most usable votes say; unassessed at a draw."""
     votes = [reading for reading in readings if not isinstance(reading, str)]
     if not votes:
-        return Assessment(state="unassessed", strength="strong", reason=str(readings[0]))
+        return Assessment(state="unassessed", reason=str(readings[0]))
     yes = [vote for vote in votes if vote.found]
     agreeing = max(len(yes), len(votes) - len(yes))
     count = Votes(agreeing=agreeing, cast=len(votes))
     if 2 * len(yes) == len(votes):
         reason = "its readings contradict each other"
-        return Assessment(state="unassessed", strength="strong", votes=count, reason=reason)
+        return Assessment(state="unassessed", votes=count, reason=reason)
     found = 2 * len(yes) > len(votes)
     good = found == (criterion.polarity == "must")
     return Assessment(
         state="met" if good else "not_met",
         quote=yes[0].quote if found else None,
         votes=count,
-        strength="strong",
     )

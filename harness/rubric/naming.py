@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from harness.domain.errors import UsageError
 from harness.rubric.command import commanded
 from harness.rubric.judge import NoJudge, TextJudge
-from harness.rubric.lexical import LexicalJudge
 from harness.rubric.model import ModelJudge
 from harness.rubric.replay import RecordingJudge, replayed
 
 if TYPE_CHECKING:
     from harness.llm import CostMeter
 
-KINDS = "lexical, none, anthropic:MODEL, command:'...' or replay:DIR"
+KINDS = "none, anthropic:MODEL, command:'...' or replay:DIR"
 """The judges that ``--judge`` takes, as a help text names them."""
 
 
@@ -39,7 +38,7 @@ class Judging:
 
 
 @contextmanager
-def judge_named(spec: str = "lexical", judging: Judging | None = None) -> Iterator[TextJudge]:
+def judge_named(spec: str = "none", judging: Judging | None = None) -> Iterator[TextJudge]:
     """The judge; leaving breaks off what it is still asking.
 
     Raises:
@@ -47,8 +46,8 @@ def judge_named(spec: str = "lexical", judging: Judging | None = None) -> Iterat
     """
     how = judging or Judging()
     kind, _, rest = spec.partition(":")
-    if spec in ("lexical", "none"):
-        yield LexicalJudge() if spec == "lexical" else NoJudge()
+    if spec == "none":
+        yield NoJudge()
     elif kind == "command" and rest:
         yield ModelJudge(spec, commanded(rest, how.seconds), how.votes)
     elif kind == "replay" and rest:

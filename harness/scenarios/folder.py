@@ -18,7 +18,6 @@ from harness.domain.workload import WorkloadSpec
 from harness.scenarios.checks import disagreements
 from harness.scenarios.complaints import complain, is_misspelt, refusals
 from harness.scenarios.files import LARGEST, BankFiles
-from harness.scenarios.lexical import read_lexicon
 from harness.scenarios.programs import program_problem, render, uses_loop
 from harness.scenarios.schema import REQUIRED, PropertyLists, RubricEntry, ScenarioFile
 from harness.scenarios.yaml_tree import Complaint, Tree, read_yaml
@@ -33,7 +32,6 @@ def read_scenario(folder: Path, files: BankFiles) -> Scenario | None:
     buggy = _read_program(folder / "buggy.py", "the faulty loop", files)
     reference = _read_program(_reference_of(folder, files), "the reference fix", files)
     message = _read_message(folder, prompt, buggy, files)
-    lexicon = read_lexicon(folder, file, files)
     others = {kind: _read_programs(folder / kind, files) for kind in ("alternatives", "cheats")}
     if len(files.problems) > known or file is None:
         return None
@@ -41,7 +39,7 @@ def read_scenario(folder: Path, files: BankFiles) -> Scenario | None:
     assert buggy is not None
     assert reference is not None
     scenario = _scenario(file, message, buggy, reference)
-    return scenario.model_copy(update={"lexicon": lexicon, **others})
+    return scenario.model_copy(update=others)
 
 
 def _read_declaration(folder: Path, files: BankFiles) -> ScenarioFile | None:

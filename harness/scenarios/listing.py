@@ -1,4 +1,4 @@
-"""What a bank holds, by its declarations alone: no program is parsed and no pattern compiled."""
+"""What a bank holds, by its declarations alone: no program is parsed."""
 
 from pathlib import Path
 

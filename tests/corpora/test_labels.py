@@ -1,9 +1,8 @@
 """The labels of the corpora are sound as data, and criteria were judged by who saw only the answers.
 
 Four sets have labels for each criterion of their rubric, in the form of ``harness calibrate``: real
-answers (``dev``), and written ones that miss chosen criteria, in a half that patterns of a judge may
-be tuned on (``seen``), one that they were not tuned on until it was read (``unseen``), and one that
-nobody who writes patterns reads (``fresh``).
+answers (``dev``), and written ones that miss chosen criteria: two halves that a judge may be tuned
+on (``seen`` and ``unseen``), and a set that is only for measuring (``fresh``).
 """
 
 import re

@@ -70,7 +70,6 @@ def answer(code: Code = "wrong", said: str = "", **changed: object) -> StoredAns
                 polarity="must",
                 quote="because it is late",
                 decided_by="text",
-                strength="weak",
             )
         },
         rationalizations=(
@@ -137,7 +136,7 @@ def head(**changed: object) -> RunHead:
         "harness_version": "1",
         "torch_version": "2",
         "bank_digest": "abc",
-        "judge": "lexical",
+        "judge": "none",
         "agent": "anthropic:m",
         "skill": SkillUsed(name="s", digest="d" * 20, delivery="tool"),
     }

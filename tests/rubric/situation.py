@@ -10,7 +10,6 @@ from harness.domain.verdict import Verdict
 from tests.bank import BANK
 
 ROOT = Path(__file__).resolve().parents[2]
-WITH_PATTERNS = [scenario for scenario in BANK.scenarios if scenario.lexicon.criteria]
 
 
 def scenario(name: str) -> Scenario:

@@ -1,5 +1,8 @@
 """Who decides what: execution, the text, or nobody."""
 
+import json
+import re
+
 import pytest
 
 from harness.domain.assessment import Assessment
@@ -7,9 +10,9 @@ from harness.domain.verdict import Verdict
 from harness.rubric import assess
 from harness.rubric.execution import executed
 from harness.rubric.judge import NoJudge
-from harness.rubric.lexical import LexicalJudge
 from harness.rubric.merging import merge
-from tests.rubric.situation import criterion, scenario, transcript, verdict
+from harness.rubric.model import ModelJudge
+from tests.rubric.situation import ScriptedModel, criterion, scenario, transcript, verdict
 
 SAID = Assessment(state="met", quote="I clip.")
 
@@ -58,19 +61,48 @@ def test_what_nobody_reads_stays_open_and_says_why():
     states, excuses = assess(transcript("Clip in training_step."), found, (), NoJudge())
 
     assert {s.state for s in states.values()} == {"unassessed"}
-    assert states["how-it-works"].reason == "no judge of the text was asked for"
+    assert states["how-it-works"].reason == "only a reader of the text can tell: give --judge"
     assert excuses == ()
+
+
+class Finds(ScriptedModel):
+    """Finds in a whole answer every statement with certain words in it, and no other."""
+
+    def __init__(self, *words: str, quote: str) -> None:
+        super().__init__()
+        self.words, self.quote = words, quote
+
+    def complete(self, system, turns, *, max_tokens, tools=()):
+        asked = re.findall(r"- id: (.*)\n  statement: (.*)", turns[0].text)
+        found = {name: any(word in said for word in self.words) for name, said in asked}
+        said = [{"id": name, "found": found[name], "quote": self.quote if found[name] else None}
+                for name, _ in asked]  # fmt: skip
+        self.replies = [json.dumps({"assessments": said})]
+        return super().complete(system, turns, max_tokens=max_tokens)
 
 
 def test_an_answer_is_assessed_in_the_order_of_the_rubric_with_quotes_and_excuses():
     found = scenario("lightning-clipping")
     runs = [(Verdict(property="clip-before-step", outcome="fail", sentence="no clip acts"),)]
     said = "Call `clip_grad_norm_` at the end of training_step, right before the return."
+    model = Finds("excuse: Call clip_grad_norm_ at", "clip_grad_norm_ in training_step", quote=said)
 
-    states, excuses = assess(transcript(said), found, runs, LexicalJudge())
+    states, excuses = assess(transcript(said), found, runs, ModelJudge("m", model))
 
     assert list(states) == [c.id for c in found.rubric]
+    assert states["trainer-argument"].decided_by == "execution"
     assert states["manual-clip-in-training-step"].state == "not_met"
     assert states["manual-clip-in-training-step"].quote == said
-    assert states["trainer-argument"].decided_by == "execution"
     assert [(e.excuse[:24], e.quote) for e in excuses] == [("Call clip_grad_norm_ at ", said)]
+
+
+def test_an_answer_without_words_is_not_read():
+    model = ScriptedModel()
+
+    states, excuses = assess(
+        transcript(" "), scenario("lightning-clipping"), (), ModelJudge("m", model)
+    )
+
+    assert model.asked == []
+    assert states["how-it-works"].reason == "the answer has no words"
+    assert excuses == ()

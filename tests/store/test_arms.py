@@ -19,7 +19,7 @@ def head(**changed: object) -> RunHead:
         "harness_version": "1",
         "torch_version": "2",
         "bank_digest": "abc",
-        "judge": "lexical",
+        "judge": "none",
         "agent": "anthropic:m",
         "skill": SkillUsed(name="s", digest="d", delivery="tool"),
         "seed": 3,

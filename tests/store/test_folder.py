@@ -130,7 +130,7 @@ def test_of_an_answer_that_is_told_twice_the_last_counts(tmp_path):
     ("changed", "said"),
     [
         ({"bank_digest": "def"}, "bank_digest = 'abc', not 'def'"),
-        ({"judge": "lexical"}, "judge = 'none', not 'lexical'"),
+        ({"judge": "replay:r"}, "judge = 'none', not 'replay:r'"),
         ({"seed": 1}, "seed = 0, not 1"),
     ],
 )
