@@ -1,9 +1,18 @@
-"""The pytest plugin: what a project's own tests can ask."""
+"""The pytest plugin: what a project's own tests can ask, and a skill or a bank as tests."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from harness.pytest_plugin import OPEN
+from harness.scenarios import default_bank
+
+pytest_plugins = ["pytester"]
 
 TESTS = '''
 def test_a_right_loop_is_right(grade):
@@ -36,3 +45,151 @@ def test_a_project_grades_its_trainer_in_its_own_tests(tmp_path):
     )
 
     assert "2 passed" in done.stdout, done.stdout + done.stderr
+
+
+SKILL = """---
+name: loops
+description: How to write loops.
+---
+# Loops
+
+## Clear the gradients
+
+```python
+# RIGHT
+for x, y in train_loader:
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    optimizer.step()
+```
+
+## Never clear
+
+```python
+# RIGHT
+for x, y in train_loader:
+    criterion(model(x), y).backward()
+    optimizer.step()
+```
+
+```python
+from nowhere_to_be_found import Trainer
+
+Trainer(model).fit()
+```
+"""
+
+
+class Lent:
+    """Gives a session the jail that is open already."""
+
+    def __init__(self, open_instruments):
+        self.open_instruments = open_instruments
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(self, config):
+        config.stash[OPEN] = self.open_instruments
+
+
+@pytest.fixture
+def skill(pytester):
+    """A skill with a block that holds, one whose claim fails, and one that lacks a package."""
+    folder = pytester.mkdir("loops")
+    (folder / "SKILL.md").write_text(SKILL)
+    return folder
+
+
+@pytest.fixture
+def session(pytester, warm):
+    """Pytest in this process, with the open jail."""
+    return lambda *arguments: pytester.runpytest_inprocess(
+        "-p", "no:cacheprovider", *map(str, arguments), plugins=[Lent(warm)]
+    )
+
+
+def test_each_block_of_a_skill_is_an_item(session, skill):
+    """One that holds passes, a false claim fails with a sentence and its place, what lacks a package is skipped."""
+    result = session("--skill", skill, "-v", "-rs")
+
+    result.assert_outcomes(passed=1, failed=1, skipped=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*SKILL.md::clear-the-gradients PASSED*",
+            "*SKILL.md::never-clear FAILED*",
+            "*SKILL.md::never-clear-2 SKIPPED*",
+            "SKILL.md:*: claim fails: *",
+        ]
+    )
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_nothing_else_is_collected_unless_it_is_named(session, skill, pytester):
+    """`pytest --skill DIR` in a project with tests of its own; with paths beside it, only those."""
+    pytester.makepyfile("def test_of_the_project(): pass")
+
+    session("--skill", skill, "-k", "clear-the").assert_outcomes(passed=1, deselected=2)
+    session("--skill", skill, ".", "-k", "project or clear-the").assert_outcomes(
+        passed=2, deselected=2
+    )
+
+
+def test_an_option_in_the_project_file_adds_to_its_tests(session, skill, pytester):
+    """As `testpaths` and `--doctest-modules` in `addopts` do."""
+    pytester.makepyfile("def test_of_the_project(): pass")
+    pytester.makeini("[pytest]\naddopts = --skill loops\n")
+
+    session("-k", "project or clear-the").assert_outcomes(passed=2, deselected=2)
+
+
+def test_each_scenario_of_a_bank_is_an_item(session, pytester):
+    """It passes where its loop fails as declared and its fix is right; else it says what differs."""
+    bank = pytester.mkdir("scenarios")
+    shutil.copytree(default_bank() / "zero-grad-missing", bank / "zero-grad-missing")
+    shutil.copytree(default_bank().parent / "reference_impls", bank.parent / "reference_impls")
+    broken = shutil.copytree(default_bank() / "clip-after-step", bank / "clip-after-step")
+    text = (broken / "scenario.yaml").read_text()
+    (broken / "scenario.yaml").write_text(text.replace("[clip-before-step]", "[finite-loss]"))
+    result = session("--bank", bank)
+
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*the faulty loop does not fail finite-loss, as declared"])
+
+
+def test_a_report_for_machines_names_the_block(session, skill, pytester):
+    """JUnit: file, name and reason."""
+    session("--skill", skill, "--junitxml", "out.xml", "-k", "never-clear and not 2")
+    (case,) = ET.parse(pytester.path / "out.xml").getroot().iter("testcase")
+
+    assert case.get("name") == "never-clear"
+    assert "claim fails" in case.find("failure").text
+
+
+@pytest.mark.parametrize("option", ["--skill", "--bank"])
+def test_a_folder_that_is_not_there_is_one_sentence(session, option):
+    """And pytest's exit code for usage."""
+    result = session(option, "nowhere")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: harness: *nowhere*"])
+
+
+def test_the_fixtures_share_the_jail_of_the_items(session, skill, pytester):
+    """One for a process is enough."""
+    pytester.makepyfile(
+        """
+        def test_grade(grade):
+            assert grade("for x, y in train_loader:\\n    loss = 1\\n").code != "wrong"
+        """
+    )
+
+    session("--skill", skill, ".", "-k", "test_grade").assert_outcomes(passed=1, deselected=3)
+
+
+@pytest.mark.full
+def test_blocks_run_on_several_workers_and_those_that_failed_run_again(pytester, skill):
+    """xdist and `--lf`, in processes and jails of their own."""
+    first = pytester.runpytest_subprocess("--skill", str(skill), "-n", "2")
+    first.assert_outcomes(passed=1, failed=1, skipped=1)
+
+    again = pytester.runpytest_subprocess("--skill", str(skill), "--lf")
+    again.assert_outcomes(failed=1)

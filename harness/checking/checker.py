@@ -80,6 +80,18 @@ def check_skill(  # noqa: PLR0913 - each is an option of the command
     )
 
 
+class OneByOne:
+    """A skill whose examples are checked one at a time."""
+
+    def __init__(self, skill: Skill) -> None:
+        """Nothing is run yet."""
+        self._work = _Work(_sessions(skill, None), SECONDS, None)
+
+    def check(self, example: Example, tools: Instruments) -> BlockResult:
+        """Execute an example of this skill, and hold it against what it claims."""
+        return self._work.begin([example], tools)(example)
+
+
 def _sessions(*skills: Skill | None) -> Mapping[int, Session]:
     """The session of each example, by its identity."""
     pages = [page for skill in skills if skill is not None for page in skill.pages]
