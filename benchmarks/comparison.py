@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 from scipy import stats
 
-from harness.comparison import false_alarms, plan, shapes
+from harness.comparison import false_alarms, plan, rounds_plan, shapes
 from harness.comparison.paired import Counts, decide
-from harness.domain.plan import Plan
+from harness.domain.plan import Plan, Rules
 from harness.report.console import plain_text
 from harness.report.power import render_false_alarms
+from harness.report.rounds import render_rounds_plan
 
 COMPARISONS = 4000
 LEVEL = 0.05
@@ -39,7 +40,16 @@ def main() -> None:
     print("\nsmallest loss shown 80 % of the time, from 50 % right (gate 0 of unchanged skills)")
     for scenarios in (6, 10, 15, 20, 30):
         print(f"  {scenarios} scenarios: {', '.join(map(_seen, _plans(scenarios)))}")
+    print_rounds()
     print(f"\nall of this took {time.perf_counter() - started:.0f} s")
+
+
+def print_rounds() -> None:
+    """Comparisons that may stop early, beside a plan with one look that sees as much."""
+    for scenarios, most in ((10, 6), (10, 10), (10, 12), (20, 6), (30, 6)):
+        print()
+        plan = rounds_plan(scenarios, most, rules=Rules(simulations=COMPARISONS))
+        print(plain_text(render_rounds_plan(plan, plain=True)))
 
 
 def print_coverage(title: str, situations: Iterable[Situation], trials: int) -> None:

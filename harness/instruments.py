@@ -1,7 +1,7 @@
 """The real instruments: the jail and the oracle. Both import torch, in processes of their own."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from harness.domain.instruments import Instruments, OpenInstruments
 from harness.oracle.client import Oracle
@@ -40,3 +40,25 @@ def jail_ahead(jobs: int) -> Iterator[OpenInstruments]:
                 yield Instruments(executor, oracle, tuple(f"{g.name}: {g.detail}" for g in missing))
 
         yield open_instruments
+
+
+@contextmanager
+def opened_once(open_instruments: OpenInstruments) -> Iterator[OpenInstruments]:
+    """The same for several runs in turn: opened by the first that needs them, ended after the last, or
+    by whatever breaks one off.
+    """
+    with ExitStack() as held:
+        tools: list[Instruments] = []
+
+        @contextmanager
+        def shared(jobs: int) -> Iterator[Instruments]:
+            if not tools:
+                tools.append(held.enter_context(open_instruments(jobs)))
+            try:
+                yield tools[0]
+            except BaseException:
+                tools.clear()
+                held.close()
+                raise
+
+        yield shared

@@ -182,3 +182,32 @@ def test_a_plan_counts_the_scenarios_that_are_named(bank):
     result = compare(bank, "--plan", "--scenario", "scenario-1,scenario-2")
 
     assert result.stdout.startswith("2 scenarios")
+
+
+def test_in_rounds_it_stops_when_the_answer_is_clear(bank, agent, tmp_path):
+    """Eight scenarios that are all lost need one round of five; the runs say how they were asked."""
+    good, bad = skill(tmp_path / "good", "use one"), skill(tmp_path / "bad", "use nan")
+    options = ["--agent", agent, "--trials", "5", "--sequential", "--out", tmp_path / "runs"]
+
+    result = compare(bank, "--skill", good, "--skill", bad, *options)
+    again = compare(bank, tmp_path / "runs/good", tmp_path / "runs/bad")
+
+    assert result.exit_code == again.exit_code == 1
+    assert "in rounds: a loss is shown, after 1 of at most 5 trials" in result.stdout
+    assert len((tmp_path / "runs/bad/answers.jsonl").read_text().splitlines()) == 8
+    assert again.stdout.splitlines()[:3] == result.stdout.splitlines()[:3]
+
+
+def test_the_plan_of_a_comparison_in_rounds_says_what_it_would_ask(bank):
+    """For each shape of true rates, beside a plan with one look."""
+    result = compare(bank, "--plan", "--sequential", "--trials", "3", "--json")
+
+    found = json.loads(result.stdout)
+    assert (result.exit_code, found["looks"], len(found["measured"])) == (0, [1, 2, 3], 4)
+
+
+def test_sequential_is_refused_for_runs_that_are_stored(bank, tmp_path):
+    """Whether they were asked in rounds stands in them."""
+    result = compare(bank, tmp_path / "a", tmp_path / "b", "--sequential")
+
+    assert (result.exit_code, "--sequential is for asking" in result.stderr) == (2, True)

@@ -1,6 +1,7 @@
 """``run --agent``: ask an agent, and grade what it answers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -15,6 +16,7 @@ from harness.domain.scenario import Bank
 from harness.domain.stored import GradedAnswer, SkillUsed
 from harness.report.console import Output, progress_bar
 from harness.report.words import some
+from harness.store import RunFolder
 
 if TYPE_CHECKING:
     from harness.agents.naming import Asking
@@ -58,6 +60,8 @@ class Ask:
     """Another word here asks everything anew: for comparing a skill with itself."""
     fresh: bool = False
     """Whether answers that are kept are asked anew."""
+    in_rounds: bool = False
+    """Whether a comparison may stop before all trials are asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +86,8 @@ def ask(ask: Ask, bank: Bank, out: Path | None, shown: ShownAnswers, open_: Open
     told = printing(
         as_json=shown.as_json, plain=shown.plain, verbose=shown.verbose, show_program=False
     )
-    with told as keep:
-        batch = ask_and_store(ask, bank, out, keep, open_)
+    with told as keep, Asked.of(ask, bank) as asked:
+        batch = asked.ask(bank, out, open_, keep=keep)
     if not shown.as_json:
         print_count(batch, plain=shown.plain)
     print_faults(batch.faults, all_traces=shown.verbose)
@@ -92,63 +96,80 @@ def ask(ask: Ask, bank: Bank, out: Path | None, shown: ShownAnswers, open_: Open
     return batch.exit_code(strict=shown.strict)
 
 
-def ask_and_store(
-    ask: Ask,
-    bank: Bank,
-    out: Path | None,
-    keep: Callable[[GradedAnswer], None],
-    open_: OpenInstruments,
-) -> Batch:
-    """Say what it will take, ask and grade; at the end, whatever ended it, what it took."""
-    asking = _announce(ask, bank)
-    try:
-        return _ask_and_store(ask, asking, bank, out, keep, open_)
-    finally:
-        if asking.meter.usage.output:
-            Output(stderr=True).text(_spent(asking.meter))
+@dataclass(slots=True)
+class Asked:
+    """What is being asked: its price was told, and what it took is told at the end."""
 
+    how: Ask
+    """What the command line says."""
+    asking: "Asking"
+    """With the skill as it was when asking began, and one meter for all of it."""
+    begun: bool = False
+    """Whether something was asked already."""
 
-def _ask_and_store(
-    ask: Ask,
-    asking: "Asking",
-    bank: Bank,
-    out: Path | None,
-    keep: Callable[[GradedAnswer], None],
-    open_: OpenInstruments,
-) -> Batch:
-    from harness.agents.naming import agent_named, break_off, unkept
-    from harness.rubric import Judging, judge_named
-    from harness.runner import Settings, ask_agent
+    @classmethod
+    @contextmanager
+    def of(cls, how: Ask, bank: Bank) -> Iterator["Asked"]:
+        """Say what it will take; at the end, whatever ended it, what it took."""
+        asking = _announce(how, bank)
+        try:
+            yield cls(how, asking)
+        finally:
+            if asking.meter.usage.output:
+                Output(stderr=True).text(_spent(asking.meter))
 
-    missing: list[str] = []
-    with (
-        agent_named(ask.agent, asking) as agent,
-        judge_named(ask.judge, Judging(meter=asking.meter, missing=missing)) as reader,
-        stored(
+    def ask(
+        self,
+        bank: Bank,
+        out: Path | None,
+        open_: OpenInstruments,
+        trials: int | None = None,
+        keep: Callable[[GradedAnswer], None] = lambda _: None,
+    ) -> Batch:
+        """Ask and grade. ``trials``: only the first ones, those that are stored already included."""
+        from harness.agents.naming import agent_named, break_off, unkept
+        from harness.rubric import Judging, judge_named
+        from harness.runner import Settings, ask_agent
+
+        how, asking = self.how, self.asking
+        missing: list[str] = []
+        with (
+            agent_named(how.agent, asking) as agent,
+            judge_named(how.judge, Judging(meter=asking.meter, missing=missing)) as reader,
+            self._stored(bank, out, judge=reader.name, agent=agent.name) as run,
+            progress_bar(Output(stderr=True)) as watch,
+        ):
+            settings = Settings(
+                seed=how.seed,
+                jobs=how.jobs,
+                asking=ASKED_AT_ONCE,
+                watch=watch,
+                judge=reader,
+                stop=lambda: break_off(agent),
+                keep=keep,
+                run=run,
+            )
+            batch = ask_agent(bank, agent, trials or how.trials, settings, open_)
+        for sentence in dict.fromkeys(unkept(agent)):
+            Output(stderr=True).text(f"harness: {sentence}")
+        return replace(batch, unread=tuple(missing))
+
+    def _stored(
+        self, bank: Bank, out: Path | None, *, judge: str, agent: str
+    ) -> AbstractContextManager[RunFolder | None]:
+        how, again = self.how, self.begun
+        self.begun = True
+        return stored(
             out,
             "agent",
             bank,
-            judge=reader.name,
-            seed=ask.seed,
-            agent=agent.name,
-            skill=_used(asking),
-        ) as run,
-        progress_bar(Output(stderr=True)) as watch,
-    ):
-        settings = Settings(
-            seed=ask.seed,
-            jobs=ask.jobs,
-            asking=ASKED_AT_ONCE,
-            watch=watch,
-            judge=reader,
-            stop=lambda: break_off(agent),
-            keep=keep,
-            run=run,
+            judge=judge,
+            seed=how.seed,
+            agent=agent,
+            skill=_used(self.asking),
+            rounds=how.trials if how.in_rounds else None,
+            silent=again,
         )
-        batch = ask_agent(bank, agent, ask.trials, settings, open_)
-    for sentence in dict.fromkeys(unkept(agent)):
-        Output(stderr=True).text(f"harness: {sentence}")
-    return replace(batch, unread=tuple(missing))
 
 
 def _spent(meter: "CostMeter") -> str:

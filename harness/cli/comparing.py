@@ -1,8 +1,6 @@
 """``compare``: is the new skill better, worse, or can we not tell?"""
 
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -24,18 +22,16 @@ from harness.cli.app import (
     instruments,
     load,
     only_runnable,
-    print_faults,
 )
-from harness.cli.asking import Ask, DeliveryOption, FreshOption, TrialsOption, ask_and_store
-from harness.domain.comparison import Arm, Comparison
+from harness.cli.arms import Asker, arm_in, arms_of, refuse_unreadable
+from harness.cli.asking import Ask, DeliveryOption, FreshOption, TrialsOption
+from harness.domain.comparison import Comparison
 from harness.domain.errors import UsageError
-from harness.domain.instruments import OpenInstruments
 from harness.domain.plan import FalseAlarms, Rules
 from harness.domain.scenario import Bank
 from harness.report.console import Output
 from harness.store import RunFolder
 
-INTERRUPTED = 130
 MARGIN = Rules().margin
 FEW = 6
 """Below so many scenarios not even a change of all of them, in one direction, is significant."""
@@ -71,6 +67,14 @@ GateOption = Annotated[
     bool,
     typer.Option(
         "--gate", metavar="", help="Exit with 0 if not worse, 1 if worse, 4 if inconclusive."
+    ),
+]
+SequentialOption = Annotated[
+    bool,
+    typer.Option(
+        "--sequential",
+        metavar="",
+        help="Ask in rounds, at most --trials of them, and stop when the answer is clear.",
     ),
 ]
 ArmsOption = Annotated[
@@ -124,6 +128,7 @@ def compare(
     gate: GateOption = False,
     plan: PlanOption = False,
     aa: AaOption = False,
+    sequential: SequentialOption = False,
     out: ArmsOption = None,
     scenario: ScenariosOption = None,
     suite: SuiteOption = None,
@@ -137,18 +142,24 @@ def compare(
     """Say whether the new skill is better or worse, or that the result is inconclusive."""
     rules = Rules(margin=margin)
     shown = _Shown(Output(plain=plain), as_json, allow, gate, rules)
+    if runs and sequential:
+        raise UsageError("--sequential is for asking; how stored runs were asked stands in them")
     if runs:
         code = _given(context, shown, runs, aa, (bank, judge, jobs))
     elif plan or (aa and agent is None):
         count = len(_chosen(bank, scenario, suite).scenarios)
-        code = shown.plan(count, trials) if plan else shown.simulation(count, trials)
+        if plan and sequential:
+            code = shown.rounds(count, trials)
+        else:
+            code = shown.plan(count, trials) if plan else shown.simulation(count, trials)
     elif agent is not None and skill:
         common = Ask(agent, None, delivery, trials, max_cost, judge, seed, cores(jobs), fresh=fresh)
-        arms = _arms(common, skill, aa=aa)
-        _refuse_unreadable(arms)
+        arms = arms_of(replace(common, in_rounds=sequential), skill, aa=aa)
+        refuse_unreadable(arms)
         chosen = only_runnable(_chosen(bank, scenario, suite))
         _warn_of_few(len(chosen.scenarios), trials, rules)
-        with _asked(arms, chosen, out, instruments(context, ahead=False)) as folders:
+        asker = Asker(chosen, out, instruments(context, ahead=False), rules, allow)
+        with (asker.in_rounds if sequential else asker.at_once)(arms) as folders:
             code = shown.runs(folders, aa=False)
     else:
         raise UsageError("compare takes two stored runs, or an --agent and --skill OLD --skill NEW")
@@ -217,6 +228,18 @@ class _Shown:
             self._output.show(render_plan(found))
         return 0
 
+    def rounds(self, scenarios: int, most: int) -> int:
+        """What a comparison of this size could show that may stop early, and what it would ask."""
+        from harness.comparison import rounds_plan
+        from harness.report.rounds import render_rounds_plan
+
+        found = rounds_plan(scenarios, most, rules=self._rules)
+        if self._as_json:
+            self._output.text(found.model_dump_json(indent=2))
+        else:
+            self._output.show(render_rounds_plan(found, plain=self._output.plain))
+        return 0
+
     def simulation(self, scenarios: int, trials: int) -> int:
         """How often the gate errs, on several shapes of true rates."""
         from harness.comparison import false_alarms, shapes
@@ -228,7 +251,7 @@ class _Shown:
         """Two runs, or with ``aa`` one against itself; of three the first against each other."""
         from harness.comparison import compare, false_alarms, stored_rates
 
-        arms = [_arm(folder) for folder in folders]
+        arms = [arm_in(folder) for folder in folders]
         if aa and len(arms) == 1:
             rates, trials = stored_rates(arms[0]), max(len(s.trials) for s in arms[0].scenarios)
             return self._alarms([false_alarms(arms[0].name, rates, trials, rules=self._rules)])
@@ -264,13 +287,6 @@ class _Shown:
         return 0
 
 
-def _arm(folder: Path) -> Arm:
-    from harness.store.arms import arm_of
-
-    with RunFolder.load(folder) as run:
-        return arm_of(run)
-
-
 def _answers(folders: tuple[Path, Path]) -> dict[tuple[Literal["old", "new"], str, int], str]:
     """What was said, for those answers that are shown side by side."""
     from harness.store.arms import numbered
@@ -285,54 +301,3 @@ def _answers(folders: tuple[Path, Path]) -> dict[tuple[Literal["old", "new"], st
                         text = natural_part(stored.transcript).answer
                         found[side, scenario, trial] = text
     return found
-
-
-def _arms(common: Ask, skills: Sequence[str], *, aa: bool) -> dict[str, Ask]:
-    """What to ask, by the name of each arm."""
-    if aa:
-        asks = [replace(_with_skill(common, skills[0]), replicate=name) for name in ("a", "b")]
-        return dict(zip(("a", "b"), asks, strict=True))
-    if len(skills) < 2:
-        raise UsageError("compare needs --skill at least twice, old first; once with --aa")
-    arms: dict[str, Ask] = {}
-    for number, skill in enumerate(skills, start=1):
-        name = Path(skill).name if skill != "none" else "none"
-        arms[name if name not in arms else f"{name}-{number}"] = _with_skill(common, skill)
-    return arms
-
-
-def _with_skill(ask: Ask, skill: str) -> Ask:
-    if skill == "none":
-        return replace(ask, skill=None, delivery="none")
-    return replace(ask, skill=Path(skill))
-
-
-def _refuse_unreadable(arms: dict[str, Ask]) -> None:
-    """Of no arm only when the arms before it have been asked, and paid for."""
-    from harness.agents.skill_text import load_skill_text
-
-    for ask in arms.values():
-        if ask.skill is not None:
-            load_skill_text(ask.skill)
-
-
-@contextmanager
-def _asked(
-    arms: dict[str, Ask], bank: Bank, out: Path | None, open_: OpenInstruments
-) -> Iterator[list[Path]]:
-    """Ask for every arm and store it; without ``out`` only for as long as it is compared."""
-    with tempfile.TemporaryDirectory() as scratch:
-        root = out if out is not None else Path(scratch)
-        for name, ask in arms.items():
-            Output(stderr=True).text(f"harness: asking, arm {name}")
-            batch = ask_and_store(ask, bank, root / name, lambda _: None, open_)
-            print_faults(batch.faults, all_traces=False)
-            if batch.interrupted:
-                kept = f"; what was answered is in {out}" if out is not None else ""
-                Output(stderr=True).text(f"harness: interrupted; nothing is compared{kept}")
-                raise typer.Exit(INTERRUPTED)
-            if batch.unread:
-                raise UsageError(f"{batch.unread[0]}; without every reply nothing is compared")
-            if batch.unstored:
-                raise UsageError(f"{batch.unstored[0]}; without every answer nothing is compared")
-        yield [root / name for name in arms]

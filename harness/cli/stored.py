@@ -23,6 +23,8 @@ def stored(
     seed: int = 0,
     agent: str | None = None,
     skill: SkillUsed | None = None,
+    rounds: int | None = None,
+    silent: bool = False,
 ) -> Iterator[RunFolder | None]:
     """The run to add to, ``None`` without ``--out``. How many answers it has already is printed."""
     if out is None:
@@ -39,9 +41,10 @@ def stored(
         seed=seed,
         agent=agent,
         skill=skill,
+        rounds=rounds,
     )
     with RunFolder.create(out, head) as run:
-        if len(run):
+        if len(run) and not silent:
             answers = "answer is" if len(run) == 1 else "answers are"
             Output(stderr=True).text(f"harness: {len(run)} {answers} in {out} already")
         yield run

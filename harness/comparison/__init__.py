@@ -8,5 +8,16 @@ instrument errs. The statistics and what was measured about them are on ``docs/s
 from harness.comparison.compare import compare
 from harness.comparison.false_alarms import false_alarms, shapes, stored_rates
 from harness.comparison.plan import plan
+from harness.comparison.rounds import looks_of
+from harness.comparison.rounds_plan import rounds_measured, rounds_plan
 
-__all__ = ["compare", "false_alarms", "plan", "shapes", "stored_rates"]
+__all__ = [
+    "compare",
+    "false_alarms",
+    "looks_of",
+    "plan",
+    "rounds_measured",
+    "rounds_plan",
+    "shapes",
+    "stored_rates",
+]

@@ -39,6 +39,11 @@ def _cautions(old: Arm, new: Arm) -> tuple[str, ...]:
         )
     if both_have_one and (old.skill_digest, old.delivery) == (new.skill_digest, new.delivery):
         said.append("both runs used the same skill: any difference is chance")
+    if old.rounds != new.rounds:
+        said.append(
+            "only one of them was asked in rounds, or with another most: this is one look, and false"
+            " alarms may be more frequent than it says"
+        )
     if old.seed != new.seed:
         said.append(f"the workloads' seeds differ: {old.seed} and {new.seed}")
     return tuple(said)

@@ -3,6 +3,7 @@
 from harness.comparison.changes import changes, new_rationalizations
 from harness.comparison.comparability import warnings_of
 from harness.comparison.gate import gate
+from harness.comparison.in_rounds import Stopped, in_rounds
 from harness.comparison.many_tests import tested
 from harness.comparison.paired import Counts, estimate
 from harness.comparison.reliability import passing
@@ -17,30 +18,42 @@ _RULES = Rules()
 def compare(old: Arm, new: Arm, rules: Rules = _RULES, *, allow: bool = False) -> Comparison:
     """The new arm against the old one.
 
-    ``allow``: compare what differs in more than the skill, with warnings.
+    ``allow``: compare what differs in more than the skill, with warnings. Arms that were asked in rounds
+    are looked at as often as they were: one look at the end would be taken as if it were the first.
 
     Raises:
         UsageError: the arms are not comparable.
     """
     warnings = warnings_of(old, new, allow=allow)
-    scenarios, properties = tested(lines(old, new), old, new, rules.alpha)
+    if old.rounds is not None and old.rounds == new.rounds:
+        stopped = in_rounds(old, new, old.rounds, rules)
+        return _of(stopped, rules, warnings)
+    scenarios = lines(old, new)
     judged, strict = judged_counts(scenarios), strict_counts(scenarios)
     decisive = estimate(judged, rules.alpha) if judged else None
     severe = estimate(strict, rules.alpha) if strict else None
+    return _of(Stopped(old, new, decisive, severe, None), rules, warnings)
+
+
+def _of(found: Stopped, rules: Rules, warnings: tuple[str, ...]) -> Comparison:
+    old, new = found.old, found.new
+    scenarios, properties = tested(lines(old, new), old, new, rules.alpha)
+    judged = judged_counts(scenarios)
     return Comparison(
         old=_side(old),
         new=_side(new),
         rules=rules,
         warnings=warnings,
-        estimate=decisive,
-        strict=severe,
+        estimate=found.judged,
+        strict=found.strict,
         reach=_reach(judged, rules) if judged else None,
-        gate=gate(decisive, severe, scenarios, rules),
+        gate=gate(found.judged, found.strict, scenarios, rules),
         passing=passing(scenarios),
         scenarios=scenarios,
         properties=properties,
         changes=changes(old, new),
         rationalizations=new_rationalizations(old, new),
+        rounds=found.rounds,
     )
 
 

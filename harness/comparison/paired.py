@@ -65,11 +65,9 @@ class Decisions:
 
 def decide(counts: Counts, alpha: float) -> Decisions:
     """Test and interval for every comparison, with the scenario as the unit."""
-    differences = counts.new / counts.new_trials - counts.old / counts.old_trials
-    noise = float(np.mean(1 / counts.old_trials + 1 / counts.new_trials))
-    noise = max(noise, _NOISE_OF_FIVE_TRIALS)
-    p = p_values(_in_one_unit(differences, counts))
-    low, high = interval(differences, noise, p, alpha)
+    differences = differences_of(counts)
+    p = p_values(in_one_unit(differences, counts))
+    low, high = interval(differences, noise_of(counts), p, alpha)
     return Decisions(differences.mean(axis=1), p, low, high, differences, alpha)
 
 
@@ -97,7 +95,18 @@ def _says(decisions: Decisions) -> Says:
     return "better" if decisions.better[0] else "no difference shown"
 
 
-def _in_one_unit(differences: Floats, counts: Counts) -> Integers:
+def differences_of(counts: Counts) -> Floats:
+    """(comparisons, scenarios): the new rate less the old one."""
+    return counts.new / counts.new_trials - counts.old / counts.old_trials
+
+
+def noise_of(counts: Counts) -> float:
+    """Sum of squares of the interval's two imagined scenarios."""
+    noise = float(np.mean(1 / counts.old_trials + 1 / counts.new_trials))
+    return max(noise, _NOISE_OF_FIVE_TRIALS)
+
+
+def in_one_unit(differences: Floats, counts: Counts) -> Integers:
     """The differences as whole numbers, so that equal ones are equal."""
     trials = np.concatenate([counts.old_trials, counts.new_trials])
     unit = min(math.lcm(*trials.tolist()), _FINEST)

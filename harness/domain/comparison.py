@@ -55,6 +55,8 @@ class Arm(Record):
     """Version of this package."""
     seed: int
     """Offset of the workloads' seeds."""
+    rounds: int | None = None
+    """Trials of each scenario that were to be asked at most, in rounds; ``None`` for one look."""
     scenarios: tuple[ScenarioTrials, ...]
     """One for each scenario that was asked; no id twice."""
 
@@ -144,9 +146,9 @@ class Estimate(Record):
     """Upper end."""
     p: float
     """Two-sided, exact."""
-    method: Literal["exact sign flip", "exact McNemar"]
+    method: Literal["exact sign flip", "exact McNemar", "exact sign flip, in rounds"]
     """The test that was used. With a single trial for each scenario and arm, the exact sign-flip
-    test is McNemar's.
+    test is McNemar's. In rounds, p and interval hold over all looks together.
     """
     scenarios: int
     """Scenarios judged in both arms."""
@@ -252,6 +254,48 @@ class NewRationalization(Record):
     """The excuse."""
 
 
+Stop = Literal["worse", "better", "not worse", "hopeless", "all asked", "goes on"]
+"""Why no more is asked. ``not worse``: a loss of the margin is ruled out, and no difference is to be
+expected; ``hopeless``: neither is to be expected any more.
+"""
+
+
+class LookTaken(Record):
+    """One look at a comparison while it is being asked."""
+
+    trials: int
+    """Trials of each scenario that were asked in each arm by then."""
+    scenarios: int
+    """Scenarios that were judged in both arms by then."""
+    effect: float
+    """Mean difference by then."""
+    low: float
+    """Lower end of the interval, which holds over all looks together."""
+    high: float
+    """Upper end."""
+    stop: Stop
+    """What follows."""
+
+
+class InRounds(Record):
+    """How a comparison went that may stop early."""
+
+    most: int
+    """Trials of each scenario in each arm that would have been asked at most."""
+    looks: tuple[LookTaken, ...]
+    """Up to the one at which it stopped."""
+
+    @property
+    def stop(self) -> Stop:
+        """Why no more is asked."""
+        return self.looks[-1].stop if self.looks else "goes on"
+
+    @property
+    def trials(self) -> int:
+        """Trials of each scenario in each arm that count."""
+        return self.looks[-1].trials if self.looks else 0
+
+
 class Comparison(Record):
     """Everything that two runs show."""
 
@@ -285,6 +329,8 @@ class Comparison(Record):
     """Scenario by scenario."""
     rationalizations: tuple[NewRationalization, ...]
     """Scenario by scenario."""
+    rounds: InRounds | None = None
+    """How it was asked in rounds; ``None`` where it was looked at once."""
 
     @property
     def says(self) -> Says:

@@ -97,3 +97,52 @@ class FalseAlarms(Record):
     def share(self) -> float:
         """False alarms among all comparisons."""
         return self.alarms / self.comparisons
+
+
+class RoundsMeasured(Record):
+    """What a comparison that may stop early does, simulated many times."""
+
+    name: str
+    """Shape of the true rates."""
+    scenarios: int
+    """Scenarios that would be asked."""
+    most: int
+    """Trials of each in each arm, at most."""
+    comparisons: int
+    """Simulated comparisons of each kind."""
+    alarms: int
+    """How many comparisons of equal skills said better or worse, at any look."""
+    upper: float
+    """Upper end of the 95 % Clopper-Pearson interval of the share of false alarms."""
+    passed: int
+    """How many equal skills the gate let pass (exit 0)."""
+    let_through: int
+    """How many skills the gate let pass although they had lost the margin."""
+    asked_unchanged: float
+    """Trials of each scenario in each arm, on average, of equal skills."""
+    planned: EffectSeen | None
+    """The smallest loss that a plan with one look and five sixths of the trials calls visible, and
+    how often it is shown in rounds; ``None`` where that plan sees none.
+    """
+    asked: float | None
+    """Trials of each scenario in each arm, on average, where that loss is real."""
+    fixed: float | None
+    """Trials that a plan with one look needs to show that loss as often; between two whole numbers
+    its power is interpolated.
+    """
+
+    @property
+    def spared(self) -> float | None:
+        """Share of the fixed plan's questions that need not be asked."""
+        return 1 - self.asked / self.fixed if self.asked and self.fixed else None
+
+
+class RoundsPlan(Record):
+    """What a comparison that may stop early would do, before it is paid for."""
+
+    rules: Rules
+    """What is fixed before looking."""
+    looks: tuple[int, ...]
+    """After how many trials of each scenario in each arm it is looked."""
+    measured: tuple[RoundsMeasured, ...]
+    """One for each shape of true rates."""

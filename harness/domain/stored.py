@@ -49,6 +49,8 @@ class RunHead(Record):
     """The skill that the agent was given."""
     trials: int = 1
     """How many times each question was asked."""
+    rounds: int | None = None
+    """Trials of each scenario that a comparison in rounds would ask at most; ``None`` elsewhere."""
 
 
 class StoredAnswer(Record):

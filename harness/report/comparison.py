@@ -10,6 +10,7 @@ from harness.domain.comparison import Comparison, Estimate, OutcomeTally, Passin
 from harness.domain.plan import Rules
 from harness.report.changes import Answers, render_changes, render_rationalizations
 from harness.report.power import in_reach
+from harness.report.rounds import render_rounds
 from harness.report.words import chance, clean, points, signed, some, text
 
 _STYLES = {"better": "bold green", "worse": "bold red", "no difference shown": "bold yellow"}
@@ -23,6 +24,7 @@ def render_comparison(
         *(text(f"warning: {warning}", "yellow") for warning in comparison.warnings),
         *_verdict(comparison),
         text(f"gate: {comparison.gate.code}, {comparison.gate.why}", "dim"),
+        *(render_rounds(comparison.rounds) if comparison.rounds else ()),
         Text(),
         _scenarios(comparison, plain=plain),
         *_notes(comparison),

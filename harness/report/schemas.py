@@ -13,7 +13,7 @@ from harness.domain.calibration import Calibration
 from harness.domain.check import CheckReport
 from harness.domain.comparison import Comparison
 from harness.domain.machine import Machine
-from harness.domain.plan import FalseAlarms, Plan
+from harness.domain.plan import FalseAlarms, Plan, RoundsPlan
 from harness.domain.quality import QualityReport
 from harness.domain.record import Record
 from harness.domain.reported import AnswerLine, RunReport
@@ -26,6 +26,7 @@ SCHEMAS: Mapping[str, type[Record]] = MappingProxyType(
         "grade-line": AnswerLine,
         "comparison": Comparison,
         "comparison-plan": Plan,
+        "rounds-plan": RoundsPlan,
         "false-alarms": FalseAlarms,
         "calibration": Calibration,
         "check": CheckReport,

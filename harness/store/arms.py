@@ -27,6 +27,7 @@ def arm_of_answers(name: str, head: RunHead, answers: Numbered) -> Arm:
         judge=head.judge,
         harness_version=head.harness_version,
         seed=head.seed,
+        rounds=head.rounds,
         scenarios=tuple(
             ScenarioTrials(
                 scenario=scenario,

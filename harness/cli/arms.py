@@ -1,0 +1,144 @@
+"""The arms of a comparison: what is asked with which skill, all at once or in rounds."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from harness.cli.app import print_faults
+from harness.cli.asking import Ask, Asked
+from harness.domain.comparison import Arm, Comparison
+from harness.domain.errors import UsageError
+from harness.domain.instruments import OpenInstruments
+from harness.domain.plan import Rules
+from harness.domain.scenario import Bank
+from harness.report.console import Output
+from harness.store import RunFolder
+
+if TYPE_CHECKING:
+    from harness.domain.answer import Batch
+
+INTERRUPTED = 130
+
+
+def arms_of(common: Ask, skills: Sequence[str], *, aa: bool) -> dict[str, Ask]:
+    """What to ask, by the name of each arm."""
+    if aa:
+        asks = [replace(with_skill(common, skills[0]), replicate=name) for name in ("a", "b")]
+        return dict(zip(("a", "b"), asks, strict=True))
+    if len(skills) < 2:
+        raise UsageError("compare needs --skill at least twice, old first; once with --aa")
+    arms: dict[str, Ask] = {}
+    for number, skill in enumerate(skills, start=1):
+        name = Path(skill).name if skill != "none" else "none"
+        arms[name if name not in arms else f"{name}-{number}"] = with_skill(common, skill)
+    return arms
+
+
+def with_skill(ask: Ask, skill: str) -> Ask:
+    """The same question with that skill, or with ``none``."""
+    if skill == "none":
+        return replace(ask, skill=None, delivery="none")
+    return replace(ask, skill=Path(skill))
+
+
+def refuse_unreadable(arms: dict[str, Ask]) -> None:
+    """Of no arm only when the arms before it have been asked, and paid for."""
+    from harness.agents.skill_text import load_skill_text
+
+    for ask in arms.values():
+        if ask.skill is not None:
+            load_skill_text(ask.skill)
+
+
+def arm_in(folder: Path) -> Arm:
+    """A stored run as an arm."""
+    from harness.store.arms import arm_of
+
+    with RunFolder.load(folder) as run:
+        return arm_of(run)
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Asks for arms, each into a folder of its own."""
+
+    bank: Bank
+    """What is asked."""
+    out: Path | None
+    """Where the runs are stored; ``None``: only for as long as they are compared."""
+    open_instruments: OpenInstruments
+    """Opens what runs the programs."""
+    rules: Rules
+    """What is fixed before looking."""
+    allow: bool
+    """Whether to look at what differs in more than the skill."""
+
+    @contextmanager
+    def at_once(self, arms: dict[str, Ask]) -> Iterator[list[Path]]:
+        """Every trial of one arm, then of the next."""
+        from harness.instruments import opened_once
+
+        with self._folders(arms) as folders, opened_once(self.open_instruments) as tools:
+            for name, folder in folders.items():
+                Output(stderr=True).text(f"harness: asking, arm {name}")
+                with Asked.of(arms[name], self.bank) as asked:
+                    self._whole(asked.ask(self.bank, folder, tools))
+            yield [*folders.values()]
+
+    @contextmanager
+    def in_rounds(self, arms: dict[str, Ask]) -> Iterator[list[Path]]:
+        """Round by round, the first arm and those whose answer is not clear yet."""
+        from harness.comparison import looks_of
+        from harness.instruments import opened_once
+
+        with (
+            self._folders(arms) as folders,
+            opened_once(self.open_instruments) as tools,
+            ExitStack() as opened,
+        ):
+            asked = {}
+            for name, ask in arms.items():
+                Output(stderr=True).text(f"harness: in rounds, at most, arm {name}")
+                asked[name] = opened.enter_context(Asked.of(ask, self.bank))
+            first, *rest = arms
+            for trials in looks_of(arms[first].trials):
+                for name in (first, *rest):
+                    self._whole(asked[name].ask(self.bank, folders[name], tools, trials))
+                rest = [name for name in rest if self._goes_on(folders[first], folders[name])]
+                if not rest:
+                    break
+            yield [*folders.values()]
+
+    def _goes_on(self, old: Path, new: Path) -> bool:
+        """Whether another round is to be asked; what the last one showed is printed."""
+        from harness.comparison import compare
+        from harness.report.rounds import render_look
+
+        found: Comparison = compare(arm_in(old), arm_in(new), self.rules, allow=self.allow)
+        looks = found.rounds.looks if found.rounds else ()
+        if looks:
+            Output(stderr=True).text(f"harness: {new.name}, {render_look(looks[-1])}")
+        return not looks or looks[-1].stop == "goes on"
+
+    @contextmanager
+    def _folders(self, arms: dict[str, Ask]) -> Iterator[dict[str, Path]]:
+        with tempfile.TemporaryDirectory() as scratch:
+            root = self.out if self.out is not None else Path(scratch)
+            yield {name: root / name for name in arms}
+
+    def _whole(self, batch: "Batch") -> None:
+        """Nothing is compared unless everything was asked, read and stored."""
+        print_faults(batch.faults, all_traces=False)
+        if batch.interrupted:
+            kept = f"; what was answered is in {self.out}" if self.out is not None else ""
+            Output(stderr=True).text(f"harness: interrupted; nothing is compared{kept}")
+            raise typer.Exit(INTERRUPTED)
+        if batch.unread:
+            raise UsageError(f"{batch.unread[0]}; without every reply nothing is compared")
+        if batch.unstored:
+            raise UsageError(f"{batch.unstored[0]}; without every answer nothing is compared")
