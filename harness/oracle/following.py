@@ -28,8 +28,7 @@ def overwritten(index: int, run: RankRun) -> float:
     update itself. Those without one are an average of others, as a momentum encoder is.
     """
     update = run.updates[index]
-    later = run.updates[index + 1 : index + 2]
-    now = later[0].before if later else run.final
+    now = _found_by_next(index, run)
     if now is update.after:
         return 0.0
     trained = update.gradients.keys() or update.after.keys()
@@ -47,8 +46,7 @@ def trained_behind(index: int, run: RankRun) -> float:
     the next one, relative to the update itself: a part of the update that no optimizer made.
     """
     update = run.updates[index]
-    later = run.updates[index + 1 : index + 2]
-    now = later[0].before if later else run.final
+    now = _found_by_next(index, run)
     if now is update.after:
         return 0.0
     shared = [
@@ -71,6 +69,17 @@ def trained_behind(index: int, run: RankRun) -> float:
     along = float(change @ gradient) / sizes
     is_part = along < -ALONG or along > AGAINST
     return overwritten(index, run) if is_part else 0.0
+
+
+def _found_by_next(index: int, run: RankRun) -> Parameters:
+    """The parameters that the next update found, or those at the end. An optimizer that calls its
+    closure several times moves them in between: it found those of its first evaluation.
+    """
+    if index + 1 == len(run.updates):
+        return run.final
+    later = run.updates[index + 1]
+    searches = any(step.closures > 1 for step in later.steps)
+    return later.flows[0].forward.parameters if searches and later.flows else later.before
 
 
 def moved(update: Consumed) -> float:
