@@ -104,17 +104,20 @@ class JailedExecutor:
         return found
 
     def _in_its_own_world(self, candidate: Candidate, order: WorkOrder, probe: Probe) -> Recording:
-        """Run a program that needs no names as it is; smaller, if it is too large for a CPU."""
+        """Run a program that needs no names as it is; smaller, if it is too large for a CPU or takes
+        too long.
+        """
         large, known = is_large(candidate.program), self._shrunk.get(candidate.program)
-        tried: list[tuple[int, bool, Recording]] = []
-        for shrunk in (False, True)[: 1 + large] if known is None else (known,):
+        tried: list[tuple[bool, int, bool, Recording]] = []
+        for shrunk in (False, True) if known is None else (known,):
             seconds = SOON if large and not shrunk else None
             own = order.model_copy(update={"own_world": True, "shrunk": shrunk})
             found = self._run(candidate, own, probe, seconds)
-            tried.append((updates_in(found), shrunk, found))
-            if updates_in(found) >= FEW or (not shrunk and through(found)):
+            tried.append((not found.timed_out, updates_in(found), shrunk, found))
+            enough = updates_in(found) >= FEW or through(found)
+            if not found.timed_out and (enough or not large):
                 break
-        _, self._shrunk[candidate.program], found = max(tried, key=lambda one: one[0])
+        *_, self._shrunk[candidate.program], found = max(tried, key=lambda one: one[:2])
         return found
 
     def _run(

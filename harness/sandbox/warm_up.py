@@ -26,6 +26,7 @@ FRAMEWORKS = {
     "pytorch_lightning": "pytorch_lightning",  # another module tree, not an alias of the former
     "accelerate": "accelerate.data_loader",
     "transformers": "transformers.trainer",
+    "torchvision": "torchvision",
 }
 """What to import for programs that name a package. Each takes a second or more, and its pages make every
 fork slower, so nobody pays who does not need it.
@@ -41,6 +42,7 @@ _WORDS = {
     "pytorch_lightning": re.compile(r"pytorch_lightning"),
     "accelerate": re.compile(r"accelerat", re.IGNORECASE),
     "transformers": re.compile(r"transformers|TrainingArguments|TrainerCallback"),
+    "torchvision": re.compile(r"torchvision"),
 }
 
 

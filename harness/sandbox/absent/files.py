@@ -173,11 +173,12 @@ def _lent(path: Path, *, binary: bool) -> Any:
         return io.BytesIO() if binary else io.StringIO()
     if path.suffix in TEXTS:
         lend(f"{path.name}: a text by chance")
-        return io.BytesIO(_text().encode()) if binary else io.StringIO(_text())
+        return io.BytesIO(text().encode()) if binary else io.StringIO(text())
     return None
 
 
-def _text() -> str:
+def text() -> str:
+    """Letters by chance, the same each time."""
     dice = random.Random(0)
     return "".join(dice.choices(ALPHABET, k=COUNT))
 

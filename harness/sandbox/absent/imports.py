@@ -28,7 +28,10 @@ def lend_packages(tree: ast.Module, own: frozenset[str] = frozenset()) -> None:
 
     ``own``: what it brings itself.
     """
-    tops = {top for top in {*_tops(tree)} - own if _is_absent(top)}
+    imported = {*_tops(tree)} - own
+    tops = {top for top in imported if _is_absent(top)}
+    for top in (imported & standins.PARTS.keys()) - tops:
+        standins.replace_parts(top)
     sys.meta_path.insert(0, Lent(frozenset(tops | {OWN})))
     for name in [n for n in sys.modules if n.partition(".")[0] in tops]:
         del sys.modules[name]  # installed, and to be replaced all the same

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Set as AbstractSet
+from functools import cached_property
 from itertools import pairwise
 
 from harness.sandbox.branches.marks import BranchesSeen
@@ -81,6 +82,28 @@ class Later:
             for above in self._sources.ancestors(node)
         )
 
+    def runs_in_training(self, node: ast.AST) -> bool:
+        """Whether it stands in a loop that trains, or in a function that such a loop can come to by any
+        name; other than one that only made what the loop uses.
+        """
+        function = self._sources.function_of(node)
+        inside = any(above in self._training for above in self._sources.ancestors(node))
+        return inside or (function is not None and function.name in self._named_in_training)
+
+    @cached_property
+    def _named_in_training(self) -> set[str]:
+        """Names that the loops which train use, and those that their functions and aliases do."""
+        waiting: list[ast.AST] = [*self._training]
+        known: set[str] = set()
+        while waiting:
+            new = {name for n in walk(waiting.pop()) if (name := _named(n))} - known
+            known |= new
+            for name in new:
+                waiting += self._sources.functions.get(name, ())
+                values = self._sources.values.get(name, ())
+                waiting += [a for v in values for a in (v.args if isinstance(v, ast.Call) else [v])]
+        return known
+
     def turns(self, part: ast.expr, mark: int, *, wanted: bool) -> bool:
         """Whether this part of a condition becomes ``wanted`` only after longer training, or
         elsewhere.
@@ -133,6 +156,10 @@ class Later:
                 if any(self._asks_elsewhere(value, depth + 1) for value in values):
                     return True
         return False
+
+
+def _named(node: ast.AST) -> str | None:
+    return word(node) if isinstance(node, ast.Name | ast.Attribute) else None
 
 
 def _counted(loop: Loop) -> set[str]:

@@ -137,7 +137,7 @@ class _Reader:
     def hidden(self, calls: list[ast.AST]) -> Iterator[Unentered]:
         """Those in a turn of training: what they do there is written nowhere."""
         for call in calls:
-            if isinstance(call, ast.Call) and self._later.is_in_training(call):
+            if isinstance(call, ast.Call) and self._later.runs_in_training(call):
                 touch = Touch(deep=[word(call.func) or "next"])
                 yield _told([call], touch, reached=True, waits=True, written=False)
 

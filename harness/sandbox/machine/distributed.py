@@ -85,6 +85,7 @@ def install() -> None:
         setattr(torch.multiprocessing, name, _spawn)
     # without a GPU torch refuses it: each rank keeps the statistics of its own rows
     setattr(nn.SyncBatchNorm, "forward", nn.modules.batchnorm._BatchNorm.forward)  # noqa: B010 - mypy refuses otherwise
+    setattr(DistributedDataParallel, "_passing_sync_batchnorm_handle", lambda *_: None)  # noqa: B010 - as above
     for module in (torch.multiprocessing, multiprocessing):
         setattr(module, "Process", _Process)  # noqa: B010 - mypy refuses otherwise
     setattr(torch.multiprocessing, "set_start_method", lambda *_, **__: None)  # noqa: B010 - as above

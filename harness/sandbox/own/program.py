@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from harness.beside import parsed_modules, together, unpacked
 from harness.domain.branch import Branches
-from harness.sandbox.absent import checkpoints, files
+from harness.sandbox.absent import checkpoints, downloads, files
 from harness.sandbox.absent.imports import OWN, lend_packages
 from harness.sandbox.absent.lent import all_lent
 from harness.sandbox.absent.settings import argument, compared_words
@@ -89,11 +89,12 @@ def prepare(
         notes += shrink(everything)
     phases = Phases(tree, FILENAME)
     patience = Patience(world_size, phases if phases.several else None)
-    shortening = Shortening(everything, patience, on_batch)
+    shortening = Shortening(everything, patience, on_batch, shrunk=shrunk)
     module = _namespace(packed.package)
     vars(module)[LOOP] = lambda: phases
     given = {name: vars(module)[name] for name in GIVEN}
     own = Repository(packed.modules, modules, os.path.abspath(FOLDER), FILENAME, given)
+    downloads.install()
     lend_packages(everything, own.tops)
     own.install()
     frameworks.install(everything, world_size)

@@ -21,6 +21,9 @@ WINDOWS = 4
 LEAST = 12
 """The least number of batches in a pass: whole windows of most sizes, where the size is not known."""
 
+ROWS = 8
+"""Rows that a batch keeps where a program is too large for a CPU."""
+
 OnBatch = Callable[[int, int, str], None]
 
 LOADER = "own"
@@ -37,11 +40,18 @@ class Shortening:
     """Shortens every loader that the program makes."""
 
     def __init__(
-        self, tree: ast.Module, patience: Patience, on_batch: OnBatch = lambda *_: None
+        self,
+        tree: ast.Module,
+        patience: Patience,
+        on_batch: OnBatch = lambda *_: None,
+        *,
+        shrunk: bool = False,
     ) -> None:
         """Read off the program how many batches its windows may have. ``on_batch``: is told of every
-        batch that may be trained on: pass, place in it, loader.
+        batch that may be trained on: pass, place in it, loader. ``shrunk``: whether batches are made
+        small, too.
         """
+        self._shrunk = shrunk
         self._window = window_of(tree)
         self.declared = declared_window(tree)
         """How many micro-batches an update gathers, where the program names one such number."""
@@ -63,6 +73,7 @@ class Shortening:
         shortening = self
 
         def made(self: Any, *args: Any, **kwargs: Any) -> None:
+            args, kwargs = shortening._with_few_rows(args, kwargs)
             initialise(self, *args, **kwargs)
             if type(self).__module__.partition(".")[0] not in ("harness", "accelerate"):
                 shortening.shorten(self)
@@ -78,6 +89,18 @@ class Shortening:
         finally:
             setattr(DataLoader, "__init__", initialise)  # noqa: B010 - mypy refuses to assign
             setattr(DataLoader, "__iter__", iterate)  # noqa: B010 - mypy refuses to assign
+
+    def _with_few_rows(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of a loader; with small batches where the program is too large."""
+        rows = kwargs.get("batch_size", args[1] if len(args) > 1 else None)
+        if not self._shrunk or type(rows) is not int or rows <= ROWS:
+            return args, kwargs
+        lend(f"shrunk (batches of {rows} rows -> {ROWS})")
+        if "batch_size" in kwargs:
+            return args, {**kwargs, "batch_size": ROWS}
+        return (args[0], ROWS, *args[2:]), kwargs
 
     def _handed(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The batches of a pass; where gradients are off nobody trains."""

@@ -9,7 +9,7 @@ from harness.sandbox.own.sizes import Size, sizes_in
 from harness.syntax import walk
 
 MOST: tuple[tuple[str, int], ...] = (
-    (r"n_?layers?|num_(hidden_|encoder_|decoder_)?layers?|depth|num_?blocks|nlayers", 2),
+    (r"n_?layers?|num_(hidden_|encoder_|decoder_)?layers?|num_?blocks|nlayers", 2),
     (r"n_?heads?|num_(attention_|kv_|key_value_)?heads?|nhead|heads", 2),
     (r"n_?embd?|emb(ed)?_?(dim|size)|d_?model|hidden_?(size|dim)|dim|width|n_?hidden|nhid|emsize", 32),
     (r"model_?dim|decoder_embed_dim|hidden", 32),

@@ -1,6 +1,11 @@
 """Packages and data that are not here: a stand-in where that is plain, else one sentence."""
 
+import sys
+from types import ModuleType
+
 import pytest
+
+from harness.sandbox.absent import standins
 
 TRAIN = """
 import torch
@@ -162,3 +167,56 @@ while True:
 
     assert seen.outcome.startswith("exited: stopped by the harness")
     assert len(seen.windows) >= 3
+
+
+def test_of_an_installed_package_only_what_downloads_is_replaced(monkeypatch):
+    modules = {
+        n: ModuleType(f"torchvision{n}") for n in ("", ".datasets", ".models", ".transforms")
+    }
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, f"torchvision{name}", module)
+
+    class Real:
+        """Would download."""
+
+    def square(x):
+        return x * x
+
+    vars(modules[".datasets"]).update(CIFAR10=Real)
+    vars(modules[".models"]).update(resnet18=Real, square=square)
+    vars(modules[".transforms"]).update(ToTensor=Real)
+    standins.replace_parts("torchvision")
+
+    assert len(modules[".datasets"].CIFAR10()) == 2072
+    assert modules[".models"].resnet18(num_classes=7).fc.out_features == 7
+    assert (modules[".models"].square, modules[".transforms"].ToTensor) == (square, Real)
+
+
+DOWNLOADED = {
+    "urlopen": "urllib.request.urlopen('https://host/a/shakespeare.txt').read().decode()",
+    "requests": "requests.get('https://host/a/shakespeare.txt', timeout=9).text",
+    "urlretrieve": "open(urllib.request.urlretrieve('https://host/s.txt', 'shakespeare.txt')[0]).read()",
+}
+
+
+@pytest.mark.parametrize("how", DOWNLOADED)
+def test_a_text_that_would_be_downloaded_is_lent(see, how):
+    program = f"""
+import urllib.request
+import requests
+{TRAIN}
+""".format(
+        model=f"nn.Embedding(256, 4)\nletters = torch.tensor([ord(c) for c in {DOWNLOADED[how]}])",
+        batch="letters[step:step + 8], letters[step:step + 8] % 4",
+    )
+    seen = see(program)
+
+    assert seen.windows == [1] * 4
+    assert "shakespeare.txt: a text by chance" in seen.lent
+
+
+def test_what_would_be_downloaded_and_is_no_text_is_named(see):
+    program = "import urllib.request\nurllib.request.urlopen('https://host/data.zip')\n" + TRAIN
+
+    said = "unbound: `data.zip` would be downloaded, and there is no network here"
+    assert see(program.format(model="None", batch="None, None")).outcome == said

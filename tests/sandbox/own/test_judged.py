@@ -108,3 +108,28 @@ def test_windows_of_another_size_have_to_be_clipped_as_well(see, clipped, code):
 
     assert ("clip-global-norm" in failed) == (code == "wrong")
     assert (grade.code == "wrong") == (code == "wrong")
+
+
+SEARCH = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+x = torch.randn(64, 5)
+y = x @ torch.randn(5, 1)
+net = nn.Linear(5, 1)
+optimizer = torch.optim.LBFGS(net.parameters(), lr=0.5, max_iter=5)
+def closure():
+    {clear}
+    loss = nn.functional.mse_loss(net(x), y)
+    loss.backward()
+    return loss
+for _ in range(5):
+    optimizer.step(closure)
+"""
+
+
+@pytest.mark.parametrize(("clear", "code"), [("optimizer.zero_grad()", "right"), ("pass", "wrong")])
+def test_an_optimizer_that_calls_its_closure_many_times_is_followed(see, clear, code):
+    seen = see(SEARCH.format(clear=clear))
+
+    assert own_grade(Trace(probes=(seen.trace,)), "test").code == code

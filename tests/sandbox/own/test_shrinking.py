@@ -2,6 +2,9 @@
 
 import ast
 
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.shortening import Shortening, window_of
 from harness.sandbox.own.shrinking import is_large, shrink
@@ -25,7 +28,7 @@ def test_sizes_are_lowered_by_their_names_and_told():
     assert "n_layer, n_head = (2, 2)" in text
     assert "dict(block_size=16, vocab_size=256)" in text
     assert "gradient_accumulation_steps = 4" in text
-    assert "depth=2, classes=1000" in text
+    assert "depth=24, classes=1000" in text  # residual networks count their layers by a formula
     assert "default=4" in text
     assert "shrunk: n_layer 12 -> 2" in said
 
@@ -60,3 +63,13 @@ def test_windows_of_any_usual_size_are_whole_where_nothing_tells_their_size():
 
     for size in (2, 3, 4, 6, 12):
         assert all(shortening.batches(n) % size == n % size for n in (40, 100, 1001))
+
+
+def test_batches_of_a_program_that_is_too_large_are_small_whatever_names_their_size():
+    shortening = Shortening(ast.parse(""), Patience(1), shrunk=True)
+    rows = TensorDataset(torch.zeros(64, 1))
+    with shortening.shortened():
+        assert [DataLoader(rows, 32).batch_size, DataLoader(rows, batch_size=4).batch_size] == [
+            8,
+            4,
+        ]

@@ -121,3 +121,27 @@ def test_numbers_of_any_size_are_compared_as_without_marks():
         "if 10**400 > 1.5 and Sly() > 3 and 2 in range(10**12): done = True\nassert done"
     )
     exec(marked(ast.parse(program)).compiled("<candidate>"), {})
+
+
+HIDDEN = {
+    "in the loop": ("", "eval(text)", True),
+    "in a function that the loop calls": ("def act():\n    eval(text)", "act()", True),
+    "by another name": ("def act():\n    eval(text)\nother = act", "other()", True),
+    "handed on": ("def act():\n    eval(text)\nother = partial(act)", "other()", True),
+    "only before the loop": (
+        "def read():\n    return eval(text)\nsize = read()",
+        "print(size)",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HIDDEN)
+def test_code_made_of_a_text_counts_where_training_comes_to_it(case):
+    before, every, hidden = HIDDEN[case]
+    lines = ["from functools import partial", before, "for x in range(5):", f"    {every}"]
+    found = marked(ast.parse("\n".join([*lines, "    loss.backward()", "    optimizer.step()"])))
+    names = {"optimizer": Quiet(), "loss": Quiet(), "text": "1"}
+    exec(found.compiled("<candidate>"), names)
+
+    assert any(branch.waits for branch in untaken(found)) is hidden

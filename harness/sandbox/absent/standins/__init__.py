@@ -11,6 +11,8 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+from harness.sandbox.machine.inert import Inert
+
 MODULES: dict[str, str] = {
     "torchvision": "torchvision",
     "timm": "timm",
@@ -19,11 +21,23 @@ MODULES: dict[str, str] = {
     "tyro": "starters",
     "gym": "gymnasium",
     "gymnasium": "gymnasium",
+    "requests": "requests",
 }
 """Top-level packages, each with the module of this folder that stands in for it."""
 
-ALWAYS = frozenset({"datasets", "fire", "gym", "gymnasium", "tyro"})
+ALWAYS = frozenset({"datasets", "fire", "gym", "gymnasium", "requests", "tyro"})
 """Those that are replaced even where they are loaded: they read command lines or a network."""
+
+PARTS: dict[str, dict[str, str]] = {
+    "torchvision": {
+        "torchvision.datasets": "datasets",
+        "torchvision.models": "models",
+    },
+    "timm": {"timm": "", "timm.models": ""},
+}
+"""Packages of which only what would download something is replaced where they are installed: by
+module, the part of the stand-in that has it.
+"""
 
 SAME = frozenset({"v2", "transforms"})
 """Submodules of ``torchvision.transforms`` that are the same once more."""
@@ -66,6 +80,23 @@ def module(name: str, absent: Callable[[str], Any]) -> ModuleType | None:
     for part in rest.split(".") if rest else ():
         found = getattr(found, part, None)
     return found if isinstance(found, LentModule) else None
+
+
+def replace_parts(top: str) -> None:
+    """Of an installed package, replace the names that a stand-in has in the modules that download."""
+    for name, part in PARTS[top].items():
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            continue
+        given: Any = _loaded(MODULES[top])
+        given = getattr(given, part) if part else given
+        lookup = getattr(given, "lookup", lambda _: None)
+        for own in [n for n in vars(module) if not n.startswith("_")]:
+            found = vars(given).get(own) or lookup(own)
+            known = callable(vars(module)[own]) and not isinstance(found, Inert)
+            if found is not None and known:
+                setattr(module, own, found)
 
 
 @cache
