@@ -4,7 +4,7 @@ The stages are drawn in ``harness/__init__.py``; ``harness/workbench.py`` works 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 from types import MappingProxyType
 
@@ -13,26 +13,22 @@ from harness.agents.agent import Agent, Unanswered
 from harness.agents.given import Given, Refused
 from harness.agents.scripted import BUGGY, REFERENCE
 from harness.agents.turns import has_second_turn, natural_part
-from harness.domain.answer import Alternative, AnswerGrade, Batch, Tally, Turn, code_of_alternatives
-from harness.domain.candidate import Candidate, NoCandidate
+from harness.domain.answer import AnswerGrade, Batch, Tally, Turn
 from harness.domain.errors import UsageError, UserError
-from harness.domain.grade import Code
 from harness.domain.instruments import OpenInstruments
 from harness.domain.outcome import Fault, Outcome
-from harness.domain.own import OWN, OWN_SCENARIO, lent
+from harness.domain.own import OWN_SCENARIO
+from harness.domain.proposal import Proposal, ToJudge
 from harness.domain.run import Run, ScenarioResult
 from harness.domain.scenario import Bank
 from harness.domain.stored import GradedAnswer, StoredAnswer
 from harness.domain.trace import Trace
 from harness.domain.transcript import Transcript
-from harness.extraction import extract
 from harness.instruments import jail_and_oracle
-from harness.properties.judging.places import story_around
-from harness.properties.own import own_settings
+from harness.proposing import proposal_of
 from harness.rubric import assess
 from harness.scenarios.availability import runnable
-from harness.trial import Trial
-from harness.untrusted import TooLong, in_time
+from harness.trial import Probing
 from harness.workbench import (
     Ending,
     Ready,
@@ -176,35 +172,15 @@ class _Pipeline:
             proposal = proposal.or_second(self._judge_all(transcript, task, turn="second"))
         return self._told(task, transcript, proposal)
 
-    def _judge_all(self, transcript: Transcript, task: Task, turn: Turn) -> "_Proposal":
-        """Every program that an answer proposes, or why there is none."""
-        try:
-            with in_time(task.called):
-                proposed = extract(transcript, task.scenario)
-        except TooLong as error:
-            return _Proposal(turn, no_code=str(error))
-        if isinstance(proposed, NoCandidate):
-            return _Proposal(turn, no_code=proposed.reason)
-        return _Proposal(turn, tuple(self._judge_one(candidate, task) for candidate in proposed))
+    def _judge_all(self, transcript: Transcript, task: Task, turn: Turn) -> Proposal:
+        """Every program that an answer proposes, judged here or elsewhere."""
+        tools, seed = self._bench.tools, self._settings.seed
+        asked = ToJudge(transcript, turn, task.called, task.agent.name, seed)
+        if tools.elsewhere is not None:
+            return tools.elsewhere(asked, task.scenario)
+        return proposal_of(asked, task.scenario, Probing(tools, self._bench.probes, seed))
 
-    def _judge_one(self, candidate: Candidate, task: Task) -> "_Judged":
-        """One program, executed, measured and judged."""
-        own = task.scenario.id == OWN
-        trial = Trial(candidate, task, self._bench)
-        trace, grade = trial.alone() if own else trial.in_scenario()
-        first = trace.probes[0].program
-        alternative = Alternative(
-            origin=candidate.origin,
-            program=candidate.program,
-            as_run=first.as_run,
-            grade=grade,
-            story=story_around(trace, grade.verdicts),
-            settings=own_settings(trace) if own else None,
-            lent=lent(first.bound) if own else (),
-        )
-        return _Judged(alternative, trace)
-
-    def _told(self, task: Task, transcript: Transcript, proposal: "_Proposal") -> GradedAnswer:
+    def _told(self, task: Task, transcript: Transcript, proposal: Proposal) -> GradedAnswer:
         """The answer with its judged programs, held against the rubric."""
         alternatives = tuple(one.alternative for one in proposal.programs)
         verdicts = [alternative.grade.verdicts for alternative in alternatives]
@@ -242,34 +218,6 @@ class _Pipeline:
             except UsageError as full:  # the answer is there, and is told
                 self.unstored.append(str(full))
         self._settings.keep(told)
-
-
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """One program that was judged, with its trace."""
-
-    alternative: Alternative
-    trace: Trace
-
-
-@dataclass(frozen=True, slots=True)
-class _Proposal:
-    """The programs of an answer up to one of its turns, judged."""
-
-    turn: Turn
-    programs: tuple[_Judged, ...] = ()
-    no_code: str | None = None
-    repaired: bool = False
-
-    @property
-    def code(self) -> Code:
-        return code_of_alternatives([one.alternative for one in self.programs])
-
-    def or_second(self, second: "_Proposal") -> "_Proposal":
-        """A wrong first turn stays wrong; one that could not be judged gives way to the second."""
-        if self.code == "wrong":
-            return replace(self, repaired=second.code == "right")
-        return second if second.programs else self
 
 
 def _stored(task: Task, answer: AnswerGrade) -> StoredAnswer:

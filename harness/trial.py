@@ -1,11 +1,14 @@
 """One program, executed and measured in its probes, and judged."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from time import perf_counter
 
 from harness.domain.candidate import Candidate
 from harness.domain.further import further_probes, with_further
 from harness.domain.grade import Grade, write_grade
+from harness.domain.instruments import Instruments
 from harness.domain.own import further_regimes, is_alone, misfits, roomier, situations_of
 from harness.domain.refitted import refitted
 from harness.domain.scenario import Probe, Scenario
@@ -13,21 +16,51 @@ from harness.domain.spoiled import spoiled_probe
 from harness.domain.trace import ProbeTrace, Trace
 from harness.properties import judge
 from harness.properties.own import own_grade, own_settings
-from harness.workbench import Task, Workbench
+
+
+@dataclass(frozen=True, slots=True)
+class Probing:
+    """Executes programs and measures what they did, several probes at the same time."""
+
+    tools: Instruments
+    """What executes, and what measures."""
+    threads: ThreadPoolExecutor
+    """As many as probes are worked on at the same time."""
+    seed: int
+    """Offset added to every workload's seed."""
+
+    def observed(
+        self, candidate: Candidate, scenario: Scenario, probes: Sequence[Probe]
+    ) -> tuple[tuple[ProbeTrace, ...], float]:
+        """What a program did in each probe, and how long all of it took."""
+
+        def observe(probe: Probe) -> tuple[ProbeTrace, float]:
+            started = perf_counter()
+            workload = scenario.workload_of(probe, self.seed)
+            recording = self.tools.executor.execute(candidate, workload, probe)
+            measured = self.tools.meter.measure(recording, workload, probe, scenario.expectations)
+            return measured, perf_counter() - started
+
+        futures = [self.threads.submit(observe, probe) for probe in probes]
+        seen = [future.result() for future in futures]
+        return tuple(trace for trace, _ in seen), sum(seconds for _, seconds in seen)
 
 
 class Trial:
-    """One program on the workbench."""
+    """One program in a scenario, or by its own settings."""
 
-    def __init__(self, candidate: Candidate, task: Task, bench: Workbench) -> None:
-        """Nothing is run yet."""
+    def __init__(
+        self, candidate: Candidate, scenario: Scenario, agent: str, probing: Probing
+    ) -> None:
+        """Nothing is run yet. ``agent``: who answered."""
         self._candidate = candidate
-        self._task = task
-        self._bench = bench
+        self._scenario = scenario
+        self._agent = agent
+        self._probing = probing
 
     def in_scenario(self) -> tuple[Trace, Grade]:
         """In the probes of its scenario, and where it looks right in further ones."""
-        scenario, name = self._task.scenario, self._task.agent.name
+        scenario, name = self._scenario, self._agent
         probes, seconds = self._observed(scenario, scenario.probes)
         trace = Trace(probes=probes)
         verdicts = judge(trace, scenario)
@@ -54,7 +87,7 @@ class Trial:
         place, first, seconds = self._fitting()
         added, more = self._observed(place, further_regimes(first[0]))
         trace = Trace(probes=(*first, *added))
-        allowed, name = self._task.scenario.properties, self._task.agent.name
+        allowed, name = self._scenario.properties, self._agent
         grade = own_grade(trace, name, seconds + more, allowed)
         spoiled = spoiled_probe(place, self._candidate.program, own_settings(trace).micro_batches)
         if grade.code == "right" and spoiled is not None:
@@ -84,15 +117,4 @@ class Trial:
     def _observed(
         self, scenario: Scenario, probes: Sequence[Probe]
     ) -> tuple[tuple[ProbeTrace, ...], float]:
-        """What a program did in each probe, and how long all of it took."""
-        tools, seed = self._bench.tools, self._bench.settings.seed
-
-        def observe(probe: Probe) -> tuple[ProbeTrace, float]:
-            started = perf_counter()
-            workload = scenario.workload_of(probe, seed)
-            recording = tools.executor.execute(self._candidate, workload, probe)
-            measured = tools.meter.measure(recording, workload, probe, scenario.expectations)
-            return measured, perf_counter() - started
-
-        seen = self._bench.side_by_side(observe, probes)
-        return tuple(trace for trace, _ in seen), sum(seconds for _, seconds in seen)
+        return self._probing.observed(self._candidate, scenario, probes)

@@ -1,4 +1,5 @@
-"""Keeps as many executions going as there are jobs, and passes results on in the order of the tasks.
+"""Keeps as many executions going as there are jobs, and passes results on: in the order of the tasks,
+or, where other machines work on them, as they come.
 
 To *tell* a result is to pass it on. Tasks are taken from an iterator as there is room, and a result
 that was told is not kept: ten thousand answers need no more memory than a hundred.
@@ -8,12 +9,12 @@ import errno
 import os
 import threading
 import traceback
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
+from queue import SimpleQueue
 from typing import Generic, TypeVar
 
 from harness.agents.agent import Agent
@@ -26,7 +27,6 @@ from harness.domain.stored import GradedAnswer
 from harness.rubric.judge import NoJudge, TextJudge
 from harness.store import RunFolder
 
-P = TypeVar("P")
 R = TypeVar("R")
 
 LACKS = frozenset(
@@ -35,7 +35,7 @@ LACKS = frozenset(
 """Errors of a machine that has run out of disk, memory, descriptors, quota, file size or threads."""
 
 AHEAD = 64
-"""Most tasks that are under way, or done and waiting to be told."""
+"""Most tasks that are under way, or done and waiting to be told; more where there are more jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class TaskSteps(Generic[R]):
     failed: Callable[[Task, Fault], R]
     """The result when the harness failed."""
     tell: Callable[[R], None]
-    """Takes the result. Called from one thread, in the order of the tasks."""
+    """Takes the result. Called from one thread."""
 
 
 def probes_under_way(jobs: int) -> int:
@@ -140,7 +140,8 @@ class Workbench:
         self.settings = settings
         probes = probes_under_way(settings.jobs)
         self._stories = ThreadPoolExecutor(max(probes, settings.asking), "story")
-        self._probes = ThreadPoolExecutor(probes, "probe")
+        self.probes = ThreadPoolExecutor(probes, "probe")
+        self._ahead = max(AHEAD, 2 * probes)
         self._total = total
         self._done = 0
         self._running: list[str] = []
@@ -155,33 +156,27 @@ class Workbench:
         Raises:
             UserError: the machine cannot run candidates, or a task could not be read.
         """
-        waiting: deque[_Waiting[R]] = deque()
+        waiting = _UnderWay[R]()
         interrupted = False
         try:
             with ExitStack() as pools:  # left last: their threads end once instruments are closed
                 pools.enter_context(self._stories)
-                pools.enter_context(self._probes)
+                pools.enter_context(self.probes)
                 try:
                     self._work_through(tasks, story, waiting, open_instruments)
                 except KeyboardInterrupt:
                     interrupted = True
                     self.settings.stop()
         finally:
-            for one in waiting:
-                if one.is_finished:
-                    story.tell(one.future.result())
+            for result in waiting.finished():
+                story.tell(result)
         return Ending(interrupted, self._notes)
-
-    def side_by_side(self, observe: Callable[[P], R], parts: Sequence[P]) -> tuple[R, ...]:
-        """Observe all parts of one story, at the same time where there is room."""
-        futures = [self._probes.submit(observe, part) for part in parts]
-        return tuple(future.result() for future in futures)
 
     def _work_through(
         self,
         tasks: Tasks[R],
         story: TaskSteps[R],
-        waiting: "deque[_Waiting[R]]",
+        waiting: "_UnderWay[R]",
         open_instruments: OpenInstruments,
     ) -> None:
         with ExitStack() as instruments:
@@ -189,11 +184,12 @@ class Workbench:
                 for item in tasks:
                     if isinstance(item, Task) and not hasattr(self, "tools"):
                         self._open(instruments, open_instruments)
-                    waiting.append(self._start(item, story))
-                    while waiting and (len(waiting) >= AHEAD or waiting[0].future.done()):
-                        _tell_first(waiting, story)
-                while waiting:
-                    _tell_first(waiting, story)
+                        waiting.in_order = self.tools.elsewhere is None
+                    waiting.add(*self._start(item, story))
+                    while len(waiting) >= self._ahead or waiting.has_next:
+                        _tell(*waiting.next(), story)
+                while len(waiting):
+                    _tell(*waiting.next(), story)
             finally:
                 self._drop_what_waits()
 
@@ -201,21 +197,21 @@ class Workbench:
         self.tools = instruments.enter_context(open_instruments(self.settings.jobs))
         self._notes = self.tools.machine_notes
 
-    def _start(self, item: Task | Ready[R], story: TaskSteps[R]) -> "_Waiting[R]":
+    def _start(self, item: Task | Ready[R], story: TaskSteps[R]) -> "tuple[Task | None, Future[R]]":
         if isinstance(item, Task):
-            return _Waiting(item, self._stories.submit(self._counted, item, story))
+            return item, self._stories.submit(self._counted, item, story)
         with self._lock:
             self._done += 1
         told: Future[R] = Future()
         told.set_result(item.value)
-        return _Waiting(None, told)
+        return None, told
 
     def _counted(self, task: Task, story: TaskSteps[R]) -> R:
         with self._counting(task.scenario.id):
             return story.work(task)
 
     def _drop_what_waits(self) -> None:
-        for pool in (self._stories, self._probes):
+        for pool in (self._stories, self.probes):
             pool.shutdown(wait=False, cancel_futures=True)
 
     @contextmanager
@@ -236,24 +232,46 @@ class Workbench:
         self.settings.watch(Progress(self._done, max(self._done, self._total), running))
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting(Generic[R]):
-    """A result to be told once it is there, and all before it were told."""
+class _UnderWay(Generic[R]):
+    """Results that are awaited, in the order in which they are to be told."""
 
-    task: Task | None
-    future: Future[R]
+    def __init__(self) -> None:
+        self.in_order = True
+        self._awaited: dict[Future[R], Task | None] = {}
+        self._came: SimpleQueue[Future[R]] = SimpleQueue()
+
+    def __len__(self) -> int:
+        return len(self._awaited)
+
+    def add(self, task: Task | None, future: Future[R]) -> None:
+        self._awaited[future] = task
+        if not self.in_order:
+            future.add_done_callback(self._came.put)
 
     @property
-    def is_finished(self) -> bool:
-        future = self.future
-        return future.done() and not future.cancelled() and future.exception() is None
+    def has_next(self) -> bool:
+        """Whether the next one is there."""
+        if not self.in_order:
+            return not self._came.empty()
+        return bool(self._awaited) and next(iter(self._awaited)).done()
+
+    def next(self) -> tuple[Task | None, Future[R]]:
+        """The next one, once it is there."""
+        future = next(iter(self._awaited)) if self.in_order else self._came.get()
+        future.exception()  # waits; Ctrl-C here leaves it among those that are awaited
+        return self._awaited.pop(future), future
+
+    def finished(self) -> Iterator[R]:
+        """Results that are there and were not told."""
+        for future in self._awaited:
+            if future.done() and not future.cancelled() and future.exception() is None:
+                yield future.result()
 
 
-def _tell_first(waiting: "deque[_Waiting[R]]", story: TaskSteps[R]) -> None:
-    task, error = waiting[0].task, waiting[0].future.exception()
+def _tell(task: Task | None, done: Future[R], story: TaskSteps[R]) -> None:
+    error = done.exception()
     if error is not None and _is_of_the_machine(error):
         raise error  # not of one task: nothing else would run either
-    done = waiting.popleft().future
     if task is None or error is None:
         story.tell(done.result())
     else:

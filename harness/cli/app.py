@@ -20,6 +20,7 @@ from harness.report.console import Output
 from harness.untrusted import in_time
 
 if TYPE_CHECKING:  # a record takes its time to be made, and `harness list` needs none of these
+    from harness.cluster.engine import Cluster
     from harness.domain.instruments import OpenInstruments
     from harness.domain.outcome import Fault
     from harness.domain.scenario import Bank
@@ -150,6 +151,17 @@ JobsOption = Annotated[
         min=1, metavar="N", help="How many programs run at the same time.", show_default="cores"
     ),
 ]
+LOCAL = "local"
+"""The engine that is this machine alone."""
+
+EngineOption = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="E",
+        help="Where programs run: local, ray (RAY_ADDRESS, or this machine) or ray://HOST:PORT.",
+    ),
+]
 OutOption = Annotated[
     Path | None,
     typer.Option(
@@ -250,15 +262,17 @@ def _is_a_stream(path: Path) -> bool:
     return False
 
 
-def cores(jobs: int | None) -> int:
-    """How many executions at the same time."""
+def cores(jobs: int | None, context: typer.Context | None = None, engine: str = LOCAL) -> int:
+    """How many executions at the same time; on a cluster, those of all its nodes."""
     from harness.cli.configuring import configuration
 
+    if context is not None and context.obj is None and engine != LOCAL:
+        return cluster(context, engine, jobs).cores
     return jobs or configuration().jobs or os.cpu_count() or 1
 
 
 def instruments(
-    context: typer.Context, jobs: int | None = None, *, ahead: bool = True
+    context: typer.Context, jobs: int | None = None, *, ahead: bool = True, engine: str = LOCAL
 ) -> "OpenInstruments":
     """What opens the instruments. ``ahead``: they are needed in any case, so the real ones begin to
     warm up now; they end with the command.
@@ -268,7 +282,24 @@ def instruments(
     if context.obj is not None:
         given: OpenInstruments = context.obj
         return given
+    if engine != LOCAL:
+        return cluster(context, engine, jobs).open_instruments
     return context.with_resource(jail_ahead(cores(jobs))) if ahead else jail_and_oracle
+
+
+def cluster(context: typer.Context, engine: str, jobs: int | None) -> "Cluster":
+    """The cluster that a command works on, for as long as the command."""
+    from harness.cluster.engine import connected
+
+    if _CLUSTER not in context.meta:
+        say = Output(stderr=True).text
+        opened = connected(engine, jobs, lambda sentence: say(f"harness: {sentence}"))
+        context.meta[_CLUSTER] = context.with_resource(opened)
+    found: Cluster = context.meta[_CLUSTER]
+    return found
+
+
+_CLUSTER = "harness.cluster"
 
 
 def load(folder: Path | None) -> "Bank":

@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 
 from harness.cli.app import (
+    LOCAL,
     BankOption,
+    EngineOption,
     JobsOption,
     JsonOption,
     JudgeOption,
@@ -68,6 +70,7 @@ def run(
     bank: BankOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
+    engine: EngineOption = LOCAL,
     out: OutOption = None,
     as_json: JsonOption = False,
     plain: PlainOption = False,
@@ -91,15 +94,16 @@ def run(
             "--skill, --trials, --max-cost, --strict, --plan and --fresh are about asking:"
             " name an --agent"
         )
-    open_instruments = instruments(context, jobs, ahead=agent is None)
+    open_instruments = instruments(context, jobs, ahead=agent is None, engine=engine)
     from harness.runner import Settings, run_bank
     from harness.scenarios.selection import select
 
     chosen = select(load(bank), ",".join(scenario or ["all"]), suite)
     if agent is not None:
         skill = skill or configuration().skill
+        at_once = cores(jobs, context, engine)
         asked = Ask(
-            agent, skill, delivery, trials, max_cost, judge, seed, cores(jobs), plan, fresh=fresh
+            agent, skill, delivery, trials, max_cost, judge, seed, at_once, plan, fresh=fresh
         )
         shown = ShownAnswers(as_json, plain, verbose, strict)
         here = only_runnable(chosen)
@@ -108,7 +112,9 @@ def run(
         stored(out, "bank", chosen, seed=seed) as run_folder,
         progress_bar(Output(stderr=True)) as watch,
     ):
-        settings = Settings(seed=seed, jobs=cores(jobs), watch=watch, run=run_folder)
+        settings = Settings(
+            seed=seed, jobs=cores(jobs, context, engine), watch=watch, run=run_folder
+        )
         outcome = run_bank(chosen, settings, open_instruments)
     count = len(chosen.scenarios) - len(outcome.run.not_run)
     _print_run(outcome, asked=count, as_json=as_json, plain=plain, verbose=verbose)

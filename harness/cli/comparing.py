@@ -9,7 +9,9 @@ import typer
 
 from harness.agents.turns import natural_part
 from harness.cli.app import (
+    LOCAL,
     BankOption,
+    EngineOption,
     JobsOption,
     JsonOption,
     JudgeOption,
@@ -135,6 +137,7 @@ def compare(
     bank: BankOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
+    engine: EngineOption = LOCAL,
     as_json: JsonOption = False,
     plain: PlainOption = False,
     fresh: FreshOption = False,
@@ -153,12 +156,14 @@ def compare(
         else:
             code = shown.plan(count, trials) if plan else shown.simulation(count, trials)
     elif agent is not None and skill:
-        common = Ask(agent, None, delivery, trials, max_cost, judge, seed, cores(jobs), fresh=fresh)
+        at_once = cores(jobs, context, engine)
+        common = Ask(agent, None, delivery, trials, max_cost, judge, seed, at_once, fresh=fresh)
         arms = arms_of(replace(common, in_rounds=sequential), skill, aa=aa)
         refuse_unreadable(arms)
         chosen = only_runnable(_chosen(bank, scenario, suite))
         _warn_of_few(len(chosen.scenarios), trials, rules)
-        asker = Asker(chosen, out, instruments(context, ahead=False), rules, allow)
+        open_ = instruments(context, jobs, ahead=False, engine=engine)
+        asker = Asker(chosen, out, open_, rules, allow)
         with (asker.in_rounds if sequential else asker.at_once)(arms) as folders:
             code = shown.runs(folders, aa=False)
     else:

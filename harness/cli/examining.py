@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 
 from harness.cli.app import (
+    LOCAL,
     BankOption,
+    EngineOption,
     JobsOption,
     JsonOption,
     PlainOption,
@@ -46,6 +48,7 @@ def check(
     ] = None,
     bank: BankOption = None,
     jobs: JobsOption = None,
+    engine: EngineOption = LOCAL,
     claims_only: Annotated[
         bool,
         typer.Option(
@@ -96,10 +99,10 @@ def check(
             report = check_skill(
                 skill,
                 # each skill opens the instruments anew
-                instruments(context, jobs, ahead=len(given) == 1),
+                instruments(context, jobs, ahead=len(given) == 1, engine=engine),
                 against=against,
                 bank=load(bank) if against is not None else None,
-                jobs=cores(jobs),
+                jobs=cores(jobs, context, engine),
                 thorough=thorough,
                 claims_only=claims_only,
                 kept=kept,
@@ -166,6 +169,7 @@ def quality(
     suite: SuiteOption = None,
     bank: BankOption = None,
     jobs: JobsOption = None,
+    engine: EngineOption = LOCAL,
     thorough: Annotated[
         bool,
         typer.Option(
@@ -195,11 +199,12 @@ def quality(
     if matrix is not None and (matrix.is_dir() or not matrix.parent.is_dir()):
         # said before minutes of work
         raise UsageError(f"{matrix}: cannot be written: expected a file in a folder that exists")
-    open_instruments = instruments(context, jobs)
+    open_instruments = instruments(context, jobs, engine=engine)
     chosen = select(load(bank), ",".join(scenario or ["all"]), suite)
+    at_once = cores(jobs, context, engine)
     folder = bank if bank is not None else default_bank()
     with progress_bar(Output(stderr=True)) as watch:
-        plan = QualityPlan(folder, cores(jobs), depth=None if thorough else DEPTH, watch=watch)
+        plan = QualityPlan(folder, at_once, depth=None if thorough else DEPTH, watch=watch)
         report = judge_the_judge(chosen, plan, open_instruments)
     output = Output(plain=plain)
     if as_json:

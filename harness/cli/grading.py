@@ -10,8 +10,10 @@ import typer
 
 from harness import __version__
 from harness.cli.app import (
+    LOCAL,
     AllowOption,
     BankOption,
+    EngineOption,
     JobsOption,
     JudgeOption,
     OutOption,
@@ -81,6 +83,7 @@ def grade(
     suite: SuiteOption = None,
     bank: BankOption = None,
     jobs: JobsOption = None,
+    engine: EngineOption = LOCAL,
     out: OutOption = None,
     as_json: LinesOption = False,
     plain: PlainOption = False,
@@ -94,7 +97,7 @@ def grade(
     answered by the scenario that they answer: transcripts, pasted answers, notebooks.
     """
     meant = allowed(allow)
-    open_instruments = instruments(context, jobs)
+    open_instruments = instruments(context, jobs, engine=engine)
     from harness.agents.given import given_answers
     from harness.rubric import Judging, judge_named
     from harness.runner import Settings, grade_answers
@@ -112,7 +115,8 @@ def grade(
         printing(as_json=as_json, plain=plain, verbose=verbose, show_program=show_program) as keep,
         progress_bar(Output(stderr=True)) as watch,
     ):
-        settings = Settings(jobs=cores(jobs), watch=watch, judge=reader, keep=keep, run=run)
+        at_once = cores(jobs, context, engine)
+        settings = Settings(jobs=at_once, watch=watch, judge=reader, keep=keep, run=run)
         graded = grade_answers(
             chosen, answers, len(files), settings, open_instruments, allowed=meant
         )

@@ -11,9 +11,9 @@ from importlib.util import find_spec
 
 import typer
 
-from harness.cli.app import JsonOption, PlainOption, app
+from harness.cli.app import LOCAL, EngineOption, JsonOption, PlainOption, app, cluster
 from harness.domain.errors import CannotExecuteHere, HarnessFault
-from harness.domain.machine import Machine, Offer
+from harness.domain.machine import Have, Machine, Offer
 from harness.domain.packages import how_to_get
 from harness.report.console import Output
 
@@ -24,16 +24,26 @@ _OPTIONAL = {
     "matplotlib": "pages have no pictures",
     "inspect_ai": "there are no tasks for Inspect",
     "zstandard": "archived Inspect logs (.eval) cannot be read",
+    "ray": "programs run on this machine only",
 }
 """Packages of extras, and what is missing without them."""
 
 
 @app.command(epilog="Example: harness doctor")
-def doctor(*, as_json: JsonOption = False, plain: PlainOption = False) -> None:
-    """Say what this machine offers: torch, the guards of the sandbox, a key, optional packages."""
+def doctor(
+    context: typer.Context,
+    *,
+    engine: EngineOption = LOCAL,
+    as_json: JsonOption = False,
+    plain: PlainOption = False,
+) -> None:
+    """Say what this machine offers: torch, the guards of the sandbox, a key, optional packages.
+    With --engine, what each node of a cluster offers.
+    """
     from harness.report.machine import render_machine
 
-    machine = Machine(offers=(*_basics(), *_sandbox(), *_extras()))
+    offers = (*_basics(), *_sandbox(), *_extras()) if engine == LOCAL else _nodes(context, engine)
+    machine = Machine(offers=offers)
     output = Output(plain=plain)
     if as_json:
         output.text(machine.model_dump_json(indent=2))
@@ -95,6 +105,21 @@ def _sandbox() -> Iterator[Offer]:
     yield Offer(name="sandbox", have="yes" if whole else "partly", detail=said)
     for guard in guards:
         yield Offer(name=f"  {guard.name}", have="yes" if guard.on else "no", detail=guard.detail)
+
+
+def _nodes(context: typer.Context, engine: str) -> tuple[Offer, ...]:
+    """The cluster, and below it each node."""
+    found = []
+    for node, said in cluster(context, engine, None).welcomes():
+        refusal = said if isinstance(said, str) else said.refusal
+        notes = () if isinstance(said, str) else said.notes
+        detail = refusal or "; ".join(notes) or f"{node.cores} cores; every guard holds"
+        have: Have = "no" if refusal else "partly" if notes else "yes"
+        found.append(Offer(name=f"  {node.host}", have=have, detail=detail))
+    can = [offer for offer in found if offer.have != "no"]
+    whole: Have = "no" if not can else "yes" if len(can) == len(found) else "partly"
+    said = f"{len(can)} of {len(found)} nodes take programs"
+    return (Offer(name="cluster", have=whole, detail=said), *found)
 
 
 def _extras() -> Iterator[Offer]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from harness.domain.candidate import Candidate
+from harness.domain.proposal import Elsewhere
 from harness.domain.recording import Recording
 from harness.domain.scenario import Expectations, Probe
 from harness.domain.trace import ProbeTrace
@@ -38,6 +39,8 @@ class Instruments:
     """Measures recordings."""
     machine_notes: tuple[str, ...] = ()
     """What the jail lacks on this machine, one sentence each."""
+    elsewhere: Elsewhere | None = None
+    """Judges whole answers on other machines, which is less to move than their recordings."""
 
 
 OpenInstruments = Callable[[int], AbstractContextManager[Instruments]]

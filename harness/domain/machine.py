@@ -31,5 +31,5 @@ class Machine(Record):
         return all(offer.have != "no" for offer in self.offers if offer.name in NEEDED)
 
 
-NEEDED = ("python", "torch", "linux", "sandbox")
+NEEDED = ("python", "torch", "linux", "sandbox", "cluster")
 """The offers without which no program can be run."""

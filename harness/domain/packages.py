@@ -15,6 +15,7 @@ EXTRA_OF = {
     "matplotlib": "pictures",
     "inspect_ai": "inspect",
     "zstandard": "inspect",
+    "ray": "ray",
 }
 """The extra of this project that installs a package."""
 

@@ -1,0 +1,45 @@
+"""From an answer to its judged programs: extracted, executed, measured and judged."""
+
+from harness.domain.answer import Alternative
+from harness.domain.candidate import Candidate, NoCandidate
+from harness.domain.own import OWN, lent
+from harness.domain.proposal import JudgedProgram, Proposal, ToJudge
+from harness.domain.scenario import Scenario
+from harness.extraction import extract
+from harness.properties.judging.places import story_around
+from harness.properties.own import own_settings
+from harness.trial import Probing, Trial
+from harness.untrusted import TooLong, in_time
+
+
+def proposal_of(asked: ToJudge, scenario: Scenario, probing: Probing) -> Proposal:
+    """Every program that an answer proposes, or why there is none."""
+    try:
+        with in_time(asked.called):
+            proposed = extract(asked.transcript, scenario)
+    except TooLong as error:
+        return Proposal(asked.turn, no_code=str(error))
+    if isinstance(proposed, NoCandidate):
+        return Proposal(asked.turn, no_code=proposed.reason)
+    programs = (_judged(candidate, scenario, asked.agent, probing) for candidate in proposed)
+    return Proposal(asked.turn, tuple(programs))
+
+
+def _judged(
+    candidate: Candidate, scenario: Scenario, agent: str, probing: Probing
+) -> JudgedProgram:
+    """One program, executed, measured and judged."""
+    own = scenario.id == OWN
+    trial = Trial(candidate, scenario, agent, probing)
+    trace, grade = trial.alone() if own else trial.in_scenario()
+    first = trace.probes[0].program
+    alternative = Alternative(
+        origin=candidate.origin,
+        program=candidate.program,
+        as_run=first.as_run,
+        grade=grade,
+        story=story_around(trace, grade.verdicts),
+        settings=own_settings(trace) if own else None,
+        lent=lent(first.bound) if own else (),
+    )
+    return JudgedProgram(alternative, trace)
