@@ -156,14 +156,24 @@ def compare(
         else:
             code = shown.plan(count, trials) if plan else shown.simulation(count, trials)
     elif agent is not None and skill:
-        at_once = cores(jobs, context, engine)
-        common = Ask(agent, None, delivery, trials, max_cost, judge, seed, at_once, fresh=fresh)
+        common = Ask(
+            agent,
+            None,
+            delivery,
+            trials,
+            max_cost,
+            judge,
+            seed,
+            cores(jobs, context, engine),
+            fresh=fresh,
+        )
         arms = arms_of(replace(common, in_rounds=sequential), skill, aa=aa)
         refuse_unreadable(arms)
         chosen = only_runnable(_chosen(bank, scenario, suite))
         _warn_of_few(len(chosen.scenarios), trials, rules)
-        open_ = instruments(context, jobs, ahead=False, engine=engine)
-        asker = Asker(chosen, out, open_, rules, allow)
+        asker = Asker(
+            chosen, out, instruments(context, jobs, ahead=False, engine=engine), rules, allow
+        )
         with (asker.in_rounds if sequential else asker.at_once)(arms) as folders:
             code = shown.runs(folders, aa=False)
     else:
