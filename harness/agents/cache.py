@@ -10,9 +10,11 @@ from typing import TypeVar
 
 from pydantic import JsonValue, ValidationError
 
+from harness.agents.batching import Outbox
 from harness.domain.errors import UsageError
 from harness.domain.model import Completion, LanguageModel, Tool, Turn
 from harness.domain.record import Record
+from harness.llm.batches import Question
 from harness.store.whole import write_whole
 
 _VERSION = 1
@@ -57,6 +59,8 @@ class Cache:
     """Why an answer could not be kept, for each that was not."""
     fresh: bool = False
     """Whether what is kept is not used, and is replaced by what is answered now."""
+    renewed: set[str] = field(default_factory=set, compare=False)
+    """What was answered since; shared by those who ask for one command."""
 
     def prepare(self) -> None:
         """Make sure that answers can be kept, before the first is paid for.
@@ -73,7 +77,7 @@ class Cache:
 
     def get(self, key: str, kind: type[_Kept]) -> _Kept | None:
         """What is kept; ``None`` when nothing is, or when it cannot be read any more."""
-        if self.fresh:
+        if self.fresh and key not in self.renewed:
             return None
         try:
             return kind.model_validate_json(self._file(key).read_bytes())
@@ -97,6 +101,7 @@ class Cache:
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             write_whole(file, answer.model_dump_json().encode())
+            self.renewed.add(key)
         except OSError as error:
             self.unkept.append(str(self._unkept(error.strerror or str(error))))
 
@@ -158,6 +163,8 @@ class Remembering:
             apart=list(self.apart),
         )
         kept = self.cache.get(key, Completion)
+        if kept is None and isinstance(self.model, Outbox):
+            return self.model.complete_as(key, Question(system, (*turns,), (*tools,), max_tokens))
         if kept is None:
             self.cache.refuse_more()
             kept = self.model.complete(system, turns, max_tokens=max_tokens, tools=tools)

@@ -1,16 +1,17 @@
 """An agent that is a language model: the natural question first, then the wish for runnable code."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from harness.agents.agent import Unanswered
 from harness.agents.cache import Cache, Remembering
 from harness.agents.delivery import Delivered
 from harness.agents.prompting import prompts_version, runnable_form
+from harness.agents.silent import Silent
 from harness.agents.skill_text import MAIN
 from harness.agents.turns import RUNNABLE_FORM_TURN
-from harness.domain.model import Completion, LanguageModel, NoAnswer, Tool, Turn, Unavailable
+from harness.domain.model import Completion, LanguageModel, NoAnswer, Turn, Unavailable
 from harness.domain.scenario import Scenario
 from harness.domain.transcript import Fact, Message, ToolCall, Transcript, Usage
 from harness.llm.meter import add
@@ -93,29 +94,6 @@ class ModelAgent:
             facts["skill_triggered"] = "yes" if read_at_once else late
             facts["skill_files_read"] = ", ".join(talk.files_read)
         return facts
-
-
-@dataclass(frozen=True, slots=True)
-class Silent:
-    """Stands for a model that must not be asked."""
-
-    name: str
-    """The model's."""
-
-    def complete(
-        self,
-        system: str,  # noqa: ARG002 (whatever is asked)
-        turns: Sequence[Turn],  # noqa: ARG002 (whatever is asked)
-        *,
-        max_tokens: int,  # noqa: ARG002 (whatever is asked)
-        tools: Sequence[Tool] = (),  # noqa: ARG002 (whatever is asked)
-    ) -> Completion:
-        """Answer nothing.
-
-        Raises:
-            Unavailable: always.
-        """
-        raise Unavailable("interrupted", f"{self.name} was not to be asked")
 
 
 def _second_turn(talk: "_Talk") -> str:

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.agents.agent import Agent
+from harness.agents.batching import Outbox
 from harness.agents.cache import Cache
 from harness.agents.command import CommandAgent, command_agent
-from harness.agents.conversing import ModelAgent, Silent
+from harness.agents.conversing import ModelAgent
 from harness.agents.delivery import Delivery, deliver
 from harness.agents.replay import ReplayAgent
 from harness.agents.replay_run import ReplayRun, replay_run
 from harness.agents.scripted import BUGGY, REFERENCE, Scripted
+from harness.agents.silent import Silent
 from harness.agents.skill_text import SkillText
 from harness.domain.errors import UsageError
 from harness.llm.client import Anthropic, ClientLimits
@@ -49,6 +51,10 @@ class Asking:
     """Whether what is kept is asked anew."""
     replicate: str = ""
     """Another word here asks everything anew: for comparing a skill with itself."""
+    outbox: Outbox | None = None
+    """Takes the questions that have no answer yet, for a batch; ``None``: they are asked at once."""
+    renewed: set[str] = field(default_factory=set)
+    """Keys of what was answered since asking began, whatever is to be asked anew."""
 
 
 @contextmanager
@@ -61,7 +67,7 @@ def agent_named(spec: str, asking: Asking) -> Iterator[Agent]:
     agent: Agent = unconnected(spec, asking)
     if isinstance(agent, ModelAgent | CommandAgent) and agent.cache is not None:
         agent.cache.prepare()
-    if isinstance(agent, ModelAgent):
+    if isinstance(agent, ModelAgent) and asking.outbox is None:
         model = Anthropic(agent.model.name, asking.meter, asking.limits)
         agent = replace(agent, model=model, close=model.close)
     try:
@@ -92,19 +98,26 @@ def unconnected(spec: str, asking: Asking) -> Unconnected:
         UsageError: as ``agent_named``.
     """
     kind, colon, rest = spec.partition(":")
-    cache = Cache(asking.cache, fresh=asking.fresh) if asking.cache is not None else None
+    cache = None
+    if asking.cache is not None:
+        cache = Cache(asking.cache, fresh=asking.fresh, renewed=asking.renewed)
     if spec in ("buggy", "reference"):
         return BUGGY if spec == "buggy" else REFERENCE
     if kind == "anthropic" and rest:
         delivered = deliver(asking.skill, asking.delivery)
-        apart = (asking.replicate, os.environ.get("ANTHROPIC_BASE_URL", ""))
-        return ModelAgent(kind, Silent(rest), delivered, asking.max_tokens, cache, apart)
+        apart, model = (asking.replicate, address()), asking.outbox or Silent(rest)
+        return ModelAgent(kind, model, delivered, asking.max_tokens, cache, apart)
     if kind == "command" and colon:
         skill = asking.skill if asking.delivery != "none" else None
         return command_agent(rest, skill, asking.seconds, cache, (asking.replicate,))
     if kind == "replay" and rest:
         return _replay(Path(rest))
     raise UsageError(f"--agent {spec}: no such agent; choose {KINDS}")
+
+
+def address() -> str:
+    """Where the API is; empty for the provider's own place."""
+    return os.environ.get("ANTHROPIC_BASE_URL", "")
 
 
 def _replay(folder: Path) -> ReplayAgent | ReplayRun:

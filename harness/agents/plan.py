@@ -9,6 +9,7 @@ from harness.agents.replay_run import ReplayRun
 from harness.domain.record import Record
 from harness.domain.scenario import Bank, Scenario
 from harness.domain.transcript import Usage
+from harness.llm.batches import HALF
 from harness.llm.prices import Price, load_prices
 
 _CHARACTERS_A_TOKEN = 3.2
@@ -41,6 +42,8 @@ class AskingPlan(Record):
     """The most that one run of a command may take."""
     limit: float | None = None
     """``--max-cost``."""
+    batched: bool = False
+    """Whether it is asked in batches, at half the price."""
 
 
 def plan(bank: Bank, spec: str, asking: Asking, trials: int) -> AskingPlan:
@@ -99,14 +102,21 @@ def _money(plan: AskingPlan) -> str:
     if plan.cost is None or plan.most is None:
         model = plan.agent.partition(":")[2]
         return f"cost: not known, {model} is not in the price table of {prices.date}"
-    said = (
-        f"cost: about ${plan.cost:.2f}, at most ${plan.most:.2f} if every answer were as long as "
-        f"allowed (prices of {prices.date})"
-    )
+    said = f"cost: {_dollars(plan, 1)}, if every answer were as long as allowed"
+    other = f"in batches (--batch) {_dollars(plan, HALF)}"
+    if plan.batched:
+        said = f"cost: {_dollars(plan, HALF)}, if every answer were as long as allowed"
+        other = f"without --batch {_dollars(plan, 1)}"
+    said += f" (prices of {prices.date}); {other}"
     if plan.limit is None:
         return said
-    enough = "" if plan.cost <= plan.limit else ", probably before all is asked"
+    about = plan.cost * (HALF if plan.batched else 1)
+    enough = "" if about <= plan.limit else ", probably before all is asked"
     return f"{said}; it stops before ${plan.limit:.2f}{enough}"
+
+
+def _dollars(plan: AskingPlan, share: float) -> str:
+    return f"about ${share * (plan.cost or 0):.2f}, at most ${share * (plan.most or 0):.2f}"
 
 
 def _of_model(
@@ -131,6 +141,7 @@ def _of_model(
             "cost": price.of(usage) if price else None,
             "most": _uncached(price).of(longest) if price else None,
             "limit": asking.meter.limit,
+            "batched": asking.outbox is not None,
         }
     )
 

@@ -1,7 +1,7 @@
 """The arms of a comparison: what is asked with which skill, all at once or in rounds."""
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from harness.domain.answer import Batch
 
 INTERRUPTED = 130
+
+_Asking = tuple[dict[str, Path], dict[str, Asked], OpenInstruments]
+"""Where each arm is stored, how it is asked, and what opens the instruments."""
 
 
 def arms_of(common: Ask, skills: Sequence[str], *, aa: bool) -> dict[str, Ask]:
@@ -81,19 +84,27 @@ class Asker:
     @contextmanager
     def at_once(self, arms: dict[str, Ask]) -> Iterator[list[Path]]:
         """Every trial of one arm, then of the next."""
-        from harness.instruments import opened_once
-
-        with self._folders(arms) as folders, opened_once(self.open_instruments) as tools:
-            for name, folder in folders.items():
-                Output(stderr=True).text(f"harness: asking, arm {name}")
-                with Asked.of(arms[name], self.bank) as asked:
-                    self._whole(asked.ask(self.bank, folder, tools))
+        with self._asking(arms) as (folders, asked, tools):
+            self._round(arms, folders, asked, tools, next(iter(arms.values())).trials)
             yield [*folders.values()]
 
     @contextmanager
     def in_rounds(self, arms: dict[str, Ask]) -> Iterator[list[Path]]:
         """Round by round, the first arm and those whose answer is not clear yet."""
         from harness.comparison import looks_of
+
+        with self._asking(arms) as (folders, asked, tools):
+            first, *rest = arms
+            for trials in looks_of(arms[first].trials):
+                self._round((first, *rest), folders, asked, tools, trials)
+                rest = [name for name in rest if self._goes_on(folders[first], folders[name])]
+                if not rest:
+                    break
+            yield [*folders.values()]
+
+    @contextmanager
+    def _asking(self, arms: dict[str, Ask]) -> Iterator[_Asking]:
+        """What each arm will take is said before any is asked."""
         from harness.instruments import opened_once
 
         with (
@@ -103,16 +114,32 @@ class Asker:
         ):
             asked = {}
             for name, ask in arms.items():
-                Output(stderr=True).text(f"harness: in rounds, at most, arm {name}")
+                Output(stderr=True).text(f"harness: arm {name}")
                 asked[name] = opened.enter_context(Asked.of(ask, self.bank))
-            first, *rest = arms
-            for trials in looks_of(arms[first].trials):
-                for name in (first, *rest):
-                    self._whole(asked[name].ask(self.bank, folders[name], tools, trials))
-                rest = [name for name in rest if self._goes_on(folders[first], folders[name])]
-                if not rest:
-                    break
-            yield [*folders.values()]
+            yield folders, asked, tools
+
+    def _round(
+        self,
+        names: Iterable[str],
+        folders: dict[str, Path],
+        asked: dict[str, Asked],
+        tools: OpenInstruments,
+        trials: int,
+    ) -> None:
+        """All trials up to one, of each of these arms; their questions go out together in a batch."""
+        chosen = [(asked[name], folders[name]) for name in names]
+        with ExitStack() as held:
+            batches = None
+            if chosen[0][0].how.batch:
+                from harness.cli.batching import handed_in
+
+                arms, places = zip(*chosen, strict=True)
+                batches = held.enter_context(handed_in(arms, self.bank, places, trials))
+            for arm, folder in chosen:
+                Output(stderr=True).text(f"harness: asking, arm {folder.name}")
+                self._whole(arm.ask(self.bank, folder, tools, trials))
+            if batches is not None:
+                batches.finish()
 
     def _goes_on(self, old: Path, new: Path) -> bool:
         """Whether another round is to be asked; what the last one showed is printed."""

@@ -11,6 +11,7 @@ import typer
 from harness.cli.app import print_faults
 from harness.cli.stored import print_count, print_unread, print_unstored, printing, stored
 from harness.domain.answer import Batch
+from harness.domain.errors import UsageError
 from harness.domain.instruments import OpenInstruments
 from harness.domain.scenario import Bank
 from harness.domain.stored import GradedAnswer, SkillUsed
@@ -19,6 +20,7 @@ from harness.report.words import some
 from harness.store import RunFolder
 
 if TYPE_CHECKING:
+    from harness.agents.batching import Outbox
     from harness.agents.naming import Asking
     from harness.llm.meter import CostMeter
 
@@ -28,6 +30,14 @@ Delivery = Literal["system", "tool", "none"]
 DeliveryOption = Annotated[Delivery, typer.Option(help="How the skill reaches the agent.")]
 TrialsOption = Annotated[
     int, typer.Option(min=1, max=1000, metavar="N", help="How often each question is asked.")
+]
+BatchOption = Annotated[
+    bool,
+    typer.Option(
+        "--batch",
+        metavar="",
+        help="Hand the questions in as batches: half the price, within a day.",
+    ),
 ]
 FreshOption = Annotated[
     bool, typer.Option("--fresh", metavar="", help="Ask anew what was answered before.")
@@ -60,6 +70,8 @@ class Ask:
     """Another word here asks everything anew: for comparing a skill with itself."""
     fresh: bool = False
     """Whether answers that are kept are asked anew."""
+    batch: bool = False
+    """Whether questions are handed in as batches."""
     in_rounds: bool = False
     """Whether a comparison may stop before all trials are asked."""
 
@@ -87,7 +99,7 @@ def ask(ask: Ask, bank: Bank, out: Path | None, shown: ShownAnswers, open_: Open
         as_json=shown.as_json, plain=shown.plain, verbose=shown.verbose, show_program=False
     )
     with told as keep, Asked.of(ask, bank) as asked:
-        batch = asked.ask(bank, out, open_, keep=keep)
+        batch = asked.ask_all(bank, out, open_, keep)
     if not shown.as_json:
         print_count(batch, plain=shown.plain)
     print_faults(batch.faults, all_traces=shown.verbose)
@@ -117,6 +129,24 @@ class Asked:
         finally:
             if asking.meter.usage.output:
                 Output(stderr=True).text(_spent(asking.meter))
+
+    def ask_all(
+        self,
+        bank: Bank,
+        out: Path | None,
+        open_: OpenInstruments,
+        keep: Callable[[GradedAnswer], None],
+    ) -> Batch:
+        """Every trial, in batches where that was wished."""
+        if not self.how.batch:
+            return self.ask(bank, out, open_, keep=keep)
+        from harness.cli.batching import handed_in
+
+        with handed_in([self], bank, [out], self.how.trials) as batches:
+            batch = self.ask(bank, out, open_, keep=keep)
+            if not batch.interrupted:
+                batches.finish()
+            return batch
 
     def ask(
         self,
@@ -194,9 +224,21 @@ def _announce(ask: Ask, bank: Bank) -> "Asking":
         cache=default_cache(),
         fresh=ask.fresh,
         replicate=ask.replicate,
+        outbox=_outbox(ask),
     )
     Output(stderr=True).text(render_plan(plan(bank, ask.agent, asking, ask.trials)))
     return asking
+
+
+def _outbox(ask: Ask) -> "Outbox | None":
+    from harness.agents.batching import Outbox
+
+    if not ask.batch:
+        return None
+    kind, _, model = ask.agent.partition(":")
+    if kind != "anthropic" or not model:
+        raise UsageError(f"--batch is for anthropic:MODEL, not for {ask.agent}")
+    return Outbox(model)
 
 
 def _used(asking: "Asking") -> SkillUsed | None:

@@ -26,7 +26,15 @@ from harness.cli.app import (
     only_runnable,
     print_faults,
 )
-from harness.cli.asking import Ask, DeliveryOption, FreshOption, ShownAnswers, TrialsOption, ask
+from harness.cli.asking import (
+    Ask,
+    BatchOption,
+    DeliveryOption,
+    FreshOption,
+    ShownAnswers,
+    TrialsOption,
+    ask,
+)
 from harness.cli.configuring import configuration
 from harness.cli.stored import print_unstored, stored
 from harness.domain.errors import UsageError
@@ -84,14 +92,15 @@ def run(
     strict: StrictOption = False,
     plan: AskPlanOption = False,
     fresh: FreshOption = False,
+    batch: BatchOption = False,
 ) -> None:
     """Let the bank check itself: each posted loop has to fail as declared, each fix to be right.
     With --agent, ask an agent every question and grade what it answers.
     """
     of_asking = skill is not None or plan or max_cost is not None or trials > 1 or strict or fresh
-    if agent is None and of_asking:
+    if agent is None and (of_asking or batch):
         raise UsageError(
-            "--skill, --trials, --max-cost, --strict, --plan and --fresh are about asking:"
+            "--skill, --trials, --max-cost, --strict, --plan, --fresh and --batch are about asking:"
             " name an --agent"
         )
     open_instruments = instruments(context, jobs, ahead=agent is None, engine=engine)
@@ -103,8 +112,9 @@ def run(
         skill = skill or configuration().skill
         at_once = cores(jobs, context, engine)
         asked = Ask(
-            agent, skill, delivery, trials, max_cost, judge, seed, at_once, plan, fresh=fresh
-        )
+            agent, skill, delivery, trials, max_cost, judge, seed, at_once, plan,
+            fresh=fresh, batch=batch,
+        )  # fmt: skip
         shown = ShownAnswers(as_json, plain, verbose, strict)
         here = only_runnable(chosen)
         raise typer.Exit(ask(asked, here, out, shown, open_instruments))

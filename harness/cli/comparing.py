@@ -1,7 +1,6 @@
 """``compare``: is the new skill better, worse, or can we not tell?"""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -26,7 +25,7 @@ from harness.cli.app import (
     only_runnable,
 )
 from harness.cli.arms import Asker, arm_in, arms_of, refuse_unreadable
-from harness.cli.asking import Ask, DeliveryOption, FreshOption, TrialsOption
+from harness.cli.asking import Ask, BatchOption, DeliveryOption, FreshOption, TrialsOption
 from harness.domain.comparison import Comparison
 from harness.domain.errors import UsageError
 from harness.domain.plan import FalseAlarms, Rules
@@ -141,6 +140,7 @@ def compare(
     as_json: JsonOption = False,
     plain: PlainOption = False,
     fresh: FreshOption = False,
+    batch: BatchOption = False,
 ) -> None:
     """Say whether the new skill is better or worse, or that the result is inconclusive."""
     rules = Rules(margin=margin)
@@ -157,17 +157,11 @@ def compare(
             code = shown.plan(count, trials) if plan else shown.simulation(count, trials)
     elif agent is not None and skill:
         common = Ask(
-            agent,
-            None,
-            delivery,
-            trials,
-            max_cost,
-            judge,
-            seed,
+            agent, None, delivery, trials, max_cost, judge, seed,
             cores(jobs, context, engine),
-            fresh=fresh,
-        )
-        arms = arms_of(replace(common, in_rounds=sequential), skill, aa=aa)
+            fresh=fresh, batch=batch, in_rounds=sequential,
+        )  # fmt: skip
+        arms = arms_of(common, skill, aa=aa)
         refuse_unreadable(arms)
         chosen = only_runnable(_chosen(bank, scenario, suite))
         _warn_of_few(len(chosen.scenarios), trials, rules)

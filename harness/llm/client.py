@@ -69,8 +69,8 @@ class Anthropic:
         self.price = load_prices().of(model)
         self._limits = limits or ClientLimits()
         if meter.limit is not None and self.price is None:
-            raise UsageError(_no_price(model))
-        self._sdk = _sdk(self._limits.timeout)
+            raise UsageError(no_price(model))
+        self._sdk = connected(self._limits.timeout)
         self._slots = threading.BoundedSemaphore(self._limits.parallel)
         self._closed = threading.Event()
         self._pause_until = 0.0
@@ -84,7 +84,7 @@ class Anthropic:
         Raises:
             Unavailable: there is none.
         """
-        worst = self._worst(system, turns, tools, max_tokens)
+        worst = at_most(self.price, system, turns, tools, max_tokens)
         with self._slots:
             for attempt in range(1, self._limits.attempts + 1):
                 self._wait_out_pause()
@@ -126,7 +126,7 @@ class Anthropic:
         max_tokens: int,
     ) -> Completion:
         if self._closed.is_set():
-            raise _interrupted()
+            raise interrupted()
         try:
             reply = self._loop.run(
                 self._sdk.messages.create(
@@ -139,7 +139,7 @@ class Anthropic:
                 )
             )
         except CancelledError as error:
-            raise _interrupted() from error
+            raise interrupted() from error
         answer = understood(reply)
         self._settle(room, answer.tokens)
         return completion_of(answer, self.price)
@@ -162,21 +162,7 @@ class Anthropic:
         """A pause is everybody's: who asks on while the provider is overloaded makes it worse."""
         while (left := self._pause_until - time.monotonic()) > 0:
             if self._closed.wait(left):
-                raise _interrupted()
-
-    def _worst(
-        self, system: str, turns: Sequence[Turn], tools: Sequence[Tool], max_tokens: int
-    ) -> float:
-        """The most that one attempt can cost, in US dollars; 0 where the price is not known."""
-        if self.price is None:
-            return 0.0
-        said = [
-            system,
-            *(t.model_dump_json() for t in turns),
-            *(t.model_dump_json() for t in tools),
-        ]
-        most = sum(len(text.encode()) for text in said) // _FEWEST_BYTES_A_TOKEN + _OVERHEAD
-        return _dearest(self.price, most, max_tokens)
+                raise interrupted()
 
 
 _FEWEST_BYTES_A_TOKEN = 2
@@ -186,12 +172,32 @@ _OVERHEAD = 1000
 """Tokens that the provider adds for tools."""
 
 
+def at_most(
+    price: Price | None,
+    system: str,
+    turns: Sequence[Turn],
+    tools: Sequence[Tool],
+    max_tokens: int,
+) -> float:
+    """The most that one attempt can cost, in US dollars; 0 where the price is not known."""
+    if price is None:
+        return 0.0
+    said = [system, *(t.model_dump_json() for t in turns), *(t.model_dump_json() for t in tools)]
+    most = sum(len(text.encode()) for text in said) // _FEWEST_BYTES_A_TOKEN + _OVERHEAD
+    return _dearest(price, most, max_tokens)
+
+
 def _dearest(price: Price, read: int, written: int) -> float:
     dear = price.model_copy(update={"input": max(price.input, price.cache_write)})
     return dear.of(Usage(input=read, output=written))
 
 
-def _sdk(timeout: float) -> anthropic.AsyncAnthropic:
+def connected(timeout: float) -> anthropic.AsyncAnthropic:
+    """The SDK with its key.
+
+    Raises:
+        UsageError: there is none, or an address that is none.
+    """
     if address := os.environ.get("ANTHROPIC_BASE_URL"):
         _refuse_address(address)
     try:
@@ -217,11 +223,13 @@ def _refuse_address(address: str) -> None:
         raise UsageError(f"ANTHROPIC_BASE_URL is no address of a server: {address}")
 
 
-def _interrupted() -> Unavailable:
+def interrupted() -> Unavailable:
+    """What whoever waits gets when all is broken off."""
     return Unavailable("interrupted", "the question was broken off")
 
 
-def _no_price(model: str) -> str:
+def no_price(model: str) -> str:
+    """Why a limit of cost is refused."""
     return (
         f"the price of {model} is not known, so a limit of cost cannot be kept: leave out "
         f"--max-cost, or choose one of {', '.join(load_prices().models)}"

@@ -27,7 +27,14 @@ _BY_TYPE: dict[str, UnavailableKind] = {
     "rate_limit_error": "rate_limited",
     "timeout_error": "timeout",
 }
-_PASSING = frozenset({"overloaded", "rate_limited", "server_error", "timeout", "connection"})
+_BATCHED: dict[str, UnavailableKind] = {
+    "invalid_request_error": "bad_request",
+    "not_found_error": "no_such_model",
+    "request_too_large": "too_long",
+}
+PASSING: frozenset[UnavailableKind] = frozenset(
+    {"overloaded", "rate_limited", "server_error", "timeout", "connection"}
+)
 _LONGEST_SENTENCE = 300
 
 
@@ -46,6 +53,11 @@ def unavailable(error: anthropic.AnthropicError) -> Unavailable:
     return Unavailable("bad_response", one_line(f"the provider's answer makes no sense: {error}"))
 
 
+def named(kind: str) -> UnavailableKind:
+    """The outcome for a type of error that a result of a batch names; there is no status beside it."""
+    return _BY_TYPE.get(kind) or _BATCHED.get(kind, "server_error")
+
+
 def may_pass(error: anthropic.AnthropicError) -> bool:
     """Whether the same request may succeed a little later; the provider's own word counts most."""
     if isinstance(error, APIStatusError):
@@ -54,7 +66,7 @@ def may_pass(error: anthropic.AnthropicError) -> bool:
             return bool(asked == "true")
         if error.status_code == 409:
             return True
-    return unavailable(error).kind in _PASSING
+    return unavailable(error).kind in PASSING
 
 
 def asked_pause(error: anthropic.AnthropicError) -> float | None:

@@ -76,6 +76,12 @@ class CostMeter:
                 self._spent += reservation.cost
                 self._change.notify_all()
 
+    def spend(self, cost: float) -> None:
+        """Add what was paid without room for it: the results of a batch."""
+        with self._change:
+            self._spent += cost
+            self._change.notify_all()
+
     def count(self, usage: Usage, *, priced: bool) -> None:
         """Add the tokens of one call."""
         with self._change:

@@ -1,4 +1,4 @@
-"""A server on loopback that speaks the Messages API, for the real SDK to talk to."""
+"""A server on loopback that speaks the Messages API and its batches, for the real SDK to talk to."""
 
 import json
 import threading
@@ -25,6 +25,10 @@ class Reply:
     """Send nothing until the server is closed."""
     garbled: bool = False
     """Hang up in the middle of the head."""
+    raw: bytes = b""
+    """Sent in place of the body: lines of JSON."""
+    batched: str = ""
+    """In a batch: ``expired`` or ``canceled`` in place of what became of it."""
 
 
 def says(
@@ -78,6 +82,47 @@ def hangs_up() -> Reply:
     return Reply(garbled=True)
 
 
+def expires() -> Reply:
+    """In a batch: it was not answered within a day."""
+    return Reply(batched="expired")
+
+
+def is_canceled() -> Reply:
+    """In a batch: somebody canceled it."""
+    return Reply(batched="canceled")
+
+
+@dataclass
+class FakeBatch:
+    """A batch that was handed in."""
+
+    id: str
+    requests: list[Body]
+    polls: int
+    """How often it is still in progress when it is asked for."""
+    results: list[Body] | None = None
+
+    def as_body(self, url: str) -> Body:
+        """As the API describes it; what became of its requests is counted once it has ended."""
+        ended = self.polls <= 0
+        counts = dict.fromkeys(("processing", "succeeded", "errored", "canceled", "expired"), 0)
+        counts["processing"] = 0 if ended else len(self.requests)
+        for result in (self.results or []) if ended else []:
+            counts[result["result"]["type"]] += 1
+        return {
+            "id": self.id,
+            "type": "message_batch",
+            "processing_status": "ended" if ended else "in_progress",
+            "request_counts": counts,
+            "created_at": "2026-01-01T00:00:00Z",
+            "expires_at": "2026-01-02T00:00:00Z",
+            "ended_at": "2026-01-01T00:10:00Z" if ended else None,
+            "cancel_initiated_at": None,
+            "archived_at": None,
+            "results_url": f"{url}/v1/messages/batches/{self.id}/results" if ended else None,
+        }
+
+
 class MessagesServer:
     """Answers requests in order from ``replies``, or by ``answer`` when that is given."""
 
@@ -86,7 +131,14 @@ class MessagesServer:
         self.requests: list[Body] = []
         self.heads: list[dict[str, str]] = []
         self.most_at_once = 0
-        self._answer = answer
+        self.batches: dict[str, FakeBatch] = {}
+        self.polls = 0
+        """How often a batch is in progress before it has ended."""
+        self.batches_answer: Reply | None = None
+        """Sent for whatever is asked about batches."""
+        self.polled = threading.Event()
+        """Set when a batch was first asked for."""
+        self.answer = answer
         self._now = 0
         self._lock = threading.Lock()
         self._released = threading.Event()
@@ -122,11 +174,49 @@ class MessagesServer:
             self.requests.append(body)
             self.heads.append(head)
             self.arrived.set()
-            if self._answer is None:
+            if self.answer is None:
                 if not self.replies:
                     return fails(400, "invalid_request_error", said="the test expected no request")
                 return self.replies.popleft()
-        return self._answer(body)
+        return self.answer(body)
+
+    def _batch(self, path: str, body: Body | None) -> Reply:
+        """``POST`` creates one; ``GET`` says how it goes."""
+        if self.batches_answer is not None:
+            return self.batches_answer
+        if path.endswith("/results"):
+            return Reply(raw=self._lines(path))
+        if body is not None:
+            ids = [request["custom_id"] for request in body["requests"]]
+            if len(set(ids)) < len(ids) or not all(0 < len(one) <= 64 for one in ids):
+                return fails(400, "invalid_request_error", said="custom_id")
+            batch = FakeBatch(f"msgbatch_{len(self.batches) + 1}", body["requests"], self.polls)
+            self.batches[batch.id] = batch
+            return Reply(body=batch.as_body(self.url))
+        self.polled.set()
+        found = self.batches.get(path.rpartition("/")[2])
+        if found is None:
+            return fails(404, "not_found_error", said="no such batch")
+        if found.polls > 0:
+            found.polls -= 1
+        if found.polls <= 0 and found.results is None:
+            found.results = [
+                {"custom_id": one["custom_id"], "result": self._result(one["params"])}
+                for one in reversed(found.requests)  # in no order that anyone may rely on
+            ]
+        return Reply(body=found.as_body(self.url))
+
+    def _result(self, params: Body) -> Body:
+        reply = self._reply_to(params, {})
+        if reply.batched:
+            return {"type": reply.batched}
+        if reply.status != 200:
+            return {"type": "errored", "error": reply.body}
+        return {"type": "succeeded", "message": reply.body}
+
+    def _lines(self, path: str) -> bytes:
+        found = self.batches[path.split("/")[-2]]
+        return b"".join(json.dumps(one).encode() + b"\n" for one in found.results or [])
 
     @contextmanager
     def _counted(self) -> Iterator[None]:
@@ -150,8 +240,14 @@ class MessagesServer:
                 body = json.loads(self.rfile.read(length))
                 head = {name.lower(): value for name, value in self.headers.items()}
                 with server._counted():
-                    reply = server._reply_to(body, head)
+                    batched = self.path.startswith("/v1/messages/batches")
+                    reply = (
+                        server._batch(self.path, body) if batched else server._reply_to(body, head)
+                    )
                 self._send(reply)  # whoever has it may ask again before this goes on
+
+            def do_GET(self) -> None:
+                self._send(server._batch(self.path, None))
 
             def _send(self, reply: Reply) -> None:
                 if reply.hangs:
@@ -159,7 +255,7 @@ class MessagesServer:
                 if reply.hangs or reply.garbled:
                     self.close_connection = True
                     return
-                content = json.dumps(reply.body).encode()
+                content = reply.raw or json.dumps(reply.body).encode()
                 self.send_response(reply.status)
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(content)))
