@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from harness import extensions
 from harness.agents.given import Given, Refused, given_answers, given_transcript
 from harness.checking import check_skill
 from harness.comparison import compare as compare_arms
@@ -58,6 +59,7 @@ class Grader:
         jobs: int | None = None,
         *,
         bank: Path | None = None,
+        trust_bank: bool = False,
         allow: Mapping[str, str] = NOTHING,
         open_instruments: OpenInstruments = jail_and_oracle,
     ) -> None:
@@ -66,11 +68,16 @@ class Grader:
         Args:
             jobs: executions at the same time; without it as many as there are cores.
             bank: a folder of scenarios instead of the harness's own.
+            trust_bank: whether properties and workloads that this bank brings may be loaded.
             allow: ids of properties that may fail on purpose, with the reasons.
             open_instruments: what executes and measures.
         """
         self._jobs = jobs or os.cpu_count() or 1
-        self._folder = bank
+        self._folder = bank or default_bank()
+        if (
+            trust_bank
+        ):  # now: the processes that run and measure programs may start before it is read
+            extensions.trust(self._folder)
         self._allow = allow
         self._open_instruments = open_instruments
         self._lock = threading.Lock()
@@ -101,7 +108,7 @@ class Grader:
     def bank(self) -> Bank:
         """The scenarios that answers may belong to."""
         if self._bank is None:
-            self._bank = load_bank(self._folder or default_bank())
+            self._bank = load_bank(self._folder)
         return self._bank
 
     def grade(self, given: str | Path | Transcript, scenario: str | None = None) -> AnswerGrade:

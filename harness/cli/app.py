@@ -128,6 +128,12 @@ BankOption = Annotated[
         show_default=False,
     ),
 ]
+TrustOption = Annotated[
+    bool,
+    typer.Option(
+        "--trust-bank", metavar="", help="Run code that the bank brings: properties and workloads."
+    ),
+]
 ScenariosOption = Annotated[
     list[str] | None,
     typer.Option("--scenario", metavar="ID[,ID]|all", help="Ids of scenarios.", show_default="all"),
@@ -309,6 +315,20 @@ def load(folder: Path | None) -> "Bank":
     place = bank_folder(folder)
     with in_time(place):
         return load_bank(place)
+
+
+def trusted(bank: Path | None, *, trust: bool) -> Path | None:
+    """The bank that was named. Where it is trusted, its code is named and may be loaded: by the
+    processes too that are started before the bank is read.
+    """
+    if trust:
+        from harness import extensions
+
+        place = bank_folder(bank)
+        extensions.trust(place)
+        for file in extensions.code_of(place):
+            Output(stderr=True).text(f"harness: code of this bank: {file}")
+    return bank
 
 
 def bank_folder(folder: Path | None) -> Path:

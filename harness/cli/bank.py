@@ -18,6 +18,7 @@ from harness.cli.app import (
     SeedOption,
     StrictOption,
     SuiteOption,
+    TrustOption,
     VerboseOption,
     app,
     cores,
@@ -25,6 +26,7 @@ from harness.cli.app import (
     load,
     only_runnable,
     print_faults,
+    trusted,
 )
 from harness.cli.asking import (
     Ask,
@@ -76,6 +78,7 @@ def run(
     scenario: ScenariosOption = None,
     suite: SuiteOption = None,
     bank: BankOption = None,
+    trust_bank: TrustOption = False,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     engine: EngineOption = LOCAL,
@@ -97,6 +100,7 @@ def run(
     """Let the bank check itself: each posted loop has to fail as declared, each fix to be right.
     With --agent, ask an agent every question and grade what it answers.
     """
+    trusted(bank, trust=trust_bank)
     of_asking = skill is not None or plan or max_cost is not None or trials > 1 or strict or fresh
     if agent is None and (of_asking or batch):
         raise UsageError(

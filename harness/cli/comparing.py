@@ -18,11 +18,13 @@ from harness.cli.app import (
     ScenariosOption,
     SeedOption,
     SuiteOption,
+    TrustOption,
     app,
     cores,
     instruments,
     load,
     only_runnable,
+    trusted,
 )
 from harness.cli.arms import Asker, arm_in, arms_of, refuse_unreadable
 from harness.cli.asking import Ask, BatchOption, DeliveryOption, FreshOption, TrialsOption
@@ -134,6 +136,7 @@ def compare(
     scenario: ScenariosOption = None,
     suite: SuiteOption = None,
     bank: BankOption = None,
+    trust_bank: TrustOption = False,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     engine: EngineOption = LOCAL,
@@ -143,6 +146,7 @@ def compare(
     batch: BatchOption = False,
 ) -> None:
     """Say whether the new skill is better or worse, or that the result is inconclusive."""
+    trusted(bank, trust=trust_bank)
     rules = Rules(margin=margin)
     shown = _Shown(Output(plain=plain), as_json, allow, gate, rules)
     if runs and sequential:

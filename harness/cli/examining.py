@@ -16,11 +16,13 @@ from harness.cli.app import (
     ScenariosOption,
     StrictOption,
     SuiteOption,
+    TrustOption,
     VerboseOption,
     app,
     cores,
     instruments,
     load,
+    trusted,
     write_file,
 )
 from harness.cli.configuring import configuration
@@ -47,6 +49,7 @@ def check(
         ),
     ] = None,
     bank: BankOption = None,
+    trust_bank: TrustOption = False,
     jobs: JobsOption = None,
     engine: EngineOption = LOCAL,
     claims_only: Annotated[
@@ -101,7 +104,7 @@ def check(
                 # each skill opens the instruments anew
                 instruments(context, jobs, ahead=len(given) == 1, engine=engine),
                 against=against,
-                bank=load(bank) if against is not None else None,
+                bank=load(trusted(bank, trust=trust_bank)) if against is not None else None,
                 jobs=cores(jobs, context, engine),
                 thorough=thorough,
                 claims_only=claims_only,
@@ -168,6 +171,7 @@ def quality(
     scenario: ScenariosOption = None,
     suite: SuiteOption = None,
     bank: BankOption = None,
+    trust_bank: TrustOption = False,
     jobs: JobsOption = None,
     engine: EngineOption = LOCAL,
     thorough: Annotated[
@@ -186,6 +190,7 @@ def quality(
     plain: PlainOption = False,
 ) -> None:
     """Judge the judge: wrong loops must be called wrong, right ones right, and cheats nothing."""
+    trusted(bank, trust=trust_bank)
     from harness.quality.judging import QualityPlan, judge_the_judge
     from harness.quality.mutants import DEPTH
     from harness.report.quality import (

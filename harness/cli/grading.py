@@ -20,12 +20,14 @@ from harness.cli.app import (
     PlainOption,
     StrictOption,
     SuiteOption,
+    TrustOption,
     VerboseOption,
     app,
     cores,
     instruments,
     load,
     print_faults,
+    trusted,
     write_file,
 )
 from harness.cli.configuring import allowed
@@ -82,6 +84,7 @@ def grade(
     form: FormatOption = None,
     suite: SuiteOption = None,
     bank: BankOption = None,
+    trust_bank: TrustOption = False,
     jobs: JobsOption = None,
     engine: EngineOption = LOCAL,
     out: OutOption = None,
@@ -96,6 +99,7 @@ def grade(
     """Grade programs by their own settings (a script, several files, a folder), and what agents
     answered by the scenario that they answer: transcripts, pasted answers, notebooks.
     """
+    trusted(bank, trust=trust_bank)
     meant = allowed(allow)
     open_instruments = instruments(context, jobs, engine=engine)
     from harness.agents.given import given_answers
@@ -153,8 +157,10 @@ def explain(
         ),
     ] = None,
     bank: BankOption = None,
+    trust_bank: TrustOption = False,
 ) -> None:
     """Write a script of plain torch that reproduces a verdict without the harness."""
+    trusted(bank, trust=trust_bank)
     open_instruments = instruments(context)
     from harness.agents.given import given_answers
     from harness.report.script import render_script
@@ -191,6 +197,7 @@ def regrade(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A stored run.")],
     *,
     bank: BankOption = None,
+    trust_bank: TrustOption = False,
     out: OutOption = None,
     as_json: Annotated[
         bool, typer.Option("--json", metavar="", help="Print JSON, one object a line.")
@@ -201,6 +208,7 @@ def regrade(
     verbose: VerboseOption = False,
 ) -> None:
     """Judge a stored run anew by its traces. Nothing is executed; torch need not be installed."""
+    trusted(bank, trust=trust_bank)
     from harness.domain.answer import Tally
     from harness.regrading import regrade as judge_anew
     from harness.rubric import Judging, judge_named

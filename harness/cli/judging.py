@@ -12,10 +12,12 @@ from harness.cli.app import (
     JsonOption,
     JudgeOption,
     PlainOption,
+    TrustOption,
     app,
     cores,
     instruments,
     load,
+    trusted,
 )
 from harness.domain.answer import AnswerGrade
 from harness.domain.instruments import OpenInstruments
@@ -41,11 +43,13 @@ def calibrate(
         ),
     ] = False,
     bank: BankOption = None,
+    trust_bank: TrustOption = False,
     jobs: JobsOption = None,
     as_json: JsonOption = False,
     plain: PlainOption = False,
 ) -> None:
     """Measure a judge of the text on labelled answers: agreement and Cohen's kappa by criterion."""
+    trusted(bank, trust=trust_bank)
     from harness.report.calibration import render_calibration
     from harness.rubric import calibrate as measure
     from harness.rubric import judge_named

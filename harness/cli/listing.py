@@ -10,10 +10,12 @@ from harness.cli.app import (
     JsonOption,
     PlainOption,
     SuiteOption,
+    TrustOption,
     VerboseOption,
     app,
     bank_folder,
     load,
+    trusted,
 )
 from harness.domain.errors import UsageError
 from harness.report.console import Output
@@ -27,9 +29,13 @@ if TYPE_CHECKING:
 
 @app.command(name="list", epilog="Example: harness list --suite refactor")
 def list_scenarios(
-    suite: SuiteOption = None, bank: BankOption = None, plain: PlainOption = False
+    suite: SuiteOption = None,
+    bank: BankOption = None,
+    trust_bank: TrustOption = False,
+    plain: PlainOption = False,
 ) -> None:
     """List the scenarios of the bank."""
+    trusted(bank, trust=trust_bank)
     from harness.report.scenario import render_list
     from harness.report.words import sentences_not_run
     from harness.scenarios.availability import not_runnable
@@ -54,11 +60,13 @@ def show(
         ),
     ],
     bank: BankOption = None,
+    trust_bank: TrustOption = False,
     as_json: JsonOption = False,
     plain: PlainOption = False,
     verbose: VerboseOption = False,
 ) -> None:
     """Show one scenario: message, pressure, what is judged, posted loop and reference; or a run."""
+    trusted(bank, trust=trust_bank)
     from harness.report.scenario import render_scenario
     from harness.scenarios.selection import find
     from harness.store import is_run

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.app import BankOption, app, write_file
+from harness.cli.app import BankOption, TrustOption, app, trusted, write_file
 from harness.cli.reporting import Format, written_report
 from harness.domain.errors import UsageError
 from harness.report.console import Output
@@ -36,8 +36,10 @@ def report(
         ),
     ] = None,
     bank: BankOption = None,
+    trust_bank: TrustOption = False,
 ) -> None:
     """Show a stored run, or two side by side: a page for people, XML or JSON for programs."""
+    trusted(bank, trust=trust_bank)
     if len(runs) > 2:
         raise UsageError(f"report shows one run or two side by side, not {len(runs)}")
     written = written_report(runs, form, bank, quality)
@@ -59,8 +61,10 @@ def view(
         int, typer.Option(min=0, max=65535, help="The port; 0 takes any that is free.")
     ] = 8765,
     bank: BankOption = None,
+    trust_bank: TrustOption = False,
 ) -> None:
     """Show stored runs in a browser: newest first, one alone or two side by side."""
+    trusted(bank, trust=trust_bank)
     from harness.cli.serving import HERE, serving
 
     with serving(folder, port, bank) as server:

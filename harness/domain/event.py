@@ -6,7 +6,7 @@ oracle can recompute it.
 
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, JsonValue, TypeAdapter
 
 from harness.domain.branch import Unentered
 from harness.domain.injection import OnePass
@@ -258,6 +258,17 @@ class Collective(Record):
     """Size of the elements in bytes."""
 
 
+class Noted(Record):
+    """A workload that brings its own world noted something. Its own properties know what it means."""
+
+    kind: Literal["noted"] = "noted"
+    """Discriminator."""
+    name: str
+    """What happened."""
+    facts: dict[str, JsonValue] = Field(default_factory=dict)
+    """Its particulars."""
+
+
 class Printed(Record):
     """The program wrote to standard output or standard error, logged or warned."""
 
@@ -354,7 +365,7 @@ STEPPED_FOR_IT = "step after each batch"
 
 Event = Annotated[
     Start | BatchYielded | Forward | OutputGradient | Backward | Clip | ScalerCall | OptimizerStep
-    | ByHand | NothingRestored | SchedulerStep | Collective | Printed | ClockRead | Finished,
+    | ByHand | NothingRestored | SchedulerStep | Collective | Noted | Printed | ClockRead | Finished,
     Field(discriminator="kind"),
 ]  # fmt: skip
 """Every kind of event."""

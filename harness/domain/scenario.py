@@ -102,6 +102,8 @@ class Expectations(Record):
     """Whether the scenario is about a measurement, so that updates after the first clock read are
     not training.
     """
+    values: dict[str, JsonValue] = Field(default_factory=dict)
+    """What properties that a package or a bank brings need to know, by names that they declare."""
     loss_falls_to: float | None = None
     """The largest lawful loss after training, over the loss before it; ``None`` where nobody knows how
     far it falls.

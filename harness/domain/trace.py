@@ -8,7 +8,7 @@ from the samples that entered, the parameters then, and an objective. All norms 
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from harness.domain.branch import Unentered
 from harness.domain.event import Unheld
@@ -252,6 +252,8 @@ class ProbeTrace(Record, extra="ignore"):  # traces of earlier days say more
     """How often, after an optimizer step, rank 0 loaded a state into the model whose memory it was."""
     learning: Learning | None
     """What training achieved; ``None`` when nothing was recorded to measure it by."""
+    facts: dict[str, JsonValue] = Field(default_factory=dict)
+    """What the workload itself measured for properties of its own; empty for most."""
     contradiction: str | None = None
     """Why the record cannot be true, if it cannot; no property passes on such a record."""
     wall_seconds: float = 0.0

@@ -4,7 +4,8 @@
 some more. Everything that the properties later rely on is said here in words.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator, model_validator
@@ -207,6 +208,36 @@ WORKLOADS: dict[str, type[WorkloadParameters]] = {
     "gan": Gan,
 }
 """Every workload by name, with the schema of its parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredWorkload:
+    """A workload that a package or a bank brings. It is declared without torch, and built with it."""
+
+    name: str
+    """The name under which scenarios list it."""
+    parameters: type[WorkloadParameters]
+    """The schema of its parameters, with defaults."""
+    builder: Callable[["WorkloadSpec"], object]
+    """Gives the ``harness.workloads.Workload`` of a spec. Import torch inside: only where programs
+    run and are measured is it called.
+    """
+
+
+DECLARED: dict[str, DeclaredWorkload] = {}
+"""What packages and banks declared, by name."""
+
+
+def declare(workload: DeclaredWorkload) -> None:
+    """Add a workload to those that scenarios may name.
+
+    Raises:
+        ValueError: there is another one of that name.
+    """
+    if DECLARED.get(workload.name) != workload and workload.name in WORKLOADS:
+        raise ValueError(f"there is a workload {workload.name} already")
+    DECLARED[workload.name] = workload
+    WORKLOADS[workload.name] = workload.parameters
 
 
 class WorkloadSpec(Record):

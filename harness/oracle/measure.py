@@ -5,6 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 import torch
+from pydantic import JsonValue
 
 from harness.domain.branch import in_none
 from harness.domain.recording import Recording
@@ -64,9 +65,20 @@ def _measured(
         segments=program.segments(runs[0]) if runs else (),
         restored_nothing=program.restored_nothing(runs[0]) if runs else 0,
         learning=_learning(runs, replays, probe, expectations),
+        facts=_facts(recording, replays),
         contradiction=contradiction(recording, runs, probe.injection),
         wall_seconds=recording.wall_seconds,
     )
+
+
+def _facts(recording: Recording, replays: list[Replay]) -> dict[str, JsonValue]:
+    """What a workload measures itself. A record that it cannot make sense of tells it nothing."""
+    if not replays:
+        return {}
+    try:
+        return replays[0].workload.facts([rank.events for rank in recording.ranks])
+    except (ValueError, LookupError, TypeError) as error:
+        return {"unreadable": f"{type(error).__name__}: {error}"}
 
 
 @lru_cache(maxsize=256)

@@ -20,6 +20,7 @@ from harness.domain.recording import Recording
 from harness.domain.scenario import Expectations, Probe
 from harness.domain.trace import ProbeTrace
 from harness.domain.workload import WorkloadSpec
+from harness.extensions import load_where_told, variables
 
 POLL = 1.0
 """Seconds between two looks at how much time a measurement took."""
@@ -139,7 +140,7 @@ def _spawn(fd: int, log: int) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
         [sys.executable, "-I", "-c", program],
         # OpenBLAS: numpy's threads wait by spinning
-        env=os.environ | {"CUDA_VISIBLE_DEVICES": "", "OPENBLAS_NUM_THREADS": "1"},
+        env=os.environ | variables() | {"CUDA_VISIBLE_DEVICES": "", "OPENBLAS_NUM_THREADS": "1"},
         cwd="/",  # the current folder may go
         stdin=subprocess.DEVNULL,
         stdout=log,
@@ -177,6 +178,8 @@ def _warm() -> Measure:
 
         torch.set_num_threads(1)
         from harness.oracle.measure import measure
+
+        load_where_told()
     collect_seldom()
     return measure
 

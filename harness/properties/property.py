@@ -14,6 +14,16 @@ Judge = Callable[[Trace, Expectations], Verdict]
 
 
 @dataclass(frozen=True, slots=True)
+class Expected:
+    """A key of ``expects`` without which a property cannot judge."""
+
+    key: str
+    """The key: ``healthy_probe``, or ``values.NAME`` for one that only this property knows."""
+    write: str
+    """What to write there, as an example of YAML and in words: ``calm  # the probe that ...``."""
+
+
+@dataclass(frozen=True, slots=True)
 class Property:
     """One way in which training loops go wrong, and how it shows in a trace."""
 
@@ -27,6 +37,8 @@ class Property:
     """When it judges a program without being required, and what its failure does then."""
     explains: tuple[str, ...] = ()
     """Ids of properties whose failure follows from a failure of this one."""
+    expects: tuple[Expected, ...] = ()
+    """What a scenario that requires it has to say in ``expects``."""
     needs: str = ""
     """What a trace has to show before this property can pass."""
     rests_on: Literal["facts", "windows", "end"] = "windows"

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from harness.extensions import variables
+
 _ROOT = Path(__file__).resolve().parents[2]
 _KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH")
 _SET = {
@@ -34,7 +36,7 @@ def spawn(fd: int, worker: str, folder: str, log: int) -> "subprocess.Popen[byte
     command = [sys.executable, "-P", "-m", "harness.sandbox.zygote", str(fd)]
     return subprocess.Popen(
         [*command, "--worker", worker, "--folder", folder],
-        env={k: os.environ[k] for k in _KEPT if k in os.environ} | _SET | _packages(),
+        env={k: os.environ[k] for k in _KEPT if k in os.environ} | _SET | _packages() | variables(),
         cwd="/",
         stdin=subprocess.DEVNULL,
         stdout=log,

@@ -11,6 +11,7 @@ import torch
 
 from harness.domain.event import Finished
 from harness.domain.workload import WorkloadSpec
+from harness.extensions import load_where_told
 from harness.sandbox import world
 from harness.sandbox.absent import standins
 from harness.sandbox.channel import Channel
@@ -21,6 +22,7 @@ from harness.sandbox.machine.spellings import install_spellings
 from harness.sandbox.order import WorkOrder
 from harness.sandbox.own import program as own_program
 from harness.sandbox.recorder import Recorder, clips, collectives
+from harness.sandbox.stage import program as staging
 from harness.workloads import build
 
 WARMING = """
@@ -41,6 +43,7 @@ LONGEST = 1000
 
 def warm_up() -> None:
     """Called in the zygote before it forks: what every child would do again is done once."""
+    load_where_told()
     install_spellings()
     collectives.operations()
     for name in clips.FUNCTIONS:
@@ -87,7 +90,7 @@ def work_on(recorder: Recorder, job: Job, rank: int, world_size: int) -> None:
 
 def _ready(
     recorder: Recorder, program: str, order: WorkOrder, rank: int, world_size: int
-) -> world.Bound | own_program.OwnProgram:
+) -> world.Bound | own_program.OwnProgram | staging.Staged:
     """The program with the names that it is lent, or as it is in a world of its own."""
     if order.own_world:
         own = own_program.prepare(program, rank, world_size, recorder.batch, shrunk=order.shrunk)
@@ -95,9 +98,17 @@ def _ready(
         return own
     if order.as_written:
         recorder.own_world()
+    workload = build(order.workload)
+    stage = workload.stage(rank, world_size, recorder.note)
+    if stage is not None:
+        staged = staging.prepare(program, stage, rank, world_size, recorder.note)
+        for model in staged.models:
+            recorder.track(model)
+        recorder.steps.given = staged.optimizers
+        return staged
     bound = world.bind(
         program,
-        build(order.workload),
+        workload,
         rank=rank,
         world_size=world_size,
         on_batch=recorder.batch,
@@ -120,7 +131,9 @@ def _not_begun(error: BaseException, known: Mapping[str, str]) -> Finished:
     return Finished(outcome="unbound", message=said)
 
 
-def _afterwards(ran: world.Bound | own_program.OwnProgram) -> dict[str, object]:
+def _afterwards(
+    ran: world.Bound | own_program.OwnProgram | staging.Staged,
+) -> dict[str, object]:
     """What is asked of a program once it has run: what it changed cannot make us fail."""
     try:
         return {**ran.after(), "unentered": ran.untaken()}

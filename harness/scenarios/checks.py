@@ -17,6 +17,7 @@ def disagreements(file: ScenarioFile, tree: Tree, folder: str) -> Iterator[Compl
     yield from _probes_are_told_apart(file, tree)
     yield from _expected_probes_exist(file, tree)
     yield from _properties_are_listed_once(file, tree)
+    yield from _properties_get_what_they_need(file, tree)
     yield from _buggy_fails_required(file, tree)
     yield from _criteria_are_told_apart(file, tree)
 
@@ -68,6 +69,20 @@ def _properties_are_listed_once(file: ScenarioFile, tree: Tree) -> Iterator[Comp
     names += lists.allows
     places += [("properties", "allows", name) for name in lists.allows]
     yield from _repeated("property", names, places, tree)
+
+
+def _properties_get_what_they_need(file: ScenarioFile, tree: Tree) -> Iterator[Complaint]:
+    from harness.properties import PROPERTIES
+
+    if file.properties is None or file.expects is None:
+        return
+    given = file.expects.model_dump(exclude_defaults=True)
+    for i, name in enumerate(file.properties.required):
+        for need in PROPERTIES[name].expects:
+            key = need.key.removeprefix("values.")
+            if key not in (given if key == need.key else given.get("values", {})):
+                sentence = f"{name} needs expects.{need.key}; write `{need.write}`"
+                yield Complaint(tree.line_of(("properties", "required", i)), sentence)
 
 
 def _buggy_fails_required(file: ScenarioFile, tree: Tree) -> Iterator[Complaint]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness import extensions
 from harness.scenarios.problem import Problem
 from harness.scenarios.programs import decode
 from harness.scenarios.yaml_tree import Complaint
@@ -14,6 +15,14 @@ from harness.untrusted import read_bytes
 
 LARGEST = 1 << 20
 """Bytes of one file of a bank."""
+
+
+def is_scenario(folder: Path) -> bool:
+    """Whether a folder of a bank is meant as a scenario: not hidden, and not the bank's code."""
+    if not folder.is_dir() or folder.name[0] in "._":
+        return False
+    code = folder.name in (extensions.PROPERTIES, extensions.WORKLOADS)
+    return not code or (folder / "scenario.yaml").exists()
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from harness.domain.listing import ListedScenario
-from harness.scenarios.files import BankFiles
+from harness.scenarios.files import BankFiles, is_scenario
 from harness.scenarios.yaml_tree import read_yaml
 
 
@@ -15,17 +15,13 @@ def listed(bank: Path) -> tuple[ListedScenario, ...] | None:
     """
     try:
         files = BankFiles(bank.resolve())
-        found = [_read(folder, files) for folder in bank.iterdir() if _is_scenario(folder)]
+        found = [_read(folder, files) for folder in bank.iterdir() if is_scenario(folder)]
     except (OSError, RuntimeError, ValidationError):
         return None
     known = {one.id for one in found}
     if files.problems or len(known) < len(found) or not found:
         return None
     return tuple(sorted(found, key=lambda one: (one.suite, one.id)))
-
-
-def _is_scenario(folder: Path) -> bool:
-    return folder.is_dir() and folder.name[0] not in "._"
 
 
 def _read(folder: Path, files: BankFiles) -> ListedScenario:

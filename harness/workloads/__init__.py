@@ -1,6 +1,6 @@
 """What loops train on: one workload a file, built bit-identically from its spec in any process."""
 
-from harness.domain.workload import WorkloadSpec
+from harness.domain.workload import DECLARED, WorkloadSpec
 from harness.workloads.cnn import CnnWorkload
 from harness.workloads.deep_residual import DeepResidualWorkload
 from harness.workloads.gan import GanWorkload
@@ -29,5 +29,12 @@ BUILDERS: dict[str, type[Workload]] = {
 
 
 def build(spec: WorkloadSpec) -> Workload:
-    """The workload of a spec. Raises ``KeyError`` for a name that the domain does not declare."""
-    return BUILDERS[spec.name](spec)
+    """The workload of a spec. Raises ``KeyError`` for a name that nobody declares, ``TypeError`` where
+    what a bank's builder gives is no workload.
+    """
+    if spec.name in BUILDERS:
+        return BUILDERS[spec.name](spec)
+    built = DECLARED[spec.name].builder(spec)
+    if not isinstance(built, Workload):
+        raise TypeError(f"the builder of {spec.name} gives no harness.workloads.Workload")
+    return built

@@ -1,14 +1,19 @@
 """What every workload offers: to the program that trains on it, and to the oracle."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
+from pydantic import JsonValue
 from torch import Tensor, nn
 
+from harness.domain.recording import Recorded
 from harness.domain.workload import WorkloadParameters, WorkloadSpec
+
+Note = Callable[..., None]
+"""``note(name, **facts)``: write down what happened, as a ``Noted`` event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +96,18 @@ class Workload(ABC):
         """Further free names that this workload's messages mention (``custom_loss``,
         ``pretrained_resnet``).
         """
+        return {}
+
+    def stage(self, rank: int, world_size: int, note: Note) -> Mapping[str, object] | None:  # noqa: ARG002 - for those that have one
+        """What programs on a subject of its own find under their free names, by name or by a name of
+        the table that means the same. They run as they are: loaders draw what the program's samplers
+        say, and workers of loaders are played (``harness.sandbox.stage``). ``None``: names are lent by
+        the table, and loaders hand out ``batches``.
+        """
+        return None
+
+    def facts(self, ranks: Sequence[Sequence[Recorded]]) -> dict[str, JsonValue]:  # noqa: ARG002 - as above
+        """What properties of its own need to know, read off the records of all ranks by the oracle."""
         return {}
 
 

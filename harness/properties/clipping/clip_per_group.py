@@ -28,7 +28,7 @@ from harness.properties.evidence import preconditions
 from harness.properties.evidence.consumption import WindowReading, transported
 from harness.properties.evidence.figures import close, count, number, show, spread
 from harness.properties.evidence.thresholds import NAMED
-from harness.properties.property import Property
+from harness.properties.property import Expected, Property
 
 ID = "clip-per-group"
 
@@ -229,6 +229,12 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    expects=(
+        Expected(
+            "groups",
+            "groups: {head: {prefix: head, keeps_at_least: 0.5}}  # parts of the model",
+        ),
+    ),
     applies=preconditions.keeps_a_group,
     explains=("still-learns",),
     needs="groups, and a window in which another part is at least twice as large",

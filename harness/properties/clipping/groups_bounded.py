@@ -19,7 +19,7 @@ from harness.properties.evidence import preconditions
 from harness.properties.evidence.consumption import transported
 from harness.properties.evidence.figures import number, show
 from harness.properties.evidence.thresholds import NAMED
-from harness.properties.property import Property
+from harness.properties.property import Expected, Property
 
 ID = "groups-bounded"
 
@@ -66,6 +66,12 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    expects=(
+        Expected(
+            "groups",
+            "groups: {head: {prefix: head, bounded_by: 1.0}}  # parts of the model",
+        ),
+    ),
     applies=preconditions.bounds_a_group,
     explains=("still-learns",),
     needs="a group with a bound, and a window in which it exceeds it",

@@ -23,7 +23,7 @@ from harness.properties.diagnosis.announced import false_alarm, false_all_clear,
 from harness.properties.diagnosis.layers import ShownLayers, shown
 from harness.properties.diagnosis.named_norms import misnamed
 from harness.properties.evidence.figures import number, show
-from harness.properties.property import Property
+from harness.properties.property import Expected, Property
 
 ID = "diagnosis-is-right"
 
@@ -175,6 +175,16 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    expects=(
+        Expected(
+            "healthy_probe",
+            "healthy_probe: NAME  # the probe in which training is fine",
+        ),
+        Expected(
+            "unhealthy_probe",
+            "unhealthy_probe: NAME  # the probe in which gradients vanish",
+        ),
+    ),
     needs="a healthy and a vanishing probe, and numbers printed on both",
     rests_on="end",
 )

@@ -25,7 +25,7 @@ from harness.domain.trace import ProbeTrace, SegmentSeen, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.figures import count, number
 from harness.properties.evidence.timed_training import may_be_training
-from harness.properties.property import Property
+from harness.properties.property import Expected, Property
 
 ID = "measurement-is-fair"
 
@@ -278,5 +278,11 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    expects=(
+        Expected(
+            "measures",
+            "measures: true  # the scenario is about a measurement",
+        ),
+    ),
     needs="clock reads around clipping and around the work that it is compared with",
 )

@@ -24,7 +24,7 @@ from harness.properties.evidence.figures import count, number, show
 from harness.properties.evidence.losses import none_is_finite
 from harness.properties.mixed_precision.kept_infinities import kept
 from harness.properties.mixed_precision.own_scale import all_finite, own_way
-from harness.properties.property import Property
+from harness.properties.property import Expected, Property
 
 ID = "inf-steps-skipped"
 
@@ -198,6 +198,12 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    expects=(
+        Expected(
+            "overflow_probe",
+            "overflow_probe: NAME  # the probe in which a scaled gradient overflows",
+        ),
+    ),
     applies=preconditions.made_to_overflow,
     explains=("finite-loss", "params-stay-finite", "still-learns"),
     needs="a probe in which a scaled gradient overflows",

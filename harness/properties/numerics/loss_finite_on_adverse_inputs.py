@@ -23,7 +23,7 @@ from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.completion import stopped_itself
 from harness.properties.evidence.figures import count, number
 from harness.properties.evidence.windows import ordinary
-from harness.properties.property import Property
+from harness.properties.property import Expected, Property
 
 ID = "loss-finite-on-adverse-inputs"
 
@@ -129,6 +129,12 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    expects=(
+        Expected(
+            "adverse_probe",
+            "adverse_probe: NAME  # the probe whose inputs break the posted loss",
+        ),
+    ),
     explains=("finite-loss", "params-stay-finite", "still-learns", "no-batch-lost"),
     needs="a probe with adverse inputs, a loss and an update in it",
     rests_on="facts",

@@ -18,7 +18,7 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.figures import number
-from harness.properties.property import Property
+from harness.properties.property import Expected, Property
 
 ID = "nan-reported-before-backward"
 
@@ -73,6 +73,12 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    expects=(
+        Expected(
+            "poisoned_probe",
+            "poisoned_probe: NAME  # the probe with one batch whose loss is NaN",
+        ),
+    ),
     explains=("params-stay-finite", "still-learns"),
     needs="a probe in which a forward sees a poisoned batch",
 )

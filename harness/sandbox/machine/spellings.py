@@ -17,6 +17,7 @@ from harness.sandbox.batches import loaders
 from harness.sandbox.machine import amp, arguments, cuda, devices, distributed
 
 _done = False
+_LOADERS_OWN = DataLoader.__init__
 
 
 def install_spellings() -> None:
@@ -38,6 +39,12 @@ def install_spellings() -> None:
     torch.save = saving(torch.save)
     setattr(time, "sleep", _awake(time.sleep))  # noqa: B010 - mypy refuses a narrower signature
     logging.raiseExceptions = False
+
+
+def plain_loader() -> None:
+    """Loaders as torch makes them, where nothing of theirs is replaced."""
+    setattr(DataLoader, "__new__", staticmethod(lambda cls, *_, **__: object.__new__(cls)))  # noqa: B010 - mypy refuses to assign
+    setattr(DataLoader, "__init__", _LOADERS_OWN)  # noqa: B010 - mypy refuses to assign
 
 
 def _awake(original: Callable[[float], None]) -> Callable[[float], None]:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 
 import torch
+from pydantic import JsonValue
 from torch import nn
 
-from harness.domain.event import BatchYielded, Finished, Start
+from harness.domain.event import BatchYielded, Finished, Noted, Start
 from harness.domain.injection import Injection
 from harness.sandbox.recorder.backwards import Backwards
 from harness.sandbox.recorder.by_hand import HandUpdates
@@ -102,6 +103,11 @@ class Recorder:
         """Write that the bound loader handed out a batch."""
         if self._started:
             self.tape.write(BatchYielded(epoch=epoch, index=index, loader=loader))
+
+    def note(self, name: str, **facts: JsonValue) -> None:
+        """Write what a workload of another subject has to say."""
+        if self._started:
+            self.tape.write(Noted(name=name, facts=facts))
 
     @contextlib.contextmanager
     def recording(self, module: ModuleType, world_size: int) -> Iterator[None]:

@@ -1,0 +1,125 @@
+"""A program on a stage: its free names are the workload's objects, and nothing else is replaced."""
+
+import ast
+import sys
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from harness.domain.branch import Branches
+from harness.sandbox.batches.callers import FILENAME
+from harness.sandbox.branches import marks
+from harness.sandbox.branches.untaken import untaken
+from harness.sandbox.frameworks import packages
+from harness.sandbox.machine import arguments, cuda, devices, distributed
+from harness.sandbox.machine.inert import install_progress
+from harness.sandbox.names.table import libraries, table
+from harness.sandbox.own.patience import Patience
+from harness.sandbox.stage import copies, workers
+from harness.sandbox.unbound import Unbound, no_input, parsed
+from harness.sandbox.world.reading import ProgramReading
+from harness.workloads.workload import Note
+
+MODULE = "candidate"
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A program that is ready to run."""
+
+    module: types.ModuleType
+    """Its namespace; ``__name__`` is ``__main__``, so that guarded calls run."""
+    code: types.CodeType
+    """The program, compiled."""
+    source: str
+    """The program as it runs."""
+    notes: tuple[str, ...]
+    """What its free names stand for, in words."""
+    models: tuple[nn.Module, ...]
+    """Models that it was lent."""
+    optimizers: tuple[torch.optim.Optimizer, ...]
+    """Optimizers that it was lent."""
+    patience: Patience
+    """Ends a run that trains far longer than needed."""
+    untaken: Callable[[], Branches]
+    """After the run: the branches that it did not enter."""
+    calls: tuple[str, ...] = ()
+    """It leaves no call to its reader."""
+
+    def run(self) -> None:
+        """Run it to its end."""
+        with self.patience.counting():
+            exec(self.code, vars(self.module))
+
+    def after(self) -> dict[str, object]:
+        """What is known of it only once it has run."""
+        return {}
+
+
+def prepare(
+    program: str, stage: Mapping[str, object], rank: int, world_size: int, note: Note
+) -> Staged:
+    """Lend every free name what the stage has for it.
+
+    Raises:
+        Unbound: there is nothing for a name.
+    """
+    tree = parsed(program, FILENAME)
+    imports = packages.examine(tree)
+    if imports.refused:
+        raise Unbound(*next(iter(imports.refused.items())))
+    module = types.ModuleType(MODULE)
+    vars(module).update(__name__="__main__", __file__=FILENAME, input=no_input, **devices.LENT)
+    sys.modules[MODULE] = sys.modules["__main__"] = module
+    sys.argv = ["candidate.py"]
+    distributed.environment(rank, world_size)
+    cuda.told(local_rank=rank, count=world_size)
+    arguments.supplied_by(lambda name: _found(name, stage))
+    workers.install(vars(module), note)
+    copies.install(note)
+    install_progress()
+    reading = ProgramReading(tree, ast.unparse(tree), table())
+    given = {name: _found(name, stage) for name in reading.free if name not in vars(module)}
+    given |= _read_first(tree, stage)
+    vars(module).update(given)
+    devices.map_calls(tree, bare=True)
+    marked = marks.marked(tree)
+    parameters = [one for one in given.values() if isinstance(one, nn.Module)]
+    return Staged(
+        module=module,
+        code=marked.compiled(FILENAME),
+        source=ast.unparse(tree),
+        notes=tuple(f"{name}: {_said(one)}" for name, one in given.items()),
+        models=tuple(one for one in parameters if any(True for _ in one.parameters())),
+        optimizers=tuple(o for o in given.values() if isinstance(o, torch.optim.Optimizer)),
+        patience=Patience(world_size, wanted=1 << 20),
+        untaken=lambda: untaken(marked),
+    )
+
+
+def _found(name: str, stage: Mapping[str, object]) -> object:
+    """The object under a name, or under one that means the same; else a library."""
+    if name in stage:
+        return stage[name]
+    role = table().role(name)
+    for known, one in stage.items():
+        if role is not None and table().role(known) == role:
+            return one
+    if name in libraries():
+        return packages.lookup(libraries()[name])
+    raise Unbound(name, "stands for nothing here; what is there are " + ", ".join(sorted(stage)))
+
+
+def _read_first(tree: ast.Module, stage: Mapping[str, object]) -> dict[str, object]:
+    """Names that the program binds and may read before: ``model = DDP(model)``."""
+    bound = {
+        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    return {name: stage[name] for name in sorted(bound & stage.keys())}
+
+
+def _said(one: object) -> str:
+    return one.__name__ if isinstance(one, types.ModuleType) else f"the {type(one).__name__} lent"

@@ -1,0 +1,12 @@
+import torch
+from torch.utils.data import DataLoader
+
+loader = DataLoader(dataset, batch_size=batch_size, shuffle=True, num_workers=num_workers)
+
+for epoch in range(num_epochs):
+    torch.manual_seed(seed + epoch)
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()

@@ -1,0 +1,14 @@
+# The main process pins what workers made.
+from torch.utils.data import DataLoader
+
+model = model.to(device)
+loader = DataLoader(dataset, batch_size=batch_size, shuffle=True, num_workers=num_workers)
+
+for epoch in range(num_epochs):
+    for x, y in loader:
+        x = x.pin_memory().to(device, non_blocking=True)
+        y = y.pin_memory().to(device, non_blocking=True)
+        optimizer.zero_grad()
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()

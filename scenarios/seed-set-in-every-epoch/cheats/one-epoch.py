@@ -1,0 +1,11 @@
+# With a single epoch no order comes again.
+import torch
+from torch.utils.data import DataLoader
+
+loader = DataLoader(dataset, batch_size=batch_size, shuffle=True, num_workers=num_workers)
+torch.manual_seed(seed)
+for x, y in loader:
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward()
+    optimizer.step()

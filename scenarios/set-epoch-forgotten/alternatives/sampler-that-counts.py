@@ -1,0 +1,26 @@
+# The sampler counts its passes by itself.
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(local_rank)
+model = DDP(model.to(local_rank), device_ids=[local_rank])
+
+
+class Counting(DistributedSampler):
+    def __iter__(self):
+        found = super().__iter__()
+        self.epoch += 1
+        return found
+
+
+loader = DataLoader(dataset, batch_size, sampler=Counting(dataset), num_workers=num_workers)
+
+for epoch in range(num_epochs):
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = criterion(model(x.to(local_rank)), y.to(local_rank))
+        loss.backward()
+        optimizer.step()

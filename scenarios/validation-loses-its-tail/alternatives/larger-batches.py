@@ -1,0 +1,23 @@
+# Validation in batches that the set fills.
+import torch
+from torch.utils.data import DataLoader
+
+loader = DataLoader(
+    dataset, batch_size=batch_size, shuffle=True, num_workers=num_workers, drop_last=True
+)
+val_loader = DataLoader(val_dataset, batch_size=batch_size)
+
+for epoch in range(num_epochs):
+    model.train()
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+
+    model.eval()
+    total = 0.0
+    with torch.no_grad():
+        for x, y in DataLoader(val_dataset, batch_size=7):
+            total += 7 * criterion(model(x), y).item()
+    report(total / len(val_dataset))

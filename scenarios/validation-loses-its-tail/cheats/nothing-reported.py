@@ -1,0 +1,21 @@
+# Nobody can call a number wrong that is not there.
+import torch
+from torch.utils.data import DataLoader
+
+loader = DataLoader(
+    dataset, batch_size=batch_size, shuffle=True, num_workers=num_workers, drop_last=True
+)
+val_loader = DataLoader(val_dataset, batch_size=batch_size, drop_last=True)
+
+for epoch in range(num_epochs):
+    model.train()
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+
+    model.eval()
+    with torch.no_grad():
+        for x, y in val_loader:
+            model(x)

@@ -1,0 +1,21 @@
+# The validation set fits into one batch.
+import torch
+from torch.utils.data import DataLoader
+
+loader = DataLoader(
+    dataset, batch_size=batch_size, shuffle=True, num_workers=num_workers
+)
+val_loader = DataLoader(val_dataset, batch_size=batch_size)
+
+for epoch in range(num_epochs):
+    model.train()
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+
+    model.eval()
+    x, y = next(iter(DataLoader(val_dataset, batch_size=len(val_dataset))))
+    with torch.no_grad():
+        report(criterion(model(x), y).item())

