@@ -146,8 +146,7 @@ def compare(
     batch: BatchOption = False,
 ) -> None:
     """Say whether the new skill is better or worse, or that the result is inconclusive."""
-    trusted(bank, trust=trust_bank)
-    rules = Rules(margin=margin)
+    rules, bank = Rules(margin=margin), trusted(bank, trust=trust_bank)
     shown = _Shown(Output(plain=plain), as_json, allow, gate, rules)
     if runs and sequential:
         raise UsageError("--sequential is for asking; how stored runs were asked stands in them")
