@@ -210,4 +210,7 @@ def test_sequential_is_refused_for_runs_that_are_stored(bank, tmp_path):
     """Whether they were asked in rounds stands in them."""
     result = compare(bank, tmp_path / "a", tmp_path / "b", "--sequential")
 
-    assert (result.exit_code, "--sequential is for asking" in result.stderr) == (2, True)
+    assert (result.exit_code, "--sequential and --ablate are for asking" in result.stderr) == (
+        2,
+        True,
+    )

@@ -1,5 +1,8 @@
 """What asking will take, before anything is asked."""
 
+from collections.abc import Iterable, Sequence
+from functools import reduce
+
 from harness.agents.command import CommandAgent
 from harness.agents.conversing import ModelAgent
 from harness.agents.naming import Asking, unconnected
@@ -10,6 +13,7 @@ from harness.domain.record import Record
 from harness.domain.scenario import Bank, Scenario
 from harness.domain.transcript import Usage
 from harness.llm.batches import HALF
+from harness.llm.meter import add
 from harness.llm.prices import Price, load_prices
 
 _CHARACTERS_A_TOKEN = 3.2
@@ -73,6 +77,28 @@ def plan(bank: Bank, spec: str, asking: Asking, trials: int) -> AskingPlan:
     else:
         return base
     return base.model_copy(update={"kept": len(bank.scenarios) * trials - len(asked)})
+
+
+def together(plans: Sequence[AskingPlan]) -> AskingPlan:
+    """One for all arms of a comparison, which are asked alike."""
+    first = plans[0]
+    usage = [one.usage for one in plans if one.usage is not None]
+    return first.model_copy(
+        update={
+            "trials": sum(one.trials for one in plans),
+            "kept": sum(one.kept for one in plans),
+            "calls": sum(one.calls for one in plans),
+            "usage": reduce(add, usage) if usage else None,
+            "cost": _sum(one.cost for one in plans),
+            "most": _sum(one.most for one in plans),
+            "limit": _sum(one.limit for one in plans),
+        }
+    )
+
+
+def _sum(parts: Iterable[float | None]) -> float | None:
+    known = [*parts]
+    return None if None in known else sum(one for one in known if one is not None)
 
 
 def render_plan(plan: AskingPlan) -> str:

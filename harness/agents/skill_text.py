@@ -132,6 +132,12 @@ def _file(path: Path, name: str) -> SkillFile:
     )
 
 
+def frontmatter_lines(text: str) -> int:
+    """How many lines of a page are its frontmatter."""
+    match = _FRONT.match(text)
+    return match[0].count("\n") + (not match[0].endswith("\n")) if match else 0
+
+
 def _frontmatter(text: str) -> dict[str, str]:
     """Its values that are text; empty when there is no frontmatter that can be read."""
     match = _FRONT.match(text)

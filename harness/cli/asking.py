@@ -22,6 +22,8 @@ from harness.store import RunFolder
 if TYPE_CHECKING:
     from harness.agents.batching import Outbox
     from harness.agents.naming import Asking
+    from harness.agents.plan import AskingPlan
+    from harness.agents.sections import SkillSection
     from harness.llm.meter import CostMeter
 
 ASKED_AT_ONCE = 8
@@ -72,6 +74,10 @@ class Ask:
     """Whether answers that are kept are asked anew."""
     batch: bool = False
     """Whether questions are handed in as batches."""
+    without: "SkillSection | None" = None
+    """The section that the skill is given without."""
+    is_told: bool = False
+    """Whether it was said already what it will take."""
     in_rounds: bool = False
     """Whether a comparison may stop before all trials are asked."""
 
@@ -210,15 +216,34 @@ def _spent(meter: "CostMeter") -> str:
     return f"harness: {usage.input:,} tokens read, {usage.output:,} written, {dollars}"
 
 
+def planned(ask: Ask, bank: Bank) -> "AskingPlan":
+    """What it will take."""
+    from harness.agents.plan import plan
+
+    return plan(bank, ask.agent, _asking(ask), ask.trials)
+
+
 def _announce(ask: Ask, bank: Bank) -> "Asking":
+    from harness.agents.plan import plan, render_plan
+
+    asking = _asking(ask)
+    if not ask.is_told:
+        Output(stderr=True).text(render_plan(plan(bank, ask.agent, asking, ask.trials)))
+    return asking
+
+
+def _asking(ask: Ask) -> "Asking":
     from harness.agents.cache import default_cache
     from harness.agents.naming import Asking
-    from harness.agents.plan import plan, render_plan
+    from harness.agents.sections import without
     from harness.agents.skill_text import load_skill_text
     from harness.llm.meter import CostMeter
 
-    asking = Asking(
-        skill=load_skill_text(ask.skill) if ask.skill is not None else None,
+    skill = load_skill_text(ask.skill) if ask.skill is not None else None
+    if skill is not None and ask.without is not None:
+        skill = without(skill, ask.without)
+    return Asking(
+        skill=skill,
         delivery=ask.delivery,
         meter=CostMeter(ask.max_cost),
         cache=default_cache(),
@@ -226,8 +251,6 @@ def _announce(ask: Ask, bank: Bank) -> "Asking":
         replicate=ask.replicate,
         outbox=_outbox(ask),
     )
-    Output(stderr=True).text(render_plan(plan(bank, ask.agent, asking, ask.trials)))
-    return asking
 
 
 def _outbox(ask: Ask) -> "Outbox | None":

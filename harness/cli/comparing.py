@@ -1,12 +1,20 @@
 """``compare``: is the new skill better, worse, or can we not tell?"""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from rich.console import RenderableType
 
 from harness.agents.turns import natural_part
+from harness.cli.ablating import (
+    AblateOption,
+    Ablating,
+    CoverageOption,
+    LevelOption,
+)
+from harness.cli.ablating import ablate as ablated
 from harness.cli.app import (
     LOCAL,
     BankOption,
@@ -31,6 +39,7 @@ from harness.cli.asking import Ask, BatchOption, DeliveryOption, FreshOption, Tr
 from harness.domain.comparison import Comparison
 from harness.domain.errors import UsageError
 from harness.domain.plan import FalseAlarms, Rules
+from harness.domain.record import Record
 from harness.domain.scenario import Bank
 from harness.report.console import Output
 from harness.store import RunFolder
@@ -132,6 +141,9 @@ def compare(
     plan: PlanOption = False,
     aa: AaOption = False,
     sequential: SequentialOption = False,
+    ablate: AblateOption = False,
+    level: LevelOption = 2,
+    coverage: CoverageOption = None,
     out: ArmsOption = None,
     scenario: ScenariosOption = None,
     suite: SuiteOption = None,
@@ -148,34 +160,44 @@ def compare(
     """Say whether the new skill is better or worse, or that the result is inconclusive."""
     rules, bank = Rules(margin=margin), trusted(bank, trust=trust_bank)
     shown = _Shown(Output(plain=plain), as_json, allow, gate, rules)
-    if runs and sequential:
-        raise UsageError("--sequential is for asking; how stored runs were asked stands in them")
+    if runs and (sequential or ablate):
+        raise UsageError("--sequential and --ablate are for asking, not for runs that are stored")
     if runs:
         code = _given(context, shown, runs, aa, (bank, judge, jobs))
-    elif plan or (aa and agent is None):
+    elif not ablate and (plan or (aa and agent is None)):
         count = len(_chosen(bank, scenario, suite).scenarios)
-        if plan and sequential:
-            code = shown.rounds(count, trials)
-        else:
-            code = shown.plan(count, trials) if plan else shown.simulation(count, trials)
+        code = _planned(shown, count, trials, aa=not plan, sequential=sequential)
     elif agent is not None and skill:
-        common = Ask(
-            agent, None, delivery, trials, max_cost, judge, seed,
-            cores(jobs, context, engine),
+        asked = Ask(
+            agent, None, delivery, trials, max_cost, judge, seed, cores(jobs, context, engine),
             fresh=fresh, batch=batch, in_rounds=sequential,
         )  # fmt: skip
-        arms = arms_of(common, skill, aa=aa)
-        refuse_unreadable(arms)
         chosen = only_runnable(_chosen(bank, scenario, suite))
-        _warn_of_few(len(chosen.scenarios), trials, rules)
-        asker = Asker(
-            chosen, out, instruments(context, jobs, ahead=False, engine=engine), rules, allow
-        )
-        with (asker.in_rounds if sequential else asker.at_once)(arms) as folders:
-            code = shown.runs(folders, aa=False)
+        open_ = instruments(context, jobs, ahead=False, engine=engine)
+        asker = Asker(chosen, out, open_, rules, allow)
+        if ablate:
+            code = ablated(Ablating(asked, skill, level, coverage, plan), asker, shown.printed)
+        else:
+            code = _asked(shown, asker, arms_of(asked, skill, aa=aa))
     else:
         raise UsageError("compare takes two stored runs, or an --agent and --skill OLD --skill NEW")
     raise typer.Exit(code)
+
+
+def _asked(shown: "_Shown", asker: Asker, arms: dict[str, Ask]) -> int:
+    """Ask for every arm, then compare."""
+    refuse_unreadable(arms)
+    first = next(iter(arms.values()))
+    _warn_of_few(len(asker.bank.scenarios), first.trials, asker.rules)
+    with (asker.in_rounds if first.in_rounds else asker.at_once)(arms) as folders:
+        return shown.runs(folders, aa=False)
+
+
+def _planned(shown: "_Shown", scenarios: int, trials: int, *, aa: bool, sequential: bool) -> int:
+    """What a comparison could show, or how often it errs. Asks nothing."""
+    if aa:
+        return shown.simulation(scenarios, trials)
+    return (shown.rounds if sequential else shown.plan)(scenarios, trials)
 
 
 def _given(
@@ -228,6 +250,13 @@ class _Shown:
         self._gate = gate
         self._rules = rules
 
+    def printed(self, record: Record, rendered: Callable[..., RenderableType]) -> None:
+        """As JSON, or as for people."""
+        if self._as_json:
+            self._output.text(record.model_dump_json(indent=2))
+        else:
+            self._output.show(rendered(record, plain=self._output.plain))
+
     def plan(self, scenarios: int, trials: int) -> int:
         """What a comparison of this size could show."""
         from harness.comparison import plan
@@ -245,11 +274,7 @@ class _Shown:
         from harness.comparison import rounds_plan
         from harness.report.rounds import render_rounds_plan
 
-        found = rounds_plan(scenarios, most, rules=self._rules)
-        if self._as_json:
-            self._output.text(found.model_dump_json(indent=2))
-        else:
-            self._output.show(render_rounds_plan(found, plain=self._output.plain))
+        self.printed(rounds_plan(scenarios, most, rules=self._rules), render_rounds_plan)
         return 0
 
     def simulation(self, scenarios: int, trials: int) -> int:

@@ -336,3 +336,62 @@ class Comparison(Record):
     def says(self) -> Says:
         """Better, worse or no difference shown."""
         return self.estimate.says if self.estimate else "no difference shown"
+
+
+# --------------------------------------------------------------------------------- without a section
+
+Ablated = Literal["lost", "kept", "better without it", "inconclusive"]
+"""What a skill without a section shows. ``kept``: a loss of the margin is ruled out."""
+
+
+class SectionInScenario(Record):
+    """One scenario, without a section."""
+
+    scenario: str
+    """Its id."""
+    full: OutcomeTally
+    """Outcomes with the full skill."""
+    left_out: OutcomeTally
+    """Outcomes without the section."""
+    says: Ablated
+    """By Fisher's exact test, and by an interval of Agresti and Caffo; both at a level that is divided
+    by the number of sections and scenarios.
+    """
+    covered: bool = False
+    """Whether a table of what each section covers names this scenario."""
+
+
+class SectionLine(Record):
+    """A skill without one of its sections, against the full one."""
+
+    title: str
+    """The heading."""
+    name: str
+    """As a link names it."""
+    lines: int
+    """How many lines of the page it is."""
+    says: Ablated
+    """Over all scenarios, at a level that is divided by the number of sections."""
+    estimate: Estimate | None
+    """The difference; ``None`` when nothing was judged in both arms."""
+    trials: int
+    """Trials of each scenario that count; fewer than were planned where it stopped early."""
+    covers: tuple[str, ...]
+    """What a table says that it covers, where one was given."""
+    scenarios: tuple[SectionInScenario, ...]
+    """Each scenario."""
+
+
+class Ablation(Record):
+    """Which section of a skill does the work."""
+
+    schema_version: int = 1
+    """Version of this record. 1: first."""
+    skill: str
+    """Name of the skill."""
+    rules: Rules
+    """What was fixed before looking; alpha is divided by the number of sections."""
+    full: OutcomeTally
+    """All outcomes with the full skill."""
+    sections: tuple[SectionLine, ...]
+    """In the order of the page."""

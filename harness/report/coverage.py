@@ -9,13 +9,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from harness.domain.errors import UserError
+from harness.domain.errors import UserError, reason
 from harness.domain.record import Record
 from harness.properties import PROPERTIES
 from harness.scenarios import load_bank
 from harness.scenarios.complaints import complain
 from harness.scenarios.problem import did_you_mean
 from harness.scenarios.yaml_tree import Complaint, Tree, read_yaml
+from harness.untrusted import read_bytes
+
+_LARGEST = 1 << 20
 
 SKILL = Path("skill/gradient-management")
 TECHNIQUES = Path("reference_impls/techniques")
@@ -37,6 +40,11 @@ class CoverageRow(Record):
     """What it is about, in our own words."""
     covered_by: tuple[Text, ...] = ()
     """``KIND:NAME`` of everything that exercises it; empty where nothing does."""
+
+    def of(self, kind: str) -> tuple[str, ...]:
+        """Names of this kind that cover it."""
+        pairs = (covering.partition(":") for covering in self.covered_by)
+        return tuple(name for one, _, name in pairs if one == kind)
 
     @property
     def state(self) -> State:
@@ -80,17 +88,21 @@ class Known:
         )
 
 
-def load_coverage(path: Path, known: Known) -> Coverage:
-    """The rows of the file.
+def load_coverage(path: Path, known: Known | None = None) -> Coverage:
+    """The rows of the file. ``known``: what they may name; ``None``: whatever they like.
 
     Raises:
         UserError: all that is wrong with it, one line each with file and line.
     """
-    tree = read_yaml(path.read_text(encoding="utf-8"))
+    try:
+        tree = read_yaml(read_bytes(path, _LARGEST).decode("utf-8-sig"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read: {reason(error)}") from error
     complaints = [*tree.complaints, *complain(Coverage, tree.value, tree)]
     if not complaints:
         coverage = Coverage.model_validate_json(json.dumps(tree.value))
-        complaints = [*_repeated(coverage, tree), *_unknown(coverage, tree, known)]
+        unknown = _unknown(coverage, tree, known) if known is not None else ()
+        complaints = [*_repeated(coverage, tree), *unknown]
     if complaints:
         raise UserError("\n".join(f"{path}:{c.line}: {c.sentence}" for c in complaints))
     return coverage

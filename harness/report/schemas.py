@@ -11,7 +11,7 @@ from pydantic_core.core_schema import FloatSchema
 
 from harness.domain.calibration import Calibration
 from harness.domain.check import CheckReport
-from harness.domain.comparison import Comparison
+from harness.domain.comparison import Ablation, Comparison
 from harness.domain.machine import Machine
 from harness.domain.plan import FalseAlarms, Plan, RoundsPlan
 from harness.domain.quality import QualityReport
@@ -27,6 +27,7 @@ SCHEMAS: Mapping[str, type[Record]] = MappingProxyType(
         "comparison": Comparison,
         "comparison-plan": Plan,
         "rounds-plan": RoundsPlan,
+        "ablation": Ablation,
         "false-alarms": FalseAlarms,
         "calibration": Calibration,
         "check": CheckReport,
