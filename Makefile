@@ -62,7 +62,7 @@ docs: $(BANK) ## write the pages that are generated from the code
 	@$(BIN)/python -m harness.report.schemas docs/schema
 	@$(BIN)/python -m harness.report.tree_page docs/modules.md
 
-extras: $(EXTRAS) ## install all that is optional: Lightning, Hugging Face, pictures, Inspect, Ray
+extras: $(EXTRAS) ## install all that is optional: Lightning, Hugging Face, pictures, Inspect, OpenAI, Ray
 
 clean: ## remove caches and build output (rm -r .venv as well to start from nothing)
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
@@ -70,9 +70,9 @@ clean: ## remove caches and build output (rm -r .venv as well to start from noth
 
 # Each target installs what it needs and no more; what an extra holds, pyproject.toml says.
 $(BANK): WITH := .[huggingface,lightning]
-$(DEV): WITH := .[huggingface,lightning,pictures,inspect,dev]
-$(EXTRAS): WITH := .[huggingface,lightning,pictures,inspect,ray]
-$(WHOLE): WITH := .[huggingface,lightning,pictures,inspect,ray,dev,browser]
+$(DEV): WITH := .[huggingface,lightning,pictures,inspect,openai,dev]
+$(EXTRAS): WITH := .[huggingface,lightning,pictures,inspect,openai,ray]
+$(WHOLE): WITH := .[huggingface,lightning,pictures,inspect,openai,ray,dev,browser]
 
 # The stamp is written last, so an install that was cut short is done again. pip finds the build
 # backend in .venv (no isolation): what builds this project is pinned like everything else.

@@ -17,7 +17,7 @@ from harness.domain.answer import AnswerGrade, Batch, Tally, Turn
 from harness.domain.errors import UsageError, UserError
 from harness.domain.instruments import OpenInstruments
 from harness.domain.outcome import Fault, Outcome
-from harness.domain.own import OWN_SCENARIO
+from harness.domain.own import OWN_SCENARIO, asked_as
 from harness.domain.proposal import Proposal, ToJudge
 from harness.domain.run import Run, ScenarioResult
 from harness.domain.scenario import Bank
@@ -125,7 +125,7 @@ def ask_agent(
 ) -> Batch:
     """Ask each question ``trials`` times, and grade the answers. Raises as ``run_bank`` does."""
     tasks = [
-        Task(f"{scenario.id}/{trial}", scenario, agent, trial)
+        Task(f"{asked_as(scenario)}/{trial}", scenario, agent, trial)
         for trial in range(1, trials + 1)
         for scenario in bank.scenarios
     ]

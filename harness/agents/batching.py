@@ -20,9 +20,9 @@ from harness.domain.errors import UsageError, UserError
 from harness.domain.model import Completion, Unavailable
 from harness.domain.record import Record
 from harness.llm.batches import MOST_REQUESTS, Batches, Gone, Question
-from harness.llm.client import at_most
 from harness.llm.failures import PASSING
 from harness.llm.meter import CostMeter
+from harness.llm.remote import at_most
 from harness.store.whole import write_whole
 
 if TYPE_CHECKING:

@@ -18,11 +18,12 @@ from harness.agents.scripted import BUGGY, REFERENCE, Scripted
 from harness.agents.silent import Silent
 from harness.agents.skill_text import SkillText
 from harness.domain.errors import UsageError
-from harness.llm.client import Anthropic, ClientLimits
+from harness.llm.client import Anthropic
 from harness.llm.meter import CostMeter
+from harness.llm.remote import ClientLimits, RemoteModel
 from harness.store import is_run
 
-KINDS = "buggy, reference, anthropic:MODEL, command:'...' or replay:DIR"
+KINDS = "buggy, reference, anthropic:MODEL, openai:MODEL, command:'...' or replay:DIR"
 
 
 Unconnected = Scripted | ReplayAgent | ReplayRun | CommandAgent | ModelAgent
@@ -68,7 +69,7 @@ def agent_named(spec: str, asking: Asking) -> Iterator[Agent]:
     if isinstance(agent, ModelAgent | CommandAgent) and agent.cache is not None:
         agent.cache.prepare()
     if isinstance(agent, ModelAgent) and asking.outbox is None:
-        model = Anthropic(agent.model.name, asking.meter, asking.limits)
+        model = _connected(agent.provider, agent.model.name, asking)
         agent = replace(agent, model=model, close=model.close)
     try:
         yield agent
@@ -103,9 +104,9 @@ def unconnected(spec: str, asking: Asking) -> Unconnected:
         cache = Cache(asking.cache, fresh=asking.fresh, renewed=asking.renewed)
     if spec in ("buggy", "reference"):
         return BUGGY if spec == "buggy" else REFERENCE
-    if kind == "anthropic" and rest:
+    if kind in ("anthropic", "openai") and rest:
         delivered = deliver(asking.skill, asking.delivery)
-        apart, model = (asking.replicate, address()), asking.outbox or Silent(rest)
+        apart, model = (asking.replicate, address(kind)), asking.outbox or Silent(rest)
         return ModelAgent(kind, model, delivered, asking.max_tokens, cache, apart)
     if kind == "command" and colon:
         skill = asking.skill if asking.delivery != "none" else None
@@ -115,9 +116,17 @@ def unconnected(spec: str, asking: Asking) -> Unconnected:
     raise UsageError(f"--agent {spec}: no such agent; choose {KINDS}")
 
 
-def address() -> str:
+def address(provider: str = "anthropic") -> str:
     """Where the API is; empty for the provider's own place."""
-    return os.environ.get("ANTHROPIC_BASE_URL", "")
+    return os.environ.get(f"{provider.upper()}_BASE_URL", "")
+
+
+def _connected(provider: str, model: str, asking: Asking) -> RemoteModel:
+    if provider == "anthropic":
+        return Anthropic(model, asking.meter, asking.limits)
+    from harness.llm.openai_client import OpenAIModel  # an extra
+
+    return OpenAIModel(model, asking.meter, asking.limits)
 
 
 def _replay(folder: Path) -> ReplayAgent | ReplayRun:

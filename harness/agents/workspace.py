@@ -1,5 +1,6 @@
 """A fresh folder for an agent on the command line: the skill in it, and nothing that tells."""
 
+import json
 import os
 import tempfile
 from collections.abc import Iterator
@@ -9,9 +10,10 @@ from pathlib import Path
 
 from harness.agents.skill_text import SkillText
 from harness.domain.file_edit import Write
+from harness.transcripts.plain import notebook_program
 
 _OURS = ("HARNESS", "PYTEST", "PYTHON", "VIRTUAL_ENV", "COVERAGE", "MAKE", "MFLAGS", "OLDPWD")
-_LARGEST_FILE = 1 << 20
+_LARGEST = {".py": 1 << 20, ".ipynb": 16 << 20}
 _MOST_FILES = 50
 _PROMPT = "prompt.md"
 
@@ -33,15 +35,17 @@ class Workspace:
         return {**kept, "PWD": str(self.folder)}
 
     def written(self) -> tuple[Write, ...]:
-        """Python files that the agent left there."""
+        """Python files and notebooks that the agent left there."""
         found = []
-        for path in sorted(self.folder.rglob("*.py")):
+        for path in sorted(self.folder.rglob("*")):
             inside = path.relative_to(self.folder)
-            if any(part.startswith(".") for part in inside.parts) or path.is_symlink():
+            largest = _LARGEST.get(path.suffix)
+            hidden = any(part.startswith(".") for part in inside.parts)
+            if largest is None or hidden or path.is_symlink() or not path.is_file():
                 continue
-            if path.is_file() and path.stat().st_size <= _LARGEST_FILE:
+            if path.stat().st_size <= largest:
                 text = path.read_text(encoding="utf-8", errors="replace")
-                found.append(Write(path=inside.as_posix(), content=text))
+                found.append(Write(path=inside.as_posix(), content=_bare(path, text)))
         return tuple(found[:_MOST_FILES])
 
 
@@ -57,6 +61,14 @@ def workspace(question: str, skill: SkillText | None, *, with_prompt: bool) -> I
         if skill is not None:
             _install(skill, folder / ".claude" / "skills" / skill.name)
         yield Workspace(folder, prompt, aside)
+
+
+def _bare(path: Path, text: str) -> str:
+    """A notebook without its outputs: pictures that nobody looks at."""
+    if path.suffix != ".ipynb" or (program := notebook_program(text)) is None:
+        return text
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "source": program}
+    return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
 
 def _install(skill: SkillText, folder: Path) -> None:

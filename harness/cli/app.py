@@ -204,7 +204,7 @@ JudgeOption = Annotated[
     typer.Option(
         "--judge",
         metavar="J",
-        help="Who reads what execution cannot decide: none (the default), anthropic:MODEL,"
+        help="Who reads what execution cannot decide: none (the default), anthropic:MODEL, openai:MODEL,"
         " command:'...' or replay:DIR.",
     ),
 ]

@@ -107,7 +107,7 @@ def ask(ask: Ask, bank: Bank, out: Path | None, shown: ShownAnswers, open_: Open
     with told as keep, Asked.of(ask, bank) as asked:
         batch = asked.ask_all(bank, out, open_, keep)
     if not shown.as_json:
-        print_count(batch, plain=shown.plain)
+        print_count(batch, plain=shown.plain, asked=True)
     print_faults(batch.faults, all_traces=shown.verbose)
     print_unread(batch.unread)
     print_unstored(batch.unstored)

@@ -41,6 +41,7 @@ from harness.cli.configuring import configuration
 from harness.cli.stored import print_unstored, stored
 from harness.domain.errors import UsageError
 from harness.domain.outcome import Outcome
+from harness.domain.scenario import Bank
 from harness.report.console import Output, progress_bar
 
 AgentOption = Annotated[
@@ -48,7 +49,8 @@ AgentOption = Annotated[
     typer.Option(
         "--agent",
         metavar="A",
-        help="Ask this agent: anthropic:MODEL, command:'...', replay:DIR, reference, buggy.",
+        help="Ask this agent: anthropic:MODEL, openai:MODEL, command:'...', replay:DIR,"
+        " reference, buggy.",
         show_default=False,
     ),
 ]
@@ -64,6 +66,15 @@ MaxCostOption = Annotated[
     float | None,
     typer.Option(
         min=0.0, metavar="USD", help="Spend at most this many US dollars.", show_default=False
+    ),
+]
+EvalsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--evals",
+        metavar="FILE",
+        help="Ask the questions of this evals.json of skill-creator.",
+        show_default=False,
     ),
 ]
 AskPlanOption = Annotated[
@@ -96,22 +107,23 @@ def run(
     plan: AskPlanOption = False,
     fresh: FreshOption = False,
     batch: BatchOption = False,
+    evals: EvalsOption = None,
 ) -> None:
     """Let the bank check itself: each posted loop has to fail as declared, each fix to be right.
     With --agent, ask an agent every question and grade what it answers.
     """
     trusted(bank, trust=trust_bank)
     of_asking = skill is not None or plan or max_cost is not None or trials > 1 or strict or fresh
-    if agent is None and (of_asking or batch):
+    of_asking = of_asking or batch or evals is not None
+    if agent is None and of_asking:
         raise UsageError(
-            "--skill, --trials, --max-cost, --strict, --plan, --fresh and --batch are about asking:"
-            " name an --agent"
+            "--skill, --trials, --max-cost, --strict, --plan, --fresh, --batch and --evals are about"
+            " asking: name an --agent"
         )
     open_instruments = instruments(context, jobs, ahead=agent is None, engine=engine)
     from harness.runner import Settings, run_bank
-    from harness.scenarios.selection import select
 
-    chosen = select(load(bank), ",".join(scenario or ["all"]), suite)
+    chosen = _questions(bank, scenario, suite, evals)
     if agent is not None:
         skill = skill or configuration().skill
         at_once = cores(jobs, context, engine)
@@ -133,6 +145,16 @@ def run(
     count = len(chosen.scenarios) - len(outcome.run.not_run)
     _print_run(outcome, asked=count, as_json=as_json, plain=plain, verbose=verbose)
     raise typer.Exit(outcome.exit_code)
+
+
+def _questions(
+    bank: Path | None, scenario: list[str] | None, suite: str | None, evals: Path | None
+) -> Bank:
+    from harness.agents.evals import read_evals
+    from harness.scenarios.selection import select
+
+    chosen = select(load(bank), ",".join(scenario or ["all"]), suite)
+    return chosen if evals is None else read_evals(evals, chosen)
 
 
 def _print_run(outcome: Outcome, *, asked: int, as_json: bool, plain: bool, verbose: bool) -> None:

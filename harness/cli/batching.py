@@ -15,7 +15,7 @@ from harness.domain.errors import UsageError
 from harness.domain.scenario import Bank, Scenario
 from harness.llm import load_prices
 from harness.llm.batches import Batches, Patience
-from harness.llm.client import no_price
+from harness.llm.remote import no_price
 from harness.report.console import Output
 from harness.store import RunFolder, is_run
 
@@ -77,7 +77,9 @@ def _open(bank: Bank, folder: Path | None, trials: int) -> list[tuple[Scenario, 
 
 def _group(asked: Asked, questions: list[tuple[Scenario, int]]) -> Group:
     agent, outbox = unconnected(asked.how.agent, asked.asking), asked.asking.outbox
-    if not isinstance(agent, ModelAgent) or outbox is None or agent.cache is None:
+    if not isinstance(agent, ModelAgent) or agent.provider != "anthropic":
+        raise UsageError(f"--batch is for anthropic:MODEL, not for {asked.how.agent}")
+    if outbox is None or agent.cache is None:
         raise UsageError(f"--batch is for anthropic:MODEL, not for {asked.how.agent}")
     model = agent
 

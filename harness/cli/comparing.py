@@ -37,12 +37,13 @@ from harness.cli.app import (
 from harness.cli.arms import Asker, arm_in, arms_of, refuse_unreadable
 from harness.cli.asking import Ask, BatchOption, DeliveryOption, FreshOption, TrialsOption
 from harness.domain.comparison import Comparison
-from harness.domain.errors import UsageError
+from harness.domain.errors import UsageError, reason
 from harness.domain.plan import FalseAlarms, Rules
 from harness.domain.record import Record
 from harness.domain.scenario import Bank
 from harness.report.console import Output
 from harness.store import RunFolder
+from harness.untrusted import read_bytes
 
 MARGIN = Rules().margin
 FEW = 6
@@ -207,9 +208,11 @@ def _given(
     aa: bool,
     how: tuple[Path | None, str, int | None],
 ) -> int:
-    """Of runs that are there; files are graded first."""
+    """Of runs that are there; files are graded first, but for a benchmark, which is judged."""
     if not any(run.is_file() for run in runs):
         return shown.runs(runs, aa=aa)
+    if len(runs) == 1 and not aa:
+        return shown.benchmark(runs[0])
     from harness.cli.logged import Judgement, as_runs
 
     bank, judge, jobs = how
@@ -304,13 +307,26 @@ class _Shown:
         codes = {comparison.gate.code for comparison in found}
         return max(codes, key=(0, 4, 1).index) if self._gate else int(1 in codes)
 
-    def _comparison(self, found: Comparison, folders: tuple[Path, Path]) -> None:
+    def benchmark(self, file: Path) -> int:
+        """The two configurations of a ``benchmark.json``, by the verdicts that it holds."""
+        from harness.comparison import compare
+        from harness.comparison.benchmark import arms_of_benchmark
+
+        try:
+            arms = arms_of_benchmark(read_bytes(file, 16 << 20), str(file))
+        except OSError as error:
+            raise UsageError(f"{file}: {reason(error)}") from error
+        found = compare(*arms, self._rules, allow=self._allow)
+        self._comparison(found, None)
+        return found.gate.code if self._gate else int(found.gate.code == 1)
+
+    def _comparison(self, found: Comparison, folders: tuple[Path, Path] | None) -> None:
         from harness.report.comparison import comparison_json, render_comparison
 
         if self._as_json:
             self._output.text(comparison_json(found))
         else:
-            plain, answers = self._output.plain, _answers(folders)
+            plain, answers = self._output.plain, _answers(folders) if folders else {}
             self._output.show(render_comparison(found, plain=plain, answers=answers))
 
     def _alarms(self, found: list[FalseAlarms]) -> int:

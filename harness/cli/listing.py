@@ -33,9 +33,15 @@ def list_scenarios(
     bank: BankOption = None,
     trust_bank: TrustOption = False,
     plain: PlainOption = False,
+    evals: Annotated[
+        bool, typer.Option("--evals", metavar="", help="Write them as evals.json of skill-creator.")
+    ] = False,
 ) -> None:
     """List the scenarios of the bank."""
     trusted(bank, trust=trust_bank)
+    if evals:
+        _list_evals(bank, suite)
+        return
     from harness.report.scenario import render_list
     from harness.report.words import sentences_not_run
     from harness.scenarios.availability import not_runnable
@@ -49,6 +55,16 @@ def list_scenarios(
     output.show(render_list(chosen, plain=output.plain))
     for sentence in sentences_not_run(not_runnable(chosen)):
         output.text(sentence)
+
+
+def _list_evals(bank: Path | None, suite: str | None) -> None:
+    from harness.cli.configuring import configuration
+    from harness.report.skill_creator import render_evals
+    from harness.scenarios.selection import select
+
+    skill = configuration().skill
+    chosen = select(load(bank), suite=suite)
+    Output().text(render_evals(chosen.scenarios, skill.name if skill else "").rstrip("\n"))
 
 
 @app.command(epilog="Example: harness show clip-after-step")

@@ -23,6 +23,7 @@ _OPTIONAL = {
     "transformers": "what trains with it is not run",
     "matplotlib": "pages have no pictures",
     "inspect_ai": "there are no tasks for Inspect",
+    "openai": "openai:MODEL cannot be asked",
     "zstandard": "archived Inspect logs (.eval) cannot be read",
     "ray": "programs run on this machine only",
 }

@@ -18,7 +18,7 @@ from harness.report.reported import Report, ReportSide
 from harness.store import RunFolder
 from harness.store.arms import arm_of_answers, numbered
 
-Format = Literal["html", "junit", "markdown", "json"]
+Format = Literal["html", "junit", "markdown", "json", "benchmark"]
 
 
 def written_report(
@@ -56,6 +56,10 @@ def _rendered(found: Report, form: Format) -> str:
         from harness.report.markdown import render_markdown
 
         return render_markdown(found)
+    if form == "benchmark":
+        from harness.report.skill_creator import render_benchmark
+
+        return render_benchmark(found)
     from harness.report.data import render_report_json
 
     return render_report_json(found)

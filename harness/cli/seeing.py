@@ -25,7 +25,7 @@ def report(
         ),
     ] = None,
     form: Annotated[
-        Format, typer.Option("--format", help="What to write: html, junit, markdown or json.")
+        Format, typer.Option("--format", help="html, junit, markdown, json, or benchmark.json.")
     ] = "html",
     quality: Annotated[
         Path | None,

@@ -74,14 +74,16 @@ def printing(
             show(told)
 
 
-def print_count(batch: Batch, *, plain: bool) -> None:
-    """How many answers were what, unless it was one; and whether that is all."""
+def print_count(batch: Batch, *, plain: bool, asked: bool = False) -> None:
+    """How many answers were what, unless it was one; and whether that is all. ``asked``: an agent was,
+    so that no code is no help.
+    """
     from harness.report.answers import render_tally
 
     output = Output(plain=plain)
     if batch.tally.total != 1:
         output.text("")
-        output.show(render_tally(batch.tally))
+        output.show(render_tally(batch.tally, asked=asked))
     if batch.interrupted:
         Output(stderr=True).text("harness: interrupted; only what was finished is told")
 

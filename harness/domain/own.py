@@ -213,3 +213,8 @@ OWN_SCENARIO = Scenario(
     rationalizations=(),
 )
 """The situation of a program without a scenario. Its rules are not known before it was run."""
+
+
+def asked_as(scenario: Scenario) -> str:
+    """What a question is called: questions without a scenario of the bank share its id."""
+    return scenario.title if scenario.id == OWN else scenario.id

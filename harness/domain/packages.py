@@ -14,6 +14,7 @@ EXTRA_OF = {
     "transformers": "huggingface",
     "matplotlib": "pictures",
     "inspect_ai": "inspect",
+    "openai": "openai",
     "zstandard": "inspect",
     "ray": "ray",
 }

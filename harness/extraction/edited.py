@@ -8,6 +8,7 @@ from harness.domain.transcript import ToolCall, Transcript
 from harness.extraction.blocks import code_blocks
 from harness.extraction.linked import Linked, trains
 from harness.transcripts import files_after
+from harness.transcripts.plain import notebook_program
 
 _LAST_TOUCHED = 100
 """Number of files, the last touched ones, among which the program is looked for."""
@@ -21,7 +22,8 @@ def program_in_files(transcript: Transcript) -> Candidate | NoCandidate | None:
     """
     posted = [code for m in transcript.messages if m.role == "user" for code in code_blocks(m.text)]
     files = files_after(transcript, tuple(posted), also_unchanged=True)
-    states = [s for s in files if s.path.endswith((".py", ".ipynb")) and not _is_test(s.path)]
+    code = [_as_python(s) for s in files if s.path.endswith((".py", ".ipynb"))]
+    states = [state for state in code if not _is_test(state.path)]
     states = states[-_LAST_TOUCHED:]
     linked = [Linked(state, states) for state in states if state.content is not None]
     unknown = _unknown(states)
@@ -32,6 +34,13 @@ def program_in_files(transcript: Transcript) -> Candidate | NoCandidate | None:
     if unknown is None:
         return None
     return _piece(states) or NoCandidate(reason=f"{unknown.path} was edited, but {unknown.why}")
+
+
+def _as_python(state: FileState) -> FileState:
+    """A notebook with its code cells for content."""
+    if state.content is None or not state.path.endswith(".ipynb"):
+        return state
+    return state.model_copy(update={"content": notebook_program(state.content) or ""})
 
 
 def _left(trains: list[Linked], unknown: FileState | None) -> list[Linked]:

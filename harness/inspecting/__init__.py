@@ -18,6 +18,6 @@ if find_spec("inspect_ai") is None:
 
 from harness.inspecting.scoring import code_right
 from harness.inspecting.solving import with_skill
-from harness.inspecting.tasks import bank, pitfalls, refactor, techniques
+from harness.inspecting.tasks import bank, data_loading, pitfalls, refactor, techniques
 
-__all__ = ["bank", "code_right", "pitfalls", "refactor", "techniques", "with_skill"]
+__all__ = ["bank", "code_right", "data_loading", "pitfalls", "refactor", "techniques", "with_skill"]

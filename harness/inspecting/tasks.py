@@ -46,6 +46,14 @@ def techniques(
 
 
 @registered(task)
+def data_loading(
+    skill: str | None = None, delivery: Delivery = "system", scenario: str | list[str] = "all"
+) -> Task:
+    """Loaders, samplers, workers and seeds."""
+    return _task("data-loading", None, skill, delivery, scenario)
+
+
+@registered(task)
 def bank(
     path: str,
     skill: str | None = None,

@@ -13,10 +13,11 @@ from pydantic import BaseModel, ValidationError
 
 from harness.domain.errors import UserError
 from harness.domain.model import Completion, Tool, Turn, Unavailable
-from harness.llm.client import ClientLimits, connected, interrupted
+from harness.llm.client import RAISED, connected
 from harness.llm.failures import asked_pause, may_pass, named, one_line, unavailable
 from harness.llm.loop import LoopThread
 from harness.llm.prices import Price
+from harness.llm.remote import ClientLimits, interrupted
 from harness.llm.wire import completion_of, messages_of, system_blocks, tools_of, understood
 
 MOST_REQUESTS = 10_000
@@ -93,9 +94,11 @@ class Batches:
             try:
                 return self._run(create())
             except anthropic.AnthropicError as error:
-                if attempt == self._limits.attempts or not may_pass(error):
-                    raise unavailable(error) from error
-                self._wait(asked_pause(error) or self._limits.first_pause * 2.0 ** (attempt - 1))
+                if attempt == self._limits.attempts or not may_pass(error, RAISED):
+                    raise unavailable(error, RAISED) from error
+                self._wait(
+                    asked_pause(error, RAISED) or self._limits.first_pause * 2.0 ** (attempt - 1)
+                )
         raise AssertionError("the last attempt does not wait")
 
     def wait(self, batch: str) -> None:
@@ -116,10 +119,10 @@ class Batches:
                 if self._run(ended()):
                     return
             except anthropic.NotFoundError as error:
-                raise Gone(f"batch {batch}: {unavailable(error).sentence}") from error
+                raise Gone(f"batch {batch}: {unavailable(error, RAISED).sentence}") from error
             except anthropic.AnthropicError as error:
-                if not may_pass(error):
-                    raise unavailable(error) from error
+                if not may_pass(error, RAISED):
+                    raise unavailable(error, RAISED) from error
             self._wait(pause)
             pause = min(pause * 1.5, self._patience.longest_pause)
 
@@ -137,10 +140,10 @@ class Batches:
         try:
             lines = self._run(read())
         except anthropic.NotFoundError as error:
-            raise Gone(f"batch {batch}: {unavailable(error).sentence}") from error
+            raise Gone(f"batch {batch}: {unavailable(error, RAISED).sentence}") from error
         except (anthropic.AnthropicError, ValueError) as error:
             if isinstance(error, anthropic.AnthropicError):
-                raise unavailable(error) from error
+                raise unavailable(error, RAISED) from error
             raise Unavailable("bad_response", f"the results of {batch} are no JSON") from error
         for line in lines:
             told = _line(line)

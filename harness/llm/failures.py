@@ -1,7 +1,8 @@
 """What the SDK raises, as an outcome of its own, and whether asking again may help."""
 
-import anthropic
-from anthropic import APIConnectionError, APIStatusError, APITimeoutError
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Self
 
 from harness.domain.model import Unavailable, UnavailableKind
 
@@ -22,6 +23,9 @@ _BY_STATUS: dict[int, UnavailableKind] = {
 _BY_TYPE: dict[str, UnavailableKind] = {
     "authentication_error": "authentication",
     "billing_error": "billing",
+    "context_length_exceeded": "too_long",
+    "insufficient_quota": "billing",
+    "model_not_found": "no_such_model",
     "overloaded_error": "overloaded",
     "permission_error": "permission",
     "rate_limit_error": "rate_limited",
@@ -38,17 +42,45 @@ PASSING: frozenset[UnavailableKind] = frozenset(
 _LONGEST_SENTENCE = 300
 
 
-def unavailable(error: anthropic.AnthropicError) -> Unavailable:
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """The exceptions of an SDK; those of both providers are made alike."""
+
+    base: type[Exception]
+    """All of them."""
+    timeout: type[Exception]
+    """No answer in time."""
+    connection: type[Exception]
+    """Nobody there."""
+    status: type[Any]
+    """An answer that is an error, with ``status_code``, ``response`` and ``message``."""
+    credentials: tuple[type[Exception], ...] = ()
+    """A broken account."""
+
+    @classmethod
+    def of(cls, sdk: ModuleType, base: type[Exception]) -> Self:
+        """Those of this SDK."""
+        credentials = getattr(sdk, "CredentialsError", None)
+        return cls(
+            base=base,
+            timeout=sdk.APITimeoutError,
+            connection=sdk.APIConnectionError,
+            status=sdk.APIStatusError,
+            credentials=(credentials,) if credentials else (),
+        )
+
+
+def unavailable(error: Exception, raised: Raised) -> Unavailable:
     """The outcome that an error of the SDK stands for."""
-    if isinstance(error, APITimeoutError):
+    if isinstance(error, raised.timeout):
         return Unavailable("timeout", "the model did not answer in time")
-    if isinstance(error, APIConnectionError):
+    if isinstance(error, raised.connection):
         cause = f" ({error.__cause__})" if str(error.__cause__ or "") else ""
         return Unavailable("connection", one_line(f"the provider cannot be reached{cause}"))
-    if isinstance(error, APIStatusError):
-        said = error.api_message or error.message
+    if isinstance(error, raised.status):
+        said = getattr(error, "api_message", None) or getattr(error, "message", str(error))
         return Unavailable(_kind(error), one_line(f"the provider answers {_status(error)}: {said}"))
-    if isinstance(error, anthropic.CredentialsError):
+    if isinstance(error, raised.credentials):
         return Unavailable("authentication", one_line(str(error)))
     return Unavailable("bad_response", one_line(f"the provider's answer makes no sense: {error}"))
 
@@ -58,20 +90,20 @@ def named(kind: str) -> UnavailableKind:
     return _BY_TYPE.get(kind) or _BATCHED.get(kind, "server_error")
 
 
-def may_pass(error: anthropic.AnthropicError) -> bool:
+def may_pass(error: Any, raised: Raised) -> bool:
     """Whether the same request may succeed a little later; the provider's own word counts most."""
-    if isinstance(error, APIStatusError):
+    if isinstance(error, raised.status):
         asked = error.response.headers.get("x-should-retry")
         if asked in ("true", "false"):
             return bool(asked == "true")
         if error.status_code == 409:
             return True
-    return unavailable(error).kind in PASSING
+    return unavailable(error, raised).kind in PASSING
 
 
-def asked_pause(error: anthropic.AnthropicError) -> float | None:
+def asked_pause(error: Any, raised: Raised) -> float | None:
     """How long the provider asks to wait, in seconds, where it does."""
-    if not isinstance(error, APIStatusError):
+    if not isinstance(error, raised.status):
         return None
     for header, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
@@ -89,11 +121,11 @@ def one_line(text: str) -> str:
     return flat if len(flat) <= _LONGEST_SENTENCE else f"{flat[:_LONGEST_SENTENCE]}..."
 
 
-def _kind(error: APIStatusError) -> UnavailableKind:
+def _kind(error: Any) -> UnavailableKind:
     by_status = _BY_STATUS.get(error.status_code)
-    by_type = _BY_TYPE.get(error.type or "")
+    by_type = _BY_TYPE.get(error.type or "") or _BY_TYPE.get(getattr(error, "code", None) or "")
     return by_type or by_status or ("server_error" if error.status_code >= 500 else "bad_request")
 
 
-def _status(error: APIStatusError) -> str:
+def _status(error: Any) -> str:
     return f"{error.status_code} {error.type}" if error.type else str(error.status_code)

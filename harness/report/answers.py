@@ -48,13 +48,19 @@ def render_line(answer: AnswerGrade) -> str:
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line)
 
 
-def render_tally(tally: Tally) -> RenderableType:
-    """How many answers had which outcome."""
+def render_tally(tally: Tally, *, asked: bool = False) -> RenderableType:
+    """How many answers had which outcome. ``asked``: an agent was, and whoever gives no code to a
+    question about code is not right.
+    """
     counts = {name: getattr(tally, name) for name in _WORDS}
     said = [f"{count} {_WORDS[name][0]}" for name, count in counts.items() if count]
     if tally.not_graded:
         said.append(f"{tally.not_graded} not graded")
-    return Text(", ".join(said) or "no answers", "bold")
+    told = ", ".join(said) or "no answers"
+    judged = tally.right + tally.wrong + tally.none
+    if asked and tally.none:
+        told = f"{tally.right} of {judged} right: {told}"
+    return Text(told, "bold")
 
 
 def render_head(head: RunHead) -> RenderableType:

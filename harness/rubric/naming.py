@@ -14,8 +14,9 @@ from harness.rubric.replay import RecordingJudge, replayed
 
 if TYPE_CHECKING:
     from harness.llm import CostMeter
+    from harness.llm.remote import RemoteModel
 
-KINDS = "none, anthropic:MODEL, command:'...' or replay:DIR"
+KINDS = "none, anthropic:MODEL, openai:MODEL, command:'...' or replay:DIR"
 """The judges that ``--judge`` takes, as a help text names them."""
 
 
@@ -52,11 +53,19 @@ def judge_named(spec: str = "none", judging: Judging | None = None) -> Iterator[
         yield ModelJudge(spec, commanded(rest, how.seconds), how.votes)
     elif kind == "replay" and rest:
         yield ModelJudge(spec, replayed(Path(rest)), how.votes, how.missing)
-    elif kind == "anthropic" and rest:
-        from harness.llm import Anthropic, CostMeter
-
-        with Anthropic(rest, how.meter or CostMeter()) as model:
+    elif kind in ("anthropic", "openai") and rest:
+        with _connected(kind, rest, how) as model:
             asked = RecordingJudge(model, how.record) if how.record is not None else model
             yield ModelJudge(spec, asked, how.votes)
     else:
         raise UsageError(f"--judge {spec}: no such judge; choose {KINDS}")
+
+
+def _connected(provider: str, model: str, how: Judging) -> "RemoteModel":
+    from harness.llm import Anthropic, CostMeter
+
+    if provider == "anthropic":
+        return Anthropic(model, how.meter or CostMeter())
+    from harness.llm.openai_client import OpenAIModel  # an extra
+
+    return OpenAIModel(model, how.meter or CostMeter())

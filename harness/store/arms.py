@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from harness.domain.comparison import Arm, ScenarioTrials, TrialOutcome
+from harness.domain.own import OWN
 from harness.domain.stored import RunHead, StoredAnswer
 from harness.store.folder import RunFolder
 
@@ -43,8 +44,15 @@ def numbered(run: Iterable[StoredAnswer]) -> Numbered:
     found: dict[str, list[StoredAnswer]] = {}
     for stored in run:
         if stored.answer.scenario is not None:
-            found.setdefault(stored.answer.scenario, []).append(stored)
+            found.setdefault(_question(stored), []).append(stored)
     return {scenario: dict(_numbers(answers)) for scenario, answers in found.items()}
+
+
+def _question(stored: StoredAnswer) -> str:
+    """Its scenario; of a question without one, as of evals.json, what it was called."""
+    name, slash, trial = stored.key.rpartition("/")
+    own = stored.answer.scenario == OWN and slash and trial == str(stored.trial)
+    return name if own else str(stored.answer.scenario)
 
 
 def _numbers(answers: list[StoredAnswer]) -> Iterator[tuple[int, StoredAnswer]]:

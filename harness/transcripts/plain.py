@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from io import BytesIO
 
 import yaml
 from pydantic import JsonValue
@@ -62,6 +63,16 @@ def read_notebook(source: Source) -> Iterator[Transcript | Unreadable]:
         raise Malformed("it is empty")
 
 
+def notebook_program(text: str) -> str | None:
+    """The code cells of a notebook as one program; ``None`` where it is no notebook."""
+    try:
+        found = next(values(BytesIO(text.encode(errors="replace"))), None)
+    except (Malformed, TooLarge):
+        return None
+    cells = _cells(fields(found))
+    return "\n\n".join(_parts(cells)[1]) if cells else None
+
+
 def _text(source: Source, largest: int = LONGEST_TEXT) -> str:
     raw = source.head(largest + 1)
     if len(raw) > largest:
@@ -107,6 +118,14 @@ def _cells(notebook: dict[str, JsonValue]) -> list[dict[str, JsonValue]]:
 
 
 def _rendered(cells: list[dict[str, JsonValue]]) -> str:
+    prose, code = _parts(cells)
+    if code:
+        prose.append(_fenced("\n\n".join(code), "python"))
+    return "\n\n".join(part for part in prose if part.strip())
+
+
+def _parts(cells: list[dict[str, JsonValue]]) -> tuple[list[str], list[str]]:
+    """Prose, and code cells as Python."""
     prose: list[str] = []
     code: list[str] = []
     for cell in cells:
@@ -117,9 +136,7 @@ def _rendered(cells: list[dict[str, JsonValue]]) -> str:
             prose.append(_fenced(text, magic[1]))
         elif text.strip():
             code.append(_MAGIC.sub(r"\1pass  # \2", _CELL_MAGIC.sub("", text)))
-    if code:
-        prose.append(_fenced("\n\n".join(code), "python"))
-    return "\n\n".join(part for part in prose if part.strip())
+    return prose, code
 
 
 def _source(value: JsonValue) -> str:

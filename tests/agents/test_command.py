@@ -103,6 +103,24 @@ def test_files_that_the_agent_leaves_behind_are_its_proposal(scenario):
     assert candidate.origin == "file train.py"
 
 
+def test_a_notebook_that_the_agent_leaves_behind_is_its_program(scenario):
+    """Its code cells, magics taken out; what they printed is not kept."""
+    cells = [
+        {"cell_type": "markdown", "source": "Train."},
+        {"cell_type": "code", "source": ["%matplotlib inline\n", "for x, y in loader:\n"]},
+    ]
+    cells[1]["source"] += ["    f(x, y).backward()\n", "    opt.step()"]
+    cells[1]["outputs"] = [{"data": {"image/png": "x" * 20_000}}]
+    book = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    write = "import json; json.dump(%r, open('train.ipynb', 'w')); print('Done.')"
+    transcript = asked(scenario, write % book)
+    (candidate,) = extract(transcript, scenario)
+
+    assert candidate.origin == "file train.ipynb"
+    assert candidate.program.endswith("    f(x, y).backward()\n    opt.step()")
+    assert "image/png" not in transcript.messages[-1].calls[0].edits[0].content
+
+
 def test_a_session_log_on_standard_output_is_read_as_one(scenario):
     text = {"type": "text", "text": "Clip before the step."}
     use = {

@@ -91,7 +91,7 @@ def evaluated(grader, tmp_path):
 @pytest.mark.parametrize("suite", sorted({s.suite for s in BANK.scenarios}))
 def test_each_suite_of_the_bank_is_a_task_of_its_own(suite):
     """By the entry point, as `inspect eval harness/SUITE` finds it."""
-    made = registry_create("task", f"harness/{suite}")
+    made = registry_create("task", f"harness/{suite.replace('-', '_')}")
 
     assert {s.id for s in made.dataset} == {s.id for s in BANK.scenarios if s.suite == suite}
 
