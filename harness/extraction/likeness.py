@@ -1,7 +1,8 @@
 """How much a text is like each scenario: words that they share, rare ones counting more.
 
 The score is the share of the text's distinctive words (weighted by how few scenarios use them) that
-a scenario uses too. It is small, it can be explained, and it refuses when two scenarios are close.
+a scenario uses too. It is small, it can be explained, and it refuses when two scenarios are close, or
+when the text leaves out most of what the scenario's message says.
 """
 
 import math
@@ -14,6 +15,11 @@ from harness.domain.scenario import Bank, Scenario
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]{2,}")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+COVERED = 0.5
+"""Part of a scenario's message, by the weight of its words, that the text has to say too. Questions of
+others on the same topic say a fifth of it at most.
+"""
 
 _ENOUGH = 6  # distinctive words; any two texts share "how" and "with"
 
@@ -55,9 +61,17 @@ def most_like(text: str, bank: Bank) -> Likeness | None:
     its_own = described[best].emphases
     strongest = sorted(weights, key=lambda w: weights[w] * (w in its_own), reverse=True)
     shared = [word for word in strongest if word in its_own]
-    if len(shared) < _ENOUGH:
+    if len(shared) < _ENOUGH or _covered(best, said, bank) < COVERED:
         return None
     return Likeness(best, confidence, next_one, tuple(shared[:5]))
+
+
+def _covered(best: str, said: Counter[str], bank: Bank) -> float:
+    """How much of a scenario's message the words of a text say."""
+    messages = {s.id: frozenset(_words(s.prompt)) for s in bank.scenarios}
+    users = Counter(word for words in messages.values() for word in words)
+    weights = {w: math.log(1 + len(messages) / users[w]) for w in messages[best]}
+    return sum(w for word, w in weights.items() if word in said) / (sum(weights.values()) or 1.0)
 
 
 def _description(scenario: Scenario) -> str:

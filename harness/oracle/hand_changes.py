@@ -185,6 +185,7 @@ class _Walk:
             case Forward() | Finished():
                 return self._seen(dict(named(item, "param:")))
             case Backward() as event:
+                self._seen(dict(named(item, "param:")))
                 self._backward(event, item)
             case ByHand() as event:
                 return self._change(position, event, item)

@@ -203,6 +203,7 @@ class _Walk:
         self._fresh.append(flow)
 
     def _backward(self, position: int, event: Backward, item: Recorded) -> None:
+        self._note_change(dict(named(item, "param:")))
         self._given_up(finite=event.gradients_finite)
         self._last_backward = position, event.gradients_finite, self._batch
         self._scale = event.loss_scale if event.loss_scale is not None else 1.0

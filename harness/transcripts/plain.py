@@ -1,4 +1,6 @@
-"""Markdown as pasted, Python files and notebooks: one answer, no conversation."""
+"""Markdown as pasted, Python files and notebooks: one answer; or, in Markdown, a conversation whose
+turns stand under ``## User`` and ``## Assistant``, as chats are exported.
+"""
 
 import re
 from collections.abc import Iterator
@@ -8,6 +10,7 @@ import yaml
 from pydantic import JsonValue
 
 from harness.domain.transcript import Fact, Message, Origin, Transcript, Unreadable
+from harness.markdown import fenced_blocks
 from harness.transcripts.documents import Malformed, values
 from harness.transcripts.source import Source, TooLarge
 from harness.transcripts.values import clean, fields, items, scalar, string
@@ -20,6 +23,15 @@ _FRONT = re.compile(r"\A---[ \t]*\n(.{0,65536}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
 _MAGIC = re.compile(r"^(\s*)([%!?].*)$", re.MULTILINE)
 _CELL_MAGIC = re.compile(r"\A\s*%%(\w+)[^\n]*\n?")
 _PATCH = re.compile(r"^(?:diff --git .*\n|--- .*\n\+\+\+ )", re.MULTILINE)
+_ASKS = ("user", "human", "you", "me", "prompt", "question")
+_ANSWERS = ("assistant", "ai", "agent", "model", "claude", "chatgpt", "gpt", "gemini", "copilot",
+            "response", "answer")  # fmt: skip
+_NAMES = "|".join((*_ASKS, *_ANSWERS))
+_ROLE = re.compile(
+    rf"^(?:#{{1,4}} +(?P<name>{_NAMES}) *:?|\*\*(?P<bold>{_NAMES}) *(?::\*\*|\*\* *:?)) *$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_TITLE = re.compile(r"#[^\n]*(?:\n[^\n#]{0,200})*")
 _SCENARIO = ("scenario", "scenario_id")
 _AGENT = ("model", "agent")
 
@@ -31,7 +43,29 @@ def read_markdown(source: Source) -> Iterator[Transcript | Unreadable]:
         yield Unreadable(file=source.name, expected="an answer", sentence="the file is empty")
         return
     facts, body = _front_matter(text)
-    yield _answer(source, "markdown", _with_patch_fenced(body), facts)
+    found = _answer(source, "markdown", _with_patch_fenced(body), facts)
+    turns = _turns(body)
+    yield found.model_copy(update={"messages": turns}) if turns else found
+
+
+def _turns(text: str) -> tuple[Message, ...]:
+    """The turns of a conversation; none where the text is one answer, whatever its headings."""
+    roles = {**dict.fromkeys(_ASKS, "user"), **dict.fromkeys(_ANSWERS, "assistant")}
+    marks = [m for m in _ROLE.finditer(text) if not _in_code(text, m.start())]
+    said = [roles[(m["name"] or m["bold"]).lower()] for m in marks]
+    title = marks and text[: marks[0].start()].strip()
+    if said[:1] != ["user"] or "assistant" not in said or (title and not _TITLE.fullmatch(title)):
+        return ()
+    ends = [*(m.start() for m in marks[1:]), len(text)]
+    return tuple(
+        Message(role="user" if role == "user" else "assistant", text=text[m.end() : end].strip())
+        for m, role, end in zip(marks, said, ends, strict=True)
+    )
+
+
+def _in_code(text: str, place: int) -> bool:
+    line = text.count("\n", 0, place) + 1
+    return any(f.line < line <= f.line + f.content.count("\n") for f in fenced_blocks(text))
 
 
 def _with_patch_fenced(text: str) -> str:

@@ -66,3 +66,25 @@ def test_no_text_is_unreadable_in_a_sentence(content):
 
     assert isinstance(result, Unreadable)
     assert result.sentence
+
+
+TURNS = {
+    "headings": "## User\n{asked}\n\n## Assistant\n{said}\n",
+    "bold names": "**User:**\n\n{asked}\n\n**ChatGPT:**\n\n{said}\n",
+    "below a title": "# A chat\n\n### Human\n{asked}\n\n### Claude\n{said}\n",
+}
+
+
+@pytest.mark.parametrize("form", TURNS)
+def test_a_chat_under_headings_is_a_conversation(form):
+    asked = "Why?\n```python\n## User\nloss.backward()\n```"
+    transcript = only(results_of(TURNS[form].format(asked=asked, said=ANSWER.strip())))
+
+    assert [m.role for m in transcript.messages] == ["user", "assistant"]
+    assert [m.text for m in transcript.messages] == [asked, ANSWER.strip()]
+
+
+@pytest.mark.parametrize("before", ["", "Here is why.\n\n## User\nYour loop.\n\n## Answer\n"])
+def test_headings_of_an_answer_are_no_turns(before):
+    text = f"{before}## Answer\n\n{ANSWER}"
+    assert [m.role for m in only(results_of(text)).messages] == ["assistant"]

@@ -1,6 +1,7 @@
 """Windows: the updates of a trace one by one, with their place and their tolerance."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -83,18 +84,39 @@ def sizes_in_order(window: Window) -> str:
 def usual_size(probe: ProbeTrace) -> int:
     """The most frequent size of windows that the end of the data did not cut; 0 if there are none."""
     whole = (w.update.window_size for w in of_probe(probe) if not w.update.short)
-    sizes = Counter(size for size in whole if size)  # a step without a micro-batch is no window
-    return max(sizes, key=lambda size: (sizes[size], size), default=0)
+    return _most_frequent([size for size in whole if size])  # a step without a micro-batch is none
+
+
+def _most_frequent(sizes: Sequence[int]) -> int:
+    often = Counter(sizes)
+    return max(often, key=lambda size: (often[size], size), default=0)
 
 
 def full_of(probe: ProbeTrace) -> tuple[Window, ...]:
-    """Windows of one probe that are judged: not skipped, of the usual size, with finite gradients."""
-    size = usual_size(probe)
+    """Windows of one probe that are judged: not skipped, of the usual size of the optimizers that made
+    them, with finite gradients.
+    """
+    sizes = _usual_sizes(probe)
     return tuple(
         w
         for w in of_probe(probe)
-        if not w.update.short and w.update.window_size == size and w.update.consumed_finite
+        if not w.update.short
+        and w.update.window_size == sizes[w.update.optimizers]
+        and w.update.consumed_finite
     )
+
+
+def _usual_sizes(probe: ProbeTrace) -> dict[tuple[int, ...], int]:
+    """By optimizers: two networks that are trained against each other may have windows of two sizes."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    for w in of_probe(probe):
+        sizes = found.setdefault(w.update.optimizers, [])
+        sizes += [w.update.window_size] if not w.update.short and w.update.window_size else []
+    usual = usual_size(probe)
+    return {
+        made_by: _most_frequent(sizes) if len(sizes) > 1 else usual
+        for made_by, sizes in found.items()
+    }
 
 
 def full(trace: Trace) -> tuple[Window, ...]:

@@ -15,6 +15,8 @@ WHY = {
     "them with requires_grad_(False)",
     "replaced": "no parameter that an optimizer holds gets a gradient any more: build the optimizer "
     "after the last change of the model, or load a state instead of exchanging it",
+    "exchanged": "an optimizer holds parameters without a gradient that no module has any more: build "
+    "it after the last change of the model",
     "checkpointed": "torch.utils.checkpoint with use_reentrant=True gives what it computes no gradient "
     "where none of its inputs asks for one: use use_reentrant=False",
 }

@@ -16,10 +16,10 @@ UPDATES = 12
 """Updates that are enough, where as many passes over a loader have begun as count."""
 
 PASSES = 3
-"""Passes over a loader that have begun: two of them whole."""
+"""Passes over a loader that have begun: two of them whole, and a few updates of the next."""
 
 MANY = 36
-"""Updates that are enough without any pass: the program has no loader, or passes that never end."""
+"""Updates that are enough without any pass: the program has no loader; twice as many within passes."""
 
 SECONDS = 5.0
 """After so many seconds a few updates are enough, if no other rank would wait."""
@@ -60,19 +60,22 @@ class Patience:
         """Updates of the loops that were ended."""
         self._began = _clock()
         self._passes: dict[int, int] = {}
-        self._backwards = 0
+        self._backwards = self._at_pass = 0
         self.updates = 0
 
     def began(self, loader: object) -> None:
         """A pass over a loader begins."""
         self._passes[id(loader)] = self._passes.get(id(loader), 0) + 1
+        self._at_pass = self.updates
 
     @property
     def is_over(self) -> bool:
         """Whether enough was seen."""
         several = max(self._passes.values(), default=0) >= PASSES
+        several = several and self.updates - self._at_pass >= FEW  # a pass may begin by a thaw
         updates = self.updates - self._done
-        if updates >= (UPDATES if several else self._many):
+        most = self._many * (1 + bool(self._passes))  # of passes the third may be another one
+        if updates >= (UPDATES if several else most):
             return True
         if self._backwards >= self._backwards_enough * (1 + updates):
             return True

@@ -16,7 +16,7 @@ MOST: tuple[tuple[str, int], ...] = (
     (r"d_?ff|(dim_?)?feed_?forward(_dim)?|intermediate_size|mlp_dim|ffn_dim|n_?inner", 64),
     (r"block_?size|seq_?(len|length)|max_?seq_?len(gth)?|context_?(len|length|size)|ctx_?len", 16),
     (r"bptt|max_?len(gth)?|n_?ctx|n_?positions|sequence_?length", 16),
-    (r".*batch_?size|bs|bsz", 4),
+    (r".*batch_?size|batch|bs|bsz", 4),
     (r"vocab_?size|n_?vocab|num_?tokens|ntokens?", 256),
     (r"img_?size|image_?size|input_?size|crop_?size|resolution|img_?dim", 32),
     (r"patch_?size|ngf|ndf|base_?ch(annels)?|num_?channels|model_?channels|base_?dim", 8),
@@ -56,8 +56,9 @@ def shrink(tree: ast.Module) -> list[str]:
 
 def is_large(program: str) -> bool:
     """Whether some size of a program could be lowered."""
-    sizes = ((_most(size.name), size.value) for size in sizes_in(whole(program)))
-    return any(most is not None and value > most for most, value in sizes)
+    tree = whole(program)
+    sizes = ((_most(size.name), size.value) for size in sizes_in(tree))
+    return any(most is not None and value > most for most, value in sizes) or any(_pictures(tree))
 
 
 def _alike(

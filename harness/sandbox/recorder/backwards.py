@@ -133,7 +133,8 @@ class Backwards:
         given = _given(args, kwargs, result) if alone else []
         added = self._tape.increments(before, given) if before is not None else ()
         found = self._after(args, kwargs, result)
-        self._tape.write(event, [*self._tape.gradients(), *added, *found])
+        plain = self._tape.plain_ones()
+        self._tape.write(event, [*self._tape.gradients(), *added, *found, *plain])
 
 
 def _kept(grad: Callable[..., R]) -> Callable[..., R]:

@@ -46,6 +46,9 @@ class HandUpdates:
         self._tape = tape
         self._before: _Before | None = None
         self._over = self._busy = False
+        self._kind: type[Tensor] = nn.Parameter
+        self._own: dict[tuple[Any, str], Any] = {}
+        """What stood in the places that are watched."""
 
     def after_backward(
         self, arguments: tuple[Any, ...], named: dict[str, Any], result: object
@@ -58,11 +61,13 @@ class HandUpdates:
         if HandUpdates._watching is None:
             HandUpdates._watching = self
             self._tape.before_write = self._settle
-            for place, name, replacement in _REPLACED:
+            self._kind = Tensor if self._tape.has_plain else nn.Parameter
+            for place, name, replacement in _REPLACED[self._kind]:
+                self._own[place, name] = vars(place).get(name)
                 setattr(place, name, replacement)
         found = result if isinstance(result, tuple) else ()
         for tensor, gradient in zip(inputs_in(arguments, named), found, strict=False):
-            known = isinstance(tensor, nn.Parameter) and self._tape.knows(tensor)
+            known = isinstance(tensor, self._kind) and self._tape.knows(tensor)
             if isinstance(gradient, Tensor) and known:
                 yield self._tape.blob(f"ret:{self._tape.name(tensor)}", gradient)
 
@@ -73,11 +78,11 @@ class HandUpdates:
             return
         self._settle()
         self._tape.before_write = HandUpdates._watching = None
-        for place, name, replacement in _REPLACED:
-            if place is nn.Parameter:
+        for (place, name), own in self._own.items():
+            if own is None:  # what it inherits
                 delattr(place, name)
             else:
-                setattr(place, name, replacement.__wrapped__)
+                setattr(place, name, own)
 
     def look(self, caller: FrameType, into: object) -> None:
         """Take the gradients; once something was written, that of what comes next (``into``) alone, for
@@ -90,7 +95,7 @@ class HandUpdates:
             with outside():
                 if not self._tape.has_changed():
                     self._before = _Before(self._tape.gradient_values(), numbers_around(caller))
-                elif self._before is not None and isinstance(into, nn.Parameter):
+                elif self._before is not None and isinstance(into, self._kind):
                     self._before.gradients.update(self._tape.gradient_of_unchanged(into))
         finally:
             self._busy = False
@@ -125,10 +130,15 @@ def _watched(original: Callable[..., Any]) -> Callable[..., Any]:
     return watched
 
 
-_DATA = property(_watched(Tensor.data.__get__), _watched(Tensor.data.__set__))  # type: ignore[attr-defined]  # a descriptor of torch's
-_REPLACED: tuple[tuple[Any, str, Any], ...] = (
-    *((nn.Parameter, name, _watched(getattr(Tensor, name))) for name in _METHODS),
-    (nn.Parameter, "data", _DATA),
-    *((torch, f"_foreach_{n}", _watched(getattr(torch, f"_foreach_{n}"))) for n in _JOINED),
-)
-"""Where, under which name, by what. Made once, in the process that is forked."""
+def _replaced(kind: type[Tensor]) -> tuple[tuple[Any, str, Any], ...]:
+    """Where, under which name, by what, for parameters or for all tensors."""
+    data = property(_watched(Tensor.data.__get__), _watched(Tensor.data.__set__))  # type: ignore[attr-defined]  # a descriptor of torch's
+    return (
+        *((kind, name, _watched(getattr(Tensor, name))) for name in _METHODS),
+        (kind, "data", data),
+        *((torch, f"_foreach_{n}", _watched(getattr(torch, f"_foreach_{n}"))) for n in _JOINED),
+    )
+
+
+_REPLACED = {kind: _replaced(kind) for kind in (nn.Parameter, Tensor)}
+"""Made once, in the process that is forked."""

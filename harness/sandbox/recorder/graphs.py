@@ -95,6 +95,7 @@ class Graphs:
         graph = _graph(starts)
         repeats = [g for g in self._gone if any(root in graph.nodes for root in g.roots)]
         held = {id(p) for p in _held(self._optimizers())}
+        self._note_plain(graph, held)
         trained = [leaf for key, leaf in graph.leaves.items() if key in held]
         left = any(map(_has_gradient, trained))
         self._piled, self._again = self._piled + (left and self._again), False
@@ -155,6 +156,19 @@ class Graphs:
             if key in names
         )
 
+    def _note_plain(self, graph: _Graph, held: set[int]) -> None:
+        """Tensors of no module are trained where an optimizer holds them, or nothing else is there."""
+        plain = [t for t in graph.leaves.values() if not isinstance(t, nn.Parameter)]
+        alone = len(plain) == len(graph.leaves)
+        self._tape.register_plain(
+            t for t in plain if (alone or id(t) in held) and not self._known_as_asked(t)
+        )
+
+    def _known_as_asked(self, tensor: Tensor) -> bool:
+        """Whether the program wants to know its gradient itself."""
+        known = self._leaves.get(id(tensor))
+        return known is not None and known.found() is tensor and known.asked
+
     def _note_unheld(self, graph: _Graph, held: set[int]) -> bool:
         """Whether an input is among what nobody holds."""
         found = [self._known(t) for key, t in graph.leaves.items() if key not in held]
@@ -184,6 +198,8 @@ class Graphs:
         owners = _Owners()
         alone, beside = _applied(graph, held) if graph.whole else (set(), set())
         replaced = not held & graph.leaves.keys()
+        idle = {key for key, n in self._steps.items() if n > 1 and key not in self._fed}
+        exchanged = any(key in idle and key not in owners.names for key in held)
         for leaf in leaves:
             tensor = leaf.found()
             if not leaf.examined and tensor is not None:
@@ -193,6 +209,8 @@ class Graphs:
                 leaf.why = self._why(tensor, owners, applied=id(tensor) in applied)
                 if leaf.why is None and replaced and id(tensor) not in owners.spared:
                     leaf.why = "replaced" if id(tensor) in owners.names else None
+                if leaf.why is None and exchanged and id(tensor) in owners.names:
+                    leaf.why = "exchanged"
 
     def _why(self, tensor: Tensor, owners: "_Owners", *, applied: bool) -> UnheldWhy | None:
         known = isinstance(tensor, nn.Parameter)

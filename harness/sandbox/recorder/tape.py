@@ -52,6 +52,9 @@ class Tape:
         self._last: dict[str, Blob] = {}
         self._versions: dict[str, int] = {}
         self.large = False
+        self.has_plain = False
+        """Whether plain tensors are trained."""
+        self._met: list[str] = []
         self.expects = False
         """Whether it was told how much is trained before anything was called."""
         self.before_write: Callable[[], None] | None = None
@@ -59,7 +62,7 @@ class Tape:
         self.injected = Injected()
         """What is done to gradients."""
 
-    def register(self, prefix: str, named: Iterable[tuple[str, nn.Parameter]]) -> None:
+    def register(self, prefix: str, named: Iterable[tuple[str, Tensor]]) -> None:
         """Remember parameters under ``prefix + name``; one that is known keeps its first name."""
         for name, parameter in named:
             if not self.knows(parameter):
@@ -73,6 +76,13 @@ class Tape:
         """So many numbers are trained; of many only samples are written."""
         self.large = elements > LARGE or (self.large and self.expects)
 
+    def register_plain(self, leaves: Iterable[Tensor]) -> None:
+        """Remember tensors that are trained and are no parameters of any module: ``loose.0``."""
+        for leaf in leaves:
+            if not self.knows(leaf):
+                self.has_plain = True
+                self._met.append(self.name(leaf))
+
     def take_over(self, model: nn.Module) -> None:
         """Remember the parameters of a changed model: what took another's place has its name."""
         parameters = dict(model.named_parameters())
@@ -84,16 +94,16 @@ class Tape:
             else:
                 self.register("", [(name, parameter)])
 
-    def knows(self, parameter: nn.Parameter) -> bool:
+    def knows(self, parameter: Tensor) -> bool:
         """Whether the parameter is registered; where one was that is gone, another may stand now."""
         known = self._names.get(id(parameter))
         return known is not None and known[1]() is parameter
 
-    def _alive(self) -> Iterator[tuple[str, nn.Parameter]]:
+    def _alive(self) -> Iterator[tuple[str, Tensor]]:
         """The parameters that the program still has, by name."""
         for name, found in list(self._parameters.items()):
             parameter = found.ref()  # `found()` looks at its type again each time
-            if isinstance(parameter, nn.Parameter):
+            if isinstance(parameter, Tensor):
                 parameter._fix_weakref()  # type: ignore[attr-defined]  # what `found()` does next
                 yield name, parameter
                 continue
@@ -108,7 +118,7 @@ class Tape:
             if p.grad is not None
         }
 
-    def gradient_of_unchanged(self, parameter: nn.Parameter) -> dict[str, Tensor]:
+    def gradient_of_unchanged(self, parameter: Tensor) -> dict[str, Tensor]:
         """A copy of its gradient, by name, if it is as it was last written and has one."""
         if (
             parameter.grad is None
@@ -135,7 +145,7 @@ class Tape:
                 now = sampled(parameter.grad.detach()) if self.large else dense(parameter.grad)
                 yield as_blob(f"inc:{name}", now - before[name] if name in before else now)
 
-    def name(self, parameter: nn.Parameter) -> str:
+    def name(self, parameter: Tensor) -> str:
         """Name of a parameter; one never seen before is registered as loose."""
         if not self.knows(parameter):
             self.register("loose.", [(str(self._count), parameter)])
@@ -166,6 +176,12 @@ class Tape:
         for name in known if names is None else (n for n in names if n in known):
             if not _is_left_out(known[name]):
                 yield self._remembered(name, known[name])
+
+    def plain_ones(self) -> Iterator[Blob]:
+        """``param:<name>`` of the plain tensors that were met since they were last asked for."""
+        known = dict(self._alive())
+        yield from (self._remembered(n, known[n]) for n in self._met if n in known)
+        self._met = []
 
     def frozen(self) -> tuple[str, ...]:
         """Parameters that ask for no gradient now."""
@@ -199,14 +215,14 @@ class Tape:
         if self.before_write is not None:
             self.before_write()
 
-    def _remembered(self, name: str, parameter: nn.Parameter) -> Blob:
+    def _remembered(self, name: str, parameter: Tensor) -> Blob:
         blob = self.blob(f"param:{name}", parameter)
         self._versions[name] = parameter._version
         if not self.large:
             self._last[name] = blob
         return blob
 
-    def _differs(self, name: str, parameter: nn.Parameter) -> bool:
+    def _differs(self, name: str, parameter: Tensor) -> bool:
         if _is_left_out(parameter):
             return False
         if name not in self._versions:
@@ -217,7 +233,7 @@ class Tape:
         return self._last[name] != self.blob(f"param:{name}", parameter)
 
 
-def _is_left_out(parameter: nn.Parameter) -> bool:
+def _is_left_out(parameter: Tensor) -> bool:
     """Whether it is large and frozen: a teacher beside the model is not what is trained."""
     return not parameter.requires_grad and parameter.numel() > FROZEN
 

@@ -133,3 +133,95 @@ def test_an_optimizer_that_calls_its_closure_many_times_is_followed(see, clear, 
     seen = see(SEARCH.format(clear=clear))
 
     assert own_grade(Trace(probes=(seen.trace,)), "test").code == code
+
+
+SCRATCH = """
+import torch
+torch.manual_seed(0)
+x = torch.randn(256, 5)
+y = x @ torch.randn(5, 1)
+w = torch.zeros(5, 1, requires_grad=True)
+b = torch.zeros(1, requires_grad=True)
+{before}
+for i in range(0, 256, 8):
+    loss = ((x[i:i + 8] @ w + b - y[i:i + 8]) ** 2).mean()
+    loss.backward()
+    {update}
+    {clear}
+"""
+UPDATES = {
+    "by an optimizer": (
+        "optimizer = torch.optim.SGD([w, b], lr=0.1)",
+        "optimizer.step()",
+        "optimizer.zero_grad()",
+    ),
+    "by hand, at a rate that has no name": (
+        "",
+        "with torch.no_grad():\n        for p in (w, b):\n            p -= 0.3 * p.grad / 8",
+        "w.grad = b.grad = None",
+    ),
+    "through .data": (
+        "lr = 0.1",
+        "for p in (w, b): p.data -= lr * p.grad",
+        "w.grad = b.grad = None",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", UPDATES)
+@pytest.mark.parametrize("cleared", [True, False])
+def test_tensors_of_no_module_are_trained_like_parameters(see, how, cleared):
+    before, update, clear = UPDATES[how]
+    text = SCRATCH.format(before=before, update=update, clear=clear if cleared else "pass")
+    grade = own_grade(Trace(probes=(see(text).trace,)), "test")
+
+    assert grade.code == ("right" if cleared else "wrong")
+
+
+LEAKING = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+G, D = nn.Linear(4, 4), nn.Linear(4, 1)
+g, d = (torch.optim.SGD(m.parameters(), lr=0.01) for m in (G, D))
+bce = nn.BCEWithLogitsLoss()
+for _ in range(8):
+    ones, zeros = torch.ones(8, 1), torch.zeros(8, 1)
+    d.zero_grad()
+    bce(D(torch.randn(8, 4)), ones).backward()
+    fake = G(torch.randn(8, 4))
+    bce(D(fake), zeros).backward(retain_graph=True)
+    d.step()
+    {clear}
+    bce(D(fake), ones).backward()
+    g.step()
+"""
+
+
+@pytest.mark.parametrize(("clear", "code"), [("g.zero_grad()", "right"), ("pass", "wrong")])
+def test_each_of_two_optimizers_has_windows_of_its_own_size(see, clear, code):
+    seen = see(LEAKING.format(clear=clear))
+    assert own_grade(Trace(probes=(seen.trace,)), "test").code == code
+
+
+EXCHANGED = """
+import torch
+from torch import nn
+from torchvision.models import resnet18
+torch.manual_seed(0)
+net = resnet18(weights="DEFAULT")
+{first}
+{second}
+for _ in range(6):
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(net(torch.randn(4, 3, 32, 32)), torch.arange(4)).backward()
+    optimizer.step()
+"""
+BUILT = "optimizer = torch.optim.SGD(net.parameters(), lr=0.01)"
+HEAD = "net.fc = nn.Linear(512, 5)"
+
+
+@pytest.mark.parametrize(("order", "code"), [((HEAD, BUILT), "right"), ((BUILT, HEAD), "wrong")])
+def test_a_head_that_took_anothers_place_is_in_no_optimizer_built_before(see, order, code):
+    seen = see(EXCHANGED.format(first=order[0], second=order[1]))
+    assert own_grade(Trace(probes=(seen.trace,)), "test").code == code
