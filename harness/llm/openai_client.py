@@ -56,4 +56,5 @@ class OpenAIModel(RemoteModel):
             return answer.tokens, broken
 
     def _end(self) -> Coroutine[Any, Any, None]:
-        return self._sdk.close()
+        closing: Coroutine[Any, Any, None] = self._sdk.close()
+        return closing
