@@ -10,7 +10,6 @@ import yaml
 from pydantic import JsonValue
 
 from harness.domain.transcript import Fact, Message, Origin, Transcript, Unreadable
-from harness.markdown import fenced_blocks
 from harness.transcripts.documents import Malformed, values
 from harness.transcripts.source import Source, TooLarge
 from harness.transcripts.values import clean, fields, items, scalar, string
@@ -31,6 +30,7 @@ _ROLE = re.compile(
     rf"^(?:#{{1,4}} +(?P<name>{_NAMES}) *:?|\*\*(?P<bold>{_NAMES}) *(?::\*\*|\*\* *:?)) *$",
     re.MULTILINE | re.IGNORECASE,
 )
+_FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 _TITLE = re.compile(r"#[^\n]*(?:\n[^\n#]{0,200})*")
 _SCENARIO = ("scenario", "scenario_id")
 _AGENT = ("model", "agent")
@@ -64,8 +64,7 @@ def _turns(text: str) -> tuple[Message, ...]:
 
 
 def _in_code(text: str, place: int) -> bool:
-    line = text.count("\n", 0, place) + 1
-    return any(f.line < line <= f.line + f.content.count("\n") for f in fenced_blocks(text))
+    return len(_FENCE.findall(text, 0, place)) % 2 == 1
 
 
 def _with_patch_fenced(text: str) -> str:

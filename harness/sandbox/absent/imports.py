@@ -37,6 +37,14 @@ def lend_packages(tree: ast.Module, own: frozenset[str] = frozenset()) -> None:
         del sys.modules[name]  # installed, and to be replaced all the same
 
 
+def lend_known(top: str) -> None:
+    """The same for one package that a stand-in knows; of an installed one for what it would download."""
+    if _is_absent(top):
+        sys.meta_path.insert(0, Lent(frozenset({top})))
+    elif top in standins.PARTS:
+        standins.replace_parts(top)
+
+
 def _tops(tree: ast.Module) -> Iterator[str]:
     """Packages that it imports where nobody waits for it to fail."""
     guarded = {

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.sandbox import extras
+from harness.sandbox.absent import standins
+from harness.sandbox.absent.imports import lend_known
 from harness.sandbox.absent.trackers import WATCHING
 from harness.sandbox.frameworks import huggingface
 from harness.sandbox.machine import inert
@@ -169,6 +171,9 @@ def _missing(name: str, found: Imports, *, relative: bool) -> bool:
     if needs is not None:
         found.refused[top] = needs
         return True
+    if top in standins.PARTS:
+        lend_known(top)
+        return False
     if top in sys.modules or top in sys.stdlib_module_names:
         return False
     try:
