@@ -38,7 +38,7 @@ def lend_packages(tree: ast.Module, own: frozenset[str] = frozenset()) -> None:
 
 
 def lend_known(top: str) -> None:
-    """The same for one package that a stand-in knows; of an installed one for what it would download."""
+    """The same for one package that a stand-in knows; installed, for what it would download."""
     if _is_absent(top):
         sys.meta_path.insert(0, Lent(frozenset({top})))
     elif top in standins.PARTS:
