@@ -173,8 +173,7 @@ def _missing(name: str, found: Imports, *, relative: bool) -> bool:
         return True
     if top in standins.PARTS:
         lend_known(top)
-        return False
-    if top in sys.modules or top in sys.stdlib_module_names:
+    if top in {*standins.PARTS, *sys.modules, *sys.stdlib_module_names}:
         return False
     try:
         return importlib.util.find_spec(top) is None
