@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.patience import PATIENCE
-from tests.fakes.runs import as_in_a_terminal, children, descendants, eventually, is_gone
+from tests.fakes.runs import as_in_a_terminal, descendants, eventually, is_gone
 
 pytestmark = pytest.mark.full  # a cluster takes ten seconds to start, and Ray is an extra
 
@@ -203,12 +203,8 @@ def test_check_and_quality_say_the_same_on_a_cluster(command):
 
 
 def graders_of(nodes: subprocess.Popen[str]) -> set[int]:
-    """The processes of a cluster that hold a jail."""
-    return {
-        pid
-        for pid in descendants(nodes.pid)
-        if any(b"harness.sandbox.zygote" in command_of(child) for child in children(pid))
-    }
+    """The processes of a cluster that hold a jail; Ray names them after their class."""
+    return {p for p in descendants(nodes.pid) if command_of(p).startswith(b"ray::NodeGrader")}
 
 
 def command_of(pid: int) -> bytes:
