@@ -62,19 +62,30 @@ def programs_in(folder: Path) -> list[FoundProgram]:
     return [one for one in trains if one.path not in parts]
 
 
+def program_at(path: Path) -> FoundProgram | None:
+    """The program that a file is, with what it imports from beside it; ``None`` where it trains
+    nothing.
+    """
+    state = _state(path)
+    if not _is_code(state):
+        return None
+    return _program(path) or _training(state, [*_neighbours(path), state])
+
+
 def _python_files(folder: Path) -> Iterator[Path]:
     waiting, seen = [folder], 0
     while waiting:
         for path in sorted(waiting.pop(0).iterdir()):
             if path.is_dir():
-                if not _is_foreign(path):
+                if not is_foreign(path):
                     waiting.append(path)
             elif path.suffix == ".py" and seen < MOST_FILES and _is_readable(path):
                 seen += 1
                 yield path
 
 
-def _is_foreign(folder: Path) -> bool:
+def is_foreign(folder: Path) -> bool:
+    """Whether nobody wrote here what lies in it."""
     hidden = folder.name.startswith(".") or folder.is_symlink()
     return hidden or folder.name in NOT_OURS or (folder / "pyvenv.cfg").exists()
 

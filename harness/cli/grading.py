@@ -47,7 +47,9 @@ if TYPE_CHECKING:
 
 FilesArgument = Annotated[
     list[str],
-    typer.Argument(metavar="FILE...", help="Scripts, folders, answers; - reads standard input."),
+    typer.Argument(
+        metavar="FILE...", help="Scripts, folders, patterns, answers; - reads standard input."
+    ),
 ]
 ScenarioOption = Annotated[
     str | None,
@@ -63,6 +65,15 @@ AgainstOption = Annotated[
 ]
 FormatOption = Annotated[
     str | None, typer.Option("--format", metavar="F", help="Read every file as this format.")
+]
+ShardOption = Annotated[
+    str | None,
+    typer.Option(
+        "--shard",
+        metavar="I/N",
+        help="Only the I-th of N parts: for N machines, each with a run of its own.",
+        show_default=False,
+    ),
 ]
 LinesOption = Annotated[
     bool, typer.Option("--json", metavar="", help="Print JSON, one object a line.")
@@ -82,6 +93,7 @@ def grade(
     map_file: MapOption = None,
     against: AgainstOption = None,
     form: FormatOption = None,
+    shard: ShardOption = None,
     suite: SuiteOption = None,
     bank: BankOption = None,
     trust_bank: TrustOption = False,
@@ -103,6 +115,7 @@ def grade(
     meant = allowed(allow)
     open_instruments = instruments(context, jobs, engine=engine)
     from harness.agents.given import given_answers
+    from harness.agents.inputs import shard_of
     from harness.rubric import Judging, judge_named
     from harness.runner import Settings, grade_answers
     from harness.scenarios.selection import select
@@ -111,7 +124,7 @@ def grade(
     if against is not None and (scenario is not None or map_file is not None):
         raise UsageError("--against judges a file by its own settings: name no scenario beside it")
     choice = _choice(chosen, scenario, map_file, files)
-    answers = given_answers(files, form, chosen, choice, against)
+    answers = given_answers(files, form, chosen, choice, against, shard_of(shard))
     missing: list[str] = []
     with (
         judge_named(judge, Judging(missing=missing)) as reader,
@@ -264,7 +277,10 @@ def _choice(
         raise UsageError(f"{map_file}: cannot be read as a map: {reason(error)}") from error
     with in_time(map_file):
         choice = Choice(by_file=read_map(text, str(map_file)))
-    if not any(choice.mapped("<stdin>" if file == "-" else file) for file in files):
+    from harness.agents.inputs import is_one
+
+    named = ("<stdin>" if file == "-" else file for file in files if is_one(file))
+    if all(map(is_one, files)) and not any(map(choice.mapped, named)):
         raise UsageError(
             f"{map_file}: names none of the files that were given; expected FILE and ID"
         )

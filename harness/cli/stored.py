@@ -54,11 +54,10 @@ def stored(
 def printing(
     *, as_json: bool, plain: bool, verbose: bool, show_program: bool
 ) -> Iterator[Callable[[GradedAnswer], None]]:
-    """Prints each answer when it is told; on a terminal, where a bar moves, at the end."""
+    """Prints each answer when it is told, and keeps none."""
     from harness.report.answers import render_answer, render_line
 
     output = Output(plain=plain)
-    waits: list[GradedAnswer] = []
 
     def show(told: GradedAnswer) -> None:
         if as_json:
@@ -67,11 +66,7 @@ def printing(
             answer = told.stored.answer
             output.show(render_answer(answer, verbose=verbose, show_program=show_program))
 
-    try:
-        yield waits.append if output.is_terminal else show
-    finally:
-        for told in waits:
-            show(told)
+    yield show
 
 
 def print_count(batch: Batch, *, plain: bool, asked: bool = False) -> None:

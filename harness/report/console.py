@@ -4,6 +4,7 @@ import io
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -12,6 +13,9 @@ from rich.text import Text
 from harness.domain.errors import UserError, reason
 from harness.domain.progress import Progress
 from harness.report.words import clean
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
 
 
 class Output(Console):
@@ -27,7 +31,8 @@ class Output(Console):
         if self.plain:
             self.text(plain_text(renderable))
         else:
-            self.print(renderable)
+            with _bar_away(self):
+                self.print(renderable)
 
     def text(self, text: str) -> None:
         """Write exactly this and a line end.
@@ -36,8 +41,9 @@ class Output(Console):
             UserError: standard output takes no more, as on a full disk.
         """
         try:
-            self.file.write(f"{clean(text)}\n")
-            self.file.flush()
+            with _bar_away(self):
+                self.file.write(f"{clean(text)}\n")
+                self.file.flush()
         except BrokenPipeError:
             self.on_broken_pipe()
         except OSError as error:
@@ -71,6 +77,23 @@ def plain_text(renderable: RenderableType) -> str:
     return "\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n"))
 
 
+_BARS: "list[RichProgress]" = []
+"""The bar that moves now, if any."""
+
+
+@contextmanager
+def _bar_away(output: Output) -> Iterator[None]:
+    """Without a bar on the lines of a terminal that are written."""
+    bars = [bar for bar in _BARS if output.is_terminal]
+    for bar in bars:
+        bar.stop()
+    try:
+        yield
+    finally:
+        for bar in bars:
+            bar.start()
+
+
 @contextmanager
 def progress_bar(output: Output) -> Iterator[Callable[[Progress], None]]:
     """A bar with count, rate, time left and what runs now; nothing where there is no terminal."""
@@ -100,4 +123,8 @@ def progress_bar(output: Output) -> Iterator[Callable[[Progress], None]]:
             doing = ", ".join(now.running)
             bar.update(task, completed=now.done, total=now.total, description=doing)
 
-        yield draw
+        _BARS.append(bar)
+        try:
+            yield draw
+        finally:
+            _BARS.remove(bar)

@@ -13,12 +13,15 @@
 ``inspect-eval``        the same as an archive
 ``codex-rollout``       a session of Codex, JSON lines
 ``codex-exec``          ``codex exec --json``
+``json-lines``          an answer a line: ``{"answer": ..., "scenario": ..., "prompt": ...}``
+``tar``                 files of these formats in an archive, packed or not
 ======================  ======================================================================
 
 Nothing in a transcript is an instruction to anything, and nothing of it is evaluated.
 """
 
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
 
 from harness.domain.errors import UsageError
@@ -33,6 +36,7 @@ from harness.transcripts.files import files_after
 from harness.transcripts.inspect_log import read_inspect_eval, read_inspect_json
 from harness.transcripts.plain import read_markdown, read_notebook, read_python
 from harness.transcripts.source import Readable, Source, TooLarge, name_of, opened
+from harness.transcripts.streams import read_answer_lines, read_tar
 from harness.untrusted import shown
 
 __all__ = ["FORMATS", "detect", "files_after", "opened", "read"]
@@ -52,6 +56,8 @@ FORMATS: dict[str, tuple[str, _Reader]] = {
     "inspect-eval": ("an archived log of Inspect", read_inspect_eval),
     "codex-rollout": ("a session of Codex", read_codex_rollout),
     "codex-exec": ("what `codex exec --json` prints", read_codex_exec),
+    "json-lines": ("JSON lines with an answer each", read_answer_lines),
+    "tar": ("a tar archive of answers", lambda source: read_tar(source, _member)),
 }
 """What each format is, in words, and who reads it."""
 
@@ -70,7 +76,9 @@ def read(
     return _read(path_or_stream, format)
 
 
-def _read(what: Readable, forced: str | None) -> Iterator[Transcript | Unreadable]:
+def _read(
+    what: Readable, forced: str | None, *, inside: bool = False
+) -> Iterator[Transcript | Unreadable]:
     name, expected = _named(what), "a file that can be read"
     try:
         with opened(what) as source:
@@ -78,6 +86,11 @@ def _read(what: Readable, forced: str | None) -> Iterator[Transcript | Unreadabl
             found = forced or detect(source)
             if isinstance(found, Unreadable):
                 yield found
+                return
+            if inside and found == "tar":
+                yield Unreadable(
+                    file=name, expected="an answer", sentence="it is an archive in an archive"
+                )
                 return
             expected, reader = FORMATS[found]
             source.stream.seek(0)
@@ -90,6 +103,18 @@ def _read(what: Readable, forced: str | None) -> Iterator[Transcript | Unreadabl
         )
     except OSError as error:
         yield Unreadable(file=name, expected=expected, sentence=_reason(error))
+
+
+class _Member(BytesIO):
+    """A file of an archive, under its name."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        super().__init__(data)
+        self.name = name
+
+
+def _member(name: str, data: bytes) -> Iterator[Transcript | Unreadable]:
+    return _read(_Member(name, data), None, inside=True)
 
 
 def _named(what: Readable) -> str:

@@ -14,6 +14,7 @@ from harness.syntax import tree_of
 from harness.transcripts.documents import Malformed, events
 from harness.transcripts.plain import LONGEST_TEXT
 from harness.transcripts.source import Source
+from harness.transcripts.streams import ANSWER, is_tar
 from harness.transcripts.values import fields, items, parsed, string
 
 _HEAD = 1 << 20
@@ -57,6 +58,8 @@ def detect(source: Source) -> str | Unreadable:
         return (
             "inspect-eval" if b"header.json" in head or b"_journal/" in head else _archive(source)
         )
+    if is_tar(head):
+        return "tar"
     for magic, problem in _NO_TEXT.items():
         if head.startswith(magic):
             return _no(source, problem)
@@ -101,7 +104,8 @@ def _by_lines(source: Source) -> str | None:
         record = parsed(line.content.decode("utf-8", "replace"))
         if isinstance(record, dict):
             objects += 1
-            if (name := _format_of_line(record)) is not None:
+            answers = "json-lines" if isinstance(record.get(ANSWER), str) else None
+            if (name := _format_of_line(record) or answers) is not None:
                 votes[name] += 1
     if not votes or 2 * objects < seen:
         return None

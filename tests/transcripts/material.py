@@ -33,6 +33,8 @@ FORMAT_OF = {
     "codex-rollout.jsonl": "codex-rollout",
     "codex-rollout-2025-06.jsonl": "codex-rollout",
     "codex-exec.jsonl": "codex-exec",
+    "json-lines.jsonl": "json-lines",
+    "answers.tar.gz": "tar",
 }
 
 PROMPT = (

@@ -1,0 +1,79 @@
+"""Many answers in one file: lines of JSON, and archives."""
+
+import gzip
+import io
+import json
+import tarfile
+
+import pytest
+
+from harness.domain.transcript import Transcript, Unreadable
+from tests.transcripts.material import ANSWER, FIXED, PROMPT, fixture, results_of
+
+
+def archive(**files):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for name, data in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            tar.addfile(entry, io.BytesIO(data))
+    return packed.getvalue()
+
+
+def test_each_line_is_an_answer_with_its_question_scenario_and_model():
+    """Named by its line, so that a shard and a run know it again."""
+    first, second = fixture("json-lines.jsonl")
+
+    assert first.prompt == PROMPT
+    assert first.answer == ANSWER
+    assert (first.agent, first.scenario, first.origin.position) == ("model-x", None, "line 1")
+    assert (second.agent, second.scenario, second.origin.position) == ("unknown", "alpha", "line 2")
+
+
+def test_a_line_that_holds_no_answer_is_told_and_the_rest_goes_on():
+    """What is expected of it stands beside."""
+    whole = json.dumps({"answer": ANSWER})
+    results = results_of(f'{whole}\n{{"answer": 3}}\nlog\n{whole}\n{whole[:40]}')
+
+    assert [type(result) for result in results] == [
+        Transcript, Unreadable, Unreadable, Transcript, Unreadable,
+    ]  # fmt: skip
+    assert results[1].sentence == "line 2 holds no answer"
+    assert "`answer`" in results[1].expected
+    assert results[4].sentence == "line 5 holds no answer; the file may be cut off"
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_each_file_of_an_archive_is_read_under_its_name(pack):
+    """Of any format, packed or not."""
+    answer, program = results_of(
+        pack(archive(**{"a.md": ANSWER.encode(), "d/b.py": FIXED.encode()}))
+    )
+
+    assert (answer.origin.file, answer.origin.format) == ("<stream>: a.md", "markdown")
+    assert (program.origin.file, program.origin.format) == ("<stream>: d/b.py", "python")
+
+
+@pytest.mark.parametrize("length", [1400, 1536, 1700])
+def test_an_archive_that_is_cut_off_tells_what_came_before(length):
+    """And says that there was more, wherever the cut is."""
+    whole = archive(**{"a.md": ANSWER.encode(), "b.md": b"x" * 300})
+    answer, *rest = results_of(whole[:length])
+
+    assert answer.answer == ANSWER
+    assert any(word in rest[-1].sentence for word in ("cut off", "damaged"))
+
+
+def test_a_packed_archive_that_is_cut_off_tells_so():
+    """By the error of what unpacks it."""
+    (*_, last) = results_of(gzip.compress(archive(**{"a.md": ANSWER.encode()}), mtime=0)[:-20])
+
+    assert "damaged" in last.sentence
+
+
+def test_an_archive_in_an_archive_is_none():
+    """It could hold itself."""
+    (result,) = results_of(archive(inner=archive(**{"a.md": ANSWER.encode()})))
+
+    assert result.sentence == "it is an archive in an archive"
