@@ -44,6 +44,12 @@ def is_trusted(bank: Path) -> bool:
     return bank.resolve() in {*_trusted, default_bank().resolve()}
 
 
+def banks() -> tuple[Path, ...]:
+    """Those whose code may be loaded."""
+    home = default_bank()
+    return (home, *(bank for bank in _trusted if bank != home.resolve()))
+
+
 def default_bank() -> Path:
     """The bank that was installed with the package, or that of this checkout."""
     package = Path(__file__).resolve().parent

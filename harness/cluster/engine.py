@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from harness.cluster.bank_code import code_to_send
 from harness.cluster.graders import Graders
 from harness.cluster.node_grader import NodeGrader, Welcome
 from harness.cluster.nodes import Node, nodes_of, pinned
@@ -59,7 +60,7 @@ class Cluster:
                 num_cpus=0, scheduling_strategy=pinned(self.ray, node)
             )
             grader = actor.remote(1)
-            asked.append((node, grader, grader.open.remote(Build.here())))
+            asked.append((node, grader, grader.open.remote(Build.here(), code_to_send())))
         for node, grader, answer in asked:
             try:
                 yield node, self.ray.get(answer, timeout=ANSWERS)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
+from harness.cluster.bank_code import code_to_send
 from harness.cluster.node_grader import NodeGrader, Welcome, proposal_from, shipped
 from harness.cluster.nodes import Node, memory_of, nodes_of, pinned
 from harness.cluster.sameness import Build
@@ -59,6 +60,7 @@ class Graders:
         self._most = most if most is not None else sys.maxsize
         self._say = say
         self._build = Build.here()
+        self._code = code_to_send()
         self._members: list[_Member] = []
         self._refused: dict[str, str] = {}
         self._lost: Counter[str] = Counter()
@@ -76,14 +78,15 @@ class Graders:
 
     def execute(self, candidate: Candidate, workload: WorkloadSpec, probe: Probe) -> Recording:
         """Execute once on some node."""
-        found: Recording = self._call("execute", candidate, workload, probe)
+        found: Recording = self._call("execute", candidate, workload.model_dump_json(), probe)
         return found
 
     def measure(
         self, recording: Recording, workload: WorkloadSpec, probe: Probe, expectations: Expectations
     ) -> ProbeTrace:
         """Measure once on some node."""
-        found: ProbeTrace = self._call("measure", recording, workload, probe, expectations)
+        spec = workload.model_dump_json()
+        found: ProbeTrace = self._call("measure", recording, spec, probe, expectations)
         return found
 
     def wait_for_one(self) -> tuple[str, ...]:
@@ -195,7 +198,7 @@ class Graders:
             try:
                 for node, share, cores in self._lacking():
                     member = self._start(node, share, cores)
-                    asked[member.actor.open.remote(self._build)] = member
+                    asked[member.actor.open.remote(self._build, self._code)] = member
                 if asked:
                     ready, _ = self._ray.wait([*asked], timeout=LOOK)
                     for answer in ready:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
+from harness.cluster.bank_code import BankCode, load
 from harness.cluster.sameness import Build, digest_of
 from harness.domain.candidate import Candidate
-from harness.domain.errors import CannotExecuteHere, HarnessFault
+from harness.domain.errors import HarnessFault, UserError
 from harness.domain.proposal import Proposal, ToJudge
 from harness.domain.recording import Recording
 from harness.domain.scenario import Expectations, Probe, Scenario
@@ -68,15 +69,19 @@ class NodeGrader:
         self._threads = ThreadPoolExecutor(probes_under_way(cores), "probe")
         self._known: dict[str, Scenario] = {}
 
-    def open(self, asker: Build) -> Welcome:
-        """Warm up, or say why no program is taken here. ``asker``: what the driver grades with."""
-        here, host = Build.here(), socket.gethostname()
-        refusal = asker.refusal_of(here)
-        if refusal is None:
-            try:
+    def open(self, asker: Build, code: tuple[BankCode, ...]) -> Welcome:
+        """Warm up, or say why no program is taken here. ``asker``: what the driver grades with.
+        ``code``: what its banks bring.
+        """
+        host, refusal = socket.gethostname(), None
+        try:
+            load(code, self._open)
+            here = Build.here()
+            refusal = asker.refusal_of(here)
+            if refusal is None:
                 self._tools = self._open.enter_context(jail_and_oracle(self._cores))
-            except (CannotExecuteHere, HarnessFault) as error:
-                refusal = str(error).strip().rpartition("\n")[2]
+        except (UserError, HarnessFault) as error:
+            here, refusal = Build.here(), str(error).strip().rpartition("\n")[2]
         notes = self._tools.machine_notes if refusal is None else ()
         return Welcome(host, here, refusal, notes)
 
@@ -92,15 +97,17 @@ class NodeGrader:
         probing = Probing(self._tools, self._threads, asked.seed)
         return packed(proposal_of(asked, self._known[scenario.digest], probing))
 
-    def execute(self, candidate: Candidate, workload: WorkloadSpec, probe: Probe) -> Recording:
-        """Execute once; raises as the jail does."""
-        return self._tools.executor.execute(candidate, workload, probe)
+    def execute(self, candidate: Candidate, workload: str, probe: Probe) -> Recording:
+        """Execute once; raises as the jail does. ``workload``: JSON, as a bank may bring its class."""
+        spec = WorkloadSpec.model_validate_json(workload)
+        return self._tools.executor.execute(candidate, spec, probe)
 
     def measure(
-        self, recording: Recording, workload: WorkloadSpec, probe: Probe, expectations: Expectations
+        self, recording: Recording, workload: str, probe: Probe, expectations: Expectations
     ) -> ProbeTrace:
         """Measure once; raises as the oracle does."""
-        return self._tools.meter.measure(recording, workload, probe, expectations)
+        spec = WorkloadSpec.model_validate_json(workload)
+        return self._tools.meter.measure(recording, spec, probe, expectations)
 
 
 def shipped(scenario: Scenario) -> Shipped:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Self
 
 import harness
+from harness.domain.workload import DECLARED
+from harness.properties import PROPERTIES
 from harness.workbench import torch_version
 
 FOLDER = Path(harness.__file__).parent
@@ -23,11 +25,15 @@ class Build:
     """Digest of every file of the harness."""
     torch: str
     """Version of torch."""
+    names: frozenset[str] = frozenset()
+    """Properties and declared workloads, by name: banks and other packages may add some."""
 
     @classmethod
     def here(cls) -> Self:
         """That of this process."""
-        return cls(_digest(), torch_version().partition("+")[0])
+        return cls(
+            _digest(), torch_version().partition("+")[0], frozenset({*PROPERTIES, *DECLARED})
+        )
 
     def refusal_of(self, other: Self) -> str | None:
         """Why a node with another one takes no programs; ``None`` where it does."""
@@ -38,6 +44,8 @@ class Build:
             )
         if self.torch != other.torch:
             return f"it has torch {other.torch}, and torch {self.torch} is here: install the same"
+        if missing := self.names - other.names:
+            return f"it lacks {', '.join(sorted(missing))}: install the package that brings it"
         return None
 
 

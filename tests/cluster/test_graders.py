@@ -170,3 +170,11 @@ def test_another_harness_or_another_torch_is_refused_by_its_digest_or_version():
     assert ours.refusal_of(Build("a" * 64, "2.13.0")) is None
     assert "another harness (bbbbbbbbbbbb)" in ours.refusal_of(Build("b" * 64, "2.13.0"))
     assert "torch 2.6.0" in ours.refusal_of(Build("a" * 64, "2.6.0"))
+
+
+def test_a_node_that_lacks_a_property_of_an_installed_package_is_refused():
+    """Its scenarios cannot be judged there."""
+    ours = Build("a" * 64, "2.13.0", frozenset({"clip-order", "of-a-package"}))
+    theirs = Build("a" * 64, "2.13.0", frozenset({"clip-order", "another"}))
+
+    assert ours.refusal_of(theirs).startswith("it lacks of-a-package: install")
