@@ -84,24 +84,30 @@ class JailedExecutor:
         Raises:
             CannotExecuteHere: our own part failed where ``ulimit`` leaves it little.
         """
-        known = dict(self._known.get(candidate.program, {}))
-        order = WorkOrder(workload=workload, injection=probe.injection, known=known)
+        order = WorkOrder(workload=workload, injection=probe.injection)
         if probe.own_data and is_own_world(candidate.program, at_rest=probe.as_it_is):
             return self._in_its_own_world(candidate, order, probe)
-        found = self._run(candidate, order, probe)
-        for _ in range(SCOUTS):
-            scouted = scouted_by(found)
-            if scouted is None or scouted[0] in known:
-                break
-            known |= [scouted]
-            order = order.model_copy(update={"known": dict(known)})
-            found = self._run(candidate, order, probe)
-        if known:
-            self._known[candidate.program] = known
+        order, found = self._found_out(candidate, order, probe)
         if fails_before_training(found) or hands_on(found):
             again = self._run(candidate, order.model_copy(update={"as_written": True}), probe)
             return again if trains(again) else found
         return found
+
+    def _found_out(
+        self, candidate: Candidate, order: WorkOrder, probe: Probe, seconds: float | None = None
+    ) -> tuple[WorkOrder, Recording]:
+        """Run a program until nothing unknown ends it early; with what was found out."""
+        known = dict(self._known.get(candidate.program, {}))
+        for _ in range(SCOUTS + 1):
+            order = order.model_copy(update={"known": dict(known)})
+            found = self._run(candidate, order, probe, seconds)
+            scouted = scouted_by(found)
+            if scouted is None or scouted[0] in known:
+                break
+            known |= [scouted]
+        if known:
+            self._known[candidate.program] = known
+        return order, found
 
     def _in_its_own_world(self, candidate: Candidate, order: WorkOrder, probe: Probe) -> Recording:
         """Run a program that needs no names as it is; smaller, if it is too large for a CPU or takes
@@ -112,7 +118,7 @@ class JailedExecutor:
         for shrunk in (False, True) if known is None else (known,):
             seconds = SOON if large and not shrunk else None
             own = order.model_copy(update={"own_world": True, "shrunk": shrunk})
-            found = self._run(candidate, own, probe, seconds)
+            _, found = self._found_out(candidate, own, probe, seconds)
             tried.append((not found.timed_out, updates_in(found), shrunk, found))
             enough = updates_in(found) >= FEW or through(found)
             if not found.timed_out and (enough or not large):

@@ -1,4 +1,4 @@
-"""Why a program cannot be bound."""
+"""Why a program cannot be bound, or has to begin anew."""
 
 import ast
 from typing import Any
@@ -14,6 +14,16 @@ class Unbound(Exception):
         self.name = name
         self.reason = reason
         super().__init__(f"`{name}` {reason}")
+
+
+class Scouted(BaseException):
+    """Raised where something unknown was used: what it is now known to be."""
+
+    def __init__(self, name: str, role: str) -> None:
+        """``role``: a role of the table; empty where the use tells nothing."""
+        super().__init__(name, role)
+        self.name = name
+        self.role = role
 
 
 def parsed(program: str, filename: str) -> ast.Module:

@@ -93,7 +93,9 @@ def _ready(
 ) -> world.Bound | own_program.OwnProgram | staging.Staged:
     """The program with the names that it is lent, or as it is in a world of its own."""
     if order.own_world:
-        own = own_program.prepare(program, rank, world_size, recorder.batch, shrunk=order.shrunk)
+        own = own_program.prepare(
+            program, rank, world_size, recorder.batch, shrunk=order.shrunk, known=order.known
+        )
         recorder.own_world()
         return own
     if order.as_written:

@@ -17,12 +17,16 @@ from typing import Any, Self
 import numpy as np
 import torch
 
+from harness.sandbox.absent import tables
 from harness.sandbox.absent.checkpoints import absent_state
-from harness.sandbox.absent.lent import lend
+from harness.sandbox.absent.lent import guess, lend
 from harness.sandbox.absent.settings import AbsentSettings
 
 TEXTS = frozenset({".txt", ".text", ".md", ".tokens"})
 """Endings of files that are read as one text."""
+
+TABLES = frozenset({".csv"})
+"""Endings of tables that are read line by line."""
 
 SETTINGS = frozenset({".yaml", ".yml", ".json", ".toml"})
 """Endings of files of settings."""
@@ -174,6 +178,9 @@ def _lent(path: Path, *, binary: bool) -> Any:
     if path.suffix in TEXTS:
         lend(f"{path.name}: a text by chance")
         return io.BytesIO(text().encode()) if binary else io.StringIO(text())
+    if path.suffix in TABLES:
+        guess(path.name, "a table by chance")
+        return io.BytesIO(tables.lines().encode()) if binary else io.StringIO(tables.lines())
     return None
 
 

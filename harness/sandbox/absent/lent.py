@@ -1,6 +1,7 @@
 """What was lent to the program of this process, in words: one candidate runs in a process."""
 
 _said: list[str] = []
+_guessed: list[str] = []
 
 
 def lend(what: str) -> None:
@@ -9,6 +10,17 @@ def lend(what: str) -> None:
         _said.append(what)
 
 
+def guess(file: str, what: str) -> None:
+    """Note that something was lent for a file whose form nobody can know."""
+    _guessed.append(file)
+    lend(f"{file}: {what}")
+
+
 def all_lent() -> tuple[str, ...]:
     """Everything so far, in order."""
     return tuple(_said)
+
+
+def guessed() -> tuple[str, ...]:
+    """The files of which the form was guessed."""
+    return tuple(_guessed)

@@ -9,12 +9,13 @@ import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from harness.beside import parsed_modules, together, unpacked
 from harness.domain.branch import Branches
-from harness.sandbox.absent import checkpoints, downloads, files
+from harness.sandbox.absent import checkpoints, downloads, files, tables
 from harness.sandbox.absent.imports import OWN, lend_packages
-from harness.sandbox.absent.lent import all_lent
+from harness.sandbox.absent.lent import all_lent, guessed
 from harness.sandbox.absent.settings import argument, compared_words
 from harness.sandbox.batches.callers import FILENAME
 from harness.sandbox.branches import marks
@@ -27,12 +28,16 @@ from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.phases import LOOP, Phases, with_phases
 from harness.sandbox.own.shortening import OnBatch, Shortening
 from harness.sandbox.own.shrinking import shrink
-from harness.sandbox.unbound import Unbound, no_input, parsed
+from harness.sandbox.unbound import Scouted, Unbound, no_input, parsed
 
 MODULE = "candidate"
 
 FOLDER = "a/repository/of/programs"
 """Where it runs: programs write into folders above their own."""
+
+NOT_HERE = "is a file that is not here"
+UNFIT = (TypeError, ValueError, AttributeError)
+"""What is raised where a state that is not here is used as something else."""
 
 GIVEN = (*devices.LENT, "input", "open")
 """Names that are lent to the program, and to each of its files."""
@@ -74,12 +79,18 @@ class OwnProgram:
 
 
 def prepare(
-    program: str, rank: int, world_size: int, on_batch: OnBatch, *, shrunk: bool
+    program: str,
+    rank: int,
+    world_size: int,
+    on_batch: OnBatch,
+    *,
+    shrunk: bool = False,
+    known: Mapping[str, str] = MappingProxyType({}),
 ) -> OwnProgram:
     """Make a program ready that needs nothing but packages and files.
 
     ``shrunk``: whether sizes that are too large for a CPU are lowered. ``on_batch``: is told
-    of the batches of its loaders.
+    of the batches of its loaders. ``known``: what its first runs showed about data that are not here.
     """
     packed = unpacked(program)
     tree, modules = parsed(packed.code, FILENAME), parsed_modules(packed)
@@ -97,6 +108,7 @@ def prepare(
     downloads.install()
     lend_packages(everything, own.tops)
     own.install()
+    tables.install(everything, known)
     frameworks.install(everything, world_size)
     _environment(module, rank, world_size, compared_words(everything))
     devices.map_calls(everything, bare=False)
@@ -120,17 +132,20 @@ def _what_is_missing() -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         name = str(error.filename or error).removesuffix(" not found.")  # as numpy words it
-        raise Unbound(
-            os.path.basename(name.rstrip("/")) or name, "is a file that is not here"
-        ) from error
+        raise Unbound(os.path.basename(name.rstrip("/")) or name, NOT_HERE) from error
     except ModuleNotFoundError as error:
         raise Unbound(str(error.name), "is a package that is not here") from error
     except ConnectionError as error:
         raise Unbound("the program", f"needs a network: {error}") from error
-    except (TypeError, ValueError, AttributeError) as error:
-        if not (files := checkpoints.asked_for()):
+    except Exception as error:
+        if found := tables.learned(error):
+            raise Scouted(*found) from error
+        if guessed() and tables.of_the_data(error):
+            said = f"does not fit as it was lent by chance ({error}): it {NOT_HERE}"
+            raise Unbound(guessed()[0], said) from error
+        if not checkpoints.asked_for() or not isinstance(error, UNFIT):
             raise
-        raise Unbound(files[0], "is a file that is not here") from error  # what is in it was needed
+        raise Unbound(checkpoints.asked_for()[0], NOT_HERE) from error  # what is in it was needed
 
 
 def _namespace(package: str) -> types.ModuleType:

@@ -9,9 +9,8 @@ program   binds and runs, with all of these
 """
 
 from harness.sandbox.batches.callers import FILENAME
-from harness.sandbox.unbound import Unbound
+from harness.sandbox.unbound import Scouted, Unbound
 from harness.sandbox.world.program import Bound, bind
 from harness.sandbox.world.roots import Call
-from harness.sandbox.world.spies import Scouted
 
 __all__ = ["FILENAME", "Bound", "Call", "Scouted", "Unbound", "bind"]

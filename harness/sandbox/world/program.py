@@ -22,13 +22,12 @@ from harness.sandbox.machine.inert import Inert, install_progress
 from harness.sandbox.machine.spellings import install_spellings
 from harness.sandbox.names.table import table
 from harness.sandbox.own.patience import Patience
-from harness.sandbox.unbound import Unbound, no_input, parsed
+from harness.sandbox.unbound import Scouted, Unbound, no_input, parsed
 from harness.sandbox.world import absent_classes, libraries, losses, rewrite, wrapping
 from harness.sandbox.world.fitting import Fitting
 from harness.sandbox.world.lending import LATE, MOMENT, Lender
 from harness.sandbox.world.reading import ProgramReading
 from harness.sandbox.world.roots import Call, Starter
-from harness.sandbox.world.spies import Scouted
 from harness.sandbox.world.turns import (
     OF_A_TURN,
     Turns,

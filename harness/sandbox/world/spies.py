@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from harness.sandbox.batches.callers import ResultUse, frame_of_the_program
+from harness.sandbox.unbound import Scouted
 
 ASKED: dict[str, str] = {
     "param_groups": "optimizer", "add_param_group": "optimizer",
@@ -25,16 +26,6 @@ ASKED: dict[str, str] = {
     "set_postfix": "logger", "set_description": "logger",
 }  # fmt: skip
 """Attributes, and what the object is that is asked for one of them."""
-
-
-class Scouted(BaseException):
-    """Raised where a spy was used: what it is now known to be."""
-
-    def __init__(self, name: str, role: str) -> None:
-        """``role``: a role of the table; empty where the use tells nothing."""
-        super().__init__(name, role)
-        self.name = name
-        self.role = role
 
 
 class Spy:

@@ -1,0 +1,222 @@
+"""What a program shows of a table that is not here: its columns, words that it looks for in them."""
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from harness.sandbox.absent.standins.hub_datasets import CLASS, WORDS
+from harness.sandbox.absent.standins.torchvision import TRAIN
+from harness.syntax import walk
+
+Cells = np.ndarray[Any, Any]
+Dice = np.random.Generator
+
+READERS = re.compile(r"\bread_(csv|table|parquet|feather|excel|pickle|json)\b|\bDictReader\b")
+"""What makes a table."""
+
+TABLES = re.compile(r"(.*_)?(df|frame|table)\d*|df_.*")
+"""Names of tables."""
+
+TAKING = frozenset({"drop", "pop", "groupby", "sort_values", "set_index"})
+"""Methods of a table whose first argument is a column."""
+
+GIVEN = frozenset({"columns", "usecols", "subset", "by", "on"})
+"""Arguments that are columns."""
+
+IDENTIFIERS = 50
+"""How many different ones there are of whatever has a number of its own."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is known of the tables of a program."""
+
+    named: tuple[str, ...] = ()
+    """Columns that it names."""
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By column, the words that it looks for in it."""
+    like: str = "column "
+    """How the names of columns begin that stand beside those, with a number."""
+    width: int = 8
+    """How many of those there are."""
+    kinds: bool = False
+    """Whether it asks which columns are words."""
+    whole: bool = False
+    """Whether all numbers are classes."""
+
+
+def told(tree: ast.Module, known: Mapping[str, str]) -> Told:
+    """Read off a program. ``known``: what its first runs showed."""
+    lists = _lists(tree)
+    named = [*_named(tree, lists)]
+    for key, value in known.items():
+        if key.startswith("columns"):
+            named += value.split("\n")
+    like = [
+        word.value.value for call in walk(tree) if isinstance(call, ast.Call)
+        for word in call.keywords
+        if word.arg == "like" and isinstance(word.value, ast.Constant)
+    ]  # fmt: skip
+    return Told(
+        named=tuple(dict.fromkeys(named)),
+        words=_words(tree),
+        like=str(like[0]) if like else "column ",
+        width=int(known.get("width", 8)),
+        kinds=re.search(r"select_dtypes|get_dummies|\bobject\b", ast.unparse(tree)) is not None,
+        whole="whole" in known,
+    )
+
+
+def _lists(tree: ast.Module) -> dict[str, ast.expr]:
+    """``FEATURES = ["a", "b"]``"""
+    return {
+        ast.unparse(target): node.value
+        for node in walk(tree) if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.List | ast.Tuple | ast.Constant | ast.BinOp)
+        for target in node.targets
+    }  # fmt: skip
+
+
+def _named(tree: ast.Module, lists: Mapping[str, ast.expr]) -> Iterator[str]:
+    tables = _tables(tree)
+    for node in walk(tree):
+        match node:
+            case ast.Subscript(value=of, slice=part, ctx=ast.Load()) if _is_table(of, tables):
+                yield from _strings(part, lists)
+            case ast.Subscript(value=ast.Attribute(attr="loc"), slice=ast.Tuple(elts=[_, part])):
+                yield from _strings(part, lists)
+            case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in tables:
+                yield from [attr] if CLASS.fullmatch(attr) or TEXT.fullmatch(attr) else []
+            case ast.Call(func=ast.Attribute(value=of, attr=attr), args=[first, *_]) if (
+                attr in TAKING and _is_table(of, tables)
+            ):
+                yield from _strings(first, lists)
+            case ast.keyword(arg=str(name), value=value) if name in GIVEN:
+                yield from _strings(value, lists)
+
+
+def _tables(tree: ast.Module) -> set[str]:
+    """Names of tables, and of what is taken out of them row by row."""
+    made: list[tuple[str, str]] = []
+    for node in walk(tree):
+        if isinstance(node, ast.Assign):
+            made += [(ast.unparse(t), ast.unparse(node.value)) for t in node.targets]
+        elif isinstance(node, ast.comprehension | ast.For):
+            made += [
+                (n.id, ast.unparse(node.iter)) for n in walk(node.target) if isinstance(n, ast.Name)
+            ]
+    found = {name for name, value in made if READERS.search(value)}
+    for _ in range(2):
+        for name, value in made:
+            if any(re.match(rf"{re.escape(one)}\b", value) for one in found) and "[" not in name:
+                found.add(name)
+    return found
+
+
+def _is_table(of: ast.expr, tables: set[str]) -> bool:
+    text = ast.unparse(of)
+    return text in tables or TABLES.fullmatch(text.rpartition(".")[2]) is not None
+
+
+def _strings(part: ast.expr, lists: Mapping[str, ast.expr], depth: int = 3) -> Iterator[str]:
+    match part:
+        case ast.Constant(value=str(text)):
+            yield text
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
+            for one in parts:
+                yield from _strings(one, lists)
+        case ast.BinOp(left=left, right=right):
+            yield from _strings(left, lists, depth)
+            yield from _strings(right, lists, depth)
+        case ast.Starred(value=value):
+            yield from _strings(value, lists, depth)
+        case ast.Name() | ast.Attribute() if depth and ast.unparse(part) in lists:
+            yield from _strings(lists[ast.unparse(part)], lists, depth - 1)
+
+
+def _words(tree: ast.Module) -> dict[str, tuple[str, ...]]:
+    """``df["sex"].map({"male": 0, "female": 1})``, ``df["sex"] == "male"``"""
+    found: dict[str, tuple[str, ...]] = {}
+    for node in walk(tree):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=of, attr="map" | "replace"), args=[ast.Dict(keys=keys), *_]
+            ):
+                words = [k.value for k in keys if isinstance(k, ast.Constant)]
+            case ast.Compare(left=of, ops=[ast.Eq()], comparators=[ast.Constant(value=str(word))]):
+                words = [word, f"no {word}"]
+            case _:
+                continue
+        column = _column(of)
+        if column and words and all(isinstance(word, str) for word in words):
+            found[column] = (*found.get(column, ()), *map(str, words))
+    return found
+
+
+def _column(of: ast.expr) -> str:
+    match of:
+        case ast.Subscript(slice=ast.Constant(value=str(name))) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def cells(column: str, about: Told, *, vectors: bool = False) -> Cells:
+    """A column by its name. ``vectors``: whether a cell may be a row of numbers."""
+    dice, name = np.random.default_rng(sum(column.encode())), column.lower()
+    if found := about.words.get(column):
+        return np.array(found, dtype=object)[classes(len(found))]
+    if vectors and VECTOR.fullmatch(name):
+        return _objects([*dice.standard_normal((TRAIN, about.width)).astype(np.float32)])
+    kind = next((make for pattern, make in KINDS if pattern.fullmatch(name)), None)
+    return classes(2) if kind is None or about.whole else kind(dice)
+
+
+def classes(count: int) -> Cells:
+    """So many of them, in no order."""
+    row = np.arange(TRAIN)
+    return (row * 7 + row // 5) % count
+
+
+def _days(_: Dice) -> Cells:
+    return _objects([str(np.datetime64("2015-01-01") + n) for n in range(TRAIN)])
+
+
+def _objects(values: list[Any]) -> Cells:
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
+
+
+TEXT = re.compile(
+    r".*(text|sentence|review|comment|title|body|content|message|tweet|question|answer|caption"
+    r"|prompt|summary|document|abstract|descri\w+|headline|utterance|query|premise|hypothesis)s?\d?"
+)
+VECTOR = re.compile(r".*(feat\w*|emb\w*|vec(tor)?)")
+
+KINDS: tuple[tuple[re.Pattern[str], Callable[[Dice], Cells]], ...] = (
+    (CLASS, lambda _: classes(2)),
+    (re.compile(r"(.*_)?(date|time|timestamp|datetime|day)"), _days),
+    (
+        re.compile(r"(.*_)?(id|user|item|movie|product|node|book|customer|[ui]id|(user|item)id)s?"),
+        lambda dice: dice.integers(0, IDENTIFIERS, TRAIN),
+    ),
+    (
+        re.compile(r".*(file|file_?name|path|image|image_?id|img)s?"),
+        lambda _: _objects([f"{n}.png" for n in range(TRAIN)]),
+    ),
+    (TEXT, lambda dice: _objects([" ".join(dice.choice(WORDS, 12)) for _ in range(TRAIN)])),
+    (
+        re.compile(
+            r".*(price|amount|cost|sales?|income|revenue|value|area|age|year|rating|score|temp\w*"
+            r"|weight|height|close|open|high|low|volume|length|width|fare|charges?|balance|time)"
+        ),
+        lambda dice: dice.uniform(0.5, 2.0, TRAIN),
+    ),
+)
+"""Patterns of whole names in lower case, first match first, and what such a column holds; others hold
+one of two classes, which are numbers, too.
+"""

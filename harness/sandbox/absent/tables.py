@@ -1,0 +1,242 @@
+"""Tables and arrays that are not here: rows by chance, and what runs show that is asked of them."""
+
+import ast
+import functools
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from harness.sandbox.absent.columns import Told, cells, classes, told
+from harness.sandbox.absent.lent import guess, guessed
+from harness.sandbox.absent.standins.hub_datasets import CLASS
+from harness.sandbox.absent.standins.torchvision import TRAIN
+
+Columns = dict[Any, "np.ndarray[Any, Any]"]
+
+LABELS = re.compile(r"(.*_)?(y|labels?|targets?|classes)(_.*)?")
+ROWS = re.compile(r"(.*_)?(x|data|features?|inputs?|emb\w*|vectors?)(_.*)?")
+TOKENS = re.compile(r".*(tokens?|corpus|ids|shard).*")
+
+MANY, BELOW = 400_000, 50
+"""How many tokens an array of them has, and what they are below."""
+
+WIDEST = 20_000
+"""Tables are not wider."""
+
+WIDTHS: tuple[tuple[str, int], ...] = (
+    (r"cannot be multiplied \(\d+x(\d+) and (\d+)x", 1),
+    (r"expected input\[.*?\] to have (\d+) channels, but got (\d+)", 2),
+    (r"must be equal to input_size\. Expected (\d+), got (\d+)", 2),
+    (r"normalized_shape=\[(\d+)\].* got input of size ?\[.*?(\d+)\]$", 2),
+    (r"running_mean should contain (\d+) elements not (\d+)", 1),
+)
+"""How torch words it that rows have another width than a model; which of both numbers the rows have."""
+
+LONG = 128
+"""How wide rows are that go through convolutions and pools."""
+
+OURS = ("torch/autograd", "torch/optim", "torch/amp")
+"""What fails in there is no question of the data."""
+
+_about = Told()
+_source = ""
+_known: dict[str, str] = {}
+
+
+def install(tree: ast.Module, known: Mapping[str, str]) -> None:
+    """Lend tables to pandas, where it is loaded, and to numpy. ``known``: what first runs showed."""
+    global _about, _source
+    _about, _source = told(tree, known), ast.unparse(tree)
+    _known.clear()
+    _known.update(known)
+    pandas: Any = sys.modules.get("pandas")
+    if pandas is not None:
+        for name in ("read_csv", "read_table", "read_parquet", "read_feather"):
+            lent = functools.partial(_frame, pandas, name in ("read_parquet", "read_feather"))
+            setattr(pandas, name, _reading(getattr(pandas, name), lent))
+    for name in ("loadtxt", "genfromtxt"):
+        setattr(np, name, _reading(getattr(np, name), _numbers))
+    np.load = _reading(np.load, _array)
+
+
+def learned(error: BaseException) -> tuple[str, str] | None:
+    """What a failure shows about a table that was lent, under a name; ``None``: nothing new."""
+    if not guessed() or not of_the_data(error):
+        return None
+    found = _columns_of(error) or _width_of(str(error))
+    if found is None and re.search(r"\bLong\b", str(error)):
+        found = ("whole", "1")
+    return None if found is None or found[0] in _known else found
+
+
+def of_the_data(error: BaseException) -> bool:
+    """Whether it was not raised by what goes backward or steps."""
+    trace: TracebackType | None = error.__traceback__
+    while trace is not None:
+        if any(part in trace.tb_frame.f_code.co_filename for part in OURS):
+            return False
+        trace = trace.tb_next
+    return True
+
+
+def lines() -> str:
+    """A table as text, with the names of its columns where the program reads past them."""
+    table = _table()
+    header = re.search(r"DictReader|\bnext\(|readline\(|\[1:\]|skip", _source) is not None
+    rows = [",".join(table)] if header else []
+    rows += [",".join(map(str, row)) for row in zip(*table.values(), strict=True)]
+    return "\n".join(rows) + "\n"
+
+
+def _columns_of(error: BaseException) -> tuple[str, str] | None:
+    said = str(error.args[0]) if error.args else ""
+    if isinstance(error, KeyError):
+        names = re.findall(r"'([^']+)'", said.partition(" dtype=")[0]) or [said]
+    elif isinstance(error, AttributeError) and "'DataFrame' object has no" in said:
+        names = re.findall(r"attribute '(\w+)'", said)
+    else:
+        return None
+    return f"columns {', '.join(names)}", "\n".join(names)
+
+
+def _width_of(said: str) -> tuple[str, str] | None:
+    for pattern, place in WIDTHS:
+        if found := re.search(pattern, said):
+            first, second = map(int, found.groups())
+            wanted = _about.width + (second - first if place == 1 else first - second)
+            return ("width", str(wanted)) if 0 < wanted <= WIDEST else None
+    if re.search(r"Invalid computed output size|[Kk]ernel size can't be greater", said):
+        return "width", str(LONG)
+    return None
+
+
+def _reading(original: Callable[..., Any], instead: Callable[..., Any]) -> Callable[..., Any]:
+    """A reader of files that lends what is not here, if that can be."""
+
+    @functools.wraps(original)
+    def read(file: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(file, str | os.PathLike) or os.path.exists(file):
+            return original(file, *args, **kwargs)
+        found = instead(Path(os.fspath(file)).name, *args, **kwargs)
+        return original(file, *args, **kwargs) if found is None else found
+
+    return read
+
+
+def _table(*, vectors: bool = False) -> Columns:
+    """Columns beside the named ones, those, classes last."""
+    dice = np.random.default_rng(0)
+    found: Columns = {
+        f"{_about.like}{n}": dice.standard_normal(TRAIN).astype(np.float32)
+        for n in range(_about.width)
+    }
+    if _about.kinds:
+        found["kind"] = np.array(["red", "green", "blue"], dtype=object)[np.arange(TRAIN) * 5 % 3]
+    named = sorted(_about.named, key=_is_class)
+    if not any(map(_is_class, named)):
+        named.append("class")  # for programs that take the last column
+    return found | {name: cells(name, _about, vectors=vectors) for name in named}
+
+
+def _is_class(name: str) -> bool:
+    return CLASS.fullmatch(name.lower()) is not None
+
+
+def _wide() -> "np.ndarray[Any, Any]":
+    """Numbers, with classes at both ends: programs take the first or the last column for them."""
+    rows = np.random.default_rng(0).standard_normal((TRAIN, _about.width + 1))
+    rows[:, 0] = rows[:, -1] = classes(2)
+    return rows
+
+
+def _frame(pandas: Any, vectors: bool, file: str, *_: Any, **asked: Any) -> Any:  # noqa: FBT001 - bound early
+    """A table of pandas. ``vectors``: whether a cell may be a row of numbers."""
+    if asked.get("chunksize") or asked.get("iterator"):
+        return None
+    guess(file, "a table by chance")
+    names = asked.get("names")
+    if names is not None:
+        found = pandas.DataFrame({name: cells(str(name), _about) for name in names})
+    elif asked.get("header", "infer") is None:
+        found = pandas.DataFrame(_wide())
+    else:
+        found = pandas.DataFrame(_table(vectors=vectors))
+    used = asked.get("usecols") or asked.get("columns")
+    if isinstance(used, list | tuple) and all(isinstance(one, str) for one in used):
+        found = found[[name for name in used if name in found]]
+    dates = asked.get("parse_dates")
+    for name in (one for one in (dates if isinstance(dates, list) else ()) if one in found):
+        found[name] = pandas.to_datetime(found[name])
+    return _indexed(found, asked.get("index_col")).head(asked.get("nrows") or len(found))
+
+
+def _indexed(table: Any, by: Any) -> Any:
+    if isinstance(by, int):
+        table.insert(0, "Unnamed", range(len(table)))
+        by = "Unnamed"
+    return table if by is None or by is False else table.set_index(by)
+
+
+def _numbers(file: str, dtype: Any = float, *_: Any, unpack: bool = False, **more: Any) -> Any:
+    """A table of numpy."""
+    if dtype is None or np.dtype(dtype).kind not in "iuf" or more.get("names"):
+        return None
+    rows = _wide()
+    if isinstance(used := more.get("usecols"), list | tuple):
+        if max(used) >= rows.shape[1]:
+            return None
+        rows = rows[:, list(used)]
+    guess(file, "a table by chance")
+    rows = rows.astype(dtype)
+    return rows.T if unpack else rows
+
+
+def _array(file: str, mmap_mode: str | None = None, *_: Any, **__: Any) -> Any:
+    """An array of numpy, or several by name."""
+    if file.endswith(".npz"):
+        guess(file, "arrays by chance")
+        return Archive(file)
+    found = _by_name(Path(file).stem.lower(), mapped=mmap_mode is not None)
+    if found is not None:
+        guess(file, "an array by chance")
+    return found
+
+
+def _by_name(name: str, *, mapped: bool = False) -> Any:
+    """An array whose name tells what it is."""
+    if LABELS.fullmatch(name):
+        return classes(2)
+    if (mapped or TOKENS.fullmatch(name)) and re.search(r"int64|\.long\(\)|torch\.long", _source):
+        return np.random.default_rng(0).integers(0, BELOW, MANY)
+    if ROWS.fullmatch(name):
+        return np.random.default_rng(0).standard_normal((TRAIN, _about.width)).astype(np.float32)
+    return None
+
+
+class Archive(dict[str, Any]):
+    """Several arrays by name."""
+
+    def __init__(self, file: str) -> None:
+        """``file``: its name."""
+        super().__init__()
+        self._file = file
+
+    def __missing__(self, name: str) -> Any:
+        found = _by_name(name.lower())
+        if found is None:
+            raise FileNotFoundError(2, "No such file", self._file)
+        return found
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def close(self) -> None:
+        """Nothing to close."""
