@@ -6,10 +6,18 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from harness.domain.candidate import Candidate
+from harness.domain.fitting import SHAPES, fitted_to
 from harness.domain.further import further_probes, with_further
 from harness.domain.grade import Grade, write_grade
 from harness.domain.instruments import Instruments
-from harness.domain.own import further_regimes, is_alone, misfits, roomier, situations_of
+from harness.domain.own import (
+    further_regimes,
+    is_alone,
+    lent,
+    misfits,
+    roomier,
+    situations_of,
+)
 from harness.domain.refitted import refitted
 from harness.domain.scenario import Probe, Scenario
 from harness.domain.spoiled import spoiled_probe
@@ -99,11 +107,11 @@ class Trial:
     def _fitting(self) -> tuple[Scenario, tuple[ProbeTrace, ...], float]:
         """The first situation in which it trains, else the first one, and what it did there."""
         tried: list[tuple[Scenario, tuple[ProbeTrace, ...], float]] = []
-        for place in situations_of(self._candidate.program):
-            ranks = place.workload.world_size
+        for situation in situations_of(self._candidate.program):
+            ranks = situation.workload.world_size
             if tried and ranks == tried[-1][0].workload.world_size and not misfits(tried[-1][1][0]):
                 continue
-            found, seconds = self._observed(place, place.probes)
+            place, found, seconds = self._in_a_size_that_fits(situation, first=not tried)
             tried.append((place, found, seconds))
             if is_alone(found[0]) or misfits(found[0]):
                 continue
@@ -113,6 +121,20 @@ class Trial:
             if found[0].updates:
                 return tried[-1]
         return tried[0]
+
+    def _in_a_size_that_fits(
+        self, place: Scenario, *, first: bool
+    ) -> tuple[Scenario, tuple[ProbeTrace, ...], float]:
+        """A situation, and what the program did there; the first one again in another size or kind where
+        the program asks for that.
+        """
+        found, seconds = self._observed(place, place.probes)
+        for _ in range(SHAPES if first else 0):
+            fitting = fitted_to(place, found[0])
+            if fitting is None or not lent(found[0].program.bound):
+                break
+            place, (found, seconds) = fitting, self._observed(fitting, fitting.probes)
+        return place, found, seconds
 
     def _observed(
         self, scenario: Scenario, probes: Sequence[Probe]

@@ -1,13 +1,11 @@
 """Executes a block as a program without a scenario, and judges it by its own settings."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pydantic import ValidationError
-
 from harness.domain.candidate import Candidate
 from harness.domain.errors import HarnessFault
+from harness.domain.fitting import SHAPES, fitted_to
 from harness.domain.injection import Injection
 from harness.domain.instruments import Instruments
 from harness.domain.own import OWN_SCENARIO, OwnSettings, further_regimes, situations_of
@@ -21,19 +19,6 @@ from harness.properties.own import own_grade, own_settings
 
 SECONDS = 4.0
 """The most wall-clock time of one execution, without what it waits for a processor."""
-
-
-SHAPES = 3
-"""How often other data are lent, after an error about their shape."""
-
-_WIDTH = re.compile(r"shapes cannot be multiplied \(\d+x(?P<given>\d+) and (?P<wanted>\d+)x\d+\)")
-_OUTPUTS = re.compile(
-    r"size of tensor a \((?P<wanted>\d+)\) must match the size of tensor b \((?P<given>\d+)\)"
-)
-_RANGE = re.compile(r"index out of range in self")
-_CLASSES = re.compile(r"Target \d+ is out of bounds")
-_IMAGES = re.compile(r"3D \(unbatched\) or 4D \(batched\) input to conv2d|expected 4D input")
-_TOKENS = re.compile(r"argument #1 'indices' to have one of the following scalar types: Long")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +60,10 @@ def run_block(program: str, origin: str, tools: Instruments, *, seconds: float |
     candidate, place = Candidate(program=program, origin=origin), next(situations_of(program))
     first = _observed(candidate, place, place.probes, tools, seconds)
     for _ in range(SHAPES):
-        fitting = fitted_to(place.workload, first[0].program)
+        fitting = fitted_to(place, first[0])
         if fitting is None:
             break
-        place = place.model_copy(update={"workload": fitting})
-        first = _observed(candidate, place, place.probes, tools, seconds)
+        place, first = fitting, _observed(candidate, fitting, fitting.probes, tools, seconds)
     if place.workload.world_size > 1 and not first[0].updates:
         # it may only be made to train on several
         alone = _observed(candidate, OWN_SCENARIO, OWN_SCENARIO.probes, tools, seconds)
@@ -118,39 +102,6 @@ def _others(workload: WorkloadSpec) -> Iterator[WorkloadSpec]:
     if workload.name == "mlp" and not fitted:
         cnn = {"name": "cnn", "parameters": {"batches": 9}, "world_size": workload.world_size}
         yield WorkloadSpec.model_validate({**cnn, "seed": 2})
-
-
-def fitted_to(workload: WorkloadSpec, ended: Ended) -> WorkloadSpec | None:
-    """Data of another shape, where a program asks for it by the error that it raises."""
-    said = (ended.message or "") if ended.outcome == "raised" else ""
-    fitting = _in_size(workload, said) or _in_kind(said)
-    if fitting is None:
-        return None
-    name, parameters = fitting
-    spec = {"name": name, "parameters": parameters, "world_size": workload.world_size}
-    try:
-        return WorkloadSpec.model_validate(spec)
-    except ValidationError:
-        return None  # larger than what is lent
-
-
-def _in_size(workload: WorkloadSpec, said: str) -> tuple[str, dict[str, object]] | None:
-    """The same in the size that is asked for, where it is the size of what is lent that is refused."""
-    sizes = workload.parameters.model_dump(include={"features", "vocabulary", "outputs"})
-    for pattern, size in ((_WIDTH, "features"), (_OUTPUTS, "outputs")):
-        found = pattern.search(said)
-        if found and int(found["given"]) == sizes.get(size):
-            return workload.name, {**sizes, size: int(found["wanted"])}
-    if _CLASSES.search(said) and "outputs" in sizes:
-        return workload.name, {**sizes, "outputs": 2}
-    if _RANGE.search(said) and "vocabulary" in sizes:
-        return workload.name, {**sizes, "vocabulary": 14}
-    return None
-
-
-def _in_kind(said: str) -> tuple[str, dict[str, object]] | None:
-    kinds = ((_IMAGES, "cnn"), (_TOKENS, "transformer"))
-    return next(((name, {}) for pattern, name in kinds if pattern.search(said)), None)
 
 
 def run_measurement(program: str, origin: str, tools: Instruments) -> Seen:

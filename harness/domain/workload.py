@@ -166,6 +166,8 @@ class Cnn(WorkloadParameters):
 
     channels: int = Field(default=4, ge=1, le=512)
     """Channels of the two convolutions."""
+    colours: int = Field(default=1, ge=1, le=16)
+    """Channels of an image."""
     side: int = Field(default=6, ge=4, le=256)
     """Height and width of an image."""
     outputs: int = Field(default=3, ge=2, le=512)

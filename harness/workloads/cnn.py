@@ -30,17 +30,19 @@ class CnnWorkload(Workload):
     def model(self) -> nn.Module:
         """Two convolutions, the mean over each quarter of the image, a head."""
         p = self.parameters
-        model = ConvNet(p.channels, p.outputs)
+        model = ConvNet(p.channels, p.outputs, p.colours)
         return initialise(model, generator(self.spec, 0))
 
     def batches(self, rank: int) -> tuple[WorkloadBatch, ...]:
-        """A pattern plus noise, one channel. Inputs: (n, 1, side, side)"""
+        """A pattern plus noise. Inputs: (n, colours, side, side)"""
         p = self.parameters
-        patterns = torch.randn(p.outputs, 1, p.side, p.side, generator=generator(self.spec, 1))
+        patterns = torch.randn(
+            p.outputs, p.colours, p.side, p.side, generator=generator(self.spec, 1)
+        )
         source = generator(self.spec, 2, rank)
         sizes = batch_sizes(p)
         y = torch.arange(sum(sizes)) % p.outputs  # classes in balance: less noise in the gradient
-        noise = torch.randn(len(y), 1, p.side, p.side, generator=source)
+        noise = torch.randn(len(y), p.colours, p.side, p.side, generator=source)
         x = (patterns[y] * p.target_scale + 0.5 * noise) * p.input_scale
         return cut(x, y, sizes)
 
@@ -56,16 +58,16 @@ class CnnWorkload(Workload):
 class ConvNet(nn.Module):
     """Two convolutions and a head."""
 
-    def __init__(self, channels: int, outputs: int) -> None:
-        """``channels`` of either convolution."""
+    def __init__(self, channels: int, outputs: int, colours: int = 1) -> None:
+        """``channels`` of either convolution; ``colours``: of an image."""
         super().__init__()
-        self.conv1 = nn.Conv2d(1, channels, kernel_size=3, padding=1)
+        self.conv1 = nn.Conv2d(colours, channels, kernel_size=3, padding=1)
         self.conv2 = nn.Conv2d(channels, channels, kernel_size=3, padding=1)
         self.pool = nn.AdaptiveAvgPool2d(2)
         self.head = nn.Linear(4 * channels, outputs)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(n, 1, side, side) -> (n, outputs)."""
+        """(n, colours, side, side) -> (n, outputs)."""
         x = nn.functional.silu(self.conv2(nn.functional.silu(self.conv1(x))))
         output: Tensor = self.head(self.pool(x).flatten(1))
         return output

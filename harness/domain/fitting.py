@@ -1,0 +1,85 @@
+"""Data that are lent in another size or kind, where a program asks for them by the error that it
+raises: by the width of its first layer, the number of its classes, the channels of its pictures.
+"""
+
+import math
+import re
+
+from pydantic import ValidationError
+
+from harness.domain.scenario import Scenario
+from harness.domain.trace import ProbeTrace
+from harness.domain.workload import WorkloadSpec
+
+SHAPES = 3
+"""How often other data are lent, after an error about their shape."""
+
+_WIDTH = re.compile(r"shapes cannot be multiplied \(\d+x(?P<given>\d+) and (?P<wanted>\d+)x\d+\)")
+_OUTPUTS = re.compile(
+    r"size of tensor a \((?P<wanted>\d+)\) must match the size of tensor b \((?P<given>\d+)\)"
+)
+_RANGE = re.compile(r"index out of range in self")
+_CLASSES = re.compile(r"Target \d+ is out of bounds")
+_IMAGES = re.compile(r"3D \(unbatched\) or 4D \(batched\) input to conv2d|expected 4D input")
+_TOKENS = re.compile(r"argument #1 'indices' to have one of the following scalar types: Long")
+_COLOURS = re.compile(r"expected input\[.*\] to have (?P<wanted>\d+) channels")
+_SMALL = re.compile(r"[Oo]utput size is too small|Kernel size can't be greater than actual input")
+
+Fitting = tuple[str, dict[str, object]]
+"""The name of a workload, and parameters of it."""
+
+
+def fitted_to(place: Scenario, seen: ProbeTrace) -> Scenario | None:
+    """The situation with data of another shape; ``None`` where nothing asks for one."""
+    ended, workload = seen.program, place.workload
+    said = (ended.message or "") if ended.outcome == "raised" and not seen.updates else ""
+    fitting = _in_size(workload, said) or _of_pictures(workload, said) or _in_kind(said)
+    if fitting is None:
+        return None
+    name, parameters = fitting
+    spec = {"name": name, "parameters": parameters, "world_size": workload.world_size}
+    try:
+        return place.model_copy(update={"workload": WorkloadSpec.model_validate(spec)})
+    except ValidationError:
+        return None  # larger than what is lent
+
+
+def _in_size(workload: WorkloadSpec, said: str) -> Fitting | None:
+    """The same in the size that is asked for, where it is the size of what is lent that is refused."""
+    sizes = workload.parameters.model_dump(include={"features", "vocabulary", "outputs"})
+    kept = _kept(workload)
+    for pattern, size in ((_WIDTH, "features"), (_OUTPUTS, "outputs")):
+        found = pattern.search(said)
+        if found and int(found["given"]) == sizes.get(size):
+            return workload.name, {**kept, size: int(found["wanted"])}
+    if _CLASSES.search(said) and sizes.get("outputs", 2) > 2:
+        return workload.name, {**kept, "outputs": 2}
+    if _RANGE.search(said) and sizes.get("vocabulary", 14) > 14:
+        return workload.name, {**kept, "vocabulary": 14}
+    return None
+
+
+def _of_pictures(workload: WorkloadSpec, said: str) -> Fitting | None:
+    """Pictures of as many channels, or as large, as are asked for."""
+    if workload.name != "cnn":
+        return None
+    kept = _kept(workload)
+    if found := _COLOURS.search(said):
+        return "cnn", {**kept, "colours": int(found["wanted"])}
+    if _SMALL.search(said):
+        return "cnn", {**kept, "side": 32}
+    if found := _WIDTH.search(said):
+        side = math.isqrt(int(found["wanted"]) // int(str(kept.get("colours", 1))))
+        return "cnn", {**kept, "side": side}
+    return None
+
+
+def _kept(workload: WorkloadSpec) -> dict[str, object]:
+    """Sizes that were fitted before."""
+    sizes = {"features", "vocabulary", "outputs", "colours", "side"}
+    return workload.parameters.model_dump(include=sizes)
+
+
+def _in_kind(said: str) -> Fitting | None:
+    kinds = ((_IMAGES, "cnn"), (_TOKENS, "transformer"))
+    return next(((name, {}) for pattern, name in kinds if pattern.search(said)), None)
