@@ -23,7 +23,7 @@ from harness.domain.run import Run, ScenarioResult
 from harness.domain.scenario import Bank
 from harness.domain.stored import GradedAnswer, StoredAnswer
 from harness.domain.trace import Trace
-from harness.domain.transcript import Transcript
+from harness.domain.transcript import Transcript, skill_read
 from harness.instruments import jail_and_oracle
 from harness.proposing import proposal_of
 from harness.rubric import assess
@@ -194,6 +194,7 @@ class _Pipeline:
             no_code=proposal.no_code,
             turn=proposal.turn,
             reading=transcript.notes,
+            skill_triggered=skill_read(transcript.facts),
             repaired_on_request=proposal.repaired,
             criteria=criteria,
             rationalizations=excuses,

@@ -214,3 +214,16 @@ def test_sequential_is_refused_for_runs_that_are_stored(bank, tmp_path):
         2,
         True,
     )
+
+
+def test_whether_the_skill_was_read_is_told_of_both_arms(bank, agent, tmp_path):
+    """Of plain text nothing is known, and without a skill there is nothing to read."""
+    good = skill(tmp_path / "good", "use one")
+    options = ["--agent", agent, "--trials", "1", "--out", tmp_path / "runs"]
+
+    result = compare(bank, "--skill", "none", "--skill", good, *options)
+    shown = CliRunner().invoke(app, ["show", str(tmp_path / "runs/good"), "--json"])
+
+    assert "good: the skill was read before the answer in 0 of 0 answers" in result.stdout
+    assert "none: the skill was read" not in result.stdout
+    assert json.loads(shown.stdout.splitlines()[0])["skill_triggered"] == "unknown"

@@ -7,6 +7,8 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pydantic import JsonValue
+
 from harness.agents.agent import Unanswered
 from harness.agents.cache import Cache, key_of
 from harness.agents.process import Ended, Processes
@@ -16,6 +18,7 @@ from harness.domain.errors import UsageError
 from harness.domain.model import AbsentKind, NoAnswer
 from harness.domain.scenario import Scenario
 from harness.domain.transcript import Fact, Message, ToolCall, Transcript, Unreadable
+from harness.domain.triggers import Opened, TriggerPrompt
 from harness.transcripts import read
 
 LARGEST_SCRIPT = 1 << 20
@@ -45,6 +48,8 @@ class CommandAgent:
     """Answers are kept apart from those with other words here."""
     processes: Processes = field(default_factory=Processes)
     """What is under way."""
+    beside: tuple[SkillText, ...] = ()
+    """Other skills that are installed as well."""
 
     @property
     def name(self) -> str:
@@ -53,17 +58,23 @@ class CommandAgent:
 
     def ask(self, scenario: Scenario, trial: int = 1) -> Transcript:
         """What the command prints, and the Python files that it leaves behind."""
-        answer = self._answer(scenario, self._key(scenario, trial))
+        answer = self._answer(scenario.prompt, self._key(scenario, trial))
         facts = (*answer.facts, Fact(key="trial", value=str(trial)))
         return answer.model_copy(update={"scenario": scenario.id, "facts": facts})
 
-    def _answer(self, scenario: Scenario, key: str) -> Transcript:
+    def opens_skill(self, prompt: TriggerPrompt, trial: int) -> Opened:
+        """Whether its log shows that it opened the skill."""
+        answer = self._answer(prompt.prompt, self._key(prompt, trial))
+        said = next((f.value for f in answer.facts if f.key == "skill_triggered"), "unknown")
+        return "yes" if said == "yes" else "no" if said == "no" else "unknown"
+
+    def _answer(self, prompt: str, key: str) -> Transcript:
         if self.cache is None:
-            return self._run(scenario)
+            return self._run(prompt)
         answer = self.cache.get(key, Transcript)
         if answer is None:
             self.cache.refuse_more()
-            answer = self._run(scenario)
+            answer = self._run(prompt)
             self.cache.put(key, answer)
         return answer
 
@@ -72,20 +83,25 @@ class CommandAgent:
         cache = self.cache
         return cache is not None and cache.get(self._key(scenario, trial), Transcript) is not None
 
-    def _key(self, scenario: Scenario, trial: int) -> str:
+    def _key(self, asked: Scenario | TriggerPrompt, trial: int) -> str:
+        others: dict[str, JsonValue] = {}
+        if self.beside:
+            others["beside"] = [one.digest for one in self.beside]
         return key_of(
+            **others,
             command=self.line,
             scripts=[*_contents(self.command)],
             skill=self.skill.digest if self.skill else None,
-            scenario=scenario.id,
-            prompt=scenario.prompt,
+            scenario=asked.id,
+            prompt=asked.prompt,
             trial=trial,
             apart=list(self.apart),
         )
 
-    def _run(self, scenario: Scenario) -> Transcript:
+    def _run(self, prompt: str) -> Transcript:
         as_file = any(_PLACE in word for word in self.command)
-        with workspace(scenario.prompt, self.skill, with_prompt=as_file) as place:
+        skills = (*((self.skill,) if self.skill else ()), *self.beside)
+        with workspace(prompt, skills, with_prompt=as_file) as place:
             out, errors = place.aside / "answer", place.aside / "errors"
             command = [word.replace(_PLACE, str(place.prompt)) for word in self.command]
             files = (Path(os.devnull) if as_file else place.prompt, out, errors)
@@ -99,7 +115,7 @@ class CommandAgent:
                 sentence = f"{self.command[0]} cannot be started: {error.strerror}"
                 raise _unanswered("command_failed", sentence) from error
             self._refuse_failure(ended, errors)
-            return self._told(_read(out), place, scenario)
+            return self._told(_read(out), place, prompt)
 
     def _refuse_failure(self, ended: Ended, errors: Path) -> None:
         if self.processes.closed:
@@ -112,8 +128,8 @@ class CommandAgent:
             sentence = f"the command ended with {ended.code}{f': {said}' if said else ''}"
             raise _unanswered("command_failed", sentence)
 
-    def _told(self, found: Transcript, place: Workspace, scenario: Scenario) -> Transcript:
-        messages = found.with_question(scenario.prompt).messages
+    def _told(self, found: Transcript, place: Workspace, prompt: str) -> Transcript:
+        messages = found.with_question(prompt).messages
         if not any(call.edits for message in messages for call in message.calls):
             messages = (*messages, *_files_as_message(place))
         facts = {"delivery": "installed" if self.skill else "none"}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-from harness.agents.prompting import skill_listed, skill_whole
+from harness.agents.prompting import skill_whole, skills_listed
 from harness.agents.skill_text import MAIN, SkillText
 from harness.domain.errors import UsageError
 from harness.domain.model import Tool, ToolResult, ToolUse
@@ -73,4 +73,4 @@ def deliver(skill: SkillText | None, kind: Delivery) -> Delivered:
             f"the skill {skill.name} has no description in its frontmatter, so it cannot be "
             "offered through a tool: give it one, or use --delivery system"
         )
-    return Delivered(kind, skill, skill_listed(skill), (READ_SKILL,))
+    return Delivered(kind, skill, skills_listed([skill]), (READ_SKILL,))

@@ -128,11 +128,11 @@ def _money(plan: AskingPlan) -> str:
     if plan.cost is None or plan.most is None:
         model = plan.agent.partition(":")[2]
         return f"cost: not known, {model} is not in the price table of {prices.date}"
-    said = f"cost: {_dollars(plan, 1)}, if every answer were as long as allowed"
-    other = f"in batches (--batch) {_dollars(plan, HALF)}"
+    said = f"cost: {dollars(plan, 1)}, if every answer were as long as allowed"
+    other = f"in batches (--batch) {dollars(plan, HALF)}"
     if plan.batched:
-        said = f"cost: {_dollars(plan, HALF)}, if every answer were as long as allowed"
-        other = f"without --batch {_dollars(plan, 1)}"
+        said = f"cost: {dollars(plan, HALF)}, if every answer were as long as allowed"
+        other = f"without --batch {dollars(plan, 1)}"
     said += f" (prices of {prices.date}); {other}"
     if plan.limit is None:
         return said
@@ -141,8 +141,30 @@ def _money(plan: AskingPlan) -> str:
     return f"{said}; it stops before ${plan.limit:.2f}{enough}"
 
 
-def _dollars(plan: AskingPlan, share: float) -> str:
+def dollars(plan: AskingPlan, share: float = 1) -> str:
+    """What it costs, at this share of the price."""
     return f"about ${share * (plan.cost or 0):.2f}, at most ${share * (plan.most or 0):.2f}"
+
+
+def trigger_plan(
+    agent: ModelAgent, listing: str, prompts: Sequence[str], limit: float | None
+) -> AskingPlan:
+    """Of one reply to each prompt, with a list of skills before it."""
+    count, price = len(prompts), load_prices().of(agent.model.name)
+    read = sum(_tokens(prompt) + _tokens(listing) for prompt in prompts)
+    usage = Usage(input=read, output=count * _TOKENS_AN_ANSWER)
+    longest = usage.model_copy(update={"output": count * agent.max_tokens})
+    return AskingPlan(
+        agent=agent.name,
+        scenarios=count,
+        trials=1,
+        kept=0,
+        calls=count,
+        usage=usage,
+        cost=price.of(usage) if price else None,
+        most=_uncached(price).of(longest) if price else None,
+        limit=limit,
+    )
 
 
 def _of_model(

@@ -1,6 +1,7 @@
 """The words that the harness itself says to an agent. The scenario's own message is not among them."""
 
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -18,12 +19,12 @@ def runnable_form() -> str:
 
 def skill_whole(skill: SkillText) -> str:
     """A system prompt that holds the whole skill."""
-    return _render("skill_whole", skill)
+    return _render("skill_whole", skill=skill)
 
 
-def skill_listed(skill: SkillText) -> str:
-    """A system prompt that lists the skill by name and description."""
-    return _render("skill_listed", skill)
+def skills_listed(skills: Sequence[SkillText]) -> str:
+    """A system prompt that lists skills by name and description."""
+    return _render("skill_listed", skills=skills)
 
 
 @cache
@@ -53,5 +54,5 @@ _ENVIRONMENT = Environment(
 )
 
 
-def _render(template: str, skill: SkillText | None = None) -> str:
-    return _ENVIRONMENT.get_template(template).render(skill=skill).strip()
+def _render(template: str, **given: SkillText | Sequence[SkillText]) -> str:
+    return _ENVIRONMENT.get_template(template).render(**given).strip()

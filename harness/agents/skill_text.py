@@ -13,6 +13,8 @@ from harness.domain.record import Record
 from harness.untrusted import read_bytes, safe_yaml
 
 MAIN = "SKILL.md"
+TRIGGERS = "triggers.yaml"
+"""Prompts that ask whether the skill is found; no part of the skill, and no agent gets them."""
 _LARGEST = 16 << 20
 _FRONT = re.compile(r"\A---[ \t]*\r?\n(.{0,65536}?)\r?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _PASSED_OVER = frozenset({"__pycache__", "node_modules"})
@@ -111,6 +113,8 @@ def _in_folder(folder: Path) -> tuple[SkillFile, ...]:
         folders[:] = sorted(n for n in folders if n not in _PASSED_OVER and not n.startswith("."))
         for name in sorted(names):
             path = Path(here, name)
+            if path == folder / TRIGGERS:
+                continue
             if not name.startswith(".") and path.is_file() and _inside(path, folder):
                 found.append(_file(path, path.relative_to(folder).as_posix()))
     return tuple(sorted(found, key=lambda file: (file.path != MAIN, file.path)))

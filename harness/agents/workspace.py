@@ -3,7 +3,7 @@
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,7 +50,9 @@ class Workspace:
 
 
 @contextmanager
-def workspace(question: str, skill: SkillText | None, *, with_prompt: bool) -> Iterator[Workspace]:
+def workspace(
+    question: str, skills: Sequence[SkillText], *, with_prompt: bool
+) -> Iterator[Workspace]:
     """A folder that is removed afterwards. ``with_prompt``: the question's file lies in it."""
     with tempfile.TemporaryDirectory(prefix="", ignore_cleanup_errors=True) as base:
         folder, aside = Path(base, "project"), Path(base, "aside")
@@ -58,7 +60,7 @@ def workspace(question: str, skill: SkillText | None, *, with_prompt: bool) -> I
         aside.mkdir()
         prompt = (folder if with_prompt else aside) / _PROMPT
         prompt.write_text(question, encoding="utf-8")
-        if skill is not None:
+        for skill in skills:
             _install(skill, folder / ".claude" / "skills" / skill.name)
         yield Workspace(folder, prompt, aside)
 

@@ -33,6 +33,7 @@ FILES = {
     "list": "listing",
     "show": "listing",
     "compare": "comparing",
+    "triggers": "triggering",
     "check": "examining",
     "quality": "examining",
     "grade": "grading",

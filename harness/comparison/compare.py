@@ -1,5 +1,7 @@
 """Two runs in, all that they show out. One line a step."""
 
+from collections import Counter
+
 from harness.comparison.changes import changes, new_rationalizations
 from harness.comparison.comparability import warnings_of
 from harness.comparison.gate import gate
@@ -58,12 +60,15 @@ def _of(found: Stopped, rules: Rules, warnings: tuple[str, ...]) -> Comparison:
 
 
 def _side(arm: Arm) -> Side:
+    said = (one.skill_triggered for scenario in arm.scenarios for one in scenario.trials)
+    read = Counter(one for one in said if one is not None)
     return Side(
         name=arm.name,
         skill_digest=arm.skill_digest,
         model=arm.model,
         delivery=arm.delivery,
         tally=total(arm),
+        skill_triggered=dict(sorted(read.items())),
     )
 
 

@@ -12,6 +12,7 @@ from harness.domain.outcome import Fault
 from harness.domain.own import OwnSettings
 from harness.domain.record import Record
 from harness.domain.scenario import Scenario
+from harness.domain.transcript import SkillRead
 from harness.domain.verdict import Verdict
 
 
@@ -71,6 +72,8 @@ class AnswerGrade(Record):
     """Whether the first turn's program is wrong and the second turn's is right."""
     error: str | None = None
     """Why it could not be graded, in one sentence."""
+    skill_triggered: SkillRead | None = None
+    """Whether it opened the skill; ``None`` where there was none to open."""
 
     @property
     def code(self) -> Code:

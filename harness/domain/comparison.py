@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from harness.domain.grade import Code
 from harness.domain.plan import Reach, Rules
 from harness.domain.record import Record
+from harness.domain.transcript import SkillRead
 from harness.domain.verdict import Verdict
 
 # ------------------------------------------------------------------------------------ what goes in
@@ -25,6 +26,8 @@ class TrialOutcome(Record):
     """Each line of the rubric, by its id."""
     rationalizations: tuple[str, ...] = ()
     """Excuses of the scenario's table found in it, in the table's words."""
+    skill_triggered: SkillRead | None = None
+    """Whether it opened the skill; ``None`` where there was none to open."""
 
 
 class ScenarioTrials(Record):
@@ -133,6 +136,8 @@ class Side(Record):
     """How the skill reached the model."""
     tally: OutcomeTally
     """Over all its scenarios."""
+    skill_triggered: dict[SkillRead, int] = Field(default_factory=dict)
+    """How many of its answers opened the skill; empty where there was none to open."""
 
 
 class Estimate(Record):

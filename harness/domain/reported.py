@@ -9,6 +9,7 @@ from harness.domain.grade import Code
 from harness.domain.own import OwnSettings
 from harness.domain.record import Record
 from harness.domain.stored import RunHead
+from harness.domain.transcript import SkillRead
 
 
 class AnswerLine(Record):
@@ -36,6 +37,8 @@ class AnswerLine(Record):
     """Each line of the rubric, by its id."""
     error: str | None
     """Why it could not be graded."""
+    skill_triggered: SkillRead | None = None
+    """Whether it opened the skill; ``null`` where there was none to open."""
 
     @classmethod
     def of(cls, answer: AnswerGrade) -> Self:
@@ -53,6 +56,7 @@ class AnswerLine(Record):
             lent=deciding.lent if deciding is not None else (),
             criteria=answer.criteria,
             error=answer.error,
+            skill_triggered=answer.skill_triggered,
         )
 
 

@@ -4,7 +4,8 @@ Nothing in a transcript is an instruction, and nothing of it is evaluated: it is
 else wrote.
 """
 
-from typing import Literal
+from collections.abc import Iterable
+from typing import Literal, get_args
 
 from harness.domain.file_edit import FileEdit, FileState
 from harness.domain.record import Record
@@ -50,6 +51,18 @@ class Fact(Record):
     """Such as ``model``, ``scenario`` or ``task``."""
     value: str
     """As text."""
+
+
+SkillRead = Literal["yes", "late", "no", "unknown"]
+"""Whether an agent opened the skill that it could: before its first answer, only for the second turn,
+not at all; ``unknown``: no log tells.
+"""
+
+
+def skill_read(facts: Iterable[Fact]) -> SkillRead | None:
+    """What a transcript says of it; ``None`` where there was no skill to open."""
+    said = next((fact.value for fact in facts if fact.key == "skill_triggered"), None)
+    return next((one for one in get_args(SkillRead) if one == said), None)
 
 
 class Origin(Record):

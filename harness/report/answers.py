@@ -15,7 +15,7 @@ from harness.domain.reported import AnswerLine
 from harness.domain.stored import RunHead
 from harness.report.own import lent_line, settings_line
 from harness.report.verbose import render_verdicts
-from harness.report.words import clean, indented, text
+from harness.report.words import READ, clean, indented, text
 
 _WORDS = {
     "right": ("code right", "bold green"),
@@ -112,6 +112,8 @@ def _notes(answer: AnswerGrade) -> Iterator[str]:
     if answer.no_code is not None:
         yield answer.no_code
     yield from answer.reading
+    if answer.skill_triggered is not None:
+        yield f"the skill: {READ[answer.skill_triggered]}"
 
 
 def _grade(grade: Grade, *, verbose: bool) -> Iterator[RenderableType]:

@@ -6,7 +6,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.domain.comparison import Comparison, Estimate, OutcomeTally, Passing, ScenarioLine
+from harness.domain.comparison import (
+    Comparison,
+    Estimate,
+    OutcomeTally,
+    Passing,
+    ScenarioLine,
+    Side,
+)
 from harness.domain.plan import Rules
 from harness.report.changes import Answers, render_changes, render_rationalizations
 from harness.report.power import in_reach
@@ -119,6 +126,8 @@ def _notes(comparison: Comparison) -> Iterator[Text]:
     for line in comparison.scenarios:
         if line.dropped:
             yield text(f"{line.scenario} is not compared: {line.dropped}", "yellow")
+    for side in (comparison.old, comparison.new):
+        yield from _read(side)
     yield from (_reliability(passing) for passing in comparison.passing[1:][-1:])
     for prop in comparison.properties:
         if prop.old != prop.new and prop.adjusted is not None:
@@ -126,6 +135,15 @@ def _notes(comparison: Comparison) -> Iterator[Text]:
                 f"{prop.property}: passes {prop.old:.0%} -> {prop.new:.0%} of the time"
                 f" ({some(prop.scenarios, 'scenario')}, p = {chance(prop.adjusted)} after Holm)"
             )
+
+
+def _read(side: Side) -> Iterator[Text]:
+    counts = side.skill_triggered
+    known = sum(counts.values()) - counts.get("unknown", 0)
+    if counts:
+        said = f"in {counts.get('yes', 0)} of {known} answers of which it is known"
+        late = f", {counts['late']} more for the runnable form" if "late" in counts else ""
+        yield text(f"{side.name}: the skill was read before the answer {said}{late}")
 
 
 def _reliability(passing: Passing) -> Text:

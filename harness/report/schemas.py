@@ -19,6 +19,7 @@ from harness.domain.record import Record
 from harness.domain.reported import AnswerLine, RunReport
 from harness.domain.run import Run
 from harness.domain.stored import RunHead, StoredAnswer
+from harness.domain.triggers import TriggerReport
 
 SCHEMAS: Mapping[str, type[Record]] = MappingProxyType(
     {
@@ -28,6 +29,7 @@ SCHEMAS: Mapping[str, type[Record]] = MappingProxyType(
         "comparison-plan": Plan,
         "rounds-plan": RoundsPlan,
         "ablation": Ablation,
+        "triggers": TriggerReport,
         "false-alarms": FalseAlarms,
         "calibration": Calibration,
         "check": CheckReport,

@@ -7,6 +7,15 @@ from rich.padding import Padding
 from rich.text import Text
 
 from harness.domain.run import NotRun
+from harness.domain.transcript import SkillRead
+
+READ: dict[SkillRead, str] = {
+    "yes": "read before the answer",
+    "late": "read only for the runnable form",
+    "no": "not read",
+    "unknown": "no log tells whether it was read",
+}
+"""Whether an agent opened its skill, in words."""
 
 
 def points(effect: float) -> str:

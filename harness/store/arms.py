@@ -76,5 +76,6 @@ def _trial(number: int, stored: StoredAnswer) -> TrialOutcome:
         outcome=stored.outcome,
         verdicts=answer.deciding.grade.verdicts if answer.alternatives else (),
         criteria={name: criterion.state for name, criterion in answer.criteria.items()},
+        skill_triggered=answer.skill_triggered,
         rationalizations=tuple(excuse.excuse for excuse in answer.rationalizations),
     )

@@ -20,7 +20,7 @@ from harness.report.html.matrix import matrix_of
 from harness.report.pictures import effect_picture
 from harness.report.power import in_reach
 from harness.report.reported import WORDS, Report, tally_in_words
-from harness.report.words import chance, clean, signed
+from harness.report.words import READ, chance, clean, signed
 
 _HERE = Path(__file__).parent
 
@@ -63,7 +63,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     templates.globals.update(
-        words=WORDS, signed=signed, chance=chance, tally_in_words=tally_in_words
+        words=WORDS, signed=signed, chance=chance, tally_in_words=tally_in_words, read=READ
     )
     return templates
 
