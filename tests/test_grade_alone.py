@@ -261,3 +261,42 @@ def test_ranks_that_an_option_brings_are_not_there_without_it(graded, tmp_path):
     code, (line,) = graded(script)
 
     assert (code, line["code"], line["settings"]["ranks"]) == (0, "right", 1), line["why"]
+
+
+LENT = {
+    "a teacher beside its student": """
+teacher.eval().requires_grad_(False)
+for x, y in loader:
+    with torch.no_grad():
+        soft = teacher(x).softmax(-1)
+    scores = student(x)
+    loss = F.cross_entropy(scores, y) + F.kl_div(scores.log_softmax(-1), soft, reduction="batchmean")
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""",
+    "rows as wide as the first layer": """
+model = nn.Sequential(nn.Linear(100, 16), nn.ReLU(), nn.Linear(16, 3))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for x, y in loader:
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+""",
+    "pictures of three channels": """
+model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 3))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for x, y in loader:
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+""",
+}
+
+
+@pytest.mark.parametrize("what", LENT)
+def test_what_is_lent_fits_the_program(graded, tmp_path, what):
+    code = f"import torch\nfrom torch import nn\nimport torch.nn.functional as F\n{LENT[what]}"
+    _, (line,) = graded(written(tmp_path, "answer.py", code))
+
+    assert line["code"] == "right", line["why"]

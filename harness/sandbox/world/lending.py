@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import copy
 import inspect
 from collections.abc import Callable, Mapping
 from types import ModuleType
@@ -195,6 +196,7 @@ class Lender:
             "validation dataset": lambda _: self.data.loader("validation").dataset,
             "source": lambda _: self.data.draw,
             "model": self.model,
+            "other model": self._other_model,
             "criterion": self._criterion,
             "optimizer": self._optimizer,
             "optimizers": lambda n: [self._optimizer(n)],
@@ -248,6 +250,11 @@ class Lender:
             answers.adapt(self.values.model, self._answers, carries_state=stateful)
         parts_of.name_parts(self.values.model, self.reading)
         return self.values.the_model(wrap=self.wrap)
+
+    def _other_model(self, name: str) -> nn.Module:
+        """A copy that is only looked at: a teacher, a target network, an average."""
+        self.model(name)
+        return copy.deepcopy(self.values.model)
 
     def _optimizer(self, name: str) -> torch.optim.Optimizer:
         """The optimizer of the whole model."""

@@ -15,7 +15,8 @@ def test_spellings_of_a_name_mean_the_same(name):
 @pytest.mark.parametrize(
     ("name", "role"),
     [
-        ("ddp_model", "model"), ("loss_fn", "criterion"), ("opt", "optimizer"),
+        ("ddp_model", "model"), ("student", "model"), ("teacher_model", "other model"),
+        ("loss_fn", "criterion"), ("opt", "optimizer"),
         ("accum_steps", "accumulation"), ("gradient_accumulation_steps", "accumulation"),
         ("max_grad_norm", "max norm"), ("n_epochs", "epochs"), ("lr_scheduler", "scheduler"),
         ("val_loader", "validation"), ("labels", "target"), ("input_ids", "input"),
