@@ -300,3 +300,29 @@ def test_what_is_lent_fits_the_program(graded, tmp_path, what):
     _, (line,) = graded(written(tmp_path, "answer.py", code))
 
     assert line["code"] == "right", line["why"]
+
+
+SCALED = """\
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+scaler = torch.amp.GradScaler("cuda")
+for _ in range(12):
+    x = torch.randn(16, 8)
+    optimizer.zero_grad()
+    scaler.scale(nn.functional.mse_loss(model(x), x.sum(1, keepdim=True))).backward()
+    scaler.unscale_(optimizer)
+    if not torch.isfinite(nn.utils.clip_grad_norm_(model.parameters(), 1.0)):
+        {skip}
+    scaler.step(optimizer)
+    scaler.update()
+"""
+
+
+@pytest.mark.parametrize(("skip", "found"), [("continue", "wrong"), ("pass", "right")])
+def test_a_batch_is_skipped_by_the_scaler_and_not_around_it(graded, tmp_path, skip, found):
+    _, (line,) = graded(written(tmp_path, "train.py", SCALED.format(skip=skip)))
+    assert line["code"] == found, line["why"]

@@ -19,7 +19,7 @@ from harness.properties.own.ruin import is_ruined
 from harness.properties.own.rules import CLIPPING, rules
 from harness.properties.own.schedules import ID as SCHEDULE
 from harness.properties.own.schedules import MADE_FOR_THEM, counts_micro_batches, where_told
-from harness.properties.own.spoilt import spoilt_for_good
+from harness.properties.own.spoilt import skipped_without_update, spoilt_for_good
 
 NO_STEP = "It makes no optimizer step itself; show the loop that steps."
 
@@ -43,6 +43,7 @@ def own_grade(
     verdicts = where_told(found, trace)
     verdicts = tuple(carried_over(frozen_on_purpose(v, trace), trace) for v in verdicts)
     verdicts = tuple(mean_over_ranks(spoilt_for_good(v, trace), trace, settings) for v in verdicts)
+    verdicts = tuple(skipped_without_update(v, trace) for v in verdicts)
     if lent_its_step(trace):
         verdicts = tuple(map(_not_accused, verdicts))
     grade = write_grade(OWN_SCENARIO, agent, verdicts, trace=trace, seconds=seconds)

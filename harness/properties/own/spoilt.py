@@ -6,6 +6,8 @@ from harness.domain.trace import BackwardSeen, RankTrace, Trace
 from harness.domain.verdict import Verdict, failed
 from harness.properties.accumulation.gradients_start_fresh import ID
 from harness.properties.evidence.figures import count, number
+from harness.properties.mixed_precision.scaler_calls import ALREADY
+from harness.properties.mixed_precision.scaler_protocol import ID as SCALER
 
 ENOUGH = 4
 """After a loss that is not finite, so many finite ones whose gradients are not show that they stay."""
@@ -29,6 +31,22 @@ def spoilt_for_good(verdict: Verdict, trace: Trace) -> Verdict:
                     number("updates before it", stayed[0].after_update, probe.probe),
                 )
     return verdict
+
+
+def skipped_without_update(verdict: Verdict, trace: Trace) -> Verdict:
+    """The verdict on the scaler's protocol, or the fail for a bad batch that is skipped between
+    ``unscale_`` and ``update``: torch stops the program at the next one.
+    """
+    spoiled = trace.spoiled
+    refused = spoiled is not None and ALREADY in (spoiled.program.message or "")
+    if verdict.property != SCALER or verdict.outcome == "fail" or not refused:
+        return verdict
+    return failed(
+        SCALER,
+        "After a batch with a NaN, scaler.unscale_(optimizer) was called again before "
+        "scaler.update(), and torch refused. Let scaler.step(optimizer) skip such a batch itself, and "
+        "call scaler.update() after it in any case.",
+    )
 
 
 def _since_a_bad_loss(rank: RankTrace) -> list[BackwardSeen]:
