@@ -7,7 +7,7 @@ from harness.domain.verdict import Verdict, failed
 from harness.properties.accumulation.gradients_start_fresh import ID
 from harness.properties.evidence.figures import count, number
 from harness.properties.mixed_precision.scaler_calls import ALREADY
-from harness.properties.mixed_precision.scaler_protocol import ID as SCALER
+from harness.properties.mixed_precision.scaler_calls import ID as SCALER
 
 ENOUGH = 4
 """After a loss that is not finite, so many finite ones whose gradients are not show that they stay."""
