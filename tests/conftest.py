@@ -17,12 +17,19 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.fakes.messages_server import MessagesServer
+from tests.sampling import kept_of
 
 # As it comes, an example that takes a fifth of a second is a failure, and each run draws its own examples.
 settings.register_profile(
     "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("steady")
+
+FEW = 4
+"""Cases of a table that are run where the whole suite is asked for and each case runs a program."""
+
+RUNS_PROGRAMS = "executor"
+"""The fixture that stands behind tests that run programs on torch."""
 
 if TYPE_CHECKING:
     from harness.domain.instruments import OpenInstruments
@@ -111,16 +118,38 @@ def left_out(config: pytest.Config) -> dict[str, str]:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    return [f"left out: tests marked `{m}` ({why})" for m, why in left_out(config).items()]
+    lines = [f"left out: tests marked `{m}` ({why})" for m, why in left_out(config).items()]
+    if not config.getoption("--full"):
+        lines.append(f"of a table that runs programs: {FEW} cases; all where a file is named")
+    return lines
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     unwanted = left_out(config)
-    kept, rest = [], []
+    wanted = [item for item in items if not any(map(item.get_closest_marker, unwanted))]
+    if not config.getoption("--full") and config.args == config.getini("testpaths"):
+        wanted = few_of_each_table(wanted)
+    kept = set(wanted)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = wanted
+
+
+def few_of_each_table(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Without most cases of a long table whose test runs programs: ``FEW`` of them, evenly spread,
+    unless it is marked ``whole``. Whoever names a file or a test gets all of them.
+    """
+    tables: dict[str, list[pytest.Item]] = {}
     for item in items:
-        (rest if any(map(item.get_closest_marker, unwanted)) else kept).append(item)
-    config.hook.pytest_deselected(items=rest)
-    items[:] = kept
+        if RUNS_PROGRAMS in getattr(item, "fixturenames", ()) and not _runs_whole(item):
+            tables.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left = {item for cases in tables.values() for item in cases}
+    for cases in tables.values():
+        left -= {cases[i] for i in kept_of(len(cases), min(FEW, len(cases)))}
+    return [item for item in items if item not in left]
+
+
+def _runs_whole(item: pytest.Item) -> bool:
+    return item.get_closest_marker("whole") is not None
 
 
 # Outermost, to see the report when pytest has finished with it: an expected failure passes through

@@ -13,8 +13,13 @@ def sampled(
 ) -> list[Any]:
     """Cases of ``parametrize``: all but ``size`` of them, evenly spread, are marked ``full``."""
     every = list(cases)
-    kept = {i * len(every) // size for i in range(size)}
+    kept = kept_of(len(every), size)
     return [_case(case, named, full=i not in kept) for i, case in enumerate(every)]
+
+
+def kept_of(count: int, size: int) -> set[int]:
+    """``size`` numbers below ``count``, evenly spread."""
+    return {i * count // size for i in range(size)}
 
 
 def _case(case: Any, named: Callable[[Any], str] | None, *, full: bool) -> Any:

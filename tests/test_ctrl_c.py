@@ -114,6 +114,7 @@ def test_an_interrupted_check_does_not_say_that_there_are_no_blocks(monkeypatch,
     assert "no block was finished; format: 2 errors" in result.stdout
 
 
+@pytest.mark.full
 def test_a_command_that_is_killed_while_the_zygote_warms_up_leaves_nothing(tmp_path):
     """``kill -9``: nobody tells the zygote, which finds out when it is ready and says so."""
     with harness(tmp_path, "run") as running:

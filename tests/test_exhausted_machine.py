@@ -91,7 +91,9 @@ def test_a_current_folder_that_is_gone_is_one_sentence(tmp_path):
     assert done.returncode == 2
 
 
-@pytest.mark.parametrize("megabytes", [40, 120, pytest.param(640, marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    "megabytes", [40, *(pytest.param(most, marks=pytest.mark.full) for most in (120, 640))]
+)
 def test_a_tiny_limit_of_memory_is_one_sentence(tmp_path, megabytes):
     """Before the command line is imported, before torch is, and in the middle of its warm-up."""
     size = megabytes << 20
@@ -119,6 +121,7 @@ is lifted before.
 """
 
 
+@pytest.mark.full
 def test_a_limit_of_processor_time_is_one_sentence(tmp_path):
     """The kernel kills a process that comes to it, and nobody gets to say why."""
     bank, endless = FakeBank(tmp_path).add("alpha"), tmp_path / "python"

@@ -83,6 +83,7 @@ def test_an_agent_is_not_asked_what_cannot_be_judged(fake):
     assert (none.exit_code, none.stderr) == (2, f"harness: not run: beta: {NEEDS}\n")
 
 
+@pytest.mark.full
 def test_doctor_says_what_is_missing_without_the_extra(fake):
     """And the way to it."""
     result = harness("doctor", "--plain")

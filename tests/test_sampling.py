@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.conftest import few_of_each_table
 from tests.sampling import sampled
 
 
@@ -37,3 +38,28 @@ def test_a_corpus_smaller_than_the_sample_runs_whole():
 def test_what_is_marked_full_runs_under_full_only(request):
     """Were it chosen otherwise, it would fail."""
     assert request.config.getoption("--full")
+
+
+class Case:
+    """A case of a table, as far as `make test` looks at it."""
+
+    def __init__(self, table: str, number: int, fixture: str, mark: str = "") -> None:
+        self.nodeid, self.fixturenames, self.mark = f"t.py::{table}[{number}]", [fixture], mark
+
+    def get_closest_marker(self, name: str) -> str | None:
+        return self.mark if name == self.mark else None
+
+
+def test_a_table_that_runs_programs_is_thinned_unless_it_is_marked_whole():
+    """What runs none is cheap."""
+    kinds = [("thinned", "executor"), ("whole", "executor", "whole"), ("cheap", "tmp_path")]
+    cases = [Case(name, number, *rest) for name, *rest in kinds for number in range(9)]
+
+    kept = [case.nodeid for case in few_of_each_table(cases)]
+
+    assert [name for name in kept if "thinned" in name] == [
+        f"t.py::thinned[{number}]" for number in (0, 2, 4, 6)
+    ]
+    assert [name for name in kept if "thinned" not in name] == [
+        case.nodeid for case in cases if "thinned" not in case.nodeid
+    ]

@@ -126,6 +126,7 @@ def test_standard_input_that_is_closed_is_one_sentence(fake):
     assert (done.returncode, done.stderr) == (2, "")
 
 
+@pytest.mark.full
 def test_streams_that_are_closed_do_not_end_the_sandbox():
     """``<&- 2>&-``: a pipe of ours would get the number of a standard stream."""
     done = process("doctor", preexec_fn=lambda: [os.close(0), os.close(2)], stderr=None)

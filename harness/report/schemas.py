@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core.core_schema import FloatSchema
+from pydantic_core.core_schema import FloatSchema, ModelSchema
 
 from harness.domain.calibration import Calibration
 from harness.domain.check import CheckReport
@@ -15,7 +15,7 @@ from harness.domain.comparison import Ablation, Comparison
 from harness.domain.machine import Machine
 from harness.domain.plan import FalseAlarms, Plan, RoundsPlan
 from harness.domain.quality import QualityReport
-from harness.domain.record import Record
+from harness.domain.record import Record, meaning_of
 from harness.domain.reported import AnswerLine, RunReport
 from harness.domain.run import Run
 from harness.domain.stored import RunHead, StoredAnswer
@@ -44,7 +44,15 @@ SCHEMAS: Mapping[str, type[Record]] = MappingProxyType(
 
 
 class _AsWritten(GenerateJsonSchema):
-    """Numbers that JSON does not have are written as strings."""
+    """Numbers that JSON does not have are written as strings; a field has its docstring."""
+
+    def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
+        written = super().model_schema(schema)
+        for name, field in written.get("properties", {}).items():
+            meaning = meaning_of(schema["cls"], name)
+            if meaning is not None:
+                field["description"] = meaning
+        return written
 
     def float_schema(self, schema: FloatSchema) -> JsonSchemaValue:
         return {"anyOf": [super().float_schema(schema), {"enum": ["NaN", "Infinity", "-Infinity"]}]}

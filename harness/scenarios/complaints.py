@@ -8,6 +8,7 @@ from typing import Annotated, get_args, get_origin
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
+from harness.domain.record import meaning_of
 from harness.scenarios.problem import did_you_mean
 from harness.scenarios.yaml_tree import Complaint, Place, Tree
 
@@ -97,8 +98,8 @@ def _keys_at(schema: type[BaseModel], place: Place) -> tuple[str, ...]:
 
 def _meaning(schema: type[BaseModel], place: Place) -> str:
     record = _record_at(schema, place[:-1])
-    field = record.model_fields.get(str(place[-1])) if record else None
-    return (field.description if field else None) or "it has to be given"
+    meaning = meaning_of(record, str(place[-1])) if record else None
+    return meaning or "it has to be given"
 
 
 def _record_at(schema: type[BaseModel], place: Place) -> type[BaseModel] | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from harness.domain.record import meaning_of
 from harness.domain.scenario import (
     Criterion,
     Expectations,
@@ -76,7 +77,7 @@ def _missing(tree: Tree) -> Iterator[Complaint]:
     strange = [(key,) for key in tree.value if key not in ScenarioFile.model_fields]
     for name in REQUIRED:
         if name not in tree.value and not is_misspelt((name,), strange):
-            meaning = ScenarioFile.model_fields[name].description
+            meaning = meaning_of(ScenarioFile, name)
             yield Complaint(1, f"the key {name} is missing: {meaning}")
 
 

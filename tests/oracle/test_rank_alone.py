@@ -68,6 +68,7 @@ def test_ranks_that_are_all_given_the_rows_of_one_prove_nothing(court: Court) ->
     assert found.code == "inconclusive", found.story()
 
 
+@pytest.mark.full
 def test_bfloat16_is_right_where_one_rank_has_a_gradient_far_above_the_others(court: Court) -> None:
     """Rounding is measured on the mean of all ranks, and not on the part of a quiet one."""
     without = ALL.reference.replace("torch.float16", "torch.bfloat16")

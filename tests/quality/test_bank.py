@@ -37,6 +37,7 @@ everywhere = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.whole
 @everywhere
 def test_the_posted_loop_fails_exactly_what_it_declares(
     court: Court, scenario: str, place: str

@@ -82,12 +82,14 @@ def test_without_its_guard_a_cheat_is_right(station: Station, name: str, guard: 
         assert station.grade(name, without.read) == "right"
 
 
+@pytest.mark.full
 def test_where_the_bank_can_be_read_a_cheat_hands_in_the_reference() -> None:
     """Files are closed to candidates for a reason: with Landlock off, the fix is found and run."""
     with JailedExecutor(parallel=1, policy=JailPolicy(disabled=frozenset({"landlock"}))) as open_:
         assert Station(open_).grade("paper-without-clipping/reads-the-reference") == "right"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("scenario", sampled((s.id for s in SCENARIOS.values() if s.cheats), 2))
 def test_a_run_after_cheats_is_as_if_there_had_been_none(
     court: Court, station: Station, scenario: str

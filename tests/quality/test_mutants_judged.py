@@ -254,6 +254,7 @@ def test_equivalent_is_what_every_update_of_the_second_probe_agrees_on(
     assert found is None if differs is None else differs in (found or "")
 
 
+@pytest.mark.full
 def test_a_second_step_is_equivalent_where_nothing_is_left_to_step_on(
     compared: EquivalenceCheck,
 ) -> None:
@@ -269,6 +270,7 @@ def test_a_second_step_is_equivalent_where_nothing_is_left_to_step_on(
     assert "other gradients" in (twice("optimizer.zero_grad(set_to_none=False)") or "same")
 
 
+@pytest.mark.full
 def test_a_difference_of_rounding_may_grow_as_rounding_does(compared: EquivalenceCheck) -> None:
     """A clip of what is clipped already divides by a norm and a millionth again."""
     scenario = SCENARIOS["ddp-accumulation-no-sync"]

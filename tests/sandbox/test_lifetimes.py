@@ -34,6 +34,7 @@ def test_a_zygote_that_died_is_started_again(sandbox):
     assert run.complete
 
 
+@pytest.mark.full
 def test_the_children_of_a_killed_zygote_die_with_it():
     """Nobody else would end them: it is the kernel that does."""
     with Sandbox(worker="tests.fakes.exec_worker", parallel=1) as own:
@@ -87,6 +88,7 @@ def test_an_annex_that_died_is_started_again_with_its_zygote():
     assert is_gone(zygote)
 
 
+@pytest.mark.full
 def test_a_program_in_the_annex_ends_with_its_time_and_the_annex_with_the_sandbox():
     with Sandbox(worker="tests.fakes.exec_worker", parallel=1) as own:
         annex = facts(own.execute(Job(program=NAMING)))["annex"]

@@ -98,6 +98,7 @@ def around_a_package() -> list[dict]:
         return [facts(fresh.execute(Job(program=program))) for program in (plain, naming, plain)]
 
 
+@pytest.mark.full
 def test_frameworks_are_there_for_programs_that_name_them_and_cost_nobody_else(around_a_package):
     """Lightning takes a second to import, and its pages make every fork slower."""
     assert [seen["found"] for seen in around_a_package] == [False, True, False]

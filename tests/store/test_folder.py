@@ -236,6 +236,7 @@ SMALL = 4096
 """Bytes that a pipe holds: two answers or so. Whoever writes more waits for the reader."""
 
 
+@pytest.mark.full
 def test_a_batch_that_is_killed_in_the_middle_goes_on_and_loses_nothing(tmp_path):
     """Real answers through the real jail; SIGKILL when some are stored, and not all have room in the pipe."""
     files = []

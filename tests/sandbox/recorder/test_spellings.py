@@ -191,6 +191,7 @@ def run(executor: JailedExecutor, program: str, scale: float, world_size: int = 
     return measure(recording, workload, probe, Expectations())
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("name", "scale"),
     [*sampled(((name, 0.1) for name in SPELLINGS), 4), *((name, 20.0) for name in SPELLINGS)],
