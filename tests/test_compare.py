@@ -64,7 +64,7 @@ def test_a_skill_that_makes_every_answer_wrong_is_conclusively_worse(bank, agent
 
     assert result.exit_code == 1
     assert "bad is worse than good: 100 points fewer right answers" in result.stdout
-    assert {path.name for path in (tmp_path / "runs").iterdir()} == {"good", "bad"}
+    assert {path.name for path in (tmp_path / "runs").iterdir() if path.is_dir()} == {"good", "bad"}
 
 
 def test_stored_runs_are_compared_without_asking(bank, agent, tmp_path):
@@ -227,3 +227,29 @@ def test_whether_the_skill_was_read_is_told_of_both_arms(bank, agent, tmp_path):
     assert "good: the skill was read before the answer in 0 of 0 answers" in result.stdout
     assert "none: the skill was read" not in result.stdout
     assert json.loads(shown.stdout.splitlines()[0])["skill_triggered"] == "unknown"
+
+
+def test_what_compare_wrote_is_reported_and_compared_as_a_whole(bank, agent, tmp_path):
+    """The old arm first, whatever the arms are called; how the programs differ stands in the page."""
+    good, bad = skill(tmp_path / "good", "use one"), skill(tmp_path / "bad", "use nan")
+    runs, page = tmp_path / "runs", tmp_path / "report.html"
+    options = ["--agent", agent, "--trials", "1", "--out", runs]
+    asked = compare(bank, "--skill", good, "--skill", bad, *options, "--plain")
+    again = compare(bank, runs, "--plain")
+    command = ["report", str(runs), "-o", str(page), "--bank", str(bank.folder)]
+
+    assert CliRunner().invoke(app, command).exit_code == 0
+    assert '<td class="gone"><code>loss = 1.0</code></td>' in page.read_text()
+    assert "-loss = 1.0" in asked.stdout
+    assert again.stdout == asked.stdout
+
+
+def test_a_report_of_three_arms_names_them(bank, agent, tmp_path):
+    """Two can be shown side by side."""
+    good, bad = skill(tmp_path / "good", "use one"), skill(tmp_path / "bad", "use nan")
+    options = ["--agent", agent, "--trials", "1", "--out", tmp_path / "runs"]
+    compare(bank, "--skill", "none", "--skill", bad, "--skill", good, *options)
+    result = CliRunner().invoke(app, ["report", str(tmp_path / "runs")])
+
+    assert result.exit_code == 2
+    assert f"not 3: name two of {tmp_path / 'runs/none'}, {tmp_path / 'runs/bad'}" in result.stderr

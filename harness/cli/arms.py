@@ -1,5 +1,6 @@
 """The arms of a comparison: what is asked with which skill, all at once or in rounds."""
 
+import json
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -12,17 +13,22 @@ import typer
 from harness.cli.app import print_faults
 from harness.cli.asking import Ask, Asked
 from harness.domain.comparison import Arm, Comparison
-from harness.domain.errors import UsageError
+from harness.domain.errors import UsageError, reason
 from harness.domain.instruments import OpenInstruments
 from harness.domain.plan import Rules
 from harness.domain.scenario import Bank
 from harness.report.console import Output
-from harness.store import RunFolder
+from harness.store import RunFolder, is_run
+from harness.store.whole import write_whole
+from harness.untrusted import read_bytes
 
 if TYPE_CHECKING:
     from harness.domain.answer import Batch
 
 INTERRUPTED = 130
+
+ARMS = "arms.json"
+"""Beside the folders of the arms: their names, the old one first."""
 
 _Asking = tuple[dict[str, Path], dict[str, Asked], OpenInstruments]
 """Where each arm is stored, how it is asked, and what opens the instruments."""
@@ -64,6 +70,20 @@ def arm_in(folder: Path) -> Arm:
 
     with RunFolder.load(folder) as run:
         return arm_of(run)
+
+
+def arms_below(places: Sequence[Path]) -> list[Path]:
+    """The arms of a folder that ``compare --out`` wrote, in their order; other places as they are."""
+    if len(places) != 1 or is_run(places[0]) or not places[0].is_dir():
+        return [*places]
+    try:
+        names = json.loads(read_bytes(places[0] / ARMS, 1 << 20))
+    except (OSError, ValueError):
+        return [*places]
+    if not isinstance(names, list):
+        return [*places]
+    below = {path.name: path for path in places[0].iterdir() if is_run(path)}
+    return [below[name] for name in names if isinstance(name, str) and name in below] or [*places]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +176,7 @@ class Asker:
     def _folders(self, arms: dict[str, Ask]) -> Iterator[dict[str, Path]]:
         with tempfile.TemporaryDirectory() as scratch:
             root = self.out if self.out is not None else Path(scratch)
+            _keep_order(root, arms)
             yield {name: root / name for name in arms}
 
     def _whole(self, batch: "Batch") -> None:
@@ -169,3 +190,11 @@ class Asker:
             raise UsageError(f"{batch.unread[0]}; without every reply nothing is compared")
         if batch.unstored:
             raise UsageError(f"{batch.unstored[0]}; without every answer nothing is compared")
+
+
+def _keep_order(root: Path, names: Iterable[str]) -> None:
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        write_whole(root / ARMS, json.dumps([*names]).encode())
+    except OSError as error:
+        raise UsageError(f"{root}: cannot be written: {reason(error)}") from error

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import RenderableType
 
-from harness.agents.turns import natural_part
 from harness.cli.ablating import (
     AblateOption,
     Ablating,
@@ -34,7 +33,7 @@ from harness.cli.app import (
     only_runnable,
     trusted,
 )
-from harness.cli.arms import Asker, arm_in, arms_of, refuse_unreadable
+from harness.cli.arms import Asker, arm_in, arms_below, arms_of, refuse_unreadable
 from harness.cli.asking import Ask, BatchOption, DeliveryOption, FreshOption, TrialsOption
 from harness.domain.comparison import Comparison
 from harness.domain.errors import UsageError, reason
@@ -43,6 +42,9 @@ from harness.domain.record import Record
 from harness.domain.scenario import Bank
 from harness.report.console import Output
 from harness.store import RunFolder
+
+if TYPE_CHECKING:
+    from harness.report.differing import Programs
 from harness.untrusted import read_bytes
 
 MARGIN = Rules().margin
@@ -163,6 +165,7 @@ def compare(
     shown = _Shown(Output(plain=plain), as_json, allow, gate, rules)
     if runs and (sequential or ablate):
         raise UsageError("--sequential and --ablate are for asking, not for runs that are stored")
+    runs = arms_below(runs or [])
     if runs:
         code = _given(context, shown, runs, aa, (bank, judge, jobs))
     elif not ablate and (plan or (aa and agent is None)):
@@ -326,8 +329,8 @@ class _Shown:
         if self._as_json:
             self._output.text(comparison_json(found))
         else:
-            plain, answers = self._output.plain, _answers(folders) if folders else {}
-            self._output.show(render_comparison(found, plain=plain, answers=answers))
+            plain, programs = self._output.plain, _programs(folders) if folders else {}
+            self._output.show(render_comparison(found, plain=plain, programs=programs))
 
     def _alarms(self, found: list[FalseAlarms]) -> int:
         from harness.report.power import render_false_alarms
@@ -340,8 +343,9 @@ class _Shown:
         return 0
 
 
-def _answers(folders: tuple[Path, Path]) -> dict[tuple[Literal["old", "new"], str, int], str]:
-    """What was said, for those answers that are shown side by side."""
+def _programs(folders: tuple[Path, Path]) -> "Programs":
+    """What was proposed, for those answers that are shown side by side."""
+    from harness.report.differing import program_of
     from harness.store.arms import numbered
 
     found: dict[tuple[Literal["old", "new"], str, int], str] = {}
@@ -350,7 +354,5 @@ def _answers(folders: tuple[Path, Path]) -> dict[tuple[Literal["old", "new"], st
         with RunFolder.load(folder) as run:
             for scenario, answers in numbered(run).items():
                 for trial, stored in answers.items():
-                    if stored.transcript is not None:
-                        text = natural_part(stored.transcript).answer
-                        found[side, scenario, trial] = text
+                    found[side, scenario, trial] = program_of(stored)
     return found

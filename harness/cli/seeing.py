@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from harness.cli.app import BankOption, TrustOption, app, trusted, write_file
+from harness.cli.arms import arms_below
 from harness.cli.reporting import Format, written_report
 from harness.domain.errors import UsageError
 from harness.report.console import Output
@@ -15,7 +16,10 @@ from harness.report.console import Output
 def report(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN [RUN2]", help="Folders of stored runs, the old one first."),
+        typer.Argument(
+            metavar="RUN [RUN2]",
+            help="Folders of stored runs, the old one first, or what compare --out wrote.",
+        ),
     ],
     *,
     out: Annotated[
@@ -40,9 +44,11 @@ def report(
 ) -> None:
     """Show a stored run, or two side by side: a page for people, XML or JSON for programs."""
     trusted(bank, trust=trust_bank)
-    if len(runs) > 2:
-        raise UsageError(f"report shows one run or two side by side, not {len(runs)}")
-    written = written_report(runs, form, bank, quality)
+    chosen = arms_below(runs)
+    if len(chosen) > 2:
+        named = f": name two of {', '.join(map(str, chosen))}" if chosen != runs else ""
+        raise UsageError(f"report shows one run or two side by side, not {len(chosen)}{named}")
+    written = written_report(chosen, form, bank, quality)
     if out is None:
         Output().text(written.rstrip("\n"))
         return

@@ -1,7 +1,6 @@
-"""What changed between two runs: old against new, two answers side by side, new excuses."""
+"""What changed between two runs: old against new, two programs side by side, new excuses."""
 
-from collections.abc import Iterator, Mapping
-from typing import Literal
+from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -10,16 +9,14 @@ from rich.text import Text
 
 from harness.domain.comparison import Change, Comparison, ExamplePair
 from harness.domain.verdict import Verdict
+from harness.report.differing import Programs, both, in_one_column, side_by_side
 from harness.report.words import clean, text
-
-Answers = Mapping[tuple[Literal["old", "new"], str, int], str]
-"""Texts of answers, by arm, scenario and number of the trial."""
 
 
 def render_changes(
-    comparison: Comparison, answers: Answers, *, plain: bool = False
+    comparison: Comparison, programs: Programs, *, plain: bool = False
 ) -> Iterator[RenderableType]:
-    """Scenario by scenario; the two answers once a scenario, where their texts are given."""
+    """Scenario by scenario; how two programs differ once a scenario, where they are given."""
     if comparison.changes:
         yield from (Text(), Text("What changed", "bold underline"))
     for change in comparison.changes:
@@ -27,7 +24,7 @@ def render_changes(
         if change.example:
             yield from _verdicts(change.example)
             if change.kind == "code":
-                yield from _side_by_side(change.scenario, change.example, answers, plain=plain)
+                yield from _side_by_side(change.scenario, change.example, programs, plain=plain)
 
 
 def render_rationalizations(comparison: Comparison) -> Iterator[RenderableType]:
@@ -64,18 +61,28 @@ def _said(verdict: Verdict) -> str:
 
 
 def _side_by_side(
-    scenario: str, example: ExamplePair, answers: Answers, *, plain: bool
+    scenario: str, example: ExamplePair, programs: Programs, *, plain: bool
 ) -> Iterator[RenderableType]:
     """One under the other where nothing limits the width of a line."""
-    old = answers.get(("old", scenario, example.old_trial))
-    new = answers.get(("new", scenario, example.new_trial))
-    if old is None or new is None:
+    pair = both(programs, scenario, example)
+    if pair is None:
         return
     titles = (f"old, trial {example.old_trial}", f"new, trial {example.new_trial}")
     if plain:
-        for title, answer in zip(titles, (old, new), strict=True):
-            yield Padding.indent(Group(Text(f"{title}:"), Padding.indent(text(answer), 4)), 4)
+        lines = Group(*map(text, in_one_column(*pair)))
+        said = Text(f"the program of {titles[0]}, against that of {titles[1]}:")
+        yield Padding.indent(Group(said, Padding.indent(lines, 4)), 4)
         return
-    table = Table(*(Column(title, overflow="fold") for title in titles), expand=True)
-    table.add_row(text(old), text(new))
+    table = Table(*(Column(title, overflow="fold", ratio=1) for title in titles), expand=True)
+    for row in side_by_side(*pair):
+        if row.kind == "left out":
+            table.add_row(text(row.old or "", "dim"), text("", "dim"))
+        elif row.kind == "same":
+            table.add_row(text(f" {row.old}"), text(f" {row.new}"))
+        else:
+            table.add_row(_marked("-", row.old, "red"), _marked("+", row.new, "green"))
     yield table
+
+
+def _marked(sign: str, line: str | None, style: str) -> Text:
+    return Text("") if line is None else text(f"{sign}{line}", style)

@@ -15,7 +15,8 @@ from harness.domain.comparison import (
     Side,
 )
 from harness.domain.plan import Rules
-from harness.report.changes import Answers, render_changes, render_rationalizations
+from harness.report.changes import render_changes, render_rationalizations
+from harness.report.differing import Programs
 from harness.report.power import in_reach
 from harness.report.rounds import render_rounds
 from harness.report.words import chance, clean, points, signed, some, text
@@ -24,9 +25,9 @@ _STYLES = {"better": "bold green", "worse": "bold red", "no difference shown": "
 
 
 def render_comparison(
-    comparison: Comparison, *, plain: bool = False, answers: Answers | None = None
+    comparison: Comparison, *, plain: bool = False, programs: Programs | None = None
 ) -> RenderableType:
-    """Verdict, gate, scenarios, changes. ``answers``: two of each changed scenario are shown."""
+    """Verdict, gate, scenarios, changes. ``programs``: how two of a scenario differ is shown."""
     return Group(
         *(text(f"warning: {warning}", "yellow") for warning in comparison.warnings),
         *_verdict(comparison),
@@ -35,7 +36,7 @@ def render_comparison(
         Text(),
         _scenarios(comparison, plain=plain),
         *_notes(comparison),
-        *render_changes(comparison, answers or {}, plain=plain),
+        *render_changes(comparison, programs or {}, plain=plain),
         *render_rationalizations(comparison),
     )
 

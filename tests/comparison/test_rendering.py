@@ -17,9 +17,9 @@ TEN = [f"s{i}" for i in range(10)]
 RIGHT = dict.fromkeys(TEN, "+++")
 
 
-def lines(old, new, answers=None, **options):
+def lines(old, new, programs=None, **options):
     found = compare(arm("old", old), arm("new", new, **options), QUICK, allow=True)
-    return plain_text(render_comparison(found, plain=True, answers=answers)).split("\n")
+    return plain_text(render_comparison(found, plain=True, programs=programs)).split("\n")
 
 
 def test_the_verdict_is_one_sentence_with_effect_interval_and_p():
@@ -69,21 +69,20 @@ CHANGED = (
 )
 
 
-def test_what_changed_is_told_with_both_answers():
+def test_what_changed_is_told_with_how_the_programs_differ():
     """Old against new with the property's sentence, and an excuse in quotation marks."""
-    texts = {("old", "s0", 0): "clip\nstep", ("new", "s0", 0): "step\nclip"}
-    page = "\n".join(lines(*CHANGED, answers=texts))
+    programs = {("old", "s0", 0): "clip\nstep\nlog", ("new", "s0", 0): "step\nlog"}
+    page = "\n".join(lines(*CHANGED, programs=programs))
 
-    assert (
-        "s0  right code: 1 of 1 -> 0 of 1\n    old, trial 0:\n        clip\n        step\n" in page
-    )
+    assert "s0  right code: 1 of 1 -> 0 of 1\n    the program of old, trial 0" in page
+    assert "        -clip\n         step\n         log\n" in page
     assert "    new, trial 0: fail: It was clipped after the step.\n" in page
 
 
 def test_nothing_that_others_wrote_steers_the_terminal():
     """Markup stays markup; an escape becomes a replacement character."""
     page = "\n".join(
-        lines(*CHANGED, answers={("old", "s0", 0): "a\x1b[2Jb", ("new", "s0", 0): "\x07"})
+        lines(*CHANGED, programs={("old", "s0", 0): "a\x1b[2Jb", ("new", "s0", 0): "\x07"})
     )
 
     assert 's0, trial 0: "it is \N{REPLACEMENT CHARACTER}[31m[bold]fine"' in page
@@ -93,16 +92,16 @@ def test_nothing_that_others_wrote_steers_the_terminal():
 
 @pytest.mark.parametrize("width", [30, 80, 200])
 def test_answers_stand_side_by_side_on_a_terminal_of_any_width(width):
-    """No line is longer than the terminal."""
+    """No line is longer than the terminal; the longer of two columns is folded."""
     found = compare(arm("old", CHANGED[0]), arm("new", CHANGED[1]), QUICK)
     console = Console(width=width, no_color=True)
     with console.capture() as captured:
         texts = {("old", "s0", 0): "x" * 300, ("new", "s0", 0): "y"}
-        console.print(render_comparison(found, answers=texts))
+        console.print(render_comparison(found, programs=texts))
 
     page = captured.get().split("\n")
     assert max(len(line.rstrip()) for line in page) <= width
-    assert any("x" in line and line.index("x") < line.find("y") for line in page)
+    assert any("-x" in line and line.index("x") < line.find("+y") for line in page)
 
 
 def test_the_record_is_dumped_whole():

@@ -9,11 +9,13 @@ import hashlib
 from base64 import b64encode
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from harness import __version__
+from harness.report.differing import DiffRow, both, program_of, side_by_side
 from harness.report.html.answers import Drawing, scenario_views
 from harness.report.html.kills import kill_matrix_of
 from harness.report.html.matrix import matrix_of
@@ -23,6 +25,7 @@ from harness.report.reported import WORDS, Report, tally_in_words
 from harness.report.words import READ, chance, clean, signed
 
 _HERE = Path(__file__).parent
+_SIDES: tuple[Literal["old", "new"], ...] = ("old", "new")
 
 
 def render_page(report: Report, *, most_pictures: int = 60) -> str:
@@ -43,6 +46,7 @@ def render_page(report: Report, *, most_pictures: int = 60) -> str:
             lacking=drawing.lacking,
             effect=effect_picture(report.comparison) if report.comparison else None,
             reach=_reach(report),
+            differences=_differences(report),
             kills=kill_matrix_of(report.quality) if report.quality else None,
             **style(),
             script=_script(),
@@ -84,6 +88,24 @@ def _script() -> str:
 
 def _hash(script: str) -> str:
     return b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _differences(report: Report) -> list[tuple[DiffRow, ...]]:
+    """Of each change of the code how two programs differ; nothing of the other changes."""
+    found = report.comparison
+    if found is None or len(report.sides) != len(_SIDES):
+        return []
+    programs = {
+        (side, scenario, trial): program_of(stored)
+        for side, answers in zip(_SIDES, report.sides, strict=True)
+        for scenario, trials in answers.answers.items()
+        for trial, stored in trials.items()
+    }
+    pairs = (
+        both(programs, change.scenario, change.example) if change.kind == "code" else None
+        for change in found.changes
+    )
+    return [() if pair is None else (*side_by_side(*pair),) for pair in pairs]
 
 
 def _reach(report: Report) -> str | None:
