@@ -21,10 +21,19 @@ from harness.store.arms import arm_of_answers, numbered
 Format = Literal["html", "junit", "markdown", "json", "benchmark"]
 
 
+MOST_DRAWN = 12
+"""Programs of a page that have pictures, where nobody asks for more: they take a second or two."""
+
+
 def written_report(
-    runs: Sequence[Path], form: Format, bank: Path | None = None, quality: Path | None = None
+    runs: Sequence[Path],
+    form: Format,
+    bank: Path | None = None,
+    quality: Path | None = None,
+    pictures: int = MOST_DRAWN,
 ) -> str:
-    """The whole text. ``quality``: what ``harness quality --json`` wrote.
+    """The whole text. ``quality``: what ``harness quality --json`` wrote. ``pictures``: for how many
+    programs of a page they are drawn.
 
     Raises:
         UsageError: there is no such run, or something cannot be read.
@@ -32,7 +41,7 @@ def written_report(
     with ExitStack() as opened:
         folders = [opened.enter_context(RunFolder.load(run)) for run in runs]
         found = replace(_report(folders, bank), quality=_quality(quality) if quality else None)
-        return _rendered(found, form)
+        return _rendered(found, form, pictures)
 
 
 def _quality(path: Path) -> QualityReport:
@@ -43,11 +52,11 @@ def _quality(path: Path) -> QualityReport:
         raise UsageError(f"{path}: {expected}: {reason(error)}") from error
 
 
-def _rendered(found: Report, form: Format) -> str:
+def _rendered(found: Report, form: Format, pictures: int) -> str:
     if form == "html":
         from harness.report.html import render_page
 
-        return render_page(found)
+        return render_page(found, most_pictures=pictures)
     if form == "junit":
         from harness.report.junit import render_junit
 

@@ -7,7 +7,7 @@ import typer
 
 from harness.cli.app import BankOption, TrustOption, app, trusted, write_file
 from harness.cli.arms import arms_below
-from harness.cli.reporting import Format, written_report
+from harness.cli.reporting import MOST_DRAWN, Format, written_report
 from harness.domain.errors import UsageError
 from harness.report.console import Output
 
@@ -39,6 +39,14 @@ def report(
             show_default=False,
         ),
     ] = None,
+    pictures: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Draw pictures for so many programs, wrong ones first (a tenth of a second each).",
+        ),
+    ] = MOST_DRAWN,
     bank: BankOption = None,
     trust_bank: TrustOption = False,
 ) -> None:
@@ -48,7 +56,7 @@ def report(
     if len(chosen) > 2:
         named = f": name two of {', '.join(map(str, chosen))}" if chosen != runs else ""
         raise UsageError(f"report shows one run or two side by side, not {len(chosen)}{named}")
-    written = written_report(chosen, form, bank, quality)
+    written = written_report(chosen, form, bank, quality, pictures)
     if out is None:
         Output().text(written.rstrip("\n"))
         return

@@ -157,6 +157,14 @@ def test_pictures_are_drawn_for_wrong_answers_first_and_the_page_says_so():
     assert 'class="drawing"' in wrong
 
 
+def test_a_page_without_pictures_is_asked_for_with_zero_and_says_how_to_have_them():
+    """They are most of the time that a page takes."""
+    page = render_page(report(side("run", answer("wrong"))), most_pictures=0)
+
+    assert 'class="drawing"' not in page
+    assert "1 program has none here. harness report --pictures N draws more." in Read(page).words
+
+
 def test_a_home_that_cannot_be_written_to_adds_no_line():
     """matplotlib wants a folder there, and would say on standard error that it has none."""
     nowhere = {**os.environ, "HOME": "/dev/null/nobody", "XDG_CONFIG_HOME": "", "MPLCONFIGDIR": ""}

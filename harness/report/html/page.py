@@ -28,7 +28,7 @@ _HERE = Path(__file__).parent
 _SIDES: tuple[Literal["old", "new"], ...] = ("old", "new")
 
 
-def render_page(report: Report, *, most_pictures: int = 60) -> str:
+def render_page(report: Report, *, most_pictures: int = 12) -> str:
     """The whole file.
 
     ``most_pictures``: for how many programs pictures are drawn, those of wrong answers first; a
