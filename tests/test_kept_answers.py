@@ -2,13 +2,16 @@
 
 import json
 import os
+import time
 
 import pytest
 from typer.testing import CliRunner
 
+from harness.agents.batching import BatchUnderWay, Journal
 from harness.agents.cache import Cache, default_cache
 from harness.cli import app
 from harness.domain.model import NoAnswer
+from harness.domain.transcript import Transcript
 
 YEAR_AGO = 1_600_000_000
 
@@ -37,6 +40,26 @@ def test_what_is_kept_is_counted_with_its_size_and_place(kept):
     assert (found["answers"], found["removed"]) == (2, 0)
     assert found["bytes"] > 0
     assert found["folder"] == str(kept.folder)
+
+
+def test_they_are_listed_by_who_gave_them(kept):
+    """A model by its name, a command by its line; the rest is not known."""
+    transcript = Transcript(messages=(), agent="command:./agent")
+    kept.put("cc3", transcript)
+    shown = CliRunner().invoke(app, ["cache"]).stdout
+
+    found = {one["who"]: one["answers"] for one in said()["by"]}
+    assert found == {"": 2, "command:./agent": 1}
+    assert "    command:./agent: 1 answer, 0.0 MB, the oldest 0 days old" in shown
+
+
+def test_batches_under_way_are_told(kept):
+    """Somebody has to fetch them."""
+    batch = BatchUnderWay(id="b", model="m", address="", keys=("k",), created=time.time())
+    Journal(kept.folder / "batches").keep(batch)
+
+    assert said()["batches"] == 1
+    assert "1 batch is under way" in CliRunner().invoke(app, ["cache"]).stdout
 
 
 def test_old_answers_are_removed_and_newer_ones_stay(kept):

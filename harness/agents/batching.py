@@ -96,14 +96,18 @@ class Journal:
         self._file(batch).unlink(missing_ok=True)
 
     def batches(self, model: str, address: str) -> list[BatchUnderWay]:
-        """Those of a model, the oldest first; what the provider has forgotten is dropped."""
+        """Those of a model."""
+        return [one for one in self.every() if (one.model, one.address) == (model, address)]
+
+    def every(self) -> list[BatchUnderWay]:
+        """All of them, the oldest first; what the provider has forgotten is dropped."""
         found = []
         for path in self.folder.glob("*.json"):
             with suppress(OSError, ValidationError):
                 one = BatchUnderWay.model_validate_json(path.read_bytes())
                 if time.time() - one.created > _KEPT_FOR:
                     self.drop(one)
-                elif (one.model, one.address) == (model, address):
+                else:
                     found.append(one)
         return sorted(found, key=lambda one: one.created)
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -43,6 +44,8 @@ class KeptAnswer:
     """Bytes."""
     kept_at: float
     """Seconds since 1970."""
+    who: str
+    """The model or the command that gave it; empty where the file cannot be read."""
 
 
 def _age(answer: KeptAnswer) -> float:
@@ -107,8 +110,12 @@ class Cache:
 
     def answers(self) -> list["KeptAnswer"]:
         """All that is kept, the oldest first."""
-        files = (path.stat() for path in self.folder.glob("??/*.json"))
-        return sorted((KeptAnswer(one.st_size, one.st_mtime) for one in files), key=_age)
+        found = []
+        for path in self.folder.glob("??/*.json"):
+            with suppress(OSError):  # another process prunes
+                stat = path.stat()
+                found.append(KeptAnswer(stat.st_size, stat.st_mtime, _who(path)))
+        return sorted(found, key=_age)
 
     def prune(self, before: float) -> int:
         """Remove what was kept before that moment, in seconds since 1970; how many that were."""
@@ -123,6 +130,16 @@ class Cache:
 
     def _file(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key}.json"
+
+
+def _who(path: Path) -> str:
+    """A completion names its model, a transcript its agent."""
+    try:
+        kept = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return ""
+    said = (kept.get("agent") or kept.get("model")) if isinstance(kept, dict) else ""
+    return said if isinstance(said, str) else ""
 
 
 def key_of(**asked: JsonValue) -> str:
