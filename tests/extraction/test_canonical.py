@@ -10,6 +10,7 @@ from harness.extraction.canonical import canonical
 from harness.markdown import fenced_blocks
 from tests.extraction.situation import ROOT
 from tests.extraction.test_extract import LOOP, OTHER, POSTED, block, chosen, program
+from tests.sampling import sampled
 
 INDENTED = "".join(f"    {line}\n" for line in LOOP.splitlines())
 WRITTEN = {
@@ -121,7 +122,7 @@ blocks_of(Transcript(messages=(Message(role="assistant", text=sys.stdin.read()),
 """
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("text", sampled(HOSTILE.values(), 1))
 def test_an_answer_that_is_made_to_be_slow_comes_to_an_end(text):
     """Two minutes for what takes two seconds: reading had gone back to every beginning."""
     done = subprocess.run(

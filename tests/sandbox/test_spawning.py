@@ -28,7 +28,8 @@ def by_a_variable(home: Path) -> dict[str, str]:
     return {"HOME": str(home), "PYTHONPATH": f"{ROOT}{os.pathsep}{PACKAGES}"}
 
 
-@pytest.mark.parametrize("where", [as_a_user, pytest.param(by_a_variable, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("where", [as_a_user, by_a_variable])
 def test_the_zygote_finds_packages_outside_of_the_interpreter(tmp_path, where):
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
 

@@ -113,6 +113,7 @@ def test_a_worker_that_cannot_be_imported_is_a_fault_with_its_reason():
         broken.execute(Job(program=""))
 
 
+@pytest.mark.full
 def test_a_thread_left_behind_is_refused():
     """A fork would lose it, and whoever waits for it would hang."""
     with (

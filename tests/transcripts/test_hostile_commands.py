@@ -11,6 +11,7 @@ from harness.domain.transcript import Message, ToolCall, Transcript
 from harness.extraction.edited import program_in_files
 from harness.transcripts import files_after
 from harness.transcripts.edits import edits_of_call, told_by_call
+from tests.sampling import sampled
 
 TEXT = "for x in loader:\n    loss.backward()\n    opt.step()\n"
 DOUBLING = "s = 'ab' * 1\n" + "s = s + s\n" * 60 + "open('a.py', 'w').write(s)\n"
@@ -59,22 +60,25 @@ def test_any_command_and_any_output(parts, output):
 
 @pytest.mark.parametrize(
     "command",
-    [
-        "x" * (3 << 20),
-        "'" + "a" * (1 << 19),
-        "$(" * (1 << 18),
-        "find . -exec " * 20_000 + "rm {} +",
-        f"python - <<'E'\n{DOUBLING}E",
-        "sed -i '" + "s/o/oo/;" * 50_000 + "' a.py",
-        "sed -i 's/./" + "&" * 200_000 + "/g' a.py",
-        "sed -i '" + "s/o/&&/g;" * 60 + "' a.py",
-        "perl -pi -e 's/" + "(.*)" * 12 + "x$/y/' a.py",
-        "cat > a.py <<'E'\n" + "\n" * 100_000 + "E\ntail -90000 a.py",
-        f"python - <<'E'\n{MULTIPLYING}E",
-        f"python - <<'E'\n{INDENTING}E",
-        "cat > a.py <<'E'\n" + "x\n" * 100_000 + "E\nsed -i 'a" + "y" * 500_000 + "' a.py",
-        "cd " + "x/" * 50_000 + "\n" + "rm a\n" * 8_000,
-    ],
+    sampled(
+        [
+            "x" * (3 << 20),
+            "'" + "a" * (1 << 19),
+            "$(" * (1 << 18),
+            "find . -exec " * 20_000 + "rm {} +",
+            f"python - <<'E'\n{DOUBLING}E",
+            "sed -i '" + "s/o/oo/;" * 50_000 + "' a.py",
+            "sed -i 's/./" + "&" * 200_000 + "/g' a.py",
+            "sed -i '" + "s/o/&&/g;" * 60 + "' a.py",
+            "perl -pi -e 's/" + "(.*)" * 12 + "x$/y/' a.py",
+            "cat > a.py <<'E'\n" + "\n" * 100_000 + "E\ntail -90000 a.py",
+            f"python - <<'E'\n{MULTIPLYING}E",
+            f"python - <<'E'\n{INDENTING}E",
+            "cat > a.py <<'E'\n" + "x\n" * 100_000 + "E\nsed -i 'a" + "y" * 500_000 + "' a.py",
+            "cd " + "x/" * 50_000 + "\n" + "rm a\n" * 8_000,
+        ],
+        7,
+    ),
     ids=range(14),
 )
 def test_a_command_that_was_made_to_last_ends_soon(command):

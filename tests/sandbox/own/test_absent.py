@@ -144,6 +144,7 @@ def test_starters_call_with_defaults(see, starter):
     assert seen.windows == [1] * 4
 
 
+@pytest.mark.full
 def test_a_world_to_act_in_goes_on_for_ever(see):
     program = """
 import gymnasium as gym, torch
