@@ -11,9 +11,14 @@ from harness.properties.own import own_settings
 from harness.trial import Probing, Trial
 from harness.untrusted import TooLong, in_time
 
+WORDS = "words alone are judged here, and nothing is run"
+"""Why there is no program of a scenario that has a rubric and no more."""
+
 
 def proposal_of(asked: ToJudge, scenario: Scenario, probing: Probing) -> Proposal:
     """Every program that an answer proposes, or why there is none."""
+    if scenario.in_words:
+        return Proposal(asked.turn, no_code=WORDS)
     try:
         with in_time(asked.called):
             proposed = extract(asked.transcript, scenario)

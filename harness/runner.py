@@ -19,13 +19,13 @@ from harness.domain.instruments import OpenInstruments
 from harness.domain.outcome import Fault, Outcome
 from harness.domain.own import OWN_SCENARIO, asked_as
 from harness.domain.proposal import Proposal, ToJudge
-from harness.domain.run import Run, ScenarioResult
+from harness.domain.run import NotRun, Run, ScenarioResult
 from harness.domain.scenario import Bank
 from harness.domain.stored import GradedAnswer, StoredAnswer
 from harness.domain.trace import Trace
 from harness.domain.transcript import Transcript, skill_read
 from harness.instruments import jail_and_oracle
-from harness.proposing import proposal_of
+from harness.proposing import WORDS, proposal_of
 from harness.rubric import assess
 from harness.scenarios.availability import runnable
 from harness.trial import Probing
@@ -67,6 +67,9 @@ def run_bank(
     """
     started = perf_counter()
     bank, not_run = runnable(bank)
+    not_run += tuple(NotRun(scenario=s.id, why=WORDS) for s in bank.scenarios if s.in_words)
+    with_code = tuple(s for s in bank.scenarios if not s.in_words)
+    bank = bank.model_copy(update={"scenarios": with_code})
     found: dict[str, GradedAnswer] = {}
     tasks = [
         Task(f"{scenario.id}/{agent.name}", scenario, agent)
@@ -192,6 +195,7 @@ class _Pipeline:
             how=task.how,
             alternatives=alternatives,
             no_code=proposal.no_code,
+            in_words=task.scenario.in_words,
             turn=proposal.turn,
             reading=transcript.notes,
             skill_triggered=skill_read(transcript.facts),

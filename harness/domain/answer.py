@@ -60,6 +60,8 @@ class AnswerGrade(Record):
     """The programs that it proposes; empty where it has no code."""
     no_code: str | None = None
     """Why there is no code."""
+    in_words: bool = False
+    """Whether its scenario judges words alone, so that code is not missed."""
     criteria: dict[str, CriterionState] = Field(default_factory=dict)
     """Each line of the rubric, by its id."""
     rationalizations: tuple[Rationalized, ...] = ()
@@ -166,18 +168,24 @@ class Tally:
     """Code inconclusive."""
     none: int = 0
     """No code."""
+    words: int = 0
+    """Judged by words alone."""
     not_graded: int = 0
     """Unreadable, unanswered, or lost to a fault of the harness."""
 
     def count(self, answer: AnswerGrade) -> None:
         """Count one more answer."""
         name = answer.code if answer.error is None else "not_graded"
-        setattr(self, name, getattr(self, name) + 1)
+        if name == "none" and answer.in_words:
+            self.words += 1
+        else:
+            setattr(self, name, getattr(self, name) + 1)
 
     @property
     def total(self) -> int:
         """All of them."""
-        return self.right + self.wrong + self.inconclusive + self.none + self.not_graded
+        judged = self.right + self.wrong + self.inconclusive + self.none + self.words
+        return judged + self.not_graded
 
 
 @dataclass(frozen=True, slots=True)

@@ -269,6 +269,25 @@ class Noted(Record):
     """Its particulars."""
 
 
+class Tested(Record):
+    """A test of the pytest file that judges the program ended."""
+
+    kind: Literal["tested"] = "tested"
+    """Discriminator."""
+    name: str
+    """The test with its parameters, ``test_it[3]``; empty where none could be run."""
+    run: Literal["before", "answer", "after"]
+    """What was tested: the answer's program, or the posted one before and after it."""
+    outcome: Literal["passed", "failed", "skipped", "error"]
+    """How it ended."""
+    message: str
+    """What it said where it did not pass."""
+    line: int | None
+    """The line of the file of tests where it broke off."""
+    assertions: int
+    """How many of its assertions held."""
+
+
 class Printed(Record):
     """The program wrote to standard output or standard error, logged or warned."""
 
@@ -365,7 +384,8 @@ STEPPED_FOR_IT = "step after each batch"
 
 Event = Annotated[
     Start | BatchYielded | Forward | OutputGradient | Backward | Clip | ScalerCall | OptimizerStep
-    | ByHand | NothingRestored | SchedulerStep | Collective | Noted | Printed | ClockRead | Finished,
+    | ByHand | NothingRestored | SchedulerStep | Collective | Noted | Tested | Printed | ClockRead
+    | Finished,
     Field(discriminator="kind"),
 ]  # fmt: skip
 """Every kind of event."""

@@ -16,6 +16,8 @@ def further_probes(
     scenario: Scenario, program: str, seen: Sequence[ProbeTrace]
 ) -> tuple[Probe, ...]:
     """Those that this program calls for, which was ``seen`` in the probes of the scenario."""
+    if any(probe.tests for probe in scenario.probes):  # tests judge, whatever gradients do
+        return ()
     found = (spoiled_probe(scenario, program), graded_probe(scenario, program, seen))
     return tuple(probe for probe in found if probe is not None)
 

@@ -34,6 +34,10 @@ class Probe(Record):
     """A workload to use instead of the scenario's, where a scenario compares two."""
     own_data: bool = False
     """Whether data that the program makes itself stay as they are."""
+    tests: str = ""
+    """A pytest file that judges the program, which is imported as the module ``answer``."""
+    posted: str = ""
+    """The posted program, with which the tests are tried before and after."""
     as_it_is: bool = False
     """Whether a program whose names are all its own is run as it is, even if it trains nothing."""
     seconds: float | None = Field(default=None, gt=0.0)
@@ -199,6 +203,11 @@ class Scenario(Record):
     """Excuses and their answers."""
     requires: tuple[Package, ...] = ()
     """Packages beyond torch that its programs import. Without them the scenario is not run."""
+
+    @property
+    def in_words(self) -> bool:
+        """Whether its rubric alone judges answers, and nothing of them is run."""
+        return not self.probes
 
     def workload_of(self, probe: Probe, seed: int = 0) -> WorkloadSpec:
         """The workload that one probe runs."""

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from harness.domain.branch import Unentered
-from harness.domain.event import Unheld
+from harness.domain.event import Tested, Unheld
 from harness.domain.record import Record
 from harness.domain.update import Match, MicroBatch, ParameterMatch, Update
 
@@ -252,6 +252,10 @@ class ProbeTrace(Record, extra="ignore"):  # traces of earlier days say more
     """How often, after an optimizer step, rank 0 loaded a state into the model whose memory it was."""
     learning: Learning | None
     """What training achieved; ``None`` when nothing was recorded to measure it by."""
+    tests: tuple[Tested, ...] = ()
+    """What the tests of a pytest file said, where one judges."""
+    tampered: str | None = None
+    """What the program replaced of that with which it was tested."""
     facts: dict[str, JsonValue] = Field(default_factory=dict)
     """What the workload itself measured for properties of its own; empty for most."""
     contradiction: str | None = None

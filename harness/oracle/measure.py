@@ -8,6 +8,7 @@ import torch
 from pydantic import JsonValue
 
 from harness.domain.branch import in_none
+from harness.domain.event import Noted, Tested
 from harness.domain.recording import Recording
 from harness.domain.scenario import Expectations, Probe
 from harness.domain.trace import Learning, ProbeTrace
@@ -65,10 +66,18 @@ def _measured(
         segments=program.segments(runs[0]) if runs else (),
         restored_nothing=program.restored_nothing(runs[0]) if runs else 0,
         learning=_learning(runs, replays, probe, expectations),
+        tests=tuple(e for run in runs for e in run.events if isinstance(e, Tested)),
+        tampered=_tampered(runs),
         facts=_facts(recording, replays),
         contradiction=contradiction(recording, runs, probe.injection),
         wall_seconds=recording.wall_seconds,
     )
+
+
+def _tampered(runs: list[RankRun]) -> str | None:
+    """What a program replaced of that with which it was tested."""
+    events = (e for run in runs for e in run.events if isinstance(e, Noted))
+    return next((str(e.facts.get("what")) for e in events if e.name == "tampered"), None)
 
 
 def _facts(recording: Recording, replays: list[Replay]) -> dict[str, JsonValue]:

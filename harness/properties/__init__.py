@@ -27,6 +27,7 @@ from harness.properties.judging.bad_batches import convicted
 from harness.properties.judging.explanations import explain_away
 from harness.properties.judging.guards import levelled, rules_for, rules_of
 from harness.properties.judging.late_clips import convicted_of_waiting
+from harness.properties.judging.tests import with_tests
 from harness.properties.property import Property
 
 __all__ = ["FAMILIES", "PROPERTIES", "Property", "judge", "judge_by", "judge_one", "judging_in"]
@@ -59,9 +60,10 @@ def judge_by(
     settings.
     """
     expects = with_own_settings(expectations, trace)
-    judging = rules_for(trace, rules, expectations, PROPERTIES)
-    found = [judge_one(PROPERTIES[rule.id], trace, expects) for rule in judging]
-    return explain_away(tuple(levelled(found, judging)), PROPERTIES)
+    known = with_tests(PROPERTIES, rules)
+    judging = rules if known is not PROPERTIES else rules_for(trace, rules, expectations, known)
+    found = [judge_one(known[rule.id], trace, expects) for rule in judging]
+    return explain_away(tuple(levelled(found, judging)), known)
 
 
 def judging_in(scenario: Scenario) -> tuple[PropertyRule, ...]:

@@ -95,7 +95,7 @@ def _hand_over(
             frame = min(size, ChannelLimits().frame_bytes)
             reader = FrameReader(ChannelLimits(total_bytes=size, frame_bytes=frame))
             streams.append(_Stream(mine, reader))
-        needed = frameworks_of(job.program)
+        needed = (*frameworks_of(job.program), *job.packages)
         return streams, zygote.start(limits, policy.disabled, fds, needed)
 
 

@@ -85,6 +85,9 @@ class JailedExecutor:
             CannotExecuteHere: our own part failed where ``ulimit`` leaves it little.
         """
         order = WorkOrder(workload=workload, injection=probe.injection)
+        if probe.tests:
+            given = order.model_copy(update={"tests": probe.tests, "posted": probe.posted})
+            return self._run(candidate, given, probe)
         if probe.own_data and is_own_world(candidate.program, at_rest=probe.as_it_is):
             return self._in_its_own_world(candidate, order, probe)
         order, found = self._found_out(candidate, order, probe)
@@ -137,6 +140,7 @@ class JailedExecutor:
             program=candidate.program,
             payload_json=order.model_dump_json(),
             world_size=order.workload.world_size,
+            packages=("pytest",) if order.tests else (),
             seed=order.workload.seed,
         )
         limits = limits_of(probe)

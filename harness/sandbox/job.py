@@ -14,6 +14,8 @@ class Job:
     """For the worker: workload, probe, options. The transport does not look inside."""
     world_size: int = 1
     """How many ranks; more than one start with a gloo process group between them."""
+    packages: tuple[str, ...] = ()
+    """Packages that are needed whatever the program names (``warm_up.FRAMEWORKS``)."""
     seed: int = 0
     """Every rank seeds ``random``, numpy and torch with it."""
 

@@ -8,7 +8,9 @@ from harness.domain.workload import WorkloadSpec
 
 
 class WorkOrder(Record):
-    """It holds nothing of what is expected: no reference, no threshold, no verdict."""
+    """It holds nothing of what is expected: no reference, no threshold, no verdict. Tests are the
+    exception where they judge: they run where the program runs.
+    """
 
     workload: WorkloadSpec
     """What the program trains on."""
@@ -20,5 +22,9 @@ class WorkOrder(Record):
     """Whether the program's own modules stay, as parts of a model that it puts together itself."""
     own_world: bool = False
     """Whether it runs as it is, with its own model, data and loss: it has no names to bind."""
+    tests: str = ""
+    """A pytest file that tests the program."""
+    posted: str = ""
+    """The program that was posted, with which the tests are tried."""
     shrunk: bool = False
     """Whether sizes of such a program are lowered that are too large for a CPU."""

@@ -26,6 +26,7 @@ FRAMEWORKS = {
     "pytorch_lightning": "pytorch_lightning",  # another module tree, not an alias of the former
     "accelerate": "accelerate.data_loader",
     "transformers": "transformers.trainer",
+    "pytest": "harness.sandbox.tested.packages",
     "torchvision": "torchvision",
 }
 """What to import for programs that name a package. Each takes a second or more, and its pages make every

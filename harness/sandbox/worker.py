@@ -23,6 +23,7 @@ from harness.sandbox.order import WorkOrder
 from harness.sandbox.own import program as own_program
 from harness.sandbox.recorder import Recorder, clips, collectives
 from harness.sandbox.stage import program as staging
+from harness.sandbox.tested.run import test_program
 from harness.workloads import build
 
 WARMING = """
@@ -72,6 +73,9 @@ def begin(channel: Channel) -> Work:
 def work_on(recorder: Recorder, job: Job, rank: int, world_size: int) -> None:
     """Run one candidate on one rank and send what happened. Returns whatever the candidate does."""
     order = WorkOrder.model_validate_json(job.payload_json)
+    if order.tests:
+        test_on(recorder, job.program, order)
+        return
     recorder.inject(order.injection, rank)
     try:
         ready = _ready(recorder, job.program, order, rank, world_size)
@@ -86,6 +90,15 @@ def work_on(recorder: Recorder, job: Job, rank: int, world_size: int) -> None:
         finished = _ended(ready.run, order.known)
     examine = functools.partial(_untrue_loss if order.own_world else _untrue, recorder)
     recorder.finish(finished.model_copy(update=_afterwards(ready)), examine)
+
+
+def test_on(recorder: Recorder, program: str, order: WorkOrder) -> None:
+    """Have a pytest file judge a program, and send what each of its tests said."""
+    recorder.start((), program)
+    finished, tampered = test_program(program, order.tests, order.posted, recorder.tape.write)
+    if tampered is not None:
+        recorder.note("tampered", what=tampered)
+    recorder.finish(finished)
 
 
 def _ready(

@@ -1,7 +1,7 @@
 """One folder of the bank becomes one ``Scenario``."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -19,8 +19,18 @@ from harness.domain.workload import WorkloadSpec
 from harness.scenarios.checks import disagreements
 from harness.scenarios.complaints import complain, is_misspelt, refusals
 from harness.scenarios.files import LARGEST, BankFiles
-from harness.scenarios.programs import program_problem, render, uses_loop
-from harness.scenarios.schema import REQUIRED, PropertyLists, RubricEntry, ScenarioFile
+from harness.scenarios.kinds import (
+    KEYS,
+    TESTS,
+    Kind,
+    judged_by,
+    judged_in_words,
+    kind_of,
+    read_tests,
+    unknown_tests,
+)
+from harness.scenarios.programs import decode, program_problem, render, uses_loop
+from harness.scenarios.schema import PropertyLists, RubricEntry, ScenarioFile
 from harness.scenarios.yaml_tree import Complaint, Tree, read_yaml
 from harness.untrusted import read_bytes
 
@@ -28,10 +38,13 @@ from harness.untrusted import read_bytes
 def read_scenario(folder: Path, files: BankFiles) -> Scenario | None:
     """The scenario in a folder; its problems go to ``files``, and with one there is no scenario."""
     known = len(files.problems)
-    file = _read_declaration(folder, files)
+    file, kind = _read_declaration(folder, files)
     prompt = files.text(folder / "prompt.md", "the user's message, a jinja2 template")
-    buggy = _read_program(folder / "buggy.py", "the faulty loop", files)
-    reference = _read_program(_reference_of(folder, files), "the reference fix", files)
+    buggy: str | None = ""
+    reference: str | None = ""
+    if kind != "words":
+        buggy = _read_program(folder / "buggy.py", "the faulty loop", files)
+        reference = _read_program(_reference_of(folder, files), "the reference fix", files)
     message = _read_message(folder, prompt, buggy, files)
     others = {kind: _read_programs(folder / kind, files) for kind in ("alternatives", "cheats")}
     if len(files.problems) > known or file is None:
@@ -39,30 +52,33 @@ def read_scenario(folder: Path, files: BankFiles) -> Scenario | None:
     assert message is not None
     assert buggy is not None
     assert reference is not None
-    scenario = _scenario(file, message, buggy, reference)
+    scenario = _scenario(file, message, (buggy, reference), _judged(kind, file, folder, buggy))
     return scenario.model_copy(update=others)
 
 
-def _read_declaration(folder: Path, files: BankFiles) -> ScenarioFile | None:
+def _read_declaration(folder: Path, files: BankFiles) -> tuple[ScenarioFile | None, Kind]:
     path = folder / "scenario.yaml"
     text = files.text(path, "what the scenario declares")
     if text is None:
-        return None
+        return None, "workload"
     tree = read_yaml(text)
+    kind = kind_of(folder, tree.value)
     files.complain(path, *tree.complaints)
     if not isinstance(tree.value, dict):
         if not tree.complaints:
             files.complain(path, Complaint(1, "expected keys with values"))
-        return None
+        return None, kind
     unread = {complaint.line for complaint in tree.complaints}
     refused = [c for c in complain(ScenarioFile, tree.value, tree) if c.line not in unread]
-    files.complain(path, *refused, *_missing(tree))
+    files.complain(path, *refused, *_missing(tree, KEYS[kind]))
     file = _sound_part(tree.value)
     files.complain(path, *disagreements(file, tree, folder.name))
+    tests = read_tests(folder, files) if kind == "tests" else None
+    files.complain(path, *unknown_tests(file, tree, tests))
     files.complain(path, *_loop_as_shown(file, tree, folder))
     if file.id is not None:
         files.claim(file.id, path, tree.line_of(("id",)))
-    return file
+    return file, kind
 
 
 def _sound_part(value: dict[str, JsonValue]) -> ScenarioFile:
@@ -72,10 +88,10 @@ def _sound_part(value: dict[str, JsonValue]) -> ScenarioFile:
     return ScenarioFile.model_validate_json(json.dumps(sound), strict=True)
 
 
-def _missing(tree: Tree) -> Iterator[Complaint]:
+def _missing(tree: Tree, required: Iterable[str]) -> Iterator[Complaint]:
     assert isinstance(tree.value, dict)
     strange = [(key,) for key in tree.value if key not in ScenarioFile.model_fields]
-    for name in REQUIRED:
+    for name in required:
         if name not in tree.value and not is_misspelt((name,), strange):
             meaning = meaning_of(ScenarioFile, name)
             yield Complaint(1, f"the key {name} is missing: {meaning}")
@@ -134,28 +150,43 @@ def _read_message(
     return message
 
 
-def _scenario(file: ScenarioFile, message: str, buggy: str, reference: str) -> Scenario:
-    assert file.id is not None
+def _judged(kind: Kind, file: ScenarioFile, folder: Path, buggy: str) -> dict[str, object]:
+    """How a scenario's programs are run, and by what they are judged."""
+    if kind == "words":
+        return judged_in_words()
+    if kind == "tests":
+        tests = decode((folder / TESTS).read_bytes())
+        assert isinstance(tests, str)
+        return judged_by(tests, buggy)
     assert file.workload is not None
     assert file.properties is not None
-    return Scenario(
-        id=file.id,
-        title=file.title,
-        suite=file.suite,
-        source=file.source,
-        pressure=file.pressure,
-        prompt=message,
-        buggy=buggy,
-        reference=reference,
-        workload=WorkloadSpec.model_validate(file.workload.model_dump()),
-        probes=tuple(Probe.model_validate(p.model_dump()) for p in file.probes or ()),
-        expectations=file.expects or Expectations(),
-        properties=tuple(_rules(file.properties)),
-        buggy_fails=file.buggy_fails or (),
-        rubric=tuple(_criteria(file.rubric)),
-        rationalizations=file.rationalizations,
-        requires=file.requires,
-    )
+    return {
+        "workload": WorkloadSpec.model_validate(file.workload.model_dump()),
+        "probes": tuple(Probe.model_validate(p.model_dump()) for p in file.probes or ()),
+        "expectations": file.expects or Expectations(),
+        "properties": tuple(_rules(file.properties)),
+        "requires": file.requires,
+    }
+
+
+def _scenario(
+    file: ScenarioFile, message: str, programs: tuple[str, str], judged: dict[str, object]
+) -> Scenario:
+    assert file.id is not None
+    given = {
+        "id": file.id,
+        "title": file.title,
+        "suite": file.suite,
+        "source": file.source,
+        "pressure": file.pressure,
+        "prompt": message,
+        "buggy": programs[0],
+        "reference": programs[1],
+        "buggy_fails": file.buggy_fails or (),
+        "rubric": tuple(_criteria(file.rubric)),
+        "rationalizations": file.rationalizations,
+    }
+    return Scenario.model_validate({**given, **judged})
 
 
 def _rules(lists: PropertyLists) -> Iterator[PropertyRule]:

@@ -19,7 +19,7 @@ from harness.scenarios.problem import did_you_mean
 def _existing_property(name: str) -> str:
     from harness.properties import PROPERTIES
 
-    if name not in PROPERTIES:
+    if name not in PROPERTIES and not name.startswith("test_"):  # tests are looked for later
         hint = did_you_mean(name, PROPERTIES)
         raise PydanticCustomError(
             "unknown_name", "there is no property {name}{hint}", {"name": name, "hint": hint}
@@ -130,6 +130,12 @@ class ScenarioFile(Record):
     rationalizations: tuple[Rationalization, ...] = ()
     """excuses that the situation invites, and what to say instead"""
 
+
+BY_TESTS = ("id", "title", "suite", "source", "pressure", "shows_loop", "buggy_fails")
+"""Keys that a file has to give where a pytest file judges."""
+
+OF_WORDS = ("id", "title", "suite", "source", "pressure", "rubric")
+"""Keys that a file has to give where words alone are judged."""
 
 REQUIRED = (
     "id", "title", "suite", "source", "pressure", "shows_loop", "workload", "probes", "expects",

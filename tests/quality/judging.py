@@ -30,6 +30,7 @@ LARGER: dict[str, tuple[str, ...]] = {
     "cnn": ("batch_size", "sizes", "channels"),
     "two-part": ("batch_size", "hidden"),
     "gan": ("batch_size", "hidden"),
+    "loading": ("batch_size", "samples", "validation", "hidden"),
 }
 """What the second size multiplies by 1.5, by workload.
 

@@ -28,6 +28,14 @@ def supplied_by(supply: Callable[[str], Any]) -> None:
     _supply = supply
 
 
+_ARGPARSES_OWN = argparse.ArgumentParser.parse_known_args
+
+
+def as_given() -> None:
+    """Parse arguments as they are given: for who really has a command line."""
+    setattr(argparse.ArgumentParser, "parse_known_args", _ARGPARSES_OWN)  # noqa: B010 - mypy refuses to assign
+
+
 def install() -> None:
     """Patch argparse."""
     original = argparse.ArgumentParser.parse_known_args
