@@ -1,11 +1,17 @@
 """`harness doctor` says what this machine offers."""
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from harness.cli import app
+
+ROOT = Path(__file__).parents[1]
 
 
 def doctor(*options):
@@ -34,3 +40,33 @@ def test_a_key_is_never_shown(monkeypatch):
     offers = {offer["name"]: offer for offer in json.loads(result.stdout)["offers"]}
     assert offers["key"] == {"name": "key", "have": "yes", "detail": "set"}
     assert "sk-secret" not in result.stdout
+
+
+def test_doctor_names_another_distribution_that_installs_a_harness(tmp_path, monkeypatch):
+    """By what is installed, whichever of the two was imported."""
+    about = tmp_path / "harness_other-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: harness-other\nVersion: 1.0\n")
+    (about / "top_level.txt").write_text("harness\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    told = CliRunner().invoke(app, ["doctor", "--json"])
+    offers = {one["name"]: one for one in json.loads(told.stdout)["offers"]}
+
+    assert offers["harness"]["have"] == "no"
+    assert "harness-other installs a module `harness` too" in offers["harness"]["detail"]
+
+
+def test_a_foreign_harness_in_the_way_is_one_line(tmp_path):
+    """Of the command that is ours alone, with exit code 2."""
+    (tmp_path / "harness").mkdir()
+    (tmp_path / "harness" / "__init__.py").write_text("__version__ = '9.9'\n")
+    command = [sys.executable, "-m", "gradient_skill_harness", "--version"]
+    paths = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    told = {"capture_output": True, "text": True}
+    done = subprocess.run(command, env=paths, cwd=tmp_path, check=False, **told)
+    ours = subprocess.run(command, cwd=ROOT, check=False, **told)
+
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "is that of another distribution" in done.stderr
+    assert (ours.returncode, ours.stdout) == (0, "harness 0.1.0\n")
