@@ -21,8 +21,8 @@ from harness.store.arms import arm_of_answers, numbered
 Format = Literal["html", "junit", "markdown", "json", "benchmark"]
 
 
-MOST_DRAWN = 12
-"""Programs of a page that have pictures, where nobody asks for more: they take a second or two."""
+MOST_DRAWN = 60
+"""Programs of a page that have pictures, where nobody asks for more."""
 
 
 def written_report(

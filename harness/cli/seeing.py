@@ -44,7 +44,7 @@ def report(
         typer.Option(
             min=0,
             metavar="N",
-            help="Draw pictures for so many programs, wrong ones first (a tenth of a second each).",
+            help="Draw pictures for so many programs, wrong ones first.",
         ),
     ] = MOST_DRAWN,
     bank: BankOption = None,

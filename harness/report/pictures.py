@@ -1,4 +1,4 @@
-"""Pictures for a page, drawn by matplotlib: SVG that takes its colours from the page around it."""
+"""Pictures for a page: SVG that takes its colours from the page around it."""
 
 import hashlib
 import importlib.util
@@ -14,6 +14,7 @@ from harness.domain.comparison import Comparison, Estimate
 from harness.domain.packages import how_to_get
 from harness.domain.scenario import Objective
 from harness.domain.trace import ProbeTrace, Update
+from harness.report.drawing import CONSUMED, TRUE, Curve, bars, lines
 from harness.report.words import clean, signed, some
 
 if TYPE_CHECKING:
@@ -53,7 +54,6 @@ _STYLE: "dict[RcKeyType, object]" = {
     "ytick.minor.left": False,
     "axes.titlepad": 16,
 }
-_LOGARITHMIC_FROM = 30.0  # largest over smallest
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,49 +94,21 @@ def norms_picture(
         return None
     consumed = [update.consumed_norm for update in updates]
     true = [_true_norm(update, objectives) for update in updates]
-    with _drawing(2.1) as (figure, axes):
-        numbers = range(len(updates))
-        axes.plot(numbers, _gaps(true), "o-", color=_TRUE, ms=5, lw=1.2, mfc="none", label="true")
-        axes.plot(numbers, _gaps(consumed), "x-", color=_CONSUMED, ms=4, lw=1.2, label="consumed")
-        if threshold is not None:
-            axes.axhline(threshold, color=_LIMIT, lw=1.2, ls="--", label=f"limit {threshold:g}")
-        _mark_broken(axes, consumed)
-        _scale(axes, [*true, *consumed, *([threshold] if threshold is not None else [])])
-        _updates_below(axes, len(updates))
-        axes.set_ylabel("gradient norm")
-        axes.set_title(f"probe {clean(probe.probe)}")
-        axes.legend(
-            loc="lower left",
-            bbox_to_anchor=(-0.02, 0.97),
-            ncols=4,
-            columnspacing=1,
-            handlelength=1.6,
-            borderpad=0,
-        )
-        return Picture(_svg(figure), _norms_in_words(probe.probe, true, consumed, threshold))
+    curves = (Curve("true", TRUE, true), Curve("consumed", CONSUMED, consumed))
+    svg = lines(f"probe {clean(probe.probe)}", "gradient norm", curves, threshold)
+    return Picture(svg, _norms_in_words(probe.probe, true, consumed, threshold))
 
 
 def rounds_picture(probe: ProbeTrace) -> Picture | None:
     """Rounds of synchronisation per update, rank by rank; ``None`` on a single rank."""
     if probe.world_size < 2 or not probe.updates:
         return None
-    with _drawing(1.9) as (figure, axes):
-        width = 0.8 / len(probe.ranks)
-        for place, rank in enumerate(probe.ranks):
-            left = [u.index - 0.4 + (place + 0.5) * width for u in rank.updates]
-            rounds = [u.rounds for u in rank.updates]
-            colour = (_TRUE, _CONSUMED)[place % 2]
-            axes.bar(left, _gaps(rounds), width * 0.9, color=colour, label=f"rank {rank.rank}")
-        axes.axhline(1.0, color=_LIMIT, lw=1.2, ls="--", label="one is enough")
-        most = max((u.rounds for rank in probe.ranks for u in rank.updates), default=1.0)
-        axes.set_ylim(0, 1.15 * max(most, 1.0))
-        _updates_below(axes, len(probe.updates))
-        axes.set_ylabel("rounds")
-        axes.set_title(f"probe {clean(probe.probe)}")
-        axes.legend(
-            loc="lower left", bbox_to_anchor=(-0.02, 0.97), ncols=4, columnspacing=1, borderpad=0
-        )
-        return Picture(_svg(figure), _rounds_in_words(probe))
+    curves = [
+        Curve(f"rank {rank.rank}", (TRUE, CONSUMED)[place % 2], [u.rounds for u in rank.updates])
+        for place, rank in enumerate(probe.ranks)
+    ]
+    svg = bars(f"probe {clean(probe.probe)}", "rounds; one is enough", curves, 1.0)
+    return Picture(svg, _rounds_in_words(probe))
 
 
 def effect_picture(comparison: Comparison) -> Picture | None:
@@ -222,32 +194,6 @@ def _with_ids_of_its_own(svg: str) -> str:
     return re.sub(r'(xlink:href="|url\()#([\w.:-]+)', rf"\1#\2-{mine}", svg)
 
 
-def _updates_below(axes: "Axes", count: int) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
-    axes.set_xlim(-0.6, count - 0.4)
-    axes.set_xlabel("update")
-
-
-def _scale(axes: "Axes", values: Sequence[float | None]) -> None:
-    """Logarithmic where the sizes differ so much that the small ones would lie on the axis."""
-    seen = [v for v in values if v is not None and math.isfinite(v) and v > 0]
-    if seen and max(seen) / min(seen) > _LOGARITHMIC_FROM:
-        axes.set_yscale("log")
-    else:
-        axes.set_ylim(0, 1.08 * max(seen, default=1.0))
-
-
-def _mark_broken(axes: "Axes", consumed: Sequence[float]) -> None:
-    """Put a triangle at the upper edge for each value that is not finite."""
-    broken = [n for n, value in enumerate(consumed) if not math.isfinite(value)]
-    if broken:
-        edge = axes.get_xaxis_transform()  # across the data, up the fraction of the axes
-        heights = [0.97] * len(broken)
-        axes.plot(broken, heights, "v", color=_CONSUMED, ms=5, transform=edge, label="not finite")
-
-
 def _unseen(axes: "Axes", comparison: Comparison) -> None:
     """Effects that a comparison like this would too often miss, as a band around zero."""
     reach = comparison.reach
@@ -256,11 +202,6 @@ def _unseen(axes: "Axes", comparison: Comparison) -> None:
     low = -100 * reach.loss.effect if reach.loss else -100
     high = 100 * reach.gain.effect if reach.gain else 100
     axes.axvspan(low, high, color=_SOFT, alpha=0.35, lw=0, label="too small to be shown")
-
-
-def _gaps(values: Sequence[float | None]) -> list[float]:
-    """The values with NaN in the place of infinities, which leaves a gap in a line."""
-    return [v if v is not None and math.isfinite(v) else math.nan for v in values]
 
 
 def _true_norm(update: Update, objectives: Sequence[Objective]) -> float | None:

@@ -186,7 +186,7 @@ def test_without_scripts_everything_can_be_read(opened, expect):
     expect(page.locator(".proposed", has_text="optimizer.step()").nth(1)).to_be_visible()
 
 
-@pytest.mark.parametrize("width", [360, 1400])
+@pytest.mark.parametrize("width", [360, 400, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("made", [one_run, two_runs])
 def test_axe_finds_nothing_and_the_page_fits(opened, made, scheme, width):
@@ -203,9 +203,67 @@ def test_axe_finds_nothing_and_the_page_fits(opened, made, scheme, width):
     assert found.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def different(number: int, code: str = "wrong"):
+    """An answer like no other."""
+    one = answer(code, f"number {number}")
+    (program,) = one.answer.alternatives
+    own = program.model_copy(update={"program": f"{program.program}# {number}\n"})
+    graded = one.answer.model_copy(update={"alternatives": (own,)})
+    return one.model_copy(update={"answer": graded})
+
+
+def test_sixty_answers_take_a_second_and_a_megabyte(opened, expect):
+    """Each with pictures of its own, from the address to a filter that answers."""
+    found = report(side("run", *(different(n) for n in range(60))))
+    page = opened(found).page
+    timing = "performance.getEntriesByType('navigation')[0].domComplete"
+
+    expect(page.get_by_text("60 of 60 answers shown")).to_be_visible()
+    assert page.evaluate(timing) < 1000
+    assert len(render_page(found).encode()) < 1e6
+    assert page.locator("svg").count() == 180
+
+
+def test_figures_stand_on_top_and_identical_trials_in_one_place(opened, expect):
+    """With intervals; of three equal trials one is shown whole, and each can be linked to."""
+    page = opened(
+        report(side("run", answer("right"), *[answer("wrong", str(n)) for n in (1, 2)]))
+    ).page
+
+    expect(page.locator(".figures .right")).to_contain_text("33% (6% to 79%)")
+    expect(page.locator(".answer")).to_have_count(2)
+    expect(page.get_by_role("heading", name="trials 2, 3")).to_be_visible()
+    page.goto(f"{page.url}#answer-0-0-3")
+    expect(page.get_by_text("Trial 3: the same program; what was said")).to_be_visible()
+
+
+def test_two_sides_show_how_their_programs_differ(opened, expect):
+    """Line by line, with signs, for the usual program of each."""
+    sides = side("old", different(1)), side("new", different(2, "right"))
+    page = opened(report(*sides)).page
+    page.get_by_text("How the programs differ: old, trial 1 and new, trial 1").click()
+
+    expect(page.locator(".old-line")).to_have_text("-# 1")
+    expect(page.locator(".new-line")).to_have_text("+# 2")
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_the_matrix_is_readable(opened, width):
+    """Its words are not cut, and what does not fit scrolls in a box that a keyboard reaches."""
+    page = opened(two_runs(), viewport={"width": width, "height": 800}).page
+    box = page.locator(".matrix").first
+    sizes = box.evaluate(
+        "t => [...t.querySelectorAll('th')].map(c => c.scrollWidth - c.clientWidth)"
+    )
+
+    assert max(sizes) <= 1
+    assert box.evaluate("t => parseFloat(getComputedStyle(t).fontSize)") >= 14
+    assert page.locator(".scroll").first.get_attribute("tabindex") == "0"
+
+
 def test_a_thousand_answers_stay_usable(opened, expect):
     """The page opens, filters and stays below 20 MB."""
-    many = [answer("wrong" if n % 3 else "right", f"number {n}") for n in range(1000)]
+    many = [different(n, "wrong" if n % 3 else "right") for n in range(1000)]
     page = opened(report(side("run", *many))).page
 
     page.get_by_label("came to").select_option("right")

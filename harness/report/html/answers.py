@@ -1,6 +1,6 @@
 """Each answer as the page shows it: what it came to, why, pictures, and what was said."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from harness.domain.answer import Alternative
@@ -8,8 +8,9 @@ from harness.domain.scenario import Objective, Scenario
 from harness.domain.stored import StoredAnswer
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict
+from harness.report.html.difference import ProgramDifference, difference_of
 from harness.report.html.transcript import MessageView, transcript_view
-from harness.report.pictures import Picture, not_drawn, pictures_of
+from harness.report.pictures import Picture, pictures_of
 from harness.report.reported import Report, ReportSide
 
 _ANY: tuple[Objective, ...] = ("micro-batch-mean", "sample-mean", "as-computed")
@@ -40,6 +41,18 @@ class ProgramView:
 
 
 @dataclass(frozen=True, slots=True)
+class SameView:
+    """A further trial with the same programs: only what was said may differ."""
+
+    anchor: str
+    """Its id on the page."""
+    number: int
+    """Of the trial."""
+    messages: tuple[MessageView, ...]
+    """What was said."""
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerView:
     """One answer."""
 
@@ -55,6 +68,19 @@ class AnswerView:
     """What it proposes."""
     messages: tuple[MessageView, ...]
     """What was said."""
+    same: tuple["SameView", ...] = ()
+    """Further trials with the same programs and the same verdicts."""
+
+    @property
+    def count(self) -> int:
+        """How many answers it stands for."""
+        return 1 + len(self.same)
+
+    @property
+    def numbers(self) -> str:
+        """``trial 1``, ``trials 1, 3, 4``."""
+        numbers = [self.number, *(one.number for one in self.same)]
+        return f"{'trials' if self.same else 'trial'} {', '.join(map(str, numbers))}"
 
     @property
     def name(self) -> str:
@@ -75,6 +101,8 @@ class ScenarioView:
     """What the bank says about it, where it knows it."""
     sides: tuple[tuple[str, tuple[AnswerView, ...]], ...]
     """Name of each side, and its answers."""
+    difference: ProgramDifference | None = None
+    """Of the programs of two sides; ``None`` on one side, and where one has no program."""
 
 
 class Drawing:
@@ -90,8 +118,7 @@ class Drawing:
             for stored in answers
             for number in range(len(stored.answer.alternatives))
         ]
-        self.lacking = not_drawn()
-        self._chosen = frozenset(programs[:most] if self.lacking is None else ())
+        self._chosen = frozenset(programs[:most])
         self.left_out = max(0, len(programs) - most)
 
     def of(self, side: ReportSide, stored: StoredAnswer) -> list[tuple[Picture, ...]]:
@@ -115,13 +142,14 @@ def scenario_views(report: Report, drawing: Drawing) -> Iterator[ScenarioView]:
             (side.name, tuple(_answers(side, name, f"answer-{place}-{column}", drawing)))
             for column, side in enumerate(report.sides)
         )
-        yield ScenarioView(f"scenario-{place}", name, report.scenarios.get(name), sides)
+        known, between = report.scenarios.get(name), difference_of(report.sides, name)
+        yield ScenarioView(f"scenario-{place}", name, known, sides, between)
 
 
 def _answers(
     side: ReportSide, scenario: str, anchor: str, drawing: Drawing
 ) -> Iterator[AnswerView]:
-    for number, stored in side.trials(scenario).items():
+    for number, stored, same in _grouped(side.trials(scenario)):
         alternatives = stored.answer.alternatives
         pictures = drawing.of(side, stored)
         yield AnswerView(
@@ -130,8 +158,31 @@ def _answers(
             stored=stored,
             outcome=stored.outcome,
             programs=tuple(map(_program, alternatives, pictures)),
-            messages=transcript_view(stored.transcript, alternatives) if stored.transcript else (),
+            messages=_said(stored),
+            same=tuple(SameView(f"{anchor}-{n}", n, _said(one)) for n, one in same),
         )
+
+
+def _grouped(
+    trials: Mapping[int, StoredAnswer],
+) -> Iterator[tuple[int, StoredAnswer, list[tuple[int, StoredAnswer]]]]:
+    """Each answer with the later ones that are like it. One without a program is like no other."""
+    groups: dict[object, list[tuple[int, StoredAnswer]]] = {}
+    for number, stored in trials.items():
+        programs = tuple(one.program for one in stored.answer.alternatives)
+        alike = (stored.agent, programs, stored.outcome, stored.answer.failed, _met(stored))
+        groups.setdefault(alike if programs else number, []).append((number, stored))
+    for (number, stored), *same in groups.values():
+        yield number, stored, same
+
+
+def _met(stored: StoredAnswer) -> tuple[tuple[str, str], ...]:
+    return tuple((name, one.state) for name, one in stored.answer.criteria.items())
+
+
+def _said(stored: StoredAnswer) -> tuple[MessageView, ...]:
+    talk = stored.transcript
+    return transcript_view(talk, stored.answer.alternatives) if talk is not None else ()
 
 
 def _program(alternative: Alternative, pictures: tuple[Picture, ...]) -> ProgramView:

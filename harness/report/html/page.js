@@ -16,18 +16,28 @@
   }
 
   function filter() {
-    let shown = 0;
+    let shown = 0, all = 0;
     for (const answer of answers) {
       answer.hidden = !wanted(answer);
-      shown += !answer.hidden;
+      const count = Number(answer.dataset.count);
+      all += count;
+      shown += answer.hidden ? 0 : count;
     }
     for (const scenario of scenarios) {
       scenario.hidden = !scenario.querySelector(".answer:not([hidden])");
     }
-    control("shown").textContent = `${shown} of ${answers.length} answers shown`;
+    control("shown").textContent = `${shown} of ${all} answers shown`;
+  }
+
+  function follow() {
+    let place = location.hash && document.getElementById(location.hash.slice(1));
+    const target = place;
+    for (; place; place = place.parentElement) if (place.tagName === "DETAILS") place.open = true;
+    if (target) target.scrollIntoView();
   }
 
   form.hidden = false;
+  addEventListener("hashchange", follow);
   form.addEventListener("input", filter);
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => setTimeout(filter));
@@ -35,4 +45,5 @@
     for (const answer of answers) answer.open = !answer.hidden;
   });
   filter();
+  follow();
 })();

@@ -17,9 +17,10 @@ from markupsafe import Markup
 from harness import __version__
 from harness.report.differing import DiffRow, both, program_of, side_by_side
 from harness.report.html.answers import Drawing, scenario_views
+from harness.report.html.headline import headlines_of
 from harness.report.html.kills import kill_matrix_of
 from harness.report.html.matrix import matrix_of
-from harness.report.pictures import effect_picture
+from harness.report.pictures import effect_picture, not_drawn
 from harness.report.power import in_reach
 from harness.report.reported import WORDS, Report, tally_in_words
 from harness.report.words import READ, chance, clean, signed
@@ -28,11 +29,11 @@ _HERE = Path(__file__).parent
 _SIDES: tuple[Literal["old", "new"], ...] = ("old", "new")
 
 
-def render_page(report: Report, *, most_pictures: int = 12) -> str:
+def render_page(report: Report, *, most_pictures: int = 60) -> str:
     """The whole file.
 
     ``most_pictures``: for how many programs pictures are drawn, those of wrong answers first; a
-    picture takes about a twentieth of a second and 10 kB.
+    picture takes about a millisecond and 3 kB.
     """
     drawing = Drawing(report, most_pictures)
     return (
@@ -42,8 +43,9 @@ def render_page(report: Report, *, most_pictures: int = 12) -> str:
             report=report,
             matrix=matrix_of(report),
             scenarios=scenario_views(report, drawing),
+            headlines=headlines_of(report),
             undrawn=drawing.left_out,
-            lacking=drawing.lacking,
+            lacking=not_drawn() if report.comparison else None,
             effect=effect_picture(report.comparison) if report.comparison else None,
             reach=_reach(report),
             differences=_differences(report),
