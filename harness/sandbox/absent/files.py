@@ -19,7 +19,7 @@ import torch
 
 from harness.sandbox.absent import tables
 from harness.sandbox.absent.checkpoints import absent_state
-from harness.sandbox.absent.lent import guess, lend
+from harness.sandbox.absent.lent import doubt, guess, lend
 from harness.sandbox.absent.settings import AbsentSettings
 
 TEXTS = frozenset({".txt", ".text", ".md", ".tokens"})
@@ -98,7 +98,7 @@ def _opening(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return original(file, mode, *args, **kwargs)
         except (FileNotFoundError, PermissionError):
-            if not _asked_by_the_program():  # a library that looks for files of its own
+            if not asked_by_the_program():  # a library that looks for files of its own
                 raise
             found = _lent(Path(os.fspath(file)), binary="b" in mode)
             if found is None:
@@ -112,7 +112,7 @@ opened = _opening(builtins.open)
 """Stands for ``open``."""
 
 
-def _asked_by_the_program() -> bool:
+def asked_by_the_program() -> bool:
     """Whether the program is what opened a file, be it by a method of its path."""
     frame: FrameType | None = sys._getframe(2)
     near: list[str] = []
@@ -194,6 +194,7 @@ def _settings(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def read(source: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(source, AbsentFile | AbsentText):
+            doubt(source.name)
             return AbsentSettings(source.name)
         return original(source, *args, **kwargs)
 

@@ -2,6 +2,7 @@
 
 _said: list[str] = []
 _guessed: list[str] = []
+_doubted: list[str] = []
 
 
 def lend(what: str) -> None:
@@ -16,6 +17,11 @@ def guess(file: str, what: str) -> None:
     lend(f"{file}: {what}")
 
 
+def doubt(file: str) -> None:
+    """Note that a program found nothing where a file or a folder is not here."""
+    _doubted.append(file)
+
+
 def all_lent() -> tuple[str, ...]:
     """Everything so far, in order."""
     return tuple(_said)
@@ -24,3 +30,8 @@ def all_lent() -> tuple[str, ...]:
 def guessed() -> tuple[str, ...]:
     """The files of which the form was guessed."""
     return tuple(_guessed)
+
+
+def doubted() -> tuple[str, ...]:
+    """Where nothing was found."""
+    return tuple(_doubted)

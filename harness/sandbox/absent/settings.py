@@ -37,6 +37,8 @@ VALUES: tuple[tuple[str, Any], ...] = (
     (r".*(workers|num_?proc)", 0),
     (r".*(world_?size|num_?nodes|nodes|ngpus?|gpus|devices)", 1),
     (r".*rank", 0),
+    (r"t|temp|temperature", 4),
+    (r"milestones", (1,)),
     (r"device", "cpu"),
     (r"dtype|precision", "float32"),
     (r".*(steps|iters?|iterations|updates)", 20),

@@ -76,7 +76,9 @@ def learned(error: BaseException) -> tuple[str, str] | None:
 
 
 def of_the_data(error: BaseException) -> bool:
-    """Whether it was not raised by what goes backward or steps."""
+    """Whether it was not raised by what goes backward or steps, or by this machine."""
+    if "memory" in str(error) or isinstance(error, OSError):
+        return False
     trace: TracebackType | None = error.__traceback__
     while trace is not None:
         if any(part in trace.tb_frame.f_code.co_filename for part in OURS):

@@ -13,9 +13,9 @@ from types import MappingProxyType
 
 from harness.beside import parsed_modules, together, unpacked
 from harness.domain.branch import Branches
-from harness.sandbox.absent import checkpoints, downloads, files, tables
+from harness.sandbox.absent import checkpoints, downloads, files, pictures, tables
 from harness.sandbox.absent.imports import OWN, lend_packages
-from harness.sandbox.absent.lent import all_lent, guessed
+from harness.sandbox.absent.lent import all_lent, doubted, guessed
 from harness.sandbox.absent.settings import argument, compared_words
 from harness.sandbox.batches.callers import FILENAME
 from harness.sandbox.branches import marks
@@ -109,6 +109,7 @@ def prepare(
     lend_packages(everything, own.tops)
     own.install()
     tables.install(everything, known)
+    pictures.install(everything, known)
     frameworks.install(everything, world_size)
     _environment(module, rank, world_size, compared_words(everything))
     devices.map_calls(everything, bare=False)
@@ -138,14 +139,25 @@ def _what_is_missing() -> Iterator[None]:
     except ConnectionError as error:
         raise Unbound("the program", f"needs a network: {error}") from error
     except Exception as error:
-        if found := tables.learned(error):
-            raise Scouted(*found) from error
-        if guessed() and tables.of_the_data(error):
-            said = f"does not fit as it was lent by chance ({error}): it {NOT_HERE}"
-            raise Unbound(guessed()[0], said) from error
-        if not checkpoints.asked_for() or not isinstance(error, UNFIT):
+        found = _of_absent_data(error)
+        if found is None:
             raise
-        raise Unbound(checkpoints.asked_for()[0], NOT_HERE) from error  # what is in it was needed
+        raise found from error
+
+
+def _of_absent_data(error: Exception) -> BaseException | None:
+    """What is to be said of a failure where something was lent whose form was guessed."""
+    if found := tables.learned(error) or pictures.learned(error):
+        return Scouted(*found)
+    if doubted() and "num_samples=0" in str(error):
+        return Unbound(doubted()[-1], NOT_HERE)
+    if guessed() and tables.of_the_data(error):
+        return Unbound(
+            guessed()[0], f"does not fit as it was lent by chance ({error}): it {NOT_HERE}"
+        )
+    if checkpoints.asked_for() and isinstance(error, UNFIT):
+        return Unbound(checkpoints.asked_for()[0], NOT_HERE)  # what is in it was needed
+    return None
 
 
 def _namespace(package: str) -> types.ModuleType:

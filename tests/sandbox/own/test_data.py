@@ -133,3 +133,90 @@ def test_a_backward_that_fails_fails_whatever_the_data(see):
     )
 
     assert see(program + twice).outcome.startswith("raised: Trying to backward through the graph")
+
+
+PICTURES = """
+import glob, os
+from pathlib import Path
+from PIL import Image
+import numpy as np
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+class Rows(Dataset):
+    def __init__(self, files, kinds):
+        self.rows = list(zip(files, kinds))
+    def __len__(self):
+        return len(self.rows)
+    def __getitem__(self, i):
+        file, kind = self.rows[i]
+        shown = np.asarray(Image.open(file).convert("RGB").resize((8, 8)))
+        return torch.from_numpy(shown / 255.0).float().flatten(), kind
+
+def train(files, kinds):
+    net = nn.Linear(192, 64)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    for x, y in DataLoader(Rows(files, kinds), batch_size=128):
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(net(x), y).backward()
+        optimizer.step()
+"""
+
+FOLDERS = {
+    "glob": "files = glob.glob('rows/train/*.png')\ntrain(files, [0] * len(files))",
+    "Path.glob": "files = sorted(Path('/data/rows').glob('**/*'))\ntrain(files, [0] * len(files))",
+    "os.listdir": (
+        "names = [n for n in os.listdir('rows') if n.endswith('.jpeg')]\n"
+        "kinds = [int(n.rpartition('_')[2][:-5]) % 2 for n in names]\n"
+        "train([os.path.join('rows', n) for n in names], kinds)"
+    ),
+    "folders of a folder": (
+        "folders = sorted(d for d in Path('rows').iterdir() if d.is_dir())\n"
+        "rows = [(f, n) for n, d in enumerate(folders) for f in d.glob('*.jpg')]\n"
+        "assert len(folders) > 1\n"
+        "train(*zip(*rows))"
+    ),
+    "os.walk": (
+        "files = [os.path.join(at, n) for at, _, names in os.walk('/rows') for n in names]\n"
+        "train(files, [0] * len(files))"
+    ),
+    "masks": (
+        "names = [os.path.splitext(n)[0] for n in os.listdir('images')][:300]\n"
+        "masks = [np.asarray(Image.open(next(Path('masks').glob(n + '_mask.*')))) for n in names]\n"
+        "assert {*np.unique(masks[0])} == {0, 1}\n"
+        "train([f'images/{n}.jpg' for n in names], [int(m[0, 0]) for m in masks])"
+    ),
+    "names of a table": "train([f'rows/{n}.png' for n in range(2000)], [0] * 2000)",
+}
+
+
+@pytest.mark.parametrize("case", FOLDERS)
+def test_pictures_of_a_folder_that_is_not_here_are_lent(see, case):
+    pytest.importorskip("PIL.Image")
+    seen = see(PICTURES + FOLDERS[case])
+
+    assert seen.outcome.partition(":")[0] in ("returned", "exited")
+    assert len(seen.windows) >= 3
+    assert "by chance" in seen.lent
+
+
+FEW = "files = ['a.png'] * 8\ntrain(files, [0] * len(files))\n"
+
+
+def test_a_folder_that_the_program_writes_is_what_it_wrote(see):
+    pytest.importorskip("PIL.Image")
+    program = """
+os.makedirs("rows")
+assert os.listdir("rows") == []
+Image.new("RGB", (9, 9)).save("rows/a.png")
+assert os.listdir("rows") == ["a.png"]
+assert not [*Path("checkpoints").glob("*")]
+"""
+    assert see(PICTURES + program + FEW).outcome == "returned: None"
+
+
+def test_a_folder_of_something_else_is_named(see):
+    program = "files = glob.glob('rows/*.npy')\nDataLoader(files, shuffle=True)\n"
+
+    assert see(PICTURES + program + FEW).outcome == "unbound: `rows` is a file that is not here"

@@ -243,6 +243,12 @@ class Network(nn.Module):
                 last.add_module(name, part)
         self.add_module(self._head, last)
 
+    @property
+    def features(self) -> nn.Sequential:
+        """All before the head, as most families name it."""
+        stages = (getattr(self, f"layer{n}") for n in range(1, 5))
+        return nn.Sequential(self.conv1, self.bn1, self.relu, nn.AdaptiveAvgPool2d(7), *stages)
+
     def forward_features(self, pictures: Tensor) -> Tensor:
         """(n, 3, h, w) -> (n, width)"""
         x = self.relu(self.bn1(self.conv1(pictures)))

@@ -1,0 +1,190 @@
+"""Pictures that are not here: files of them are written when a program looks into their folder."""
+
+import ast
+import contextlib
+import functools
+import glob
+import importlib
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.sandbox.absent.files import asked_by_the_program
+from harness.sandbox.absent.lent import doubt, guess, guessed, lend
+from harness.sandbox.absent.standins.torchvision import TRAIN
+
+ENDINGS = (".jpg", ".png", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".ppm")
+READS = re.compile(r"\bImage\.open\(|\bimread\(|\bread_image\(|\bdecode_image\(")
+"""How a program reads a picture."""
+
+READERS = {"PIL.Image": "open", "cv2": "imread", "torchvision.io": "read_image"}
+"""Packages that read them, with the function."""
+
+IN_FOLDERS = re.compile(r"\.is_dir\(\)|isdir\((os\.path\.)?join\(")
+"""How it asks which entries of a folder are folders."""
+
+MASK = re.compile(r".*(mask|label|seg|annot|gt|ground).*", re.IGNORECASE)
+WRITTEN = re.compile(
+    r".*(ckpt|checkpoint|run|log|out|result|sav|weight|model|sample).*", re.IGNORECASE
+)
+"""Names of pictures of classes, and of folders that a program writes into."""
+
+SIZE, FOLDERS, DIFFERENT = 64, 40, 16
+"""Pixels of a side; how many folders there are; how many pictures differ."""
+
+LENT = "lent"
+"""Where folders and files lie that a program looks for elsewhere."""
+
+
+_source = ""
+_known: dict[str, str] = {}
+_made: set[Path] = set()
+
+
+def install(tree: ast.Module, known: Mapping[str, str]) -> None:
+    """Patch what looks into folders and what reads pictures. ``known``: what first runs showed."""
+    global _source  # noqa: PLW0603 - one candidate runs in a process
+    _source = ast.unparse(tree)
+    _known.update(known)
+    for name in ("listdir", "scandir", "walk"):
+        setattr(os, name, _listing(getattr(os, name)))
+    setattr(Path, "iterdir", _listing(Path.iterdir))  # noqa: B010 - mypy refuses to assign
+    for name in ("glob", "iglob"):
+        setattr(glob, name, _matching(getattr(glob, name)))
+    for name in ("glob", "rglob"):
+        setattr(Path, name, _matching_under(getattr(Path, name)))
+    if READS.search(_source) is None:
+        return
+    for name, reader in READERS.items():
+        with contextlib.suppress(ImportError):
+            module = importlib.import_module(name)
+            setattr(module, reader, _reading(getattr(module, reader)))
+
+
+def learned(error: BaseException) -> tuple[str, str] | None:
+    """What a failure shows about pictures that were lent, under a name; ``None``: nothing new."""
+    said, found = str(error), None
+    if larger := re.search(r"crop size \((\d+), \d+\) is larger", said):
+        found = ("pixels", larger[1])
+    elif re.search(r"'from' to be less than 'to'|low >= high|empty range", said):
+        found = ("pixels", "256")
+    elif re.search(r"Target \d+ is out of bounds", said):
+        found = ("folders", "2")
+    return found if guessed() and found is not None and found[0] not in _known else None
+
+
+def _listing(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def listed(folder: Any = ".", *args: Any, **kwargs: Any) -> Any:
+        if isinstance(folder, str | os.PathLike) and asked_by_the_program():
+            folder = type(folder)(_furnished(Path(os.fspath(folder)), ("*",)))  # type: ignore[call-arg]  # a path
+        return original(folder, *args, **kwargs)
+
+    return listed
+
+
+def _matching(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def matched(pattern: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(pattern, str) and asked_by_the_program():
+            root, rest = _parts(pattern)
+            pattern = os.path.join(_furnished(root, rest), *rest)
+        return original(pattern, *args, **kwargs)
+
+    return matched
+
+
+def _matching_under(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def matched(folder: Path, pattern: Any, *args: Any, **kwargs: Any) -> Any:
+        if not asked_by_the_program():
+            return original(folder, pattern, *args, **kwargs)
+        root, rest = _parts(os.path.join(folder, pattern))
+        return original(_furnished(root, rest), "/".join(rest), *args, **kwargs)
+
+    return matched
+
+
+def _parts(pattern: str) -> tuple[Path, tuple[str, ...]]:
+    """The folder that a pattern begins with, and the rest; at least its last part."""
+    parts = Path(pattern).parts
+    first = next((n for n, part in enumerate(parts) if glob.has_magic(part)), len(parts) - 1)
+    return Path(*parts[:first]), parts[first:]
+
+
+def _furnished(folder: Path, pattern: tuple[str, ...]) -> Path:
+    """Where to look for what lies in a folder. ``pattern``: parts of paths beneath it."""
+    own = re.search(rf"\.({'|'.join(e[1:] for e in ENDINGS)})\b", _source)
+    endings = (*([own[0]] if own else ()), *ENDINGS)
+    last = pattern[-1] if pattern else ""
+    elsewhere = (
+        folder if folder in _made or not folder.is_absolute() else Path(LENT, *folder.parts[1:])
+    )
+    if elsewhere in _made and last.endswith(".*") and not glob.has_magic(last[:-2]):
+        _write(elsewhere, [last[:-2]], endings[0])  # a mask, by the name of its picture
+    if elsewhere in _made or folder.exists():
+        return elsewhere if elsewhere in _made else folder
+    ending = next((e for e in endings if fnmatch(f"x{e}", last)), None)
+    if last.endswith(".*") and not glob.has_magic(last[:-2]):
+        ending, names = endings[0], [last[:-2]]
+    else:
+        names = [f"class{n % 2}_{n}" for n in range(TRAIN)]
+    readable = READS.search(_source) is not None and "PIL.Image" in sys.modules
+    if ending is None or not readable or WRITTEN.fullmatch(folder.name):
+        doubt(folder.name)
+        return folder
+    inside = len(pattern) > 1 and pattern[0] != "**"
+    if inside or IN_FOLDERS.search(_source):
+        count = int(_known.get("folders", FOLDERS))
+        for n in range(count):
+            _write(elsewhere / f"class{n}", names[: TRAIN // count + 1], ending)
+    else:
+        _write(elsewhere, names, ending)
+    _made.add(elsewhere)
+    guess(folder.name, "pictures by chance")
+    return elsewhere
+
+
+def _write(folder: Path, names: list[str], ending: str) -> None:
+    """Few pictures under many names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _made.add(folder)
+    for n, name in enumerate(names):
+        path = folder / f"{name}{ending}"
+        if n < DIFFERENT:
+            _draw(path, n)
+        else:
+            os.link(folder / f"{names[n % DIFFERENT]}{ending}", path)
+
+
+def _draw(path: Path, number: int) -> None:
+    size = int(_known.get("pixels", SIZE))
+    dice = np.random.default_rng(number)
+    if MASK.fullmatch(str(path)):
+        pixels = dice.integers(0, 2, (size, size), dtype=np.uint8)
+    else:
+        pixels = dice.integers(0, 256, (size, size, 3), dtype=np.uint8)
+    sys.modules["PIL.Image"].fromarray(pixels).save(path, format="png")
+
+
+def _reading(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A reader of pictures that lends what is not here."""
+
+    @functools.wraps(original)
+    def read(file: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(file, str | os.PathLike) and not os.path.exists(file):
+            name = os.path.basename(os.fspath(file))
+            file = Path(LENT, name)
+            if not file.exists():
+                file.parent.mkdir(exist_ok=True)
+                _draw(file, sum(name.encode()))
+            lend("a picture by chance for each that is not here")
+        return original(str(file) if isinstance(file, Path) else file, *args, **kwargs)
+
+    return read
