@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ANSWERS = ROOT / "tests/material/corpora/dev"
 KEYS = [
     "file", "scenario", "code", "failed", "advisory", "why", "notes", "settings", "lent", "criteria",
-    "error",
+    "error", "skill_triggered",
 ]  # fmt: skip
 RIGHT, WRONG = "```python\nloss = 1.0\n```\n", "```python\nloss = float('nan')\n```\n"
 NEITHER = "I would first look at the data.\n"

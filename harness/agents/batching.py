@@ -19,7 +19,7 @@ from harness.agents.silent import Silent
 from harness.domain.errors import UsageError, UserError
 from harness.domain.model import Completion, Unavailable
 from harness.domain.record import Record
-from harness.llm.batches import MOST_REQUESTS, Batches, Gone, Question
+from harness.llm.batches import MOST_REQUESTS, Batches, BatchQuestion, Gone
 from harness.llm.failures import PASSING
 from harness.llm.meter import CostMeter
 from harness.llm.remote import at_most
@@ -39,12 +39,12 @@ _KEPT_FOR = 29 * 24 * 3600.0
 class Outbox(Silent):
     """Stands for a model in conversations that are played from the cache: takes what they lack."""
 
-    waiting: dict[str, Question] = field(default_factory=dict)
+    waiting: dict[str, BatchQuestion] = field(default_factory=dict)
     """What is lacking, by the key of its answer."""
     failed: dict[str, Unavailable] = field(default_factory=dict)
     """What there will be no answer to."""
 
-    def complete_as(self, key: str, question: Question) -> Completion:
+    def complete_as(self, key: str, question: BatchQuestion) -> Completion:
         """Answer nothing.
 
         Raises:
@@ -118,7 +118,7 @@ class Journal:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class BatchGroup:
     """Questions that share an agent, and a limit of cost."""
 
     outbox: Outbox
@@ -148,7 +148,7 @@ class BatchAsker:
     attempts: dict[str, int] = field(default_factory=dict)
     """How often each question failed in a way that may pass."""
 
-    def ask(self, groups: Sequence[Group]) -> None:
+    def ask(self, groups: Sequence[BatchGroup]) -> None:
         """Until every conversation can be played to its end, or what it lacks has failed.
 
         Raises:
@@ -171,9 +171,9 @@ class BatchAsker:
         for batch in self.used:
             self.journal.drop(batch)
 
-    def _parts(self, waiting: dict[str, Group]) -> Sequence[dict[str, Question]]:
+    def _parts(self, waiting: dict[str, BatchGroup]) -> Sequence[dict[str, BatchQuestion]]:
         """What fits under the limits of cost, in batches of a size that the provider takes."""
-        fitting: dict[str, Question] = {}
+        fitting: dict[str, BatchQuestion] = {}
         planned: dict[int, float] = {}
         for key, group in waiting.items():
             question = group.outbox.waiting[key]
@@ -195,7 +195,7 @@ class BatchAsker:
         cuts = range(0, len(keys), MOST_REQUESTS)
         return [{key: fitting[key] for key in keys[n : n + MOST_REQUESTS]} for n in cuts]
 
-    def _hand_in(self, questions: dict[str, Question]) -> BatchUnderWay:
+    def _hand_in(self, questions: dict[str, BatchQuestion]) -> BatchUnderWay:
         try:
             batch = self.batches.create(questions)
         except Unavailable as refused:
@@ -212,7 +212,7 @@ class BatchAsker:
         self.tell(f"batch {batch}: {count} under way, for a day at most; Ctrl-C loses nothing")
         return kept
 
-    def _take_old(self, batch: BatchUnderWay, waiting: dict[str, Group]) -> None:
+    def _take_old(self, batch: BatchUnderWay, waiting: dict[str, BatchGroup]) -> None:
         """A batch of an earlier process, of which the provider may know nothing any more."""
         try:
             self._take(batch, waiting)
@@ -220,7 +220,7 @@ class BatchAsker:
             self.tell(f"batch {batch.id} is not known to the provider any more")
             self.journal.drop(batch)
 
-    def _take(self, batch: BatchUnderWay, waiting: dict[str, Group]) -> None:
+    def _take(self, batch: BatchUnderWay, waiting: dict[str, BatchGroup]) -> None:
         """Wait for a batch, and put what it brings where it belongs."""
         try:
             self.batches.wait(batch.id)
@@ -240,7 +240,7 @@ class BatchAsker:
             again += self._settle(key, found, group)
         self.tell(f"batch {batch.id} has ended: {answered} answered, {again} to be asked again")
 
-    def _settle(self, key: str, found: Completion | Unavailable, group: Group) -> bool:
+    def _settle(self, key: str, found: Completion | Unavailable, group: BatchGroup) -> bool:
         """Whether it is asked again."""
         del group.outbox.waiting[key]
         usage = found.usage
@@ -258,9 +258,9 @@ class BatchAsker:
         return False
 
 
-def _waiting(groups: Sequence[Group]) -> dict[str, Group]:
+def _waiting(groups: Sequence[BatchGroup]) -> dict[str, BatchGroup]:
     """Every question that has to be handed in, with its group."""
-    found: dict[str, Group] = {}
+    found: dict[str, BatchGroup] = {}
     for group in groups:
         group.cache.refuse_more()
         group.outbox.waiting.clear()

@@ -15,7 +15,7 @@ from harness.agents.batching import Outbox
 from harness.domain.errors import UsageError
 from harness.domain.model import Completion, LanguageModel, Tool, Turn
 from harness.domain.record import Record
-from harness.llm.batches import Question
+from harness.llm.batches import BatchQuestion
 from harness.store.whole import write_whole
 
 _VERSION = 1
@@ -181,7 +181,9 @@ class Remembering:
         )
         kept = self.cache.get(key, Completion)
         if kept is None and isinstance(self.model, Outbox):
-            return self.model.complete_as(key, Question(system, (*turns,), (*tools,), max_tokens))
+            return self.model.complete_as(
+                key, BatchQuestion(system, (*turns,), (*tools,), max_tokens)
+            )
         if kept is None:
             self.cache.refuse_more()
             kept = self.model.complete(system, turns, max_tokens=max_tokens, tools=tools)

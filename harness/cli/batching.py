@@ -7,14 +7,14 @@ from pathlib import Path
 import typer
 
 from harness.agents.agent import Unanswered
-from harness.agents.batching import BatchAsker, Group, Journal
+from harness.agents.batching import BatchAsker, BatchGroup, Journal
 from harness.agents.conversing import ModelAgent
 from harness.agents.naming import address, unconnected
 from harness.cli.asking import Asked
 from harness.domain.errors import UsageError
 from harness.domain.scenario import Bank, Scenario
 from harness.llm import load_prices
-from harness.llm.batches import Batches, Patience
+from harness.llm.batches import Batches, BatchPause
 from harness.llm.remote import no_price
 from harness.report.console import Output
 from harness.store import RunFolder, is_run
@@ -40,7 +40,7 @@ def handed_in(
     price = load_prices().of(outbox.name)
     if price is None and any(group.meter.limit is not None for group in groups):
         raise UsageError(no_price(outbox.name))
-    batches = Batches(outbox.name, price, limits, Patience())
+    batches = Batches(outbox.name, price, limits, BatchPause())
     asker = BatchAsker(batches, Journal(_place(groups[0])), address(), _tell)
     try:
         asker.ask(groups)
@@ -52,7 +52,7 @@ def handed_in(
     yield asker
 
 
-def _place(group: Group) -> Path:
+def _place(group: BatchGroup) -> Path:
     group.cache.prepare()
     return group.cache.folder / "batches"
 
@@ -75,7 +75,7 @@ def _open(bank: Bank, folder: Path | None, trials: int) -> list[tuple[Scenario, 
     ]
 
 
-def _group(asked: Asked, questions: list[tuple[Scenario, int]]) -> Group:
+def _group(asked: Asked, questions: list[tuple[Scenario, int]]) -> BatchGroup:
     agent, outbox = unconnected(asked.how.agent, asked.asking), asked.asking.outbox
     if not isinstance(agent, ModelAgent) or agent.provider != "anthropic":
         raise UsageError(f"--batch is for anthropic:MODEL, not for {asked.how.agent}")
@@ -93,4 +93,4 @@ def _group(asked: Asked, questions: list[tuple[Scenario, int]]) -> Group:
                     continue
             questions.remove(question)
 
-    return Group(outbox, agent.cache, asked.asking.meter, play)
+    return BatchGroup(outbox, agent.cache, asked.asking.meter, play)

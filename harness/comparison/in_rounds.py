@@ -7,7 +7,7 @@ import numpy as np
 
 from harness.comparison.gate import gate
 from harness.comparison.paired import differences_of
-from harness.comparison.rounds import Looks, Seen, looks_of
+from harness.comparison.rounds import LookResult, Looks, looks_of
 from harness.comparison.sign_flip import Floats
 from harness.comparison.tally import Share, lines, pair_up
 from harness.domain.comparison import (
@@ -94,7 +94,7 @@ class _Way:
     names: Sequence[str]
     count: Callable[[OutcomeTally], Share]
 
-    def look(self, told: Sequence[ScenarioLine]) -> tuple[Estimate | None, Seen | None]:
+    def look(self, told: Sequence[ScenarioLine]) -> tuple[Estimate | None, LookResult | None]:
         shares = {line.scenario: (self.count(line.old), self.count(line.new)) for line in told}
         paired = [n for n, name in enumerate(self.names) if all(of for _, of in shares[name])]
         counts = pair_up([shares[self.names[n]] for n in paired])
@@ -105,7 +105,7 @@ class _Way:
         return _estimate(seen, differences_of(counts)[0]), seen
 
 
-def _estimate(seen: Seen, differences: Floats) -> Estimate:
+def _estimate(seen: LookResult, differences: Floats) -> Estimate:
     effect = float(seen.effect[0])
     says: Says = "no difference shown"
     if seen.shown[0]:
@@ -123,7 +123,7 @@ def _estimate(seen: Seen, differences: Floats) -> Estimate:
     )
 
 
-def _stop(judged: Estimate | None, seen: Seen | None, *, passes: bool) -> Stop:
+def _stop(judged: Estimate | None, seen: LookResult | None, *, passes: bool) -> Stop:
     if judged is None or seen is None or not seen.ends(np.asarray([passes]))[0]:
         return "goes on"
     if judged.says != "no difference shown":

@@ -46,7 +46,7 @@ def looks_of(most: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LookResult:
     """What many comparisons of the same scenarios show at one look. Every array has a row for each."""
 
     effect: Floats
@@ -94,7 +94,7 @@ class Looks:
         """A look at which nothing was judged."""
         self._number += 1
 
-    def look(self, counts: Counts, places: Integers) -> Seen:
+    def look(self, counts: Counts, places: Integers) -> LookResult:
         """The next look. ``places``: which of the scenarios the counts are of; others say nothing."""
         number = self._number
         self.pass_over()
@@ -104,7 +104,7 @@ class Looks:
         low, high = interval(differences, noise_of(counts), np.where(shown, 0.0, 1.0), level)
         effect = differences.mean(axis=1)
         error = _error(differences, noise_of(counts))
-        return Seen(
+        return LookResult(
             effect=effect,
             p=p,
             low=low,

@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class BatchQuestion:
     """One turn that is asked for."""
 
     system: str
@@ -44,7 +44,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class BatchPause:
     """How to wait for a batch."""
 
     first_pause: float = 1.0
@@ -61,7 +61,7 @@ class Batches:
     """Batches for one model. Closed from any thread; whoever waits then gets ``Unavailable``."""
 
     def __init__(
-        self, model: str, price: Price | None, limits: ClientLimits, patience: Patience
+        self, model: str, price: Price | None, limits: ClientLimits, patience: BatchPause
     ) -> None:
         """Connects to nothing yet.
 
@@ -76,7 +76,7 @@ class Batches:
         self._closed = threading.Event()
         self._loop = LoopThread()
 
-    def create(self, questions: Mapping[str, Question]) -> str:
+    def create(self, questions: Mapping[str, BatchQuestion]) -> str:
         """Hand in a batch, by keys of at most 64 letters and digits; its id.
 
         Raises:
@@ -155,7 +155,7 @@ class Batches:
         self._closed.set()
         self._loop.close(self._sdk.close())
 
-    def _params(self, question: Question) -> MessageCreateParamsNonStreaming:
+    def _params(self, question: BatchQuestion) -> MessageCreateParamsNonStreaming:
         found: MessageCreateParamsNonStreaming = {
             "model": self.model,
             "max_tokens": question.max_tokens,
