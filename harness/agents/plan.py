@@ -128,10 +128,10 @@ def _money(plan: AskingPlan) -> str:
     if plan.cost is None or plan.most is None:
         model = plan.agent.partition(":")[2]
         return f"cost: not known, {model} is not in the price table of {prices.date}"
-    said = f"cost: {dollars(plan, 1)}, if every answer were as long as allowed"
+    said = f"cost: {dollars(plan, 1)} if every answer were as long as allowed"
     other = f"in batches (--batch) {dollars(plan, HALF)}"
     if plan.batched:
-        said = f"cost: {dollars(plan, HALF)}, if every answer were as long as allowed"
+        said = f"cost: {dollars(plan, HALF)} if every answer were as long as allowed"
         other = f"without --batch {dollars(plan, 1)}"
     said += f" (prices of {prices.date}); {other}"
     if plan.limit is None:

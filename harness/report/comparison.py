@@ -141,10 +141,12 @@ def _notes(comparison: Comparison) -> Iterator[Text]:
 def _read(side: Side) -> Iterator[Text]:
     counts = side.skill_triggered
     known = sum(counts.values()) - counts.get("unknown", 0)
-    if counts:
+    if known:
         said = f"in {counts.get('yes', 0)} of {known} answers of which it is known"
         late = f", {counts['late']} more for the runnable form" if "late" in counts else ""
         yield text(f"{side.name}: the skill was read before the answer {said}{late}")
+    elif counts:
+        yield text(f"{side.name}: no log tells whether the skill was read", "dim")
 
 
 def _reliability(passing: Passing) -> Text:

@@ -146,7 +146,7 @@ def test_the_plan_says_both_prices(server, bank):
     command = ["run", "--bank", str(bank), "--agent", SPEC, "--plan"]
     at_once = CliRunner().invoke(app, command).stderr
 
-    assert "cost: about $0.04, at most $0.25, if every answer were as long as allowed" in batched
+    assert "cost: about $0.04, at most $0.25 if every answer were as long as allowed" in batched
     assert "without --batch about $0.08, at most $0.49" in batched
     assert "in batches (--batch) about $0.04, at most $0.25" in at_once
 
