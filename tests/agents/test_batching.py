@@ -203,6 +203,22 @@ def test_a_killed_process_loses_no_batch(server, bank, cache, tmp_path):
     assert (sizes(server), len(grades(result))) == ([3, 3], 3)
 
 
+def test_ctrl_c_leaves_the_batch_under_way_and_says_so(server, bank, cache):
+    """With the exit code of an interruption."""
+    answers(server)
+    server.polls = 1_000_000
+    command = [sys.executable, "-m", "harness", "run", "--bank", str(bank), "--agent", SPEC]
+    process = subprocess.Popen([*command, "--batch"], env=os.environ, stderr=subprocess.PIPE)
+    assert server.polled.wait(60)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert b"what was handed in goes on, and the same command picks it up" in said
+    assert b"Traceback" not in said
+    assert len(Journal(cache / "batches").batches(MODEL, server.url)) == 1
+
+
 def test_a_batch_that_the_provider_forgot_is_handed_in_again(server, bank, cache):
     """As one of another account, or one that was deleted."""
     answers(server)
