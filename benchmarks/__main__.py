@@ -1,6 +1,6 @@
 """``make bench``: every benchmark, one after the other."""
 
-from benchmarks import bank, candidate, comparison, overhead, throughput
+from benchmarks import bank, candidate, cluster, comparison, overhead, throughput
 
 
 def main() -> None:
@@ -9,6 +9,7 @@ def main() -> None:
         ("The whole bank, cold", bank.main),
         ("One candidate, warm", candidate.main),
         ("A batch of answers", throughput.main),
+        ("A cluster", cluster.main),
         ("Recorder overhead on a realistic step", overhead.main),
         ("Comparisons of equal agents", comparison.main),
     ):

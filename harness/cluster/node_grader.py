@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from harness.cluster.bank_code import BankCode, load
 from harness.cluster.sameness import Build, digest_of
+from harness.collecting import collect_seldom
 from harness.domain.candidate import Candidate
 from harness.domain.errors import HarnessFault, UserError
 from harness.domain.proposal import Proposal, ToJudge
@@ -64,6 +65,7 @@ class NodeGrader:
 
     def __init__(self, cores: int) -> None:
         """``cores``: executions at the same time. Nothing is started yet."""
+        collect_seldom()
         self._cores = cores
         self._open = ExitStack()
         self._threads = ThreadPoolExecutor(probes_under_way(cores), "probe")

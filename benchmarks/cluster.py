@@ -1,0 +1,131 @@
+"""What a cluster costs beside this machine alone, what a driver can do, and how much travels.
+
+The driver is measured by itself: everything that it does for an answer, with a grader that answers at
+once what a real one answered before. So its limit shows, and its memory over 20,000 answers.
+"""
+
+import json
+import os
+import pickle
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.throughput import ANSWER, SCENARIO, memory
+from harness import __version__
+from harness.agents.given import given_answers
+from harness.cluster.engine import HERE, connected
+from harness.cluster.node_grader import packed, proposal_from, shipped
+from harness.collecting import collect_seldom
+from harness.domain.instruments import Instruments, OpenInstruments
+from harness.domain.proposal import Proposal, ToJudge
+from harness.domain.scenario import Bank, Scenario
+from harness.domain.stored import GradedAnswer, RunHead
+from harness.extraction.assignment import Choice
+from harness.instruments import jail_and_oracle
+from harness.runner import Settings, grade_answers, torch_version
+from harness.scenarios import default_bank, load_bank
+from harness.store import RunFolder
+
+ANSWERS = int(os.environ.get("ANSWERS", "120"))
+MANY = int(os.environ.get("MANY", "20000"))
+ROUNDS = 2
+
+
+def main() -> None:
+    """All three."""
+    collect_seldom()  # as the command line does
+    bank, cores = load_bank(default_bank()), os.cpu_count() or 1
+    scenario = next(s for s in bank.scenarios if s.id == SCENARIO)
+    with tempfile.TemporaryDirectory() as folder, connected(HERE, cores, print) as cluster:
+        some = _written(Path(folder) / "some.jsonl", scenario, ANSWERS)
+        rates: dict[str, list[float]] = {"this machine alone": [], "Ray, the same cores": []}
+        engines = zip(rates, (jail_and_oracle, cluster.open_instruments), strict=True)
+        for name, open_instruments in list(engines) * ROUNDS:
+            rates[name].append(_rate(bank, some, open_instruments, cores))
+        for name, found in rates.items():
+            print(
+                f"{name:24} {max(found):6.2f} answers a second ({min(found):.2f} the slower time)"
+            )
+        alone, ray = map(max, rates.values())
+        print(f"{'ratio':24} {ray / alone:6.2f} on {cores} cores")
+        _driver(bank, scenario, _written(Path(folder) / "many.jsonl", scenario, MANY), folder)
+
+
+def _written(path: Path, scenario: Scenario, answers: int) -> Path:
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(answers):
+            text = ANSWER.format(number=number, program=scenario.reference)
+            file.write(f"{json.dumps({'answer': text})}\n")
+    return path
+
+
+def _rate(bank: Bank, file: Path, open_instruments: OpenInstruments, cores: int) -> float:
+    """Answers a second, from the tenth part on: until then processes start."""
+    told: list[float] = []
+    settings = Settings(jobs=cores, keep=lambda _: told.append(time.perf_counter()))
+    answers = given_answers([str(file)], None, bank, Choice(scenario=SCENARIO))
+    grade_answers(bank, answers, ANSWERS, settings, open_instruments)
+    start = len(told) // 10
+    return (len(told) - 1 - start) / (told[-1] - told[start])
+
+
+def _driver(bank: Bank, scenario: Scenario, file: Path, folder: str) -> None:
+    asked, answer = _one(bank, file)
+    data = packed(answer)
+    there, back = len(pickle.dumps(asked)), len(data)
+    print(f"one answer: {there / 1e3:.1f} kB go to a node, {back / 1e3:.1f} kB come back")
+    print(f"one scenario, once to each node: {len(shipped(scenario).data) / 1e3:.0f} kB")
+    sizes: list[int] = []
+
+    def keep(_: GradedAnswer) -> None:
+        sizes.append(memory())
+
+    @contextmanager
+    def at_once(_: int) -> Iterator[Instruments]:
+        with jail_and_oracle(1) as tools:
+            yield Instruments(
+                tools.executor, tools.meter, elsewhere=lambda _asked, _scenario: proposal_from(data)
+            )
+
+    answers = given_answers([str(file)], None, bank, Choice(scenario=SCENARIO))
+    head = RunHead(
+        kind="grade",
+        harness_version=__version__,
+        torch_version=torch_version(),
+        bank_digest=bank.digest,
+        judge="none",
+    )
+    started, used = time.perf_counter(), time.process_time()
+    with RunFolder.create(Path(folder) / "run", head) as run:
+        settings = Settings(jobs=64, keep=keep, run=run)
+        grade_answers(bank, answers, MANY, settings, at_once)
+    seconds, used = time.perf_counter() - started, time.process_time() - used
+    print(
+        f"the driver: {len(sizes) / seconds:.0f} answers a second, "
+        f"{1e3 * used / len(sizes):.1f} ms of its processor each"
+    )
+    marks = [sizes[len(sizes) * part // 10 - 1] for part in (1, 5, 10)]
+    told = ", ".join(f"{size} MiB" for size in marks)
+    print(f"its memory after a tenth, half and all of {len(sizes)} answers: {told}")
+
+
+def _one(bank: Bank, file: Path) -> tuple[ToJudge, Proposal]:
+    """A question and its answer, as they travel."""
+    from concurrent.futures import ThreadPoolExecutor
+    from itertools import islice
+
+    from harness.proposing import proposal_of
+    from harness.trial import Probing
+
+    (given,) = islice(given_answers([str(file)], None, bank, Choice(scenario=SCENARIO)), 1)
+    scenario = next(s for s in bank.scenarios if s.id == SCENARIO)
+    asked = ToJudge(given.ask(scenario), "first", given.name, given.name, 0)
+    with jail_and_oracle(1) as tools, ThreadPoolExecutor(2) as threads:
+        return asked, proposal_of(asked, scenario, Probing(tools, threads, 0))
+
+
+if __name__ == "__main__":
+    main()
