@@ -6,6 +6,7 @@ from harness.quality.operators import (
     clipping,
     depth,
     frameworks,
+    loading,
     noise,
     observing,
     scaling,
@@ -26,6 +27,7 @@ OPERATORS = (
     *depth.OPERATORS,
     *frameworks.OPERATORS,
     *adversarial.OPERATORS,
+    *loading.OPERATORS,
     *clipping.WAITING,
 )
 """In the order of the matrix."""
