@@ -14,7 +14,7 @@ WHOLE     := $(VENV)/.installed-whole
 PIP       := $(BIN)/python -m pip --quiet --quiet --no-input --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full check lint format bench quality kill-matrix docs extras clean
+.PHONY: help run test test-full check lint format bench quality kill-matrix docs extras site clean
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,10 @@ docs: $(BANK) ## write the pages that are generated from the code
 
 extras: $(EXTRAS) ## install all that is optional: Lightning, Hugging Face, pictures, Inspect, OpenAI, Ray
 
+site: $(WHOLE) ## the documentation as a site, with a gallery of faults made by execution, in build/site
+	@$(BIN)/python -m website
+	@$(BIN)/python -m mkdocs build --quiet
+
 clean: ## remove caches and build output (rm -r .venv as well to start from nothing)
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +
@@ -72,7 +76,7 @@ clean: ## remove caches and build output (rm -r .venv as well to start from noth
 $(BANK): WITH := .[huggingface,lightning]
 $(DEV): WITH := .[huggingface,lightning,pictures,inspect,openai,dev]
 $(EXTRAS): WITH := .[huggingface,lightning,pictures,inspect,openai,ray]
-$(WHOLE): WITH := .[huggingface,lightning,pictures,inspect,openai,ray,dev,browser]
+$(WHOLE): WITH := .[huggingface,lightning,pictures,inspect,openai,ray,site,dev,browser]
 
 # The stamp is written last, so an install that was cut short is done again. pip finds the build
 # backend in .venv (no isolation): what builds this project is pinned like everything else.

@@ -1,0 +1,38 @@
+"""Pages of ``docs/`` as a site can show them."""
+
+import re
+import shutil
+from pathlib import Path
+
+_LINK = re.compile(r"\[([^\]]*)\]\((\.\./[^)]*)\)")
+
+REFERENCE = """# Reference
+
+What is imported from `harness` is documented here and stays.
+
+::: harness.interface.Grader
+
+::: harness.interface.check
+
+::: harness.interface.compare
+
+::: harness.scenarios.load_bank
+
+::: harness.transcripts.read
+"""
+
+
+def copy_pages(docs: Path, into: Path) -> None:
+    """All of them; a link out of ``docs/`` becomes the name of the file that it leads to."""
+    shutil.rmtree(into, ignore_errors=True)
+    shutil.copytree(docs, into)
+    for page in into.glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        page.write_text(_LINK.sub(_named, text), encoding="utf-8")
+    (into / "reference.md").write_text(REFERENCE, encoding="utf-8")
+
+
+def _named(link: re.Match[str]) -> str:
+    said = link[1].strip("`")
+    file = link[2].partition("#")[0].removeprefix("../")
+    return f"{said} (`{file}`)" if said != file else f"`{file}`"
