@@ -12,7 +12,7 @@ EXTRA_OF = {
     "lightning_fabric": "lightning",
     "accelerate": "huggingface",
     "transformers": "huggingface",
-    "pytest": "pytest",
+    "pytest": "dev",
     "matplotlib": "pictures",
     "inspect_ai": "inspect",
     "openai": "openai",
