@@ -1,13 +1,14 @@
 """Files that a program reads and that are not here: texts, tokens, settings; others are named."""
 
+import ast
 import builtins
 import contextlib
 import functools
 import importlib
 import io
 import json
+import logging
 import os
-import random
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from harness.sandbox.absent import tables
+from harness.sandbox.absent import tables, texts
 from harness.sandbox.absent.checkpoints import absent_state
 from harness.sandbox.absent.lent import doubt, guess, lend
 from harness.sandbox.absent.settings import AbsentSettings
@@ -40,7 +41,7 @@ COUNT = 20_000
 PROGRAM, NEAR = "<candidate>", 3
 """File name of the program's code, and how many calls away it may be."""
 
-ALPHABET = "abcdefghijklmnopqrstuvwxyz ,.\nABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_form: texts.Lines | None = None
 
 
 class AbsentFile(io.StringIO):
@@ -67,8 +68,12 @@ class AbsentText(str):  # noqa: SLOT000 - one that remembers
         return found
 
 
-def install() -> None:
+def install(tree: ast.Module) -> None:
     """Lend files to the program, which opens them by :func:`opened`."""
+    global _form  # noqa: PLW0603 - one candidate runs in a process
+    _form = texts.lines_of(tree)
+    logs: Any = logging.FileHandler.__init__
+    setattr(logging.FileHandler, "__init__", _logging(logs))  # noqa: B010 - mypy refuses to assign
     reading: Any = Path.open
     setattr(Path, "open", _opening(reading))  # noqa: B010 - mypy refuses to assign
     setattr(Path, "read_text", lambda self, *_, **__: self.open().read())  # noqa: B010 - as above
@@ -158,6 +163,16 @@ def saving(original: Callable[..., Any]) -> Callable[..., Any]:
     return save
 
 
+def _logging(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A log in a folder that is not there."""
+
+    @functools.wraps(original)
+    def begin(self: Any, file: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(self, writable(file), *args, **kwargs)
+
+    return begin
+
+
 def _restoring(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def load(file: Any, *args: Any, **kwargs: Any) -> Any:
@@ -185,9 +200,8 @@ def _lent(path: Path, *, binary: bool) -> Any:
 
 
 def text() -> str:
-    """Letters by chance, the same each time."""
-    dice = random.Random(0)
-    return "".join(dice.choices(ALPHABET, k=COUNT))
+    """In lines of parts, where the program splits its lines."""
+    return texts.text(_form)
 
 
 def _settings(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -111,7 +111,7 @@ def prepare(
     tables.install(everything, known)
     pictures.install(everything, known)
     frameworks.install(everything, world_size)
-    _environment(module, rank, world_size, compared_words(everything))
+    _environment(module, rank, world_size, everything)
     devices.map_calls(everything, bare=False)
     source = ast.unparse(tree)
     marked = marks.marked(with_phases(tree) if phases.several else tree)
@@ -171,7 +171,7 @@ def _namespace(package: str) -> types.ModuleType:
 
 
 def _environment(
-    module: types.ModuleType, rank: int, world_size: int, compared: Mapping[str, str]
+    module: types.ModuleType, rank: int, world_size: int, everything: ast.Module
 ) -> None:
     sys.argv = ["candidate.py"]
     os.makedirs(FOLDER, exist_ok=True)
@@ -179,9 +179,9 @@ def _environment(
     distributed.environment(rank, world_size)
     cuda.told(local_rank=rank, count=world_size)
     cuda.clock_of(module)
-    arguments.supplied_by(functools.partial(argument, words=compared))
+    arguments.supplied_by(functools.partial(argument, words=compared_words(everything)))
     vars(os)["popen"] = lambda *_, **__: io.StringIO("24 80")  # most ask for a terminal's size
     removed.install()
     install_progress()
-    files.install()
+    files.install(everything)
     checkpoints.install()

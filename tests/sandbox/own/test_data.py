@@ -220,3 +220,35 @@ def test_a_folder_of_something_else_is_named(see):
     program = "files = glob.glob('rows/*.npy')\nDataLoader(files, shuffle=True)\n"
 
     assert see(PICTURES + program + FEW).outcome == "unbound: `rows` is a file that is not here"
+
+
+LINES = {
+    "pairs": "rows = [s for line in f.read().strip().split('\\n') for s in [line.split('\\t')]]",
+    "three parts, one a number": (
+        "rows = []\n"
+        "for line in f:\n"
+        "    question, answer, label = line.strip().split('|')\n"
+        "    rows.append((question, int(label)))"
+    ),
+    "parts by their places": (
+        "rows = []\n"
+        "for line in f:\n"
+        "    parts = line.split(';')\n"
+        "    rows.append((float(parts[0]), parts[2]))"
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LINES)
+def test_lines_of_a_text_have_the_parts_that_the_program_splits_them_into(see, case):
+    program = f"f = open('rows.txt')\n{LINES[case]}\nassert {{len(row) for row in rows}} == {{2}}"
+    seen = see(TRAIN + program + FIT)
+
+    assert seen.outcome == "returned: None"
+    assert "rows.txt: a text by chance" in seen.lent
+
+
+def test_a_log_lies_wherever_the_program_wants_it(see):
+    program = "import logging\nlogging.basicConfig(filename='runs/one/training.log')\n"
+
+    assert see(TRAIN + program + FIT).outcome == "returned: None"

@@ -1,0 +1,73 @@
+"""Texts that are not here: letters by chance, or lines of parts where the program splits its lines."""
+
+import ast
+import random
+import re
+from dataclasses import dataclass
+
+from harness.sandbox.absent.standins.hub_datasets import WORDS
+from harness.sandbox.absent.standins.torchvision import TRAIN
+from harness.syntax import walk
+
+COUNT = 20_000
+"""How many letters there are."""
+
+ALPHABET = "abcdefghijklmnopqrstuvwxyz ,.\nABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+SEPARATORS = frozenset({"\t", "|||", " ||| ", "::", "|", ";", ","})
+"""What stands between parts of a line."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """What the lines of a text are made of."""
+
+    separator: str
+    """What stands between their parts."""
+    count: int
+    """How many parts there are."""
+    numbers: frozenset[int]
+    """Which of them are numbers."""
+
+
+def lines_of(tree: ast.Module) -> Lines | None:
+    """How a program splits lines; ``None`` where it does not."""
+    source = ast.unparse(tree)
+    for node in walk(tree):
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        found = _split(node.value if isinstance(node, ast.Assign) else node)
+        if found is None:
+            continue
+        names = [ast.unparse(n) for n in target.elts] if isinstance(target, ast.Tuple) else []
+        if not names and isinstance(target, ast.Name):
+            last = max(map(int, re.findall(rf"\b{target.id}\[(\d+)\]", source)), default=1)
+            names = [f"{target.id}[{n}]" for n in range(last + 1)]
+        used = {n for n, name in enumerate(names) if _is_number(name, source)}
+        return Lines(found, len(names) or 2, frozenset(used))
+    return None
+
+
+def _split(node: ast.AST) -> str | None:
+    match node:
+        case ast.Call(func=ast.Attribute(attr="split"), args=[ast.Constant(value=str(text)), *_]):
+            return text if text in SEPARATORS else None
+    return None
+
+
+def _is_number(name: str, source: str) -> bool:
+    return re.search(rf"\b(int|float)\({re.escape(name)}[.)]", source) is not None
+
+
+def text(form: Lines | None = None) -> str:
+    """By chance, the same each time."""
+    dice = random.Random(0)
+    if form is None:
+        return "".join(dice.choices(ALPHABET, k=COUNT))
+    rows = (
+        form.separator.join(
+            str(n * 7 % 2) if part in form.numbers else " ".join(dice.choices(WORDS, k=4))
+            for part in range(form.count)
+        )
+        for n in range(TRAIN)
+    )
+    return "\n".join(rows) + "\n"
