@@ -23,7 +23,7 @@ Values = Sequence[float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class DrawnCurve:
     """One line of a chart, or the bars of one rank."""
 
     label: str
@@ -60,7 +60,7 @@ class _Scale:
         return math.log10(max(value, self.low)) if self.logarithmic else value
 
 
-def lines(title: str, unit: str, curves: Sequence[Curve], limit: float | None) -> str:
+def lines(title: str, unit: str, curves: Sequence[DrawnCurve], limit: float | None) -> str:
     """Each curve with a mark at each update, the limit dashed; a triangle on top for what is not
     finite.
     """
@@ -76,7 +76,7 @@ def lines(title: str, unit: str, curves: Sequence[Curve], limit: float | None) -
     return _chart(title, unit, scale, curves, limit, parts)
 
 
-def bars(title: str, unit: str, curves: Sequence[Curve], limit: float) -> str:
+def bars(title: str, unit: str, curves: Sequence[DrawnCurve], limit: float) -> str:
     """A bar for each update and curve, side by side."""
     count = max(len(curve.values) for curve in curves)
     most = max((v for curve in curves for v in _finite(curve.values)), default=limit)
@@ -98,7 +98,7 @@ def _chart(
     title: str,
     unit: str,
     scale: _Scale,
-    curves: Sequence[Curve],
+    curves: Sequence[DrawnCurve],
     limit: float | None,
     inside: Iterable[str],
 ) -> str:

@@ -14,7 +14,7 @@ from harness.domain.comparison import Comparison, Estimate
 from harness.domain.packages import how_to_get
 from harness.domain.scenario import Objective
 from harness.domain.trace import ProbeTrace, Update
-from harness.report.drawing import CONSUMED, TRUE, Curve, bars, lines
+from harness.report.drawing import CONSUMED, TRUE, DrawnCurve, bars, lines
 from harness.report.words import clean, signed, some
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def norms_picture(
         return None
     consumed = [update.consumed_norm for update in updates]
     true = [_true_norm(update, objectives) for update in updates]
-    curves = (Curve("true", TRUE, true), Curve("consumed", CONSUMED, consumed))
+    curves = (DrawnCurve("true", TRUE, true), DrawnCurve("consumed", CONSUMED, consumed))
     svg = lines(f"probe {clean(probe.probe)}", "gradient norm", curves, threshold)
     return Picture(svg, _norms_in_words(probe.probe, true, consumed, threshold))
 
@@ -104,7 +104,9 @@ def rounds_picture(probe: ProbeTrace) -> Picture | None:
     if probe.world_size < 2 or not probe.updates:
         return None
     curves = [
-        Curve(f"rank {rank.rank}", (TRUE, CONSUMED)[place % 2], [u.rounds for u in rank.updates])
+        DrawnCurve(
+            f"rank {rank.rank}", (TRUE, CONSUMED)[place % 2], [u.rounds for u in rank.updates]
+        )
         for place, rank in enumerate(probe.ranks)
     ]
     svg = bars(f"probe {clean(probe.probe)}", "rounds; one is enough", curves, 1.0)
