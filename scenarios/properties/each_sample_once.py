@@ -36,7 +36,8 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     seen: list[Number] = []
     for probe in trace.probes:
         epochs = list(epochs_of(probe))
-        for wrong in (*map(repeated, epochs), never_seen(probe, epochs), given_away(epochs)):
+        amiss = (*map(repeated, epochs), never_seen(probe, epochs), given_away(epochs))
+        for wrong in (*amiss, never_updated(probe, epochs)):
             if wrong is not None:
                 return wrong
         seen += [number("samples trained on", len(e.samples), e.where) for e in epochs]
@@ -62,6 +63,20 @@ def repeated(epoch: Epoch) -> Verdict | None:
         f"them {most} times. {advice(epoch)}",
         number("rows trained on again", again, epoch.where),
         number("rows trained on", len(epoch.samples), epoch.where),
+    )
+
+
+def never_updated(probe: ProbeTrace, epochs: list[Epoch]) -> Verdict | None:
+    """A fail where a program that came to its end computed gradients and updated nothing."""
+    updated = any(rank.updates or rank.implicit_updates for rank in probe.ranks)
+    if updated or not epochs or probe.program.outcome != "returned":
+        return None
+    rows = sum(len(e.samples) for e in epochs)
+    return failed(
+        ID,
+        f"In {probe.probe} gradients were computed for {rows} rows, and no update followed: call "
+        "optimizer.step() for each batch.",
+        number("rows without an update", rows, probe.probe),
     )
 
 

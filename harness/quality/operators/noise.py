@@ -22,6 +22,7 @@ OPERATORS = (
         "The generator is seeded anew before each draw: every update gets the same noise.",
         ("noise-is-new",),
         _seeded_again,
+        also=("reshuffled-every-epoch",),  # of a sampler the order is what is drawn
     ),
 )
 """The operators on noise."""

@@ -153,7 +153,7 @@ OPERATORS = (
         ("every-parameter-learns",),
         _step_dropped,
         where="training",
-        also=SAYS_SO,
+        also=(*SAYS_SO, "each-sample-once"),
     ),
     Operator(
         "step-before-backward",
@@ -169,7 +169,11 @@ OPERATORS = (
         "The second batch of each pass is left out.",
         ("no-batch-lost", "training-unchanged"),
         _batch_skipped,
-        also=("one-update-per-window", "accumulation-equals-large-batch"),
+        also=(
+            "one-update-per-window",
+            "accumulation-equals-large-batch",
+            *("each-sample-once", "validation-weighs-samples"),  # the bank's own, of loaders
+        ),
     ),
     Operator(
         "parameter-frozen",
