@@ -46,7 +46,8 @@ def test_every_file_that_holds_a_property_is_registered():
     """A property that nobody calls finds nothing."""
     held = [p for p in HOUSE.rglob("*.py") if "\nPROPERTY = " in p.read_text()]
 
-    assert len(held) == len(PROPERTIES)
+    ours = [p for p in PROPERTIES.values() if p.judge.__module__.startswith("harness.")]
+    assert len(held) == len(ours)  # a bank brings others
 
 
 @pytest.mark.parametrize("name", PROPERTIES)

@@ -139,7 +139,10 @@ def _what_is_missing() -> Iterator[None]:
     except ConnectionError as error:
         raise Unbound("the program", f"needs a network: {error}") from error
     except Exception as error:
-        found = _of_absent_data(error)
+        try:
+            found = _of_absent_data(error)
+        except BaseException:  # noqa: BLE001 - its text may be the program's own code
+            found = None
         if found is None:
             raise
         raise found from error
