@@ -7,6 +7,7 @@ import re
 
 from pydantic import ValidationError
 
+from harness.domain.misfits import CLASSES, SMALL, width_asked_for
 from harness.domain.scenario import Scenario
 from harness.domain.trace import ProbeTrace
 from harness.domain.workload import WorkloadSpec
@@ -14,16 +15,12 @@ from harness.domain.workload import WorkloadSpec
 SHAPES = 3
 """How often other data are lent, after an error about their shape."""
 
-_WIDTH = re.compile(r"shapes cannot be multiplied \(\d+x(?P<given>\d+) and (?P<wanted>\d+)x\d+\)")
 _OUTPUTS = re.compile(
     r"size of tensor a \((?P<wanted>\d+)\) must match the size of tensor b \((?P<given>\d+)\)"
 )
 _RANGE = re.compile(r"index out of range in self")
-_CLASSES = re.compile(r"Target \d+ is out of bounds")
 _IMAGES = re.compile(r"3D \(unbatched\) or 4D \(batched\) input to conv2d|expected 4D input")
 _TOKENS = re.compile(r"argument #1 'indices' to have one of the following scalar types: Long")
-_COLOURS = re.compile(r"expected input\[.*\] to have (?P<wanted>\d+) channels")
-_SMALL = re.compile(r"[Oo]utput size is too small|Kernel size can't be greater than actual input")
 
 Fitting = tuple[str, dict[str, object]]
 """The name of a workload, and parameters of it."""
@@ -47,12 +44,12 @@ def fitted_to(place: Scenario, seen: ProbeTrace) -> Scenario | None:
 def _in_size(workload: WorkloadSpec, said: str) -> Fitting | None:
     """The same in the size that is asked for, where it is the size of what is lent that is refused."""
     sizes = workload.parameters.model_dump(include={"features", "vocabulary", "outputs"})
-    kept = _kept(workload)
-    for pattern, size in ((_WIDTH, "features"), (_OUTPUTS, "outputs")):
-        found = pattern.search(said)
-        if found and int(found["given"]) == sizes.get(size):
-            return workload.name, {**kept, size: int(found["wanted"])}
-    if _CLASSES.search(said) and sizes.get("outputs", 2) > 2:
+    kept, width, outputs = _kept(workload), width_asked_for(said), _OUTPUTS.search(said)
+    if width is not None and width[0] == sizes.get("features"):
+        return workload.name, {**kept, "features": width[1]}
+    if outputs and int(outputs["given"]) == sizes.get("outputs"):
+        return workload.name, {**kept, "outputs": int(outputs["wanted"])}
+    if CLASSES.search(said) and sizes.get("outputs", 2) > 2:
         return workload.name, {**kept, "outputs": 2}
     if _RANGE.search(said) and sizes.get("vocabulary", 14) > 14:
         return workload.name, {**kept, "vocabulary": 14}
@@ -63,14 +60,14 @@ def _of_pictures(workload: WorkloadSpec, said: str) -> Fitting | None:
     """Pictures of as many channels, or as large, as are asked for."""
     if workload.name != "cnn":
         return None
-    kept = _kept(workload)
-    if found := _COLOURS.search(said):
-        return "cnn", {**kept, "colours": int(found["wanted"])}
-    if _SMALL.search(said):
+    kept, asked = _kept(workload), width_asked_for(said)
+    colours = int(str(kept.get("colours", 1)))
+    if asked is not None and asked[0] == colours:
+        return "cnn", {**kept, "colours": asked[1]}
+    if SMALL.search(said):
         return "cnn", {**kept, "side": 32}
-    if found := _WIDTH.search(said):
-        side = math.isqrt(int(found["wanted"]) // int(str(kept.get("colours", 1))))
-        return "cnn", {**kept, "side": side}
+    if asked is not None:
+        return "cnn", {**kept, "side": math.isqrt(asked[1] // colours)}
     return None
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Literal
 
-Package = Literal["lightning", "accelerate", "transformers", "pytest"]
+Package = Literal["lightning", "accelerate", "transformers"]
 """What ``requires`` of a scenario may name."""
 
 EXTRA_OF = {
@@ -12,7 +12,6 @@ EXTRA_OF = {
     "lightning_fabric": "lightning",
     "accelerate": "huggingface",
     "transformers": "huggingface",
-    "pytest": "dev",
     "matplotlib": "pictures",
     "inspect_ai": "inspect",
     "openai": "openai",

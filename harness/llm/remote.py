@@ -6,6 +6,7 @@ Asynchronous inside, synchronous for its callers.
 import random
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
@@ -38,7 +39,7 @@ class ClientLimits:
     """Seconds for one attempt."""
 
 
-class RemoteModel:
+class RemoteModel(ABC):
     """One model behind an SDK. A provider says how it is asked, and what its answer says."""
 
     raised: ClassVar[Raised]
@@ -62,23 +63,23 @@ class RemoteModel:
         self._pause_until = 0.0
         self._loop = LoopThread()
 
+    @abstractmethod
     def _connect(self, timeout: float) -> None:
         """Make the SDK's client."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _request(
         self, system: str, turns: Sequence[Turn], tools: Sequence[Tool], max_tokens: int
     ) -> Coroutine[Any, Any, object]:
         """One question to the provider."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _read(self, reply: object) -> tuple[Usage, Completion | Unavailable]:
         """What a reply cost and says; it crossed a network."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _end(self) -> Coroutine[Any, Any, None]:
         """End the SDK's client."""
-        raise NotImplementedError
 
     def complete(
         self, system: str, turns: Sequence[Turn], *, max_tokens: int, tools: Sequence[Tool] = ()

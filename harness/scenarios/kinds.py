@@ -73,7 +73,6 @@ def judged_by(tests: str, posted: str) -> dict[str, object]:
         "probes": (Probe(name="tests", lifts=lifts, tests=tests, posted=posted),),
         "expectations": Expectations(objectives=("as-computed",)),
         "properties": tuple(PropertyRule(id=name) for name in names_of(tests)),
-        "requires": ("pytest",),
     }
 
 

@@ -51,7 +51,6 @@ def test_tests_beside_a_scenario_are_its_required_properties(tmp_path):
     (scenario,) = load_bank(bank.folder).scenarios
 
     assert [(rule.id, rule.level) for rule in scenario.properties] == [("test_two", "required")]
-    assert scenario.requires == ("pytest",)
 
 
 @pytest.mark.parametrize(

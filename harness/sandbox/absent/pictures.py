@@ -15,16 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from harness.domain.misfits import CLASSES
 from harness.sandbox.absent.files import asked_by_the_program
 from harness.sandbox.absent.lent import doubt, guess, guessed, lend
 from harness.sandbox.absent.standins.torchvision import TRAIN
 
 ENDINGS = (".jpg", ".png", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".ppm")
-READS = re.compile(r"\bImage\.open\(|\bimread\(|\bread_image\(|\bdecode_image\(")
+READS = re.compile(r"\bImage\.open\(")
 """How a program reads a picture."""
-
-READERS = {"PIL.Image": "open", "cv2": "imread", "torchvision.io": "read_image"}
-"""Packages that read them, with the function."""
 
 IN_FOLDERS = re.compile(r"\.is_dir\(\)|isdir\((os\.path\.)?join\(")
 """How it asks which entries of a folder are folders."""
@@ -52,19 +50,17 @@ def install(tree: ast.Module, known: Mapping[str, str]) -> None:
     global _source  # noqa: PLW0603 - one candidate runs in a process
     _source = ast.unparse(tree)
     _known.update(known)
-    for name in ("listdir", "scandir", "walk"):
+    for name in ("listdir", "walk"):
         setattr(os, name, _listing(getattr(os, name)))
     setattr(Path, "iterdir", _listing(Path.iterdir))  # noqa: B010 - mypy refuses to assign
     for name in ("glob", "iglob"):
         setattr(glob, name, _matching(getattr(glob, name)))
-    for name in ("glob", "rglob"):
-        setattr(Path, name, _matching_under(getattr(Path, name)))
+    setattr(Path, "glob", _matching_under(Path.glob))  # noqa: B010 - as above
     if READS.search(_source) is None:
         return
-    for name, reader in READERS.items():
-        with contextlib.suppress(ImportError):
-            module = importlib.import_module(name)
-            setattr(module, reader, _reading(getattr(module, reader)))
+    with contextlib.suppress(ImportError):
+        pillow: Any = importlib.import_module("PIL.Image")
+        pillow.open = _reading(pillow.open)
 
 
 def learned(error: BaseException) -> tuple[str, str] | None:
@@ -74,7 +70,7 @@ def learned(error: BaseException) -> tuple[str, str] | None:
         found = ("pixels", larger[1])
     elif re.search(r"'from' to be less than 'to'|low >= high|empty range", said):
         found = ("pixels", "256")
-    elif re.search(r"Target \d+ is out of bounds", said):
+    elif CLASSES.search(said):
         found = ("folders", "2")
     return found if guessed() and found is not None and found[0] not in _known else None
 

@@ -8,10 +8,11 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
+from harness.domain.misfits import SMALL, width_asked_for
 from harness.sandbox.absent.columns import Told, cells, classes, told
 from harness.sandbox.absent.lent import guess, guessed
 from harness.sandbox.absent.standins.hub_datasets import CLASS
@@ -26,17 +27,13 @@ TOKENS = re.compile(r".*(tokens?|corpus|ids|shard).*")
 MANY, BELOW = 400_000, 50
 """How many tokens an array of them has, and what they are below."""
 
+UNKNOWN = frozenset({
+    "chunksize", "iterator", "usecols", "columns", "index_col", "parse_dates", "nrows",
+})  # fmt: skip
+"""Options of a reader with which a table would have another form than the one that is lent."""
+
 WIDEST = 20_000
 """Tables are not wider."""
-
-WIDTHS: tuple[tuple[str, int], ...] = (
-    (r"cannot be multiplied \(\d+x(\d+) and (\d+)x", 1),
-    (r"expected input\[.*?\] to have (\d+) channels, but got (\d+)", 2),
-    (r"must be equal to input_size\. Expected (\d+), got (\d+)", 2),
-    (r"normalized_shape=\[(\d+)\].* got input of size ?\[.*?(\d+)\]$", 2),
-    (r"running_mean should contain (\d+) elements not (\d+)", 1),
-)
-"""How torch words it that rows have another width than a model; which of both numbers the rows have."""
 
 LONG = 128
 """How wide rows are that go through convolutions and pools."""
@@ -57,11 +54,10 @@ def install(tree: ast.Module, known: Mapping[str, str]) -> None:
     _known.update(known)
     pandas: Any = sys.modules.get("pandas")
     if pandas is not None:
-        for name in ("read_csv", "read_table", "read_parquet", "read_feather"):
-            lent = functools.partial(_frame, pandas, name in ("read_parquet", "read_feather"))
+        for name in ("read_csv", "read_parquet"):
+            lent = functools.partial(_frame, pandas, name == "read_parquet")
             setattr(pandas, name, _reading(getattr(pandas, name), lent))
-    for name in ("loadtxt", "genfromtxt"):
-        setattr(np, name, _reading(getattr(np, name), _numbers))
+    np.loadtxt = _reading(np.loadtxt, _numbers)
     np.load = _reading(np.load, _array)
 
 
@@ -108,14 +104,11 @@ def _columns_of(error: BaseException) -> tuple[str, str] | None:
 
 
 def _width_of(said: str) -> tuple[str, str] | None:
-    for pattern, place in WIDTHS:
-        if found := re.search(pattern, said):
-            first, second = map(int, found.groups())
-            wanted = _about.width + (second - first if place == 1 else first - second)
-            return ("width", str(wanted)) if 0 < wanted <= WIDEST else None
-    if re.search(r"Invalid computed output size|[Kk]ernel size can't be greater", said):
-        return "width", str(LONG)
-    return None
+    if (asked := width_asked_for(said)) is not None:
+        given, wanted = asked
+        width = _about.width + wanted - given
+        return ("width", str(width)) if 0 < width <= WIDEST else None
+    return ("width", str(LONG)) if SMALL.search(said) else None
 
 
 def _reading(original: Callable[..., Any], instead: Callable[..., Any]) -> Callable[..., Any]:
@@ -159,7 +152,7 @@ def _wide() -> "np.ndarray[Any, Any]":
 
 def _frame(pandas: Any, vectors: bool, file: str, *_: Any, **asked: Any) -> Any:  # noqa: FBT001 - bound early
     """A table of pandas. ``vectors``: whether a cell may be a row of numbers."""
-    if asked.get("chunksize") or asked.get("iterator"):
+    if asked.keys() & UNKNOWN:
         return None
     guess(file, "a table by chance")
     names = asked.get("names")
@@ -169,41 +162,20 @@ def _frame(pandas: Any, vectors: bool, file: str, *_: Any, **asked: Any) -> Any:
         found = pandas.DataFrame(_wide())
     else:
         found = pandas.DataFrame(_table(vectors=vectors))
-    used = asked.get("usecols") or asked.get("columns")
-    if isinstance(used, list | tuple) and all(isinstance(one, str) for one in used):
-        found = found[[name for name in used if name in found]]
-    dates = asked.get("parse_dates")
-    for name in (one for one in (dates if isinstance(dates, list) else ()) if one in found):
-        found[name] = pandas.to_datetime(found[name])
-    return _indexed(found, asked.get("index_col")).head(asked.get("nrows") or len(found))
-
-
-def _indexed(table: Any, by: Any) -> Any:
-    if isinstance(by, int):
-        table.insert(0, "Unnamed", range(len(table)))
-        by = "Unnamed"
-    return table if by is None or by is False else table.set_index(by)
+    return found
 
 
 def _numbers(file: str, dtype: Any = float, *_: Any, unpack: bool = False, **more: Any) -> Any:
     """A table of numpy."""
-    if dtype is None or np.dtype(dtype).kind not in "iuf" or more.get("names"):
+    if np.dtype(dtype).kind not in "iuf" or more.get("usecols") is not None:
         return None
-    rows = _wide()
-    if isinstance(used := more.get("usecols"), list | tuple):
-        if max(used) >= rows.shape[1]:
-            return None
-        rows = rows[:, list(used)]
     guess(file, "a table by chance")
-    rows = rows.astype(dtype)
+    rows = _wide().astype(dtype)
     return rows.T if unpack else rows
 
 
 def _array(file: str, mmap_mode: str | None = None, *_: Any, **__: Any) -> Any:
-    """An array of numpy, or several by name."""
-    if file.endswith(".npz"):
-        guess(file, "arrays by chance")
-        return Archive(file)
+    """An array of numpy."""
     found = _by_name(Path(file).stem.lower(), mapped=mmap_mode is not None)
     if found is not None:
         guess(file, "an array by chance")
@@ -219,26 +191,3 @@ def _by_name(name: str, *, mapped: bool = False) -> Any:
     if ROWS.fullmatch(name):
         return np.random.default_rng(0).standard_normal((TRAIN, _about.width)).astype(np.float32)
     return None
-
-
-class Archive(dict[str, Any]):
-    """Several arrays by name."""
-
-    def __init__(self, file: str) -> None:
-        """``file``: its name."""
-        super().__init__()
-        self._file = file
-
-    def __missing__(self, name: str) -> Any:
-        found = _by_name(name.lower())
-        if found is None:
-            raise FileNotFoundError(2, "No such file", self._file)
-        return found
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def close(self) -> None:
-        """Nothing to close."""

@@ -46,12 +46,6 @@ df["sex"] = df["sex"].map({"male": 0, "female": 1})
 assert not df.isna().any().any() and df.sex.nunique() == 2
 train(torch.randn(len(df), 3), torch.tensor(df["sex"].values), nn.Linear(3, 2))
 """,
-    "names that are given": """
-df = pd.read_csv("rows/train.csv", sep="\\t", header=None, names=["user", "item"], usecols=[0, 1])
-assert [*df] == ["user", "item"]
-net = nn.Sequential(nn.Embedding(df.user.max() + 1, 2))
-train(torch.tensor(df.user.values), torch.tensor(df.item.values % 2), net)
-""",
 }
 
 
@@ -78,11 +72,6 @@ train(torch.from_numpy(x), torch.from_numpy(y), nn.Linear(20, 2))
 tokens = np.load("rows/train.npy", mmap_mode="r")
 x = torch.from_numpy(tokens[:2001].astype(np.int64))
 train(x[:-1], x[1:], nn.Embedding(64, 64))
-""",
-    "an archive": """
-with np.load("rows/train.npz") as d:
-    x, y = d["x_train"], d["y_train"]
-train(torch.from_numpy(x), torch.from_numpy(y), nn.Linear(8, 2))
 """,
     "csv.DictReader": """
 with open("rows/train.csv") as f:

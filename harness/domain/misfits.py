@@ -1,0 +1,29 @@
+"""How torch words it that data have not the shape that a model asks for."""
+
+import re
+
+WIDTHS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"shapes cannot be multiplied \(\d+x(?P<given>\d+) and (?P<wanted>\d+)x\d+\)",
+        r"expected input\[.*?\] to have (?P<wanted>\d+) channels, but got (?P<given>\d+)",
+        r"must be equal to input_size\. Expected (?P<wanted>\d+), got (?P<given>\d+)",
+        r"normalized_shape=\[(?P<wanted>\d+)\].* got input of size ?\[.*?(?P<given>\d+)\]$",
+        r"running_mean should contain (?P<given>\d+) elements not (?P<wanted>\d+)",
+    )
+)
+"""Rows of another width than a layer takes: what they have, and what is asked for."""
+
+CLASSES = re.compile(r"Target \d+ is out of bounds")
+"""A class that a model has no output for."""
+
+SMALL = re.compile(
+    r"[Oo]utput size is too small|Invalid computed output size|[Kk]ernel size can't be greater"
+)
+"""Pictures or rows that are smaller than what convolutions and pools take off them."""
+
+
+def width_asked_for(said: str) -> tuple[int, int] | None:
+    """The width that rows have, and the one that is asked for."""
+    found = next((m for pattern in WIDTHS if (m := pattern.search(said))), None)
+    return (int(found["given"]), int(found["wanted"])) if found is not None else None
