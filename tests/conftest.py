@@ -20,12 +20,11 @@ from tests.fakes.messages_server import MessagesServer
 from tests.sampling import kept_of
 
 # As it comes, an example that takes a fifth of a second is a failure, and each run draws its own examples.
-settings.register_profile(
-    "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("steady")
+STEADY = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("specification", STEADY, max_examples=12)
+settings.register_profile("whole", STEADY, max_examples=100)
 
-FEW = 4
+FEW = 3
 """Cases of a table that are run where the whole suite is asked for and each case runs a program."""
 
 RUNS_PROGRAMS = "executor"
@@ -105,6 +104,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--full", action="store_true", help="run the tests marked `full` too; a skip is a failure"
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("whole" if config.getoption("--full") else "specification")
 
 
 def left_out(config: pytest.Config) -> dict[str, str]:

@@ -71,6 +71,29 @@ def test_the_action_gives_options_that_the_command_has(command):
     assert [word for word in words if word.startswith("--") and word not in page] == []
 
 
+def test_the_assertion_of_the_page_tells_promptfoo_what_was_found():
+    """A boolean, a number and a text, as it asks of a function of that name."""
+    scope = {}
+    exec(next(text for text in recipes("python") if "get_assert" in text), scope)
+    right = (ROOT / "reference_impls/zero-grad-missing.py").read_text()
+    with scope["GRADER"]:
+        found = scope["get_assert"](
+            f"```python\n{right}```", {"vars": {"scenario": "zero-grad-missing"}}
+        )
+
+    assert found == {"pass": True, "score": 1.0, "reason": "right: "}
+
+
+def test_the_page_tells_an_evaluator_the_keys_that_a_line_has(graded):
+    """Those that it names in its recipe for scripts."""
+    code, (line,) = graded(ROOT / "examples/train.py")
+    told = re.search(r"The line has (.*?) and the verdicts", PAGE).group(1)
+
+    assert code == 1
+    assert set(re.findall(r"`(\w+)`", told)) <= set(line)
+    assert line["failed"]
+
+
 @pytest.mark.full
 def test_the_check_of_the_action_fails_for_a_faulty_skill_and_writes_a_summary(tmp_path):
     """Its script, run as GitHub runs it."""

@@ -33,6 +33,7 @@ def test_a_file_is_graded_by_the_same_grader(grade, grader):
 TRAIN = Path(__file__).parents[1] / "examples" / "train.py"
 
 
+@pytest.mark.full
 def test_a_project_grades_its_trainer_in_its_own_tests(tmp_path):
     """With nothing but the two fixtures."""
     (tmp_path / "test_training.py").write_text(TESTS)

@@ -203,6 +203,7 @@ def test_a_killed_process_loses_no_batch(server, bank, cache, tmp_path):
     assert (sizes(server), len(grades(result))) == ([3, 3], 3)
 
 
+@pytest.mark.full
 def test_ctrl_c_leaves_the_batch_under_way_and_says_so(server, bank, cache):
     """With the exit code of an interruption."""
     answers(server)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.corpora.grading import Batch, graded_together
 from tests.corpora.manifest import ANSWERS, IDEAL, RATIONALIZING, SETS, Answer
-from tests.sampling import DOZEN, sampled
+from tests.sampling import sampled
 
 DECIDED = {"right", "wrong"}
 
@@ -44,7 +44,7 @@ def batch(request: pytest.FixtureRequest) -> Iterator[Batch]:
         yield running
 
 
-def few(answers: list[Answer], size: int = DOZEN) -> list[Any]:
+def few(answers: list[Answer], size: int = 6) -> list[Any]:
     """Some run always, the rest in ``make test-full``."""
     return sampled(answers, size, named=lambda answer: answer.name)
 
@@ -57,7 +57,7 @@ def test_no_answer_is_judged_the_opposite_of_its_label(batch, answer):
     assert found["code"] not in DECIDED - {answer.label, answer.expected}, found
 
 
-@pytest.mark.parametrize("answer", few([a for a in ANSWERS if a.fails], 4))
+@pytest.mark.parametrize("answer", few([a for a in ANSWERS if a.fails], 2))
 def test_a_convincing_fault_is_wrong_for_the_fault_that_it_has(batch, answer):
     """The property that names it is among those that fail."""
     assert answer.fails in batch.verdict(answer)["failed"]

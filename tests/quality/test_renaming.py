@@ -16,6 +16,9 @@ REWRITINGS: dict[str, Callable[[str], str]] = {
 PROGRAMS = {
     f"{scenario.id}, {which}": (scenario, program)
     for scenario in SCENARIOS.values()
+    if not any(
+        probe.tests for probe in scenario.probes
+    )  # a file of tests imports what it judges by its names
     for which, program in (("buggy", scenario.buggy), ("reference", scenario.reference))
 }
 

@@ -20,6 +20,7 @@ from harness.store import RunFolder
 from tests.fakes.patience import PATIENCE
 from tests.fakes.runs import as_in_a_terminal
 from tests.report.sides import answer, head
+from tests.sampling import sampled
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -56,7 +57,7 @@ def test_a_short_file_is_not_said_to_be_empty(tmp_path):
     assert done.stderr.endswith("report.md is written, 1 kB\n")
 
 
-@pytest.mark.parametrize("form", ["html", "junit", "markdown", "json"])
+@pytest.mark.parametrize("form", sampled(["html", "junit", "markdown", "json"], 1))
 def test_every_form_goes_to_standard_output_where_no_file_is_named(tmp_path, form):
     """One run, and two."""
     old, new = stored(tmp_path / "old", answer("wrong")), stored(tmp_path / "new", answer("right"))

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.domain.file_edit import Write
@@ -48,7 +48,6 @@ def after(*commands, output=""):
     return files_after(transcript)
 
 
-@settings(max_examples=300)
 @given(
     parts=st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=25),
     output=st.lists(st.sampled_from([*PIECES, TEXT]), max_size=8),

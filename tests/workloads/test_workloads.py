@@ -9,6 +9,7 @@ import torch
 from harness.domain.workload import DECLARED, WORKLOADS
 from harness.workloads import BUILDERS, build
 from harness.workloads.positive_loss import COVERED
+from tests.sampling import sampled
 from tests.workloads.training import loss_of, spec, train
 
 NAMES = tuple(BUILDERS)
@@ -104,7 +105,7 @@ def test_neighbouring_batches_differ_in_what_they_weigh(name):
     assert len(set(weights[:3])) == 3
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sampled(NAMES, 3))
 def test_sample_losses_average_to_the_criterion(name):
     """The oracle's objective and the loss that programs are given are the same function."""
     workload = build(spec(name))
@@ -150,7 +151,7 @@ def test_the_model_runs_in_another_precision(name, dtype):
     output.float().sum().backward()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sampled(NAMES, 2))
 def test_training_on_the_defaults_learns(name):
     """With its own learning rate a workload's loss falls, clipped where it would explode."""
     log = train(

@@ -6,7 +6,7 @@ from tests.sampling import sampled
 from tests.sandbox.world.posted import POSTED
 
 
-@pytest.mark.parametrize("posted", sampled(POSTED, 24, named=lambda p: p.about))
+@pytest.mark.parametrize("posted", sampled(POSTED, 8, named=lambda p: p.about))
 def test_a_posted_program_binds_and_trains(run, posted):
     """It runs to the end and makes the optimizer steps that it says."""
     ran = run(posted.program, workload=posted.workload)
