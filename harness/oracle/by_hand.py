@@ -15,8 +15,6 @@ from harness.domain.event import ByHand, Finished, Forward, OptimizerStep, Param
 from harness.domain.recording import Recorded, TensorBytes
 from harness.oracle.facts import Array
 from harness.oracle.hand_changes import CLOSE, GradientFactor, HandChange, changes_of
-from harness.oracle.hand_rules import rates_of_a_rule
-from harness.oracle.hand_schedules import scheduled_rates
 
 _WORD = r"(?:lr|lrate|learning_?rate)"
 RATES = (
@@ -35,7 +33,7 @@ def read_by_hand(recorded: tuple[Recorded, ...]) -> tuple[Recorded, ...]:
     if any(isinstance(item.event, OptimizerStep) for item in recorded):
         return tuple(_told_later(recorded))
     changes = changes_of(recorded)
-    read = _read(changes) or _read_by_rules(changes) or _one_multiple(changes)
+    read = _read(changes)
     if read is None:
         return tuple(_told_later(recorded))
     alone = all(c.after.keys() & changes[0].after.keys() for c in changes)
@@ -81,29 +79,6 @@ def _read(changes: list[HandChange]) -> list[tuple[GradientFactor | None, float]
     if not known or _divided(known):
         return None
     return [(factor, known[0][1] if rate is None else rate) for factor, rate in found]
-
-
-def _read_by_rules(changes: list[HandChange]) -> list[tuple[GradientFactor | None, float]] | None:
-    """Where rates are computed anew at every step, or moments are kept."""
-    if not changes:
-        return None
-    rates = scheduled_rates(changes, _rates(changes[0])) or rates_of_a_rule(changes)
-    return None if rates is None else [(None, rate) for rate in rates]
-
-
-def _one_multiple(changes: list[HandChange]) -> list[tuple[None, float]] | None:
-    """One multiple of one gradient at every change, where nothing has the name of a rate: whatever it
-    is made of, it is the rate.
-    """
-    if any(map(_rates, changes)):
-        return None
-    found = [c.plain() if c.is_finite and c.backwards == 1 else None for c in changes]
-    plain = [f for f in found if f is not None and not f.by_name]
-    known = [f for f in plain if f.is_known]
-    if not known or len(plain) < len(changes) or known[0].value <= 0.0:
-        return None  # of the others rounding leaves too little to tell
-    rate = known[0].value
-    return [(None, rate)] * len(changes) if all(f.near(rate) for f in known) else None
 
 
 def _rate(factor: GradientFactor, change: HandChange) -> float | None:

@@ -28,21 +28,23 @@ def lend_packages(tree: ast.Module, own: frozenset[str] = frozenset()) -> None:
 
     ``own``: what it brings itself.
     """
-    imported = {*_tops(tree)} - own
-    tops = {top for top in imported if _is_absent(top)}
-    for top in (imported & standins.PARTS.keys()) - tops:
-        standins.replace_parts(top)
-    sys.meta_path.insert(0, Lent(frozenset(tops | {OWN})))
-    for name in [n for n in sys.modules if n.partition(".")[0] in tops]:
-        del sys.modules[name]  # installed, and to be replaced all the same
+    for top in sorted({*_tops(tree)} - own):
+        lend_known(top)
+    _lend(OWN)
 
 
 def lend_known(top: str) -> None:
-    """The same for one package that a stand-in knows; installed, for what it would download."""
+    """The same for one package; installed, for what it would download."""
     if _is_absent(top):
-        sys.meta_path.insert(0, Lent(frozenset({top})))
+        _lend(top)
     elif top in standins.PARTS:
         standins.replace_parts(top)
+
+
+def _lend(top: str) -> None:
+    sys.meta_path.insert(0, Lent(top))
+    for name in [n for n in sys.modules if n.partition(".")[0] == top]:
+        del sys.modules[name]  # installed, and to be replaced all the same
 
 
 def _tops(tree: ast.Module) -> Iterator[str]:
@@ -53,16 +55,17 @@ def _tops(tree: ast.Module) -> Iterator[str]:
     }  # fmt: skip
     for node in walk(tree):
         if id(node) in guarded:
-            names = [n for n in _imported(node) if n.partition(".")[0] in trackers.WATCHING]
+            names = [n for n in packages_of(node) if n.partition(".")[0] in trackers.WATCHING]
         else:
-            names = _imported(node)
+            names = packages_of(node)
         for name in names:
             if name.startswith("torch.utils.tensorboard"):
                 yield "torch.utils.tensorboard"
             yield name.partition(".")[0]
 
 
-def _imported(node: ast.AST) -> list[str]:
+def packages_of(node: ast.AST) -> list[str]:
+    """Dotted names of the packages that a statement imports; of a relative import none."""
     match node:
         case ast.Import(names=names):
             return [alias.name for alias in names]
@@ -87,17 +90,17 @@ def _is_absent(top: str) -> bool:
 
 
 class Lent(MetaPathFinder, Loader):
-    """Finds the packages that are lent, and no other."""
+    """Finds a package that is lent, and no other."""
 
-    def __init__(self, tops: frozenset[str]) -> None:
-        """``tops``: their names."""
-        self._tops = tops
+    def __init__(self, top: str) -> None:
+        """``top``: its name."""
+        self._top = top
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """A module of such a package, be there one or not."""
-        if fullname.partition(".")[0] in self._tops or fullname in self._tops:
+        if self._top in (fullname, fullname.partition(".")[0]):
             return ModuleSpec(fullname, self, is_package=True)
         return None
 

@@ -2,7 +2,6 @@
 training is not.
 """
 
-import ast
 import contextlib
 import functools
 import importlib
@@ -15,7 +14,6 @@ import torch
 from harness.sandbox.batches.loaders import Loader
 from harness.sandbox.extras import absent, is_here
 from harness.sandbox.unbound import Unbound
-from harness.syntax import walk
 
 KEPT = frozenset({
     "mixed_precision", "gradient_accumulation_steps", "gradient_accumulation_plugin",
@@ -28,32 +26,6 @@ SHARDING = ("deepspeed_plugin", "deepspeed_plugins", "fsdp_plugin", "megatron_lm
 
 _patched: set[str] = set()
 _expected_prepared: list[Any] = []
-
-
-def wraps(path: str) -> bool:
-    """Whether the object at a dotted path wraps models for several ranks by itself."""
-    return path in (
-        "accelerate.Accelerator",
-        "transformers.TrainingArguments",
-        "transformers.Trainer",
-    )
-
-
-def fetched(tree: ast.Module) -> set[str]:
-    """Names that a program imports from transformers and that are not available without a network:
-    what it loads from a hub, and what this version lacks.
-    """
-    names, loaded = set[str](), set[str]()
-    for node in walk(tree):
-        match node:
-            case ast.ImportFrom(module="transformers"):
-                names |= {alias.name for alias in node.names}
-            case ast.Attribute(attr="from_pretrained", value=ast.Name(id=name)):
-                loaded.add(name)
-    if not names or not is_here("transformers"):
-        return set()
-    library = importlib.import_module("transformers")
-    return {name for name in names if name in loaded or not hasattr(library, name)}
 
 
 def install(paths: Iterable[str]) -> None:

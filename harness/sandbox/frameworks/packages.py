@@ -1,4 +1,4 @@
-"""Imports: packages that only log become inert, packages that are missing leave their names free."""
+"""Imports of fragments: known packages are lent, others that are missing leave their names free."""
 
 import ast
 import contextlib
@@ -7,60 +7,40 @@ import importlib
 import importlib.util
 import sys
 import types
-from dataclasses import dataclass, field
 from typing import Any
 
 from harness.sandbox import extras
 from harness.sandbox.absent import standins
-from harness.sandbox.absent.imports import lend_known
+from harness.sandbox.absent.imports import lend_known, packages_of
 from harness.sandbox.absent.trackers import WATCHING
-from harness.sandbox.frameworks import huggingface
 from harness.sandbox.machine import inert
 from harness.syntax import walk
 
-MEASURING = frozenset({"torchmetrics", "torcheval"})
-"""Packages that only measure. They are replaced too, unless a framework has imported them already."""
-
 REFUSED = frozenset({
-    "deepspeed", "apex", "fairscale", "jax", "tensorflow", "ray", "fastai", "colossalai", "horovod",
-    "megatron", "torch_xla", "opacus", "peft", "keras", "ignite",
+    "accelerate", "apex", "colossalai", "deepspeed", "fairscale", "fastai", "horovod", "ignite",
+    "jax", "keras", "lightning", "lightning_fabric", "megatron", "opacus", "peft",
+    "pytorch_lightning", "ray", "tensorflow", "torch_xla", "transformers",
 })  # fmt: skip
-"""Packages that nothing can stand in for without a change of meaning."""
-
-REFUSED_WITHOUT = frozenset({"accelerate", "lightning", "lightning_fabric", "pytorch_lightning"})
-"""The same where their extra is not installed."""
-
-DRIVING = frozenset({
-    "Trainer", "TrainingArguments", "Seq2SeqTrainer", "Seq2SeqTrainingArguments", "SFTTrainer",
-})  # fmt: skip
-"""Names from missing packages that run the training loop themselves."""
+"""Packages that change what training is: where they are not here, who uses them needs them."""
 
 
-@dataclass(slots=True)
-class Imports:
-    """The imports of a program that need treatment."""
+def lend_imports(tree: ast.Module) -> dict[int, str]:
+    """Make the program's imports possible: packages that are known are there, be it as stand-ins.
 
-    removed: set[int] = field(default_factory=set)
-    """Import statements that cannot be executed."""
-    refused: dict[str, str] = field(default_factory=dict)
-    """Names from packages that nothing can stand in for, with the reason."""
-    inert: set[str] = field(default_factory=set)
-    """Names that are bound to something inert."""
-    notes: list[str] = field(default_factory=list)
-    """What was replaced."""
-
-
-def examine(tree: ast.Module) -> Imports:
-    """Decide about the program's imports. Those under ``try`` may fail as they do elsewhere."""
-    found = Imports()
+    Returned are the statements that cannot be executed, by identity, each with what is said of it:
+    names of other packages are lent by role. What stands under ``try`` may fail as it does elsewhere.
+    """
     guarded = {
         id(statement) for node in walk(tree) if isinstance(node, ast.Try)
         for part in node.body for statement in walk(part)
     }  # fmt: skip
-    fetched = huggingface.fetched(tree)
+    found: dict[int, str] = {}
     for node in walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom) and not _emptied(node, fetched, found):
-            _statement(node, found, guarded=id(node) in guarded)
+        if isinstance(node, ast.Import | ast.ImportFrom) and id(node) not in guarded:
+            names = packages_of(node) or [""]
+            if {*map(_is_here, names)} != {True}:
+                said = ", ".join(names)
+                found[id(node)] = f"{said}: not here; its names are bound by role"
     return found
 
 
@@ -87,43 +67,10 @@ def put_first(tree: ast.Module, namespace: dict[str, Any]) -> None:
             namespace[name] = lookup(path)
 
 
-def _emptied(node: ast.Import | ast.ImportFrom, names: set[str], found: Imports) -> bool:
-    """Leave out of a statement what a program fetches from a hub; whether nothing is left of it."""
-    if isinstance(node, ast.Import) or not any(a.name in names for a in node.names):
-        return False
-    left = [alias for alias in node.names if alias.name not in names]
-    gone = ", ".join(alias.name for alias in node.names if alias.name in names)
-    found.notes.append(f"{gone}: cannot be had here, bound by role")
-    if left:
-        node.names = left
-    else:
-        found.removed.add(id(node))
-    return not left
-
-
-def _statement(node: ast.Import | ast.ImportFrom, found: Imports, *, guarded: bool) -> None:
-    plain = isinstance(node, ast.Import)
-    names = [alias.name for alias in node.names] if plain else [getattr(node, "module", None) or ""]
-    if all(_is_inert(name) for name in names):
-        found.removed.add(id(node))
-        found.inert |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
-        found.notes.append(f"{', '.join(names)}: inert")
-        return
-    relative = isinstance(node, ast.ImportFrom) and node.level > 0
-    if guarded or not any(_missing(name, found, relative=relative) for name in names):
-        return
-    for alias in node.names if isinstance(node, ast.ImportFrom) else ():
-        if alias.name in DRIVING:
-            top = names[0].partition(".")[0]
-            found.refused[alias.name] = extras.absent(top) or f"needs {names[0]}"
-    found.removed.add(id(node))
-    found.notes.append(f"{', '.join(names)}: not here; its names are bound by role")
-
-
 def fits(path: str, used: set[str]) -> bool:
     """Whether something of a library has all that a program uses of it."""
     top = path.partition(".")[0]
-    known = top == "tqdm" or top in WATCHING or top in REFUSED or "tensorboard" in path
+    known = top == "tqdm" or top in WATCHING or "tensorboard" in path
     if known or extras.absent(top):
         return True
     try:
@@ -152,30 +99,18 @@ def lookup(path: str) -> Any:
     raise ImportError(f"no module named {path}")
 
 
-def _is_inert(name: str) -> bool:
-    parts = name.split(".")
-    measures = parts[0] in MEASURING and sys.modules.get(parts[0]) is None
-    return measures or parts[0] in WATCHING or "tensorboard" in parts
-
-
-def _missing(name: str, found: Imports, *, relative: bool) -> bool:
+def _is_here(name: str) -> bool:
+    """Whether it can be imported, be it as a stand-in, which is lent then."""
     top = name.partition(".")[0]
-    if relative or not top:
-        return True
     if top == "tqdm":
         inert.install_progress()
-        return False
-    needs = f"needs {top}" if top in REFUSED else None
-    if top in REFUSED_WITHOUT:
-        needs = extras.absent(top)
-    if needs is not None:
-        found.refused[top] = needs
         return True
-    if top in standins.PARTS:
-        lend_known(top)
-    if top in {*standins.PARTS, *sys.modules, *sys.stdlib_module_names}:
-        return False
+    if top in REFUSED or top in WATCHING or top in standins.PARTS or "tensorboard" in name:
+        lend_known("torch.utils.tensorboard" if top == "torch" else top)
+        return True
+    if top in {*sys.modules, *sys.stdlib_module_names}:
+        return True
     try:
-        return importlib.util.find_spec(top) is None
+        return importlib.util.find_spec(top) is not None
     except (ImportError, ValueError):
-        return True
+        return False

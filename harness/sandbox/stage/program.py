@@ -68,9 +68,7 @@ def prepare(
         Unbound: there is nothing for a name.
     """
     tree = parsed(program, FILENAME)
-    imports = packages.examine(tree)
-    if imports.refused:
-        raise Unbound(*next(iter(imports.refused.items())))
+    packages.lend_imports(tree)
     module = types.ModuleType(MODULE)
     vars(module).update(__name__="__main__", __file__=FILENAME, input=no_input, **devices.LENT)
     sys.modules[MODULE] = sys.modules["__main__"] = module

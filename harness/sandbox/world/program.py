@@ -18,11 +18,11 @@ from harness.sandbox.branches import marks
 from harness.sandbox.branches.untaken import untaken
 from harness.sandbox.frameworks import hooks, huggingface, packages
 from harness.sandbox.machine import arguments, cuda, devices, distributed
-from harness.sandbox.machine.inert import Inert, install_progress
+from harness.sandbox.machine.inert import install_progress
 from harness.sandbox.machine.spellings import install_spellings
 from harness.sandbox.names.table import table
 from harness.sandbox.own.patience import Patience
-from harness.sandbox.unbound import Scouted, Unbound, no_input, parsed
+from harness.sandbox.unbound import Scouted, no_input, parsed
 from harness.sandbox.world import absent_classes, libraries, losses, rewrite, wrapping
 from harness.sandbox.world.fitting import Fitting
 from harness.sandbox.world.lending import LATE, MOMENT, Lender
@@ -164,7 +164,7 @@ class _Binding:
         self.tracked = tracked
         self.module = types.ModuleType(MODULE)
         vars(self.module).update(__name__="__main__", __file__=FILENAME)
-        self.tree, self.inert, noted = _prepared(program)
+        self.tree, noted = _prepared(program)
         parameters = values.workload.parameters
         wanted = parameters.epochs * parameters.batches
         self.patience = Patience(values.world_size, wanted=wanted)
@@ -221,8 +221,6 @@ class _Binding:
             distributed.ensure_group()
         vars(self.module)["input"] = no_input
         packages.put_first(self.tree, vars(self.module))
-        for name in self.inert:
-            vars(self.module)[name] = Inert()
         if self.reading.imported & {"tqdm"} or "tqdm" in self.reading.free:
             install_progress()
 
@@ -238,8 +236,6 @@ class _Binding:
         moments: dict[str, str] = {}
         self.late: dict[str, int] = {}
         for name in self.lender.names:
-            if name in self.inert:
-                continue
             if libraries.is_one(name, self.lender):
                 vars(self.module)[name] = libraries.object_of(name)
                 self.lender.notes.append(f"{name}: library {libraries.path_of(name)}")
@@ -348,17 +344,12 @@ class _Binding:
             self.lender.notes.append(BUILDS_MODELS)
 
 
-def _prepared(program: str) -> tuple[ast.Module, set[str], list[str]]:
-    """The tree without what is not here, names that do nothing, and what was left out."""
-    notes: list[str] = []
+def _prepared(program: str) -> tuple[ast.Module, list[str]]:
+    """The tree without what is not here, and what was left out."""
     tree = hooks.gather(parsed(program, FILENAME))
-    imports = packages.examine(tree)
-    if imports.refused:
-        name, reason = next(iter(imports.refused.items()))
-        raise Unbound(name, reason)
-    removed = imports.removed | {id(s) for s in tree.body if _is_stub(s)}
-    tree = rewrite.rewrite(tree, rewrite.Changes(removed=removed))
-    return tree, imports.inert, [*notes, *imports.notes]
+    absent = packages.lend_imports(tree)
+    removed = {*absent, *(id(s) for s in tree.body if _is_stub(s))}
+    return rewrite.rewrite(tree, rewrite.Changes(removed=removed)), [*absent.values()]
 
 
 def _is_stub(statement: ast.stmt) -> bool:
