@@ -51,20 +51,24 @@ def called_by_a_library() -> bool:
 class ResultUse:
     """What becomes of the result of the call that is under way in a frame of the program."""
 
-    def __init__(self, frame: FrameType) -> None:
-        """Look at the instructions behind the call."""
+    def __init__(self, frame: FrameType | None) -> None:
+        """Look at the instructions behind the call; without a frame nothing is known."""
         self.names: tuple[str, ...] = ()
         """Names that it is given to: one, or several where it is taken apart."""
         self.apart = False
         """Whether it is taken apart."""
         self.field: str | None = None
         """The attribute or text key that is read of it at once."""
-        self._read(_following(frame.f_code).get(frame.f_lasti, ()))
+        self.dropped = False
+        """Whether nothing reads it."""
+        if frame is not None:
+            self._read(_following(frame.f_code).get(frame.f_lasti, ()))
 
     def _read(self, behind: tuple[tuple[str, object], ...]) -> None:
         if not behind:
             return
         name, value = behind[0]
+        self.dropped = name == "POP_TOP"
         if name == "UNPACK_SEQUENCE":
             self.apart = True
             self.names = _stored(behind[1:])[: int(value)]  # type: ignore[call-overload]  # a count

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+import torch
+
 from harness.sandbox.batches.callers import unpacked_into
 from harness.sandbox.names.table import Table
 
@@ -149,6 +151,8 @@ class LentBatch(tuple[Any, ...]):  # noqa: SLOT001 - it carries its parts
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name == "batch":  # of graphs: to which of them each node belongs
+            return torch.arange(len(self.parts["input"]))
         try:
             return self._named(name)
         except KeyError:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any, Self
 
+from torch.utils.data import DataLoader
+
 _UNPACK = dis.opmap["UNPACK_SEQUENCE"]
 
 
@@ -18,10 +20,13 @@ class Inert:
         return _subplots if name == "subplots" else Inert()
 
     def __call__(self, *args: Any, **_: Any) -> Any:
-        """Nothing; but a function that is decorated with it stays what it is."""
+        """Nothing; but a function that is decorated with it stays what it is, and what shows the
+        progress of batches yields them.
+        """
         if len(args) == 1 and isinstance(args[0], FunctionType):
             return args[0]
-        return Inert()
+        batches = next((a for a in args if isinstance(a, DataLoader | Iterator)), None)
+        return Inert() if batches is None else SilentProgress(batches)
 
     def __setitem__(self, key: Any, value: Any) -> None: ...
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from harness.sandbox.batches.callers import ResultUse, called_by_a_library, frame_of_the_program
 from harness.sandbox.batches.rows import LentBatch, Mapped, plain
-from harness.sandbox.names.table import Table
+from harness.sandbox.names.table import Table, words
 from harness.sandbox.unbound import Unbound
 from harness.sandbox.world.reading import ProgramReading
 from harness.sandbox.world.targets import Targets
@@ -42,6 +42,8 @@ class Answers:
         self._criterion = criterion
         self._targets = targets
         self._losses_elsewhere = reading.takes_losses
+        self.bare = False
+        """Whether a model returns its output, whatever the program makes of it."""
 
     def of_model(
         self, forward: Callable[[Any], Any], args: tuple[Any, ...], keywords: dict[str, Any]
@@ -67,13 +69,22 @@ class Answers:
 
     def is_simple(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
         """Whether a call is of one tensor, in a program that reads no fields of any result."""
-        return len(args) == 1 and not keywords and isinstance(args[0], Tensor) and not self._asks
+        plain = len(args) == 1 and not keywords and isinstance(args[0], Tensor)
+        return plain and (self.bare or not self._asks)
+
+    def as_read(self, loss: Tensor, name: str) -> Any:
+        """A loss, or a mapping that holds it, if that is what is read of this name."""
+        seen = self._reading.named.get(name)
+        fields = seen.fields if seen is not None else set()
+        if not {"items", "keys"} & fields and "dict" not in words(name):
+            named = {f for f in fields if self._is_field(f)}
+            return Mapped(dict.fromkeys(named, loss)) if named else loss
+        return Mapped({"loss": loss, **{f: loss for f in fields if self._is_field(f)}})
 
     @property
     def _asks(self) -> bool:
-        return not self._losses_elsewhere or any(
-            seen.fields & {*FIELDS} for seen in self._reading.named.values()
-        )
+        fields = any(seen.fields & {*FIELDS} for seen in self._reading.named.values())
+        return not self._losses_elsewhere or fields or bool(self._reading.taken_apart)
 
     def _fields(self, use: ResultUse) -> set[str]:
         if use.field is not None:
@@ -99,9 +110,10 @@ class Answers:
         """``logits, loss = model(x, y)``; of a recurrent model the state comes back as it was."""
         parts = [self._table.part(name) for name in names]
         found: list[Any] = []
-        for part in parts:
+        for name, part in zip(names, parts, strict=True):
             if part == "loss":
-                found.append(self._criterion(output, self._target(inputs, target)))
+                loss = self._criterion(output, self._target(inputs, target))
+                found.append(self.as_read(loss, name))
             elif not any(f is output for f in found):
                 found.append(output)
             else:
@@ -156,14 +168,20 @@ class Loss(nn.Module):
     """The workload's loss for a free ``criterion``, whatever it is handed."""
 
     def __init__(
-        self, mean: Callable[..., Tensor], each: Callable[..., Tensor], *, single: bool
+        self,
+        mean: Callable[..., Tensor],
+        each: Callable[..., Tensor],
+        answers: Answers,
+        *,
+        single: bool,
     ) -> None:
         """``mean``: over a batch; ``each``: of every sample; ``single``: that is what is wanted."""
         super().__init__()
         self.mean, self.each, self.single = mean, each, single
+        self._answers = answers
 
-    def forward(self, output: Any, target: Any = None, *more: Any, **keywords: Any) -> Tensor:
-        """Outputs and targets to a scalar, or to one loss a sample."""
+    def forward(self, output: Any, target: Any = None, *more: Any, **keywords: Any) -> Any:
+        """Outputs and targets to a scalar, to one loss a sample, or to what the program reads of it."""
         output = output.get("logits") if isinstance(output, Fields) else output
         if isinstance(target, LentBatch):
             target = target.parts["target"]
@@ -174,7 +192,9 @@ class Loss(nn.Module):
         target = fitting(output, target)
         if self.single or keywords.get("reduction") == "none":
             return self.each(output, target)
-        return self.mean(output, target)
+        loss, use = self.mean(output, target), ResultUse(frame_of_the_program())
+        found = [self._answers.as_read(loss, name) for name in use.names] or [loss]
+        return tuple(found) if use.apart else found[0]
 
 
 def fitting(output: Any, target: Any) -> Any:

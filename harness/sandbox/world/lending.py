@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any, TypeGuard
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from harness.sandbox.batches.loaders import Loader, OnBatch
 from harness.sandbox.batches.rows import Shape
@@ -23,6 +23,7 @@ from harness.sandbox.world.parts import ROLES
 from harness.sandbox.world.reading import ProgramReading
 from harness.sandbox.world.settings import LentSettings
 from harness.sandbox.world.spies import Spy
+from harness.sandbox.world.unshown import UnshownResults
 from harness.sandbox.world.values import Values
 
 LATE = object()
@@ -53,6 +54,10 @@ OBJECTS = OF_A_MODEL | {
     "logger",
     "transform",
 }
+NEVER_CALLED = frozenset({"scaler", "parameters", "module list", "optimizers"})
+FLAGS = frozenset({"main process", "several ranks"})
+"""What functions answer: ``is_main_process()``."""
+
 SECTIONS = frozenset({"train", "training", "test", "eval", "optim", "loss", "data", "amp"})
 SECTIONED = frozenset({"cfg", "conf", "config", "args", "hparams", "settings", "hp", "opts"})
 """Names of settings proper: ``cfg.optim.lr`` is a number in a section, and no optimizer."""
@@ -107,6 +112,7 @@ class Lender:
         )
         self.data = Data(values, shape, module, on_batch)
         """The workload's batches, as the program takes them apart."""
+        self.unshown = UnshownResults(self)
 
     def role(self, name: str) -> str | None:
         """The role of a name; ``maker of ...`` for a function or class that makes such an object."""
@@ -131,9 +137,16 @@ class Lender:
     def _by_name(self, name: str) -> str | None:
         """What the table says, unless the program uses the name as what that cannot be."""
         found = self.table.find(name)
-        never_called = found is not None and (found.kind == "numbers" or found.role == "scaler")
-        if found is None or (never_called and name in self.reading.called_plainly):
+        if found is None:
             return None
+        if name in self.reading.called_plainly and (
+            found.kind == "numbers" or found.role in NEVER_CALLED
+        ):
+            return f"{MAKER}{found.role}" if found.role in FLAGS else None
+        if found.kind == "parts" and name in self.reading.counted_to:
+            return "epochs" if found.role == "epoch" else "total steps"
+        if found.role == "sampler" and name in self.reading.passed_over:
+            return "loader"
         asked = self.reading.asked_of(name) if found.role == "optimizer" else frozenset()
         if any(not hasattr(torch.optim.Adam, a) and a not in OF_AN_OPTIMIZER for a in asked):
             return "settings"  # ``opt`` is what argparse returned
@@ -146,14 +159,46 @@ class Lender:
             Unbound: there is no such object on this workload.
         """
         if name in self._extra:
-            self._note(name, "the workload's own")
+            self.note(name, "the workload's own")
             return self._extra[name]
         role = self.role(name)
         if role is None:
-            return Spy(name, steps=self._stepping())
+            return self._spy(name)
         found = LATE if self._is_made_of_its_class(role, name) else self.of(role, name)
-        self._note(name, self._said(role, name, found))
+        self.note(name, self._said(role, name, found))
         return found
+
+    def _spy(self, name: str) -> Spy:
+        return Spy(name, self.unshown, steps=self._stepping())
+
+    def result(self, name: str) -> Any:
+        """What a function returns that is not shown: what a scout found out, else a spy."""
+        role = self._known.get(name)
+        return self._spy(name) if role is None else self.of(role, name)
+
+    def made(self, name: str) -> Any:
+        """The object that a name stands for; ``None`` where none can be made."""
+        found = self.table.find(name, "objects", "numbers")
+        if found is None or (found.kind == "objects" and found.role not in MADE):
+            return None
+        return self._maker(found.role, name)()
+
+    @property
+    def shows_updates(self) -> bool:
+        """Whether the program itself clears, goes backward and steps: what else it calls does not."""
+        does = self.reading.does(self.reading.tree)
+        return self.reading.clears_anywhere and {"backward", "step"} <= does
+
+    def forward(self, inputs: Tensor) -> Any:
+        """Outputs of the workload's model; ``None`` where the program trains another one."""
+        alone = self.values.world_size == 1 or self.wrap
+        if self.own_model or self.values.parts or not alone:
+            return None
+        model, self._answers.bare = self.model(), True
+        try:
+            return model(inputs)
+        finally:
+            self._answers.bare = False
 
     def _is_made_of_its_class(self, role: str, name: str) -> bool:
         """Whether a Trainer of Lightning fits it, and the program shows its class."""
@@ -167,7 +212,8 @@ class Lender:
             return ""  # what steps beside both may be anything
         return "scheduler" if makes_one or "optimizer" in free else "optimizer"
 
-    def _note(self, name: str, said: str) -> None:
+    def note(self, name: str, said: str) -> None:
+        """Take down what was lent."""
         line = f"{name}: {said}"
         if line not in self.notes:
             self.notes.append(line)
@@ -204,12 +250,11 @@ class Lender:
             "scheduler": lambda n: torch.optim.lr_scheduler.LambdaLR(self._optimizer(n), lambda _: 1.0),
             "accelerator": self._accelerator,
             "fabric": lambda _: fabric.unseen(self.values.world_size),
-            "settings": lambda n: LentSettings(n, self._field),
+            "settings": lambda n: LentSettings(n, self._field, self.unshown),
             "logger": lambda _: Inert(),
             "effectless": lambda _: _effectless,
             "transform": lambda _: _first,
             "context": lambda _: contextlib.nullcontext(),
-            "context maker": lambda _: contextlib.nullcontext,
             "module list": lambda _: [self.model()],
             "collate": lambda _: None,
             "start": lambda _: 0,
@@ -295,14 +340,17 @@ class Lender:
     def _criterion(self, name: str) -> Any:
         single = per_sample(self.reading, name)
         if single:
-            self._note(name, "one loss a sample, because it is masked afterwards")
+            self.note(name, "one loss a sample, because it is masked afterwards")
         mean = self.values.criterion
         if not single and isinstance(mean, nn.Module):
             return mean if _plainly(self.reading) else self._loss(single=single)
         return self._loss(single=single)
 
     def _loss(self, *, single: bool) -> nn.Module:
-        return answers.Loss(self.values.criterion, self.values.criterion_of_each, single=single)
+        values = self.values
+        return answers.Loss(
+            values.criterion, values.criterion_of_each, self._answers, single=single
+        )
 
     def _accelerator(self, name: str) -> Any:
         called = self.reading.called
@@ -320,19 +368,24 @@ class Lender:
 
     def _of_one_batch(self, name: str) -> Any:
         """By its name a part of one batch, but no loop yields it: a meter, a count, a function."""
-        return Spy(name, steps=self._stepping())
+        return self._spy(name)
 
     def _field(self, owner: str, name: str) -> Any:
         """A setting: ``args.lr``, or of a section ``cfg.train.lr``."""
         full = f"{owner}.{name}"
+        proper = words(owner)[0] in SECTIONED
+        if name in self.reading.summed_up and name not in self.reading.called:
+            return 0
         role = self._known.get(full) or self.table.role(name)
-        section = (role in OBJECTS or name in SECTIONS) and words(owner)[0] in SECTIONED
+        if role == "effectless" and proper:
+            role = "interval"  # ``args.save_every_epoch`` is a number
+        section = (role in OBJECTS or name in SECTIONS) and proper
         if role is None or section:
-            return LentSettings(full, self._field)
+            return LentSettings(full, self._field, self.unshown)
         found = self.of(role, full)
         if found is LATE:
             raise Unbound(full, "can only be made by the program itself")
-        self._note(full, self._said(role, full, found))
+        self.note(full, self._said(role, full, found))
         return found
 
 
@@ -384,7 +437,9 @@ def _name(tree: ast.expr) -> str:
 
 def _plainly(reading: ProgramReading) -> bool:
     """Whether results and batches are plain tensors by the time they reach a loss."""
-    return bool(reading.rows) and not reading.keys
+    losses = [n for n in reading.named if reading.table.part(n) == "loss"]
+    mapped = any({"items", "keys", "values"} & reading.named[n].fields for n in losses)
+    return bool(reading.rows) and not reading.keys and not mapped
 
 
 def _effectless(*args: Any, **_: Any) -> Any:

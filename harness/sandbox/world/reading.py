@@ -106,10 +106,12 @@ class ProgramReading:
 
     @cached_property
     def _said(self) -> frozenset[str]:
-        """Names that are read, and texts, which could name something; no attributes."""
+        """Names that are read, and texts, where something is looked up by its name; no attributes."""
         names = {
             n.id for n in self.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
         }
+        if not names & BY_NAME:
+            return frozenset(names)
         texts = (n.value for n in self.nodes if isinstance(n, ast.Constant))
         return frozenset(names | {t for t in texts if isinstance(t, str)})
 
@@ -147,6 +149,30 @@ class ProgramReading:
         """Names that are called."""
         functions = (n.func for n in self.nodes if isinstance(n, ast.Call))
         return frozenset(f.id for f in functions if isinstance(f, ast.Name))
+
+    @cached_property
+    def counted_to(self) -> frozenset[str]:
+        """Names up to which ``range`` counts."""
+        calls = (n for n in self.nodes if isinstance(n, ast.Call) and last_name(n.func) == "range")
+        return frozenset(a.id for c in calls for a in c.args[:2] if isinstance(a, ast.Name))
+
+    @cached_property
+    def summed_up(self) -> frozenset[str]:
+        """Attributes in which it counts or sums up: ``self.step += 1``."""
+        sums = (n.target for n in self.nodes if isinstance(n, ast.AugAssign))
+        return frozenset(t.attr for t in sums if isinstance(t, ast.Attribute))
+
+    @cached_property
+    def passed_over(self) -> frozenset[str]:
+        """Names of which a loop goes through the items."""
+        loops = (n.iter for n in self.nodes if isinstance(n, ast.For | ast.comprehension))
+        inner = (i.args[0] if isinstance(i, ast.Call) and i.args else i for i in loops)
+        return frozenset(last for i in inner if (last := last_name(i)) is not None)
+
+    @cached_property
+    def clears_anywhere(self) -> bool:
+        """Whether anything in it clears gradients."""
+        return clears(self.tree)
 
     @cached_property
     def takes_losses(self) -> bool:
@@ -206,7 +232,8 @@ class ProgramReading:
 
     def _is_open(self, function: Root) -> bool:
         name, owner = function.tree.name, function.owner
-        if name.startswith("__") and name != "__call__":
+        hidden = name.startswith("__") and (owner is not None or name.endswith("__"))
+        if hidden and name != "__call__":
             return False
         if owner is not None and (self.is_a(owner, "Module") or self.is_a(owner, "Optimizer")):
             return False
@@ -391,8 +418,14 @@ class ProgramReading:
         plain = all(
             len(c.args) == 1 and not c.keywords and not isinstance(c.args[0], ast.Starred)
             for c in models
-        )
+        ) and not any(id(c) in self.taken_apart for c in models)
         return plain and self.takes_losses
+
+    @cached_property
+    def taken_apart(self) -> frozenset[int]:
+        """Identities of the expressions that are unpacked into several names."""
+        assigned = (n for n in self.nodes if isinstance(n, ast.Assign))
+        return frozenset(id(n.value) for n in assigned if isinstance(n.targets[0], ast.Tuple))
 
     @cached_property
     def takes_mappings(self) -> bool:
@@ -429,6 +462,9 @@ class ProgramReading:
         return False
 
 
+BY_NAME = frozenset({"getattr", "globals", "locals", "vars", "methodcaller", "attrgetter"})
+"""Functions that look things up by name."""
+
 LOSSES = frozenset({
     "cross_entropy", "mse_loss", "nll_loss", "binary_cross_entropy", "l1_loss", "smooth_l1_loss",
     "binary_cross_entropy_with_logits", "huber_loss", "kl_div",
@@ -441,6 +477,15 @@ LAYERS = frozenset({
     "ModuleDict", "ModuleList",
 })  # fmt: skip
 """Layers of torch that a program may build a model of."""
+
+
+def clears(tree: ast.AST) -> bool:
+    """Whether code, and no definition, clears gradients."""
+    return not isinstance(tree, DEFINITIONS) and any(
+        isinstance(node, ast.Attribute)
+        and (node.attr == "zero_grad" or (node.attr == "grad" and isinstance(node.ctx, ast.Store)))
+        for node in walk(tree)
+    )
 
 
 def last_name(tree: ast.AST) -> str | None:

@@ -76,7 +76,7 @@ class Starter:
             turns = Turns(lender, {n: str(r) for n, r in moment.items()}, tree)
             lender.notes.append(turns.said())
             for turn in turns:
-                _call(target, {**fixed, **turn})
+                _call(target, {**dict.fromkeys(epochs, 0), **fixed, **turn})
             return
         self._whole(tree, target, fixed, epochs)
 

@@ -3,7 +3,7 @@
 The run ends there, and the job begins anew with the real object under that name.
 """
 
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Protocol, Self
 
 import torch
 from torch import Tensor, nn
@@ -28,12 +28,27 @@ ASKED: dict[str, str] = {
 """Attributes, and what the object is that is asked for one of them."""
 
 
+class Results(Protocol):
+    """What functions return that are not shown."""
+
+    def are_inputs(self, use: ResultUse) -> bool:
+        """Whether a result is given to a name of inputs."""
+
+    def by_names(self, name: str, use: ResultUse, given: list[Any]) -> Any:
+        """The result of a call, by the names that it is given to; ``None`` where these do not tell."""
+
+    def of(self, name: str) -> Any:
+        """What a scout found out, or a spy."""
+
+
 class Spy:
     """Stands for one unknown name."""
 
-    def __init__(self, name: str, *, steps: str = "optimizer") -> None:
-        """``steps``: what it is if it is asked for ``step`` first."""
-        self.__dict__.update(_name=name, _steps=steps)
+    def __init__(self, name: str, unshown: "Results", *, steps: str = "optimizer") -> None:
+        """``unshown``: what it returns when called. ``steps``: what it is if it is asked for ``step``
+        first.
+        """
+        self.__dict__.update(_name=name, _unshown=unshown, _steps=steps)
 
     def _is(self, role: str) -> NoReturn:
         raise Scouted(self._name, role)
@@ -45,24 +60,26 @@ class Spy:
         self._is(self._steps if attribute == "step" else ASKED.get(attribute, "settings"))
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """A model is called with a batch, a loss with outputs and targets; what changes training and
-        is not shown cannot be known.
+        """A model is called with a batch, a loss with outputs and targets; what else it returns, the
+        names say that this is given to. What changes training and is not shown cannot be known.
         """
         everything = [*args, *keywords.values()]
         given = [a for a in everything if isinstance(a, Tensor | tuple | dict)]
         computed = [a for a in given if isinstance(a, Tensor) and a.grad_fn is not None]
-        if computed:
+        use = ResultUse(frame_of_the_program())
+        if computed and not use.apart:
             self._is("criterion" if len(given) >= 2 else "")
-        if given and len(given) == len(everything):
-            self._is("model")
-        frame = frame_of_the_program()
-        use = ResultUse(frame) if frame is not None else None
-        if use is not None and len(use.names) == 1 and not use.apart:
-            self._is(f"maker of {use.names[0]}")
+        if given and len(given) == len(everything) and not computed:
+            self._is("transform" if self._unshown.are_inputs(use) else "model")
+        found = self._unshown.by_names(self._name, use, everything)
+        if found is not None:
+            return found
         trained = (nn.Module, torch.optim.Optimizer, list, Tensor)
         if any(isinstance(a, trained) for a in everything):
             self._is("")
-        self._is("effectless" if everything else "context maker")
+        if use.dropped:
+            self._is("effectless")
+        return self._unshown.of(f"{self._name}()")
 
     def __iter__(self) -> Any:
         self._is("loader")
@@ -75,13 +92,16 @@ class Spy:
     def __getitem__(self, key: Any) -> Any:
         self._is("settings" if isinstance(key, str) else "loader")
 
+    def __contains__(self, key: object) -> bool:
+        self._is("path" if isinstance(key, str) else "loader")
+
     def __enter__(self) -> Self:
         self._is("context")
 
     def __exit__(self, *_: object) -> None: ...
 
     def __bool__(self) -> bool:  # noqa: PLE0304 - as above
-        self._is("flag on")
+        self._is("flag off" if self._name.endswith("()") else "flag on")
 
     def __index__(self) -> int:  # noqa: PLE0305 - as above
         self._is("epochs")

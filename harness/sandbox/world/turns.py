@@ -10,7 +10,7 @@ from torch.optim import Optimizer
 
 from harness.sandbox.batches.loaders import leaves
 from harness.sandbox.world.lending import MOMENT, Lender
-from harness.sandbox.world.reading import DEFINITIONS
+from harness.sandbox.world.reading import DEFINITIONS, clears
 from harness.syntax import walk
 
 OF_A_TURN = MOMENT | {"target", "mask", "count", "step"}
@@ -25,7 +25,7 @@ class Turns:
         self._lender = lender
         self._roles = roles
         does = lender.reading.does(tree)
-        self.clears = not _clears(lender.reading.tree)
+        self.clears = not clears(lender.reading.tree)
         self.goes_back = "backward" not in does
         self.steps = "step" not in does
         self._window = next((n for n in lender.names if lender.role(n) == "accumulation"), None)
@@ -136,16 +136,8 @@ def with_clearing(tree: ast.Module, start: int) -> int:
     ``optimizer.zero_grad()`` does not mention the batch. Left outside the loop, it would make a
     right answer one that never clears.
     """
-    if any(_clears(statement) for statement in tree.body[start:]):
+    if any(clears(statement) for statement in tree.body[start:]):
         return start
-    while start > 0 and _clears(tree.body[start - 1]):
+    while start > 0 and clears(tree.body[start - 1]):
         start -= 1
     return start
-
-
-def _clears(tree: ast.AST) -> bool:
-    return not isinstance(tree, DEFINITIONS) and any(
-        isinstance(node, ast.Attribute)
-        and (node.attr == "zero_grad" or (node.attr == "grad" and isinstance(node.ctx, ast.Store)))
-        for node in walk(tree)
-    )

@@ -105,3 +105,53 @@ for step in range(10):
 """
 
     assert run(program).steps == 10
+
+
+TRAINER = """
+def train_epoch(self):
+    for batch in self.loaders["train"]:
+        batch = self.prepare(batch)
+        output, loss = self.forward_pass(batch)
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+"""
+
+
+def test_what_a_method_returns_that_is_not_shown_its_names_tell(run):
+    ran = run(TRAINER)
+
+    assert (ran.outcome, ran.steps) == ("ran", 14)
+    assert "self.forward_pass: not shown, returns output, loss" in ran.notes
+
+
+def test_a_method_that_is_not_shown_may_clear_where_nothing_else_does(run):
+    ran = run(TRAINER.replace("        self.optimizer.zero_grad()\n", ""))
+
+    assert ran.steps == 0
+
+
+def test_a_meter_of_an_unknown_class_does_nothing(run):
+    ran = run("meter = Metrik(every=0)\n" + LOOP + "    meter.update(loss.item())\n")
+
+    assert (ran.outcome, ran.steps) == ("ran", 14)
+
+
+def test_a_logger_that_goes_through_a_loader_yields_its_batches(run):
+    ran = run(LOOP.replace("in train_loader", "in metric_logger.log_every(train_loader, 10)"))
+
+    assert (ran.outcome, ran.steps) == ("ran", 14)
+
+
+def test_losses_that_are_read_as_a_mapping_are_one(run):
+    program = LOOP.replace("loss = crit", "loss_dict = crit").replace(
+        "loss.backward()", "sum(loss_dict[k] for k in loss_dict.keys()).backward()"
+    )
+
+    assert run(program).steps == 14
+
+
+def test_a_text_with_the_name_of_a_function_does_not_call_it(run):
+    program = "def train(loaders):\n    train_loader = loaders['train']\n"
+
+    assert run(program + LOOP.replace("\n", "\n    ")).steps == 14
