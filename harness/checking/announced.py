@@ -7,7 +7,7 @@ words is not. Numbers agree where they round to what is written.
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.checking.session import BlockInContext
 from harness.domain.check import Observation
@@ -105,7 +105,7 @@ def marked(program: BlockInContext) -> BlockInContext:
             texts[last] = _with(texts[last], node.end_col_offset or 0, b"; " + end)
             texts[at] = _with(texts[at], node.col_offset, begin + b"; ")
     text = b"\n".join(texts).decode()
-    return BlockInContext(text, program.lines, program.own)
+    return replace(program, text=text)
 
 
 def printed(program: BlockInContext, texts: Sequence[str]) -> tuple[PrintedLine, ...]:

@@ -31,7 +31,8 @@ _OF_THE_MACHINE = re.compile(
     r"cuda|world size|\brank|mesh|nvidia|gpu|\bxpu\b|\bmps\b|nccl|process group|network"
     r"|connect|download|offline"
     r"|no such file|not installed|pip install|token|not implemented for|triton|c\+\+|compil"
-    r"|out of memory|environment variable|could not be found|\bhub\b|not attached to|workers"
+    r"|out of memory|not available|environment variable|could not be found|\bhub\b|not attached to"
+    r"|workers"
     r"|\b(?:Inert|Spy)\b",
     re.IGNORECASE,
 )
@@ -95,7 +96,8 @@ def _is_proven(exception: str, said: str, program: BlockInContext) -> bool:
     if _PROTOCOL.search(said):
         return ".update(" in program.text or program.text.count(".unscale_(") > 1
     if found := _NOT_THERE.match(said):
-        return is_here((found["module"] or found["other"]).partition(".")[0])
+        module = found["module"] or found["other"]
+        return is_here(module.partition(".")[0]) and not module.startswith("torch._C")
     if exception == "TypeError" and (found := _CALL.match(said)):
         return _is_shown(found["callee"], program)
     if exception == "AttributeError" and (found := _NO_ATTRIBUTE.match(said)):
@@ -105,10 +107,8 @@ def _is_proven(exception: str, said: str, program: BlockInContext) -> bool:
 
 def _is_shown(callee: str, program: BlockInContext) -> bool:
     """Whether a callee is what the page defines, or makes of a library: ``StepLR.__init__``."""
-    first, _, rest = callee.partition(".")
-    if first in _defined(program.tree):
-        return True
-    return rest in ("", "__init__") and first in _made(program)
+    first = callee.partition(".")[0]
+    return first in _defined(program.tree) or first in _made(program)
 
 
 def _defined(tree: ast.Module) -> set[str]:
@@ -117,10 +117,13 @@ def _defined(tree: ast.Module) -> set[str]:
 
 
 def _made(program: BlockInContext) -> set[str]:
-    """What the page calls of its own or of an installed library, by the last part of its name."""
+    """What the page calls of its own or of an installed library, by the last part of its name; not
+    what may be another object than the block means.
+    """
     tree, paths = program.tree, imported(program.tree)
     found = set()
-    for node in walk(tree):
+    certain = [s for s in tree.body if not program.guessed & {*_bound_by(s)}]
+    for node in (n for s in certain for n in walk(s)):
         if isinstance(node, ast.Call):
             first, _, _ = (path := dotted(node.func)).partition(".")
             if first in _defined(tree) or is_here(paths.get(first, "?").partition(".")[0]):
@@ -172,6 +175,7 @@ def lent_names(program: BlockInContext) -> set[str]:
     """Names that the page does not bring: lent, or of packages that are not here."""
     tree = program.tree
     lent = {n for n in free_names(statements(tree)) if n not in libraries() or is_bare(n, tree)}
+    lent |= program.guessed
     if "input" not in bound_names(statements(tree)):
         lent.add("input")  # it is a builtin that nobody means
     for node in walk(tree):

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 from harness.checking.announced import announced, marked, printed, prints_otherwise, prints_so
+from harness.checking.completing import fitted, in_a_turn, launched, shortened, with_losses
 from harness.checking.driving import DRIVERS, NoReport, run_driver
 from harness.checking.errors import authors_error, is_count_of_lent
 from harness.checking.evidence import Decision, Evidence, Finding, decide
 from harness.checking.function_evidence import evidence_of, together
 from harness.checking.listings import about_listing, listing_of
 from harness.checking.loop_evidence import idle_steps, loop_evidence, stopped
-from harness.checking.named_faults import acquittal, no_error
+from harness.checking.named_faults import acquittal, behind_what_runs, no_error
 from harness.checking.repeated import doubt_about, error_everywhere
 from harness.checking.running import (
     Seen,
@@ -25,12 +26,8 @@ from harness.checking.running import (
 from harness.checking.session import (
     BlockInContext,
     Session,
-    fitted,
-    in_a_turn,
     is_here,
-    launched,
     packages_of,
-    shortened,
 )
 from harness.checking.signatures import refusal
 from harness.checking.statements import (
@@ -139,7 +136,21 @@ def _decide(one: _One) -> tuple[Decision, BlockInContext | None]:
         merits=(*evidence.merits, *(Finding(p.sentence, p.numbers) for p in prints if p.holds)),
     )
     error = refusal(one.refused, program) or _error(one, program, seen)
-    if error is not None:
+    if _is_announced(program, seen):
+        told = (
+            Finding(
+                f"It raises, as line {program.place(seen.program.line or 0)} says: "
+                f"{stopped(seen.program)}."
+            ),
+        )
+        wrong = part.mark is not None and part.mark.polarity in ("wrong", "suboptimal")
+        evidence = replace(
+            evidence,
+            faults=told * wrong + evidence.faults,
+            merits=told * (not wrong) + evidence.merits,
+            not_run=None,
+        )
+    elif error is not None:
         evidence = replace(
             evidence, faults=(Finding(f"It does not run: {error}."), *evidence.faults), not_run=None
         )
@@ -147,6 +158,14 @@ def _decide(one: _One) -> tuple[Decision, BlockInContext | None]:
         evidence = replace(evidence, acquittal=no_error(part, seen.program))
     warned = one.example.warned or any(map(warns, part.comments))
     return _with_statements(decide(part.mark, evidence, warned=warned), (*prints, *tested)), program
+
+
+def _is_announced(program: BlockInContext, seen: Seen) -> bool:
+    """Whether the line that raised says so itself."""
+    if not program.is_own(seen.program.line):
+        return False
+    said = behind_what_runs(program.text).get(seen.program.line or 0, "")
+    return seen.program.outcome == "raised" and warns(said)
 
 
 def _error(one: _One, program: BlockInContext, seen: Seen) -> str | None:
@@ -179,7 +198,7 @@ def _run(one: _One) -> tuple[BlockInContext, Seen]:
     """Run a block with what its page defines; where that comes to nothing, with a model, data and an
     optimizer of ours.
     """
-    program = one.session.program(one.example, one.part)
+    program = with_losses(one.session.program(one.example, one.part))
     seen = _seen(one, program)
     if launched(program, seen.program) is not None:
         program = launched(program, seen.program) or program
@@ -188,7 +207,7 @@ def _run(one: _One) -> tuple[BlockInContext, Seen]:
         return program, seen
     if seen.program.outcome == "not-completed":
         return program, seen  # nor would it with what is lent
-    lent = one.session.program(one.example, one.part, lend=True)
+    lent = with_losses(one.session.program(one.example, one.part, lend=True))
     for other in (fitted(program), lent, in_a_turn(lent)):
         if other != program:
             again = _seen(one, other)
@@ -198,7 +217,7 @@ def _run(one: _One) -> tuple[BlockInContext, Seen]:
 
 
 def _seen(one: _One, program: BlockInContext) -> Seen:
-    if one.part.kind == "measurement":
+    if one.part.kind == "measurement" and uses(program.tree).clips:
         return run_measurement(program.text, one.origin, one.tools)
     text = marked(program).text if announced(program) else _short(one, program).text
     return run_block(text, one.origin, one.tools, seconds=one.seconds)
@@ -222,7 +241,7 @@ def _evidence(
     """What a run has shown, and what the driver of its kind shows beside it."""
     part = one.part
     of_loop = loop_evidence(seen, steps=_shows_a_step(part))
-    if not _steps_itself(part):
+    if not _steps_itself(part) or program.is_completed:
         of_loop = replace(of_loop, faults=(), costs=(*of_loop.faults, *of_loop.costs))
     if _shows_a_step(part) and "backward" in uses(tree_of(part.code)).calls:
         of_loop = replace(of_loop, faults=(*idle_steps(seen), *of_loop.faults))

@@ -3,6 +3,7 @@
 Without this, an edit that repairs an example which is meant to be wrong would pass unnoticed.
 """
 
+import ast
 import re
 from collections.abc import Iterator
 
@@ -11,6 +12,9 @@ from harness.checking.evidence import Finding
 from harness.checking.running import Seen
 from harness.domain.skill import Part
 from harness.domain.trace import Program
+from harness.skills.python import parsed
+from harness.skills.splitting import comments_of
+from harness.syntax import walk
 
 _NAMED = {
     "clip-before-step": r"clip\w* (?:comes |is )?(?:after|before backward)|too late|step has consumed",
@@ -47,13 +51,30 @@ _ERROR = re.compile(r"\b\w*(?:Error|Exception)\b|\braises\b|\bcrash(?:es)?\b")
 
 
 def no_error(part: Part, ended: Program) -> Finding | None:
-    """A finding where an example is marked wrong because of an error, and it runs to its end."""
+    """A finding where an example is marked wrong because of an error, and it runs to its end. What
+    a function would raise shows only where somebody calls it.
+    """
     if part.mark is None or part.mark.polarity != "wrong" or ended.outcome != "returned":
         return None
-    said = [c for c in (part.mark.text, *part.comments) if _ERROR.search(c)]
+    said = [c for c in (part.mark.text, *behind_what_runs(part.code).values()) if _ERROR.search(c)]
     if not said or "try:" in part.code or of_the_machine(f"{said[0]} {part.code}"):
         return None
     return Finding(f'It is marked wrong by an error ("{said[0]}"), and none is raised.')
+
+
+def behind_what_runs(code: str) -> dict[int, str]:
+    """Comments behind statements that running the code executes, by their lines: not in definitions."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    tree = parsed(code)
+    inside = {
+        line
+        for node in (walk(tree) if tree is not None else ())
+        if isinstance(node, kinds)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    return {
+        n + 1: text for n, text, alone in comments_of(code) if not alone and n + 1 not in inside
+    }
 
 
 def _named(part: Part) -> Iterator[str]:

@@ -5,7 +5,7 @@ data and another seed. What comes out the same there is its author's. Pure.
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.checking.errors import lent_names, names_in, of_the_machine, touched_by
 from harness.checking.session import BlockInContext
@@ -126,7 +126,7 @@ def _asking(
     head = lines[first].encode()[: node.col_offset].decode()
     rest = lines[last].encode()[node.end_col_offset or 0 :].decode()
     lines[first : last + 1] = [head + "; ".join(asks) + rest] + [""] * (last - first)
-    return BlockInContext("\n".join(lines), program.lines, program.own)
+    return replace(program, text="\n".join(lines))
 
 
 def _operands(test: ast.expr) -> Iterator[ast.expr]:

@@ -13,10 +13,8 @@ from importlib.util import find_spec
 from sys import stdlib_module_names
 
 from harness.domain.skill import Example, Part
-from harness.domain.trace import Program as Ended
 from harness.extraction.names import Statement, bound_names, free_names, statements
 from harness.sandbox.names.table import libraries, table
-from harness.skills.kinds import uses
 from harness.skills.python import parsed
 from harness.syntax import dotted, tree_of, walk
 
@@ -40,11 +38,18 @@ class BlockInContext:
     """For each of its lines the line of the page."""
     own: int
     """How many lines come from elsewhere on the page; the block's own follow."""
+    guessed: frozenset[str] = frozenset()
+    """Names of objects that the page makes in several ways, taken from another section of it."""
 
     @property
     def tree(self) -> ast.Module:
         """What is run, parsed."""
         return tree_of(self.text)
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether lines of ours stand between its own."""
+        return 0 in self.lines[self.own : -1]
 
     def is_own(self, line: int | None) -> bool:
         """Whether a line of it is one of the block."""
@@ -65,6 +70,10 @@ class _Source:
     """Its first line on the page."""
     wrong: bool
     """Whether its author warns of it."""
+    place: tuple[int, int]
+    """The lines of its block and its part."""
+    section: tuple[str, ...]
+    """The headings above it."""
 
 
 class Session:
@@ -77,15 +86,15 @@ class Session:
         for example in examples:
             for part in example.parts:
                 self._first[example.line, part.line] = len(self._sources)
-                self._sources += _sources(part.shared, example.line + 1, wrong=False)
-                self._sources += _sources(part.code, part.line, wrong=_is_wrong(part))
+                self._sources += _sources(part.shared, example, None)
+                self._sources += _sources(part.code, example, part)
 
     def program(self, example: Example, part: Part, *, lend: bool = False) -> BlockInContext:
         """The block, behind what it needs: the last definition above it, else the first below.
         ``lend``: what can be lent is not taken from the page.
         """
         here = self._first[example.line, part.line]
-        shared = len(_sources(part.shared, 0, wrong=False))
+        shared = len(_sources(part.shared, example, None))
         tree = parsed(part.code)
         own = statements(tree) if tree is not None else ()
         taken = _Taking(self._sources, here + shared, _made_by(own), moments=_goes_back(part.code))
@@ -106,7 +115,22 @@ class Session:
             for n, _ in enumerate(text.split("\n"))
         ]
         text = _TEMPORARY.sub(r"\1", "\n".join(texts))
-        return BlockInContext(text, tuple(lines), sum(t.count("\n") + 1 for t in texts[:-1]))
+        own_from = sum(t.count("\n") + 1 for t in texts[:-1])
+        guessed = frozenset(self._guessed(found, example, part))
+        return BlockInContext(text, tuple(lines), own_from, guessed)
+
+    def _guessed(self, found: Sequence[_Source], example: Example, part: Part) -> Iterator[str]:
+        """Names that the page gives to several things, taken from another section or alternative."""
+        here = (example.line, part.line)
+        for source in found:
+            is_object = isinstance(source.statement.node, ast.Assign | ast.AnnAssign)
+            block, at = source.place
+            near = source.section == example.headings and (block != example.line or not at)
+            sure = not is_object or (near and not source.wrong)
+            for name in () if sure else source.statement.binds:
+                others = (s for s in self._sources if s.place != here and name in s.statement.binds)
+                if len({other.text for other in others}) > 1:
+                    yield name
 
     def _order(self, n: int) -> tuple[bool, int]:
         """Imports first: a page may show them after what needs them."""
@@ -232,83 +256,9 @@ def packages_of(tree: ast.AST) -> frozenset[str]:
     return frozenset(found)
 
 
-def in_a_turn(program: BlockInContext) -> BlockInContext:
-    """Lines that clip, with the backward before them and the step after them; others as they are."""
-    used = uses(program.tree)
-    if not used.clips or used.goes_back or used.steps:
-        return program
-    found = re.search(r"(\w+)\.(?:named_)?parameters\(", program.text)
-    model = found[1] if found else "model"
-    before = f"loss = criterion({model}(inputs), targets)\nloss.backward()"
-    after = "optimizer.step()\noptimizer.zero_grad()"
-    text = f"{before}\n{program.text}\n{after}"
-    return BlockInContext(text, (0, 0, *program.lines, 0, 0), program.own + 2)
-
-
-def launched(program: BlockInContext, ended: Ended) -> BlockInContext | None:
-    """The program with what a launcher or its setup does, where it ended for want of a process group."""
-    if "process group has not been initialized" not in (ended.message or ""):
-        return None
-    group = "import torch.distributed\ntorch.distributed.init_process_group()"
-    return BlockInContext(f"{group}\n{program.text}", (0, 0, *program.lines), program.own + 2)
-
-
-def fitted(program: BlockInContext) -> BlockInContext:
-    """A trainer of Lightning that nobody lets train, and a module that nobody trains, with what is
-    missing of model and data lent.
-    """
-    if "lightning" not in program.text or uses(program.tree).calls & {"fit", "train"}:
-        return program
-    own = [node for node in program.tree.body if program.is_own(node.lineno)]
-    trainers = [
-        target.id
-        for node in own
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
-        for target in node.targets
-        if isinstance(target, ast.Name) and last_of(node.value.func) == "Trainer"
-    ]
-    modules = [
-        node.name
-        for node in own
-        if isinstance(node, ast.ClassDef)
-        and any(last_of(base) == "LightningModule" for base in node.bases)
-    ]
-    if trainers:
-        fit = f"{trainers[-1]}.fit(model, train_loader)"
-    elif modules:
-        fit = f"import lightning; lightning.Trainer().fit({modules[-1]}(), train_loader)"
-    else:
-        return program
-    return BlockInContext(f"{program.text}\n{fit}", (*program.lines, 0), program.own)
-
-
 def last_of(node: ast.expr) -> str:
     """The last part of a dotted name."""
     return dotted(node).rpartition(".")[2]
-
-
-_RANGE = re.compile(r"(\brange\()(\d+)(\):)")
-PASSES, TURNS = 3, 36
-"""Passes over data, and updates without any, that show what a loop does."""
-
-
-def shortened(program: BlockInContext) -> BlockInContext:
-    """The same with literal counts of passes and updates that show all that more of them would, unless
-    it asserts what comes of so many.
-    """
-    tree = program.tree
-    lines = program.text.split("\n")
-    if any(isinstance(node, ast.Assert) for node in walk(tree)):
-        return program
-    for node in walk(tree):
-        if not isinstance(node, ast.For) or not {"backward", "step"} & uses(node).calls:
-            continue
-        nested = any(isinstance(n, ast.For) for s in node.body for n in walk(s))
-        line = node.iter.lineno - 1
-        if found := _RANGE.search(lines[line]):
-            count = min(int(found[2]), PASSES if nested else TURNS)
-            lines[line] = _RANGE.sub(rf"\g<1>{count}\g<3>", lines[line])
-    return BlockInContext("\n".join(lines), program.lines, program.own)
 
 
 def leaves_out(node: ast.AST) -> bool:
@@ -340,7 +290,10 @@ def release(package: str) -> str:
         return package
 
 
-def _sources(code: str, line: int, *, wrong: bool) -> list[_Source]:
+def _sources(code: str, example: Example, part: Part | None) -> list[_Source]:
+    """Definitions in a part, or in what its parts share."""
+    line, wrong = (part.line, _is_wrong(part)) if part else (example.line + 1, False)
+    place = example.line, part.line if part else 0
     tree = parsed(code)
     texts = code.split("\n")
     found = []
@@ -349,7 +302,8 @@ def _sources(code: str, line: int, *, wrong: bool) -> list[_Source]:
         if isinstance(node, _OBJECTS) and not leaves_out(node):
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
             text = "\n".join(texts[first - 1 : node.end_lineno])
-            found.append(_Source(statement, text, line + first - 1, wrong))
+            at = line + first - 1
+            found.append(_Source(statement, text, at, wrong, place, example.headings))
     return found
 
 

@@ -1,6 +1,8 @@
 """``check`` and ``quality``: a skill by its own examples, and the judge itself."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -31,137 +33,153 @@ from harness.domain.errors import UsageError
 from harness.domain.quality import QualityReport
 from harness.report.console import Output, progress_bar
 
+SkillsArgument = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="SKILL_DIR...", help="Folders of skills, or Markdown pages.", show_default=False
+    ),
+]
+AgainstOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="OLD", help="Compare with this older version of the skill.", show_default=False
+    ),
+]
+ClaimsOption = Annotated[
+    bool,
+    typer.Option(
+        "--claims-only",
+        metavar="",
+        help="Only a claim that fails counts, not a fault where nothing is claimed.",
+    ),
+]
+ThoroughOption = Annotated[
+    bool,
+    typer.Option("--thorough", metavar="", help="As much time for a block as for an answer."),
+]
+FreshOption = Annotated[
+    bool, typer.Option("--fresh", metavar="", help="Run every block, also what is unchanged.")
+]
+AnnotateOption = Annotated[
+    bool, typer.Option("--annotate", metavar="", help="Annotations for a pull request on GitHub.")
+]
+JunitOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write JUnit XML here as well.", show_default=False),
+]
+SarifOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write SARIF 2.1.0 here as well.", show_default=False),
+]
+
 
 @app.command(epilog="Example: harness check skill/gradient-management")
 def check(
     context: typer.Context,
-    skills: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="SKILL_DIR...", help="Folders of skills, or Markdown pages.", show_default=False
-        ),
-    ] = None,
+    skills: SkillsArgument = None,
     *,
-    against: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="OLD", help="Compare with this older version of the skill.", show_default=False
-        ),
-    ] = None,
+    against: AgainstOption = None,
     bank: BankOption = None,
     trust_bank: TrustOption = False,
     jobs: JobsOption = None,
     engine: EngineOption = LOCAL,
-    claims_only: Annotated[
-        bool,
-        typer.Option(
-            "--claims-only",
-            metavar="",
-            help="Only a claim that fails counts, not a fault where nothing is claimed.",
-        ),
-    ] = False,
+    claims_only: ClaimsOption = False,
     strict: StrictOption = False,
-    thorough: Annotated[
-        bool,
-        typer.Option("--thorough", metavar="", help="As much time for a block as for an answer."),
-    ] = False,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", metavar="", help="Run every block, also what is unchanged.")
-    ] = False,
+    thorough: ThoroughOption = False,
+    fresh: FreshOption = False,
     as_json: JsonOption = False,
-    annotate: Annotated[
-        bool,
-        typer.Option("--annotate", metavar="", help="Annotations for a pull request on GitHub."),
-    ] = False,
-    junit: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write JUnit XML here as well.", show_default=False),
-    ] = None,
-    sarif: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write SARIF 2.1.0 here as well.", show_default=False),
-    ] = None,
+    annotate: AnnotateOption = False,
+    junit: JunitOption = None,
+    sarif: SarifOption = None,
     plain: PlainOption = False,
     verbose: VerboseOption = False,
 ) -> None:
     """Execute every example of a skill and hold it against what it claims. Asks no agent."""
     from harness.checking import check_skill
     from harness.checking.kept import kept_results
-    from harness.report.junit import render_check_junit
-    from harness.report.sarif import render_sarif
 
-    configured = configuration().skill
-    given = skills or ([configured] if configured is not None else [])
     if as_json and annotate:
         raise UsageError("--json and --annotate both take standard output: give one")
-    _refuse_numbers(len(given), compares=against is not None)
+    chosen = _chosen(skills, compares=against is not None)
+    say = _Saying(as_json=as_json, annotate=annotate, plain=plain, verbose=verbose)
+    check_one = partial(
+        check_skill,
+        against=against,
+        bank=load(trusted(bank, trust=trust_bank)) if against is not None else None,
+        jobs=cores(jobs, context, engine),
+        thorough=thorough,
+        claims_only=claims_only,
+        kept=kept_results(fresh=fresh),
+    )
+    # each skill opens the instruments anew
+    opened = partial(instruments, context, jobs, ahead=len(chosen) == 1, engine=engine)
     reports = []
-    kept = kept_results(fresh=fresh)
-    for skill in given:
+    for skill in chosen:
         with progress_bar(Output(stderr=True)) as watch:
-            report = check_skill(
-                skill,
-                # each skill opens the instruments anew
-                instruments(context, jobs, ahead=len(given) == 1, engine=engine),
-                against=against,
-                bank=load(trusted(bank, trust=trust_bank)) if against is not None else None,
-                jobs=cores(jobs, context, engine),
-                thorough=thorough,
-                claims_only=claims_only,
-                kept=kept,
-                watch=watch,
-            )
-        reports.append(report)
-        _tell(report, as_json=as_json, annotate=annotate, plain=plain, verbose=verbose)
-        if report.interrupted:
-            Output(stderr=True).text("harness: interrupted; only what was finished is told")
+            reports.append(check_one(skill, opened(), watch=watch))
+        say.one(reports[-1])
+        if reports[-1].interrupted:
             break
-    _tell_all(reports, quiet=as_json or annotate, plain=plain)
-    if junit is not None:
-        write_file(junit, render_check_junit(reports))
-    if sarif is not None:
-        write_file(sarif, render_sarif(reports))
+    say.all(reports, junit, sarif)
     raise typer.Exit(_worst(report.exit_code_when(strict=strict) for report in reports))
 
 
-def _refuse_numbers(skills: int, *, compares: bool) -> None:
-    """No skill; several that are to be compared with one.
+def _chosen(skills: list[Path] | None, *, compares: bool) -> list[Path]:
+    """The skills that are named, or else configured.
 
     Raises:
-        UsageError: it is so.
+        UsageError: there is none, or several are to be compared with one.
     """
-    if not skills:
+    configured = configuration().skill
+    chosen = skills or ([configured] if configured is not None else [])
+    if not chosen:
         raise UsageError("no skill is named; expected SKILL_DIR, or skill in [tool.harness]")
-    if compares and skills > 1:
+    if compares and len(chosen) > 1:
         raise UsageError("--against compares one skill with an older version: give one skill")
+    return chosen
+
+
+@dataclass(frozen=True, slots=True)
+class _Saying:
+    """In which form results are told."""
+
+    as_json: bool
+    annotate: bool
+    plain: bool
+    verbose: bool
+
+    def one(self, report: CheckReport) -> None:
+        """A skill, as soon as it is finished."""
+        from harness.report.check import render_annotations, render_check, render_check_json
+
+        output = Output(plain=self.plain)
+        if self.as_json:
+            output.text(render_check_json(report))
+        elif self.annotate:
+            for line in render_annotations(report):
+                output.text(line)
+        else:
+            output.show(render_check(report, verbose=self.verbose))
+        if report.interrupted:
+            Output(stderr=True).text("harness: interrupted; only what was finished is told")
+
+    def all(self, reports: list[CheckReport], junit: Path | None, sarif: Path | None) -> None:
+        """One table of several, and the files that were asked for."""
+        from harness.report.check import render_table
+        from harness.report.junit import render_check_junit
+        from harness.report.sarif import render_sarif
+
+        if len(reports) > 1 and not (self.as_json or self.annotate):
+            Output(plain=self.plain).show(render_table(reports))
+        if junit is not None:
+            write_file(junit, render_check_junit(reports))
+        if sarif is not None:
+            write_file(sarif, render_sarif(reports))
 
 
 def _worst(codes: Iterable[int]) -> int:
     found = {*codes}
     return next((code for code in (130, 3, 1, 4) if code in found), 0)
-
-
-def _tell(
-    report: CheckReport, *, as_json: bool, annotate: bool, plain: bool, verbose: bool
-) -> None:
-    from harness.report.check import render_annotations, render_check, render_check_json
-
-    output = Output(plain=plain)
-    if as_json:
-        output.text(render_check_json(report))
-    elif annotate:
-        for line in render_annotations(report):
-            output.text(line)
-    else:
-        output.show(render_check(report, verbose=verbose))
-
-
-def _tell_all(reports: list[CheckReport], *, quiet: bool, plain: bool) -> None:
-    """One table of several skills."""
-    from harness.report.check import render_table
-
-    if len(reports) > 1 and not quiet:
-        Output(plain=plain).show(render_table(reports))
 
 
 @app.command(epilog="Example: harness quality --scenario clip-after-step")

@@ -73,3 +73,15 @@ def test_an_error_in_lines_of_another_block_is_not_this_blocks():
 )
 def test_what_this_machine_lacks_is_nobodys_fault(said):
     assert told("import torch\ntorch.ones(1).cuda()", "RuntimeError", said, 2) is None
+
+
+def test_what_this_build_of_torch_lacks_is_the_machines():
+    said = "module 'torch._C' has no attribute '_cuda_record_memory_history'"
+    assert told("import torch\ntorch.cuda.memory()", "AttributeError", said, 2) is None
+
+
+def test_an_attribute_of_what_may_be_another_object_is_nobodys_fault():
+    text, said = "model = Net()\nmodel.layer3", "'Net' object has no attribute 'layer3'"
+    program_ = BlockInContext(f"class Net: ...\n{text}", (1, 2, 9), 2, frozenset({"model"}))
+    ended = program(outcome="raised", exception="AttributeError", message=said, line=3)
+    assert authors_error(ended, program_) is None

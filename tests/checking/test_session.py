@@ -56,3 +56,11 @@ def test_a_line_of_the_program_is_known_by_its_line_on_the_page():
     _, example = (examples := read_page("a.md", text).examples)
     found = Session(examples).program(example, example.parts[0])
     assert (found.text, found.lines, found.own) == ("x = 1\nprint(x)", (4, 9), 1)
+
+
+def test_a_name_that_a_page_gives_to_several_things_is_a_guess_in_another_section():
+    blocks = ("model = 1", "model = 2", "# Next", "model.step()")
+    text = "\n\n".join(b if b[0] == "#" else f"{FENCE}python\n{b}\n{FENCE}" for b in blocks)
+    *_, here, there = examples = read_page("a.md", f"# Top\n\n{text}").examples
+    programs = [Session(examples).program(e, e.parts[0]) for e in (here, there)]
+    assert [p.guessed for p in programs] == [frozenset(), {"model"}]

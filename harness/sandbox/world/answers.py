@@ -63,8 +63,8 @@ class Answers:
         fields = self._fields(use)
         if fields:
             return self._as_fields(fields, output, inputs, target)
-        if target is not None and self._wants_loss(use):
-            return self._criterion(output, target)
+        if self._is_a_loss(use) or (target is not None and not self._losses_elsewhere):
+            return self._criterion(output, self._target(inputs, target))
         return output
 
     def is_simple(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
@@ -120,9 +120,9 @@ class Answers:
                 found.append(args[1] if len(args) > 1 else None)
         return tuple(found)
 
-    def _wants_loss(self, use: ResultUse) -> bool:
-        named = any(self._table.part(name) == "loss" for name in use.names)
-        return named or use.field == "backward" or not self._losses_elsewhere
+    def _is_a_loss(self, use: ResultUse) -> bool:
+        """Whether the program takes what the model returns for its loss."""
+        return use.field == "backward" or any(self._table.part(n) == "loss" for n in use.names)
 
     def _target(self, inputs: Any, target: Any) -> Any:
         return target if target is not None else self._targets.of(inputs)

@@ -104,6 +104,9 @@ class Fitting:
         def fitted(self: Any, model: Any, *args: Any, **keywords: Any) -> Any:
             if isinstance(model, base):
                 completing.complete(model)
+            if not completing._modules():
+                for callback in self.callbacks:
+                    callback.strict = False  # whoever shows no module logs what it monitors
             return fit(self, model, *args, **keywords)
 
         importlib.import_module(self._tree).Trainer.fit = fitted

@@ -20,7 +20,7 @@ from harness.sandbox.unbound import Unbound
 from harness.sandbox.world import answers, parts_of
 from harness.sandbox.world.data import Data
 from harness.sandbox.world.parts import ROLES
-from harness.sandbox.world.reading import ProgramReading
+from harness.sandbox.world.reading import ProgramReading, last_name
 from harness.sandbox.world.settings import LentSettings
 from harness.sandbox.world.spies import Spy
 from harness.sandbox.world.unshown import UnshownResults
@@ -145,12 +145,26 @@ class Lender:
             return f"{MAKER}{found.role}" if found.role in FLAGS else None
         if found.kind == "parts" and name in self.reading.counted_to:
             return "epochs" if found.role == "epoch" else "total steps"
-        if found.role == "sampler" and name in self.reading.passed_over:
-            return "loader"
+        if found.role in ("sampler", "loader"):
+            return self._as_batches(found.role, name)
         asked = self.reading.asked_of(name) if found.role == "optimizer" else frozenset()
         if any(not hasattr(torch.optim.Adam, a) and a not in OF_AN_OPTIMIZER for a in asked):
             return "settings"  # ``opt`` is what argparse returned
         return found.role
+
+    def _as_batches(self, role: str, name: str) -> str:
+        """A sampler that is passed over is a loader; ``data`` that a model is called with is none."""
+        if role == "sampler":
+            return "loader" if name in self.reading.passed_over else role
+        handed = {
+            a.id
+            for n in self.reading.nodes
+            if isinstance(n, ast.Call) and self.table.role(last_name(n.func) or "") == "model"
+            for a in n.args
+            if isinstance(a, ast.Name)
+        }
+        is_input = self.table.part(name) == "input" and name in handed - self.reading.iterated
+        return "input" if is_input else role
 
     def lend(self, name: str) -> Any:
         """The object for a name: a free one, a parameter, an attribute; a spy where nothing is known.

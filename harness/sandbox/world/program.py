@@ -260,8 +260,10 @@ class _Binding:
         names = [n for n in self.lender.names if self.lender.role(n) in OF_A_TURN | MOMENT]
         roles = {n: str(self.lender.role(n)) for n in names}
         start = first_use(self.tree, {*moments})
+        loops = (s for s in self.tree.body[start:] if isinstance(s, ast.For | ast.While))
+        loop = next(loops, None)
         if start < len(self.tree.body) and not (
-            makes_updates(self.tree.body[start]) and {*roles.values()} <= {"input", "target"}
+            loop is not None and makes_updates(loop) and {*roles.values()} <= {"input", "target"}
         ):
             return False
         for name, role in roles.items():

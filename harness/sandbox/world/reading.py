@@ -11,6 +11,21 @@ from harness.syntax import walk
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+_ITERATING = frozenset(
+    {
+        "iter",
+        "next",
+        "enumerate",
+        "len",
+        "zip",
+        "tqdm",
+        "cycle",
+        "islice",
+        "chain",
+        "DataLoader",
+        "list",
+    }
+)
 BUILT_IN = frozenset(
     {*dir(builtins), "__file__", "__name__", "__doc__", "__class__", "__builtins__"}
 )
@@ -95,6 +110,8 @@ class ProgramReading:
                     found.add(symbol.get_name())
         lines = self._first_lines()
         names = found - bound - BUILT_IN
+        if "input" in found - bound - self.called_plainly:
+            names.add("input")  # of a model: nobody hands on the builtin
         return {n: lines.get(n, 1) for n in sorted(names, key=lambda n: (lines.get(n, 1), n))}
 
     def _first_lines(self) -> dict[str, int]:
@@ -181,6 +198,17 @@ class ProgramReading:
             n.endswith("Loss") or n in LOSSES or self.table.role(n, "objects") == "criterion"
             for n in self.called
         )
+
+    @cached_property
+    def iterated(self) -> frozenset[str]:
+        """Names that are iterated over, or handed to what may do so."""
+        over = [n.iter for n in self.nodes if isinstance(n, ast.For | ast.comprehension)]
+        over += [
+            a for n in self.nodes
+            if isinstance(n, ast.Call) and (last_name(n.func) or "") in _ITERATING
+            for a in n.args
+        ]  # fmt: skip
+        return frozenset(n.id for o in over for n in walk(o) if isinstance(n, ast.Name))
 
     def asked_of(self, name: str) -> frozenset[str]:
         """Attributes that are read of a plain name."""

@@ -59,3 +59,16 @@ for batch in train_loader:
 """
 
     assert run(program).steps == 14
+
+
+@pytest.mark.parametrize("name", ["data", "input"])
+def test_what_a_model_is_called_with_is_its_input_whatever_else_that_name_may_mean(run, name):
+    ran = run(f"criterion(model({name}), target).backward()\noptimizer.step()")
+    assert (ran.outcome, ran.steps) == ("ran", 14)
+
+
+def test_a_model_whose_result_is_called_the_loss_computes_it(run):
+    program = (
+        "for batch in data:\n    loss = model(batch)\n    loss.backward()\n    optimizer.step()"
+    )
+    assert run(program).steps == 14

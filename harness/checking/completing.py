@@ -1,0 +1,151 @@
+"""What a block is run with beside what its page shows: a loss, a turn of a loop, a process group, a
+fit; and how long. Pure.
+"""
+
+import ast
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeGuard
+
+from harness.checking.session import BlockInContext, last_of
+from harness.domain.trace import Program as Ended
+from harness.extraction.names import free_names, statements
+from harness.sandbox.names.table import table
+from harness.skills.kinds import uses
+from harness.syntax import dotted, walk
+
+
+def in_a_turn(program: BlockInContext) -> BlockInContext:
+    """Lines that clip, with the backward before them and the step after them; others as they are."""
+    used = uses(program.tree)
+    if not used.clips or used.goes_back or used.steps:
+        return program
+    found = re.search(r"(\w+)\.(?:named_)?parameters\(", program.text)
+    model = found[1] if found else "model"
+    before = f"loss = criterion({model}(inputs), targets)\nloss.backward()"
+    after = "optimizer.step()\noptimizer.zero_grad()"
+    text = f"{before}\n{program.text}\n{after}"
+    return replace(program, text=text, lines=(0, 0, *program.lines, 0, 0), own=program.own + 2)
+
+
+def with_losses(program: BlockInContext) -> BlockInContext:
+    """Loops over batches that go back from a loss which nobody computes, with that loss."""
+    tree = program.tree
+    free = {n for n in free_names(statements(tree)) if table().role(n) == "loss"}
+    lines, numbers = program.text.split("\n"), list(program.lines)
+    loops = [n for n in walk(tree) if isinstance(n, ast.For) and program.is_own(n.lineno)]
+    for loop in sorted(loops, key=lambda n: -n.lineno):
+        name = next((n for n in free if _goes_back_from(loop, n)), None)
+        batch = _batch_of(loop)
+        inner = (n for s in loop.body for n in walk(s) if isinstance(n, ast.For))
+        if name is None or not batch or any(_goes_back_from(n, name) for n in inner):
+            continue
+        back = next(
+            (s for s in walk(loop) if _is_alone(s, lines) and _goes_back_from(s, name)), None
+        )
+        if back is None:
+            continue
+        made = f"{name} = criterion({_model_of(tree)}({batch[0]}), {batch[1]})"
+        lines.insert(back.lineno - 1, " " * back.col_offset + made)
+        numbers.insert(back.lineno - 1, 0)
+    return replace(program, text="\n".join(lines), lines=tuple(numbers))
+
+
+def _is_alone(node: ast.AST, lines: Sequence[str]) -> TypeGuard[ast.Expr]:
+    """Whether it is a call on lines of its own."""
+    return isinstance(node, ast.Expr) and not lines[node.lineno - 1][: node.col_offset].strip()
+
+
+def _goes_back_from(tree: ast.AST, name: str) -> bool:
+    """Whether ``loss.backward()``, ``(loss / n).backward()`` or ``scaler.scale(loss)`` is in it."""
+    return any(
+        isinstance(n, ast.Call)
+        and isinstance(n.func, ast.Attribute)
+        and n.func.attr in ("backward", "scale")
+        and any(isinstance(m, ast.Name) and m.id == name for m in walk(n))
+        for n in walk(tree)
+    )
+
+
+def _batch_of(loop: ast.For) -> tuple[str, str] | None:
+    """Input and target of its turns: ``data, target`` of ``for i, (data, target) in ...``."""
+    target, iterated = loop.target, dotted(loop.iter)
+    if isinstance(loop.iter, ast.Call) and loop.iter.args:
+        iterated = dotted(loop.iter.args[0])
+        if dotted(loop.iter.func) == "enumerate" and isinstance(target, ast.Tuple):
+            target = target.elts[-1]
+    if table().role(iterated.rpartition(".")[2], "objects") != "loader":
+        return None
+    if isinstance(target, ast.Name):
+        return f"{target.id}[0]", f"{target.id}[1]"
+    names = [e.id for e in getattr(target, "elts", ()) if isinstance(e, ast.Name)]
+    return (names[0], names[1]) if len(names) > 1 else None
+
+
+def _model_of(tree: ast.Module) -> str:
+    """The name of the model whose parameters its optimizer or its clip takes."""
+    taken = (n for n in walk(tree) if isinstance(n, ast.Attribute) and n.attr == "parameters")
+    return next((n.value.id for n in taken if isinstance(n.value, ast.Name)), "model")
+
+
+def launched(program: BlockInContext, ended: Ended) -> BlockInContext | None:
+    """The program with what a launcher or its setup does, where it ended for want of a process group."""
+    if "process group has not been initialized" not in (ended.message or ""):
+        return None
+    group = "import torch.distributed\ntorch.distributed.init_process_group()"
+    text, lines = f"{group}\n{program.text}", (0, 0, *program.lines)
+    return replace(program, text=text, lines=lines, own=program.own + 2)
+
+
+def fitted(program: BlockInContext) -> BlockInContext:
+    """A trainer of Lightning that nobody lets train, and a module that nobody trains, with what is
+    missing of model and data lent.
+    """
+    if "lightning" not in program.text or uses(program.tree).calls & {"fit", "train"}:
+        return program
+    own = [node for node in program.tree.body if program.is_own(node.lineno)]
+    trainers = [
+        target.id
+        for node in own
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        for target in node.targets
+        if isinstance(target, ast.Name) and last_of(node.value.func) == "Trainer"
+    ]
+    modules = [
+        node.name
+        for node in own
+        if isinstance(node, ast.ClassDef)
+        and any(last_of(base) == "LightningModule" for base in node.bases)
+    ]
+    if trainers:
+        fit = f"{trainers[-1]}.fit(model, train_loader)"
+    elif modules:
+        fit = f"import lightning; lightning.Trainer().fit({modules[-1]}(), train_loader)"
+    else:
+        return program
+    return replace(program, text=f"{program.text}\n{fit}", lines=(*program.lines, 0))
+
+
+_RANGE = re.compile(r"(\brange\()(\d+)(\):)")
+PASSES, TURNS = 3, 36
+"""Passes over data, and updates without any, that show what a loop does."""
+
+
+def shortened(program: BlockInContext) -> BlockInContext:
+    """The same with literal counts of passes and updates that show all that more of them would, unless
+    it asserts what comes of so many.
+    """
+    tree = program.tree
+    lines = program.text.split("\n")
+    if any(isinstance(node, ast.Assert) for node in walk(tree)):
+        return program
+    for node in walk(tree):
+        if not isinstance(node, ast.For) or not {"backward", "step"} & uses(node).calls:
+            continue
+        nested = any(isinstance(n, ast.For) for s in node.body for n in walk(s))
+        line = node.iter.lineno - 1
+        if found := _RANGE.search(lines[line]):
+            count = min(int(found[2]), PASSES if nested else TURNS)
+            lines[line] = _RANGE.sub(rf"\g<1>{count}\g<3>", lines[line])
+    return replace(program, text="\n".join(lines))

@@ -1,0 +1,25 @@
+"""What a block is run with beside what its page shows."""
+
+from harness.checking.completing import with_losses
+from harness.checking.session import BlockInContext
+
+
+def completed(text: str) -> BlockInContext:
+    return with_losses(BlockInContext(text, tuple(range(11, 12 + text.count("\n"))), 0))
+
+
+def test_a_loss_that_nobody_computes_is_computed_where_it_is_gone_back_from():
+    found = completed(
+        "for i, (a, b) in enumerate(train_loader):\n    (loss / 4).backward()\n    step()"
+    )
+    assert found.text.split("\n")[1:3] == [
+        "    loss = criterion(model(a), b)",
+        "    (loss / 4).backward()",
+    ]
+    assert (found.lines, found.is_completed) == ((11, 0, 12, 13), True)
+
+
+def test_a_loss_that_is_computed_and_a_function_of_that_name_are_left_alone():
+    for loss in ("loss = f(x)\n    loss.backward()", "scaler.scale(loss_fn(x)).backward()"):
+        text = f"for x in loader:\n    {loss}"
+        assert completed(text).text == text
