@@ -23,7 +23,7 @@ def install(world_size: int, tree: str = TREES[0]) -> None:
     original, no_sync = fabric.__init__, fabric.no_backward_sync
 
     def on_the_cpu(self: Any, *_: Any, **kwargs: Any) -> None:
-        where = strategies.arguments(tree, kwargs, world_size)
+        where = strategies.arguments(world_size)
         original(self, **where, **_precision(tree, kwargs))
         self._wrap_and_launch(_nothing)  # as its command line does: then nobody calls `launch`
 

@@ -13,23 +13,20 @@ HOOKS = frozenset({
 
 _CLASS = """
 import lightning.pytorch as pl
-class MyModel(pl.LightningModule):
-    def training_step(self, batch, batch_idx):
-        x, y = batch
-        return self.criterion(self(x), y)
+class MyModel(pl.LightningModule): ...
 """
 
 
 def gather(tree: ast.Module) -> ast.Module:
     """The program with its loose hooks as methods of a module that trains as usual."""
     loose = [s for s in tree.body if _is_method(s)]
-    names = {s.name for s in loose}
-    if not names & HOOKS or any(isinstance(node, ast.ClassDef) for node in walk(tree)):
+    if not HOOKS & {s.name for s in loose} or any(
+        isinstance(node, ast.ClassDef) for node in walk(tree)
+    ):
         return tree
     imported, made = tree_of(_CLASS).body
     assert isinstance(made, ast.ClassDef)
-    usual = [] if "training_step" in names else made.body
-    made.body = [*usual, *loose]
+    made.body = [*loose]
     for new in (imported, made):
         ast.copy_location(new, loose[0])
     place = tree.body.index(loose[0])

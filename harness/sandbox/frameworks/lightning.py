@@ -68,7 +68,7 @@ def _patch_trainer(tree: str, trainer: Any, world_size: int, epochs: int, notes:
     original = trainer.__init__
 
     def on_the_cpu(self: Any, *args: Any, **kwargs: Any) -> None:
-        where = strategies.arguments(tree, kwargs, world_size)
+        where = strategies.arguments(world_size)
         original(self, *args, **on_a_cpu(tree, kwargs, epochs, notes) | where)
 
     trainer.__init__ = on_the_cpu

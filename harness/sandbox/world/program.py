@@ -23,7 +23,7 @@ from harness.sandbox.machine.spellings import install_spellings
 from harness.sandbox.names.table import table
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.unbound import Scouted, no_input, parsed
-from harness.sandbox.world import absent_classes, libraries, losses, rewrite, wrapping
+from harness.sandbox.world import libraries, losses, rewrite, wrapping
 from harness.sandbox.world.fitting import Fitting
 from harness.sandbox.world.lending import LATE, MOMENT, Lender
 from harness.sandbox.world.reading import ProgramReading
@@ -179,7 +179,6 @@ class _Binding:
     def bound(self) -> Bound:
         self._environment()
         self._lend()
-        absent_classes.complete(self.lender)
         starts = self.fitting.starts()
         starter = Starter(self.lender)
         starts += starter.calls() if self._leaves_training() else []

@@ -51,19 +51,6 @@ result = cfg.accum_steps
     assert (ran.outcome, ran.result, ran.steps) == ("ran", "4", 6)
 
 
-def test_an_attribute_that_a_class_reads_and_nothing_sets_is_lent(run):
-    program = """
-class Engine:
-    def train_epoch(self):
-        for x, y in self.train_loader:
-            self.optimizer.zero_grad()
-            self.criterion(self.model(x), y).backward()
-            self.optimizer.step()
-"""
-
-    assert run(program).steps == 14
-
-
 def test_code_that_only_looks_at_gradients_is_run_for_every_batch(run):
     """Somebody else computes them: the loop around it goes backward and steps."""
     ran = run("for p in model.parameters():\n    print(p.grad.norm())")
