@@ -18,9 +18,6 @@ KEPT = frozenset({
 })  # fmt: skip
 """Packages that no file of a repository replaces: what runs is the one that is installed."""
 
-SYNTAX = (SyntaxError, ValueError, RecursionError)
-"""What is raised for text that is no Python."""
-
 
 @dataclass(frozen=True, slots=True)
 class Beside:
@@ -90,7 +87,7 @@ def parsed_modules(packed: Packed) -> dict[str, ast.Module]:
     for name, one in packed.modules.items():
         try:
             found[name] = tree_of(one.source)
-        except SYNTAX:
+        except SyntaxError:
             continue
     return found
 

@@ -5,7 +5,11 @@ three generators for every node.
 """
 
 import ast
+import copy
 import threading
+
+LONGEST = 1 << 20
+"""Characters of a program that is read: its tree takes some six hundred times as many bytes."""
 
 _PLAIN = frozenset({"id", "ctx", "attr", "arg", "asname", "module", "level", "kind",
                     "conversion", "is_async", "simple", "type_comment"})  # fmt: skip
@@ -25,12 +29,37 @@ _one_at_a_time = threading.Lock()
 
 
 def tree_of(code: str | bytes, name: str = "<unknown>") -> ast.Module:
-    """What ``ast.parse`` makes of a program, in any thread; it raises what that raises.
+    """What ``ast.parse`` makes of a program, in any thread. ``name``: of the file, for the message.
 
-    ``name``: of the file, for the message.
+    Raises:
+        SyntaxError: it is not Python, or nothing that the parser can take.
     """
-    with _one_at_a_time:
-        return ast.parse(code, name)
+    if len(code) > LONGEST:
+        raise SyntaxError(f"it is longer than {LONGEST} characters")
+    try:
+        with _one_at_a_time:
+            return ast.parse(code, name)
+    except (RecursionError, MemoryError):  # both by depth: how much memory is left plays no part
+        raise SyntaxError("it is nested too deeply") from None
+    except ValueError as error:  # a byte that is no text
+        raise SyntaxError(str(error)) from error
+
+
+def source_of(tree: ast.AST) -> str:
+    """What ``ast.unparse`` makes of a tree. Before Python 3.12 it cannot write an emoji with a joiner
+    inside an f-string's braces: there a question mark stands for what cannot be printed.
+    """
+    try:
+        return ast.unparse(tree)
+    except ValueError:
+        tree = copy.deepcopy(tree)
+        for value in (n for n in walk(tree) if isinstance(n, ast.FormattedValue)):
+            for text in walk(value):
+                if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                    text.value = "".join(
+                        c if c.isprintable() and c != "\\" else "?" for c in text.value
+                    )
+        return ast.unparse(tree)
 
 
 def walk(tree: ast.AST) -> list[ast.AST]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.syntax import blocks, children, dotted, tree_of, walk
+from harness.syntax import LONGEST, blocks, children, dotted, source_of, tree_of, walk
 
 ROOT = Path(__file__).parents[1]
 RARE = """
@@ -104,3 +104,24 @@ def test_a_tree_may_be_made_in_any_thread():
 
     with ThreadPoolExecutor(8) as pool:
         assert len(list(pool.map(make, range(200)))) == 200
+
+
+UNREADABLE = {
+    "nested for the parser": "x = " + "-" * 30_000 + "1",
+    "nested for the tree": "x = 1" + " + 1" * 20_000,
+    "a byte that is no text": "x = 1\0",
+    "very long": "x = 1\n" * (LONGEST // 6 + 1),
+}
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+def test_what_the_parser_cannot_take_is_no_python(case):
+    """The parser's own ``MemoryError`` was taken for a machine without memory, and ended the batch."""
+    with pytest.raises(SyntaxError):
+        tree_of(UNREADABLE[case])
+
+
+def test_an_emoji_with_a_joiner_inside_an_f_string_can_be_written_down():
+    tree = tree_of("print(f\"{'\N{WOMAN}\N{ZERO WIDTH JOINER}\N{PERSONAL COMPUTER}'} {step}\")")
+
+    assert "{step}" in source_of(tree)

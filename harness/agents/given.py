@@ -145,7 +145,7 @@ def _posted(file: Path) -> str:
         tree_of(read_bytes(file, LONGEST).decode("utf-8-sig"))
     except OSError as error:
         raise UsageError(f"--against {file}: {reason(error)}; expected a Python file") from error
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except (SyntaxError, ValueError) as error:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         raise UsageError(f"--against {file}{line}: is no Python; expected a Python file") from error
     return fence(programs_of([str(file)])[0].code, "python")

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.agents.repository import with_modules
-from harness.beside import SYNTAX
 from harness.domain.file_edit import FileState
 from harness.extraction.linked import Linked, imported
 from harness.extraction.own_world import is_own_world
@@ -110,7 +109,7 @@ def _program(path: Path) -> FoundProgram | None:
     """A file that brings its own world, with the files of its repository as modules."""
     try:
         packed, beside = with_modules(path)
-    except SYNTAX:
+    except SyntaxError:
         return None
     if not packed.modules or not is_own_world(packed.text):
         return None
@@ -145,6 +144,6 @@ def _state(path: Path) -> FileState:
 def _is_code(state: FileState) -> bool:
     try:
         tree_of(state.content or "")
-    except (SyntaxError, ValueError, RecursionError):
+    except SyntaxError:
         return False
     return True

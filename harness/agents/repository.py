@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from harness.beside import KEPT, SYNTAX, Beside, Packed
+from harness.beside import KEPT, Beside, Packed
 from harness.syntax import tree_of, walk
 from harness.untrusted import LONGEST, read_bytes
 
@@ -92,7 +92,7 @@ def _imports(code: str, package: str) -> tuple[str, ...]:
     """Names of modules that a file may import, packages before what lies in them."""
     try:
         tree = tree_of(code)
-    except SYNTAX:
+    except SyntaxError:
         return ()
     found: dict[str, None] = {}
     for node in walk(tree):

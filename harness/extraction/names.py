@@ -7,7 +7,7 @@ import symtable
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from harness.syntax import walk
+from harness.syntax import source_of, walk
 
 _BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__"}
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -59,7 +59,7 @@ def bound_names(parts: tuple[Statement, ...]) -> frozenset[str]:
 
 
 def _statement(node: ast.stmt) -> Statement:
-    table = symtable.symtable(ast.unparse(node), "block", "exec")
+    table = symtable.symtable(source_of(node), "block", "exec")
     symbols = table.get_symbols()
     binds = {s.get_name() for s in symbols if s.is_assigned() or s.is_imported()}
     needs = {s.get_name() for s in symbols if s.is_referenced()}

@@ -30,7 +30,7 @@ def is_own_world(program: str, *, at_rest: bool = False) -> bool:
         if free_names(code) or (at_rest and _are_read_early(tree_of(code))):
             return False
         return at_rest or trains(whole(program))
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, RecursionError):
         return False
 
 

@@ -7,9 +7,6 @@ import warnings
 
 from harness.syntax import tree_of
 
-LONGEST = 1 << 20
-"""Characters of a program that is read: its tree takes some six hundred times as many bytes."""
-
 
 @functools.lru_cache(16)  # one block is looked at from many sides
 def parsed(code: str) -> ast.Module:
@@ -18,15 +15,14 @@ def parsed(code: str) -> ast.Module:
     Raises:
         SyntaxError: it is not Python.
     """
-    if len(code) > LONGEST:
-        raise SyntaxError(f"it is longer than {LONGEST} characters")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # "\d" in somebody's string is not our business
+            tree = tree_of(code)
             symtable.symtable(code, "block", "exec")  # refuses more than the parser does
-            return tree_of(code)
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise SyntaxError(str(error) or type(error).__name__) from error
+    except RecursionError as error:
+        raise SyntaxError(str(error)) from error
+    return tree
 
 
 def parses(code: str) -> bool:

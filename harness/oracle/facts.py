@@ -93,7 +93,7 @@ class Flow:
     @cached_property
     def both_ways(self) -> bool:
         """Whether dL/dout has both signs; asked once its window is whole."""
-        return any(float(g.min()) < 0.0 < float(g.max()) for g in self.gradients.values())
+        return any(g.min(initial=0.0) < 0.0 < g.max(initial=0.0) for g in self.gradients.values())
 
 
 @dataclass(slots=True)

@@ -1,12 +1,13 @@
 """Whether new parameters follow from the old ones and the consumed gradient by torch's optimizers."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import torch
 from torch import nn
 
-from harness.domain.event import OptimizerStep
+from harness.domain.event import Clip, OptimizerStep
 from harness.oracle.facts import Array, Consumed, Parameters, RankRun
 from harness.oracle.gradient import end_to_end, norm, sums
 
@@ -18,6 +19,17 @@ ALONG = 0.5
 
 AGAINST = 0.999
 """The same for a change that takes an update back: a bound on weights does so for some of them."""
+
+FEWEST = 6
+"""Updates from which on a rule of all of them is one."""
+
+SAME = 2e-3
+"""What single precision loses of a change of parameters, relative to it."""
+
+SPREAD = 1.2
+"""How much more a clip has to take in one update than in another."""
+
+ALIKE, TINY = 0.99, 1e-300
 
 SEMANTIC = frozenset({"nesterov", "amsgrad", "maximize", "centered", "decoupled_weight_decay"})
 """Flags that change the result; all others choose between implementations."""
@@ -69,6 +81,90 @@ def trained_behind(index: int, run: RankRun) -> float:
     along = float(change @ gradient) / sizes
     is_part = along < -ALONG or along > AGAINST
     return overwritten(index, run) if is_part else 0.0
+
+
+def behind_the_gradient(run: RankRun) -> str | None:
+    """What optimizers made of all that they consumed, where that undoes what the program did to it."""
+    if len(run.updates) < FEWEST or any(u.skipped for u in run.updates):
+        return None
+    if _never_forgets(run.updates):
+        return (
+            "each update holds all of the one before it beside the new gradient, so the optimizer "
+            "forgets none, and clearing gradients has no effect."
+        )
+    if _gives_back(run.updates):
+        return (
+            "each update was larger by what the clip had taken, so the clip has no effect on what "
+            "was trained."
+        )
+    return None
+
+
+def _never_forgets(updates: list[Consumed]) -> bool:
+    """Whether a part of 1 of the change before is in each change, at the same rate, beside a multiple
+    of the gradient.
+    """
+    for earlier, update in pairwise(updates):
+        names = _stepped_alike(earlier, update)
+        if not names:
+            return False
+        change, before = _change(update, names), _change(earlier, names)
+        gradient = end_to_end([update.gradients[n] for n in names])
+        columns = np.stack([gradient, before], axis=1)
+        sizes = np.maximum(np.linalg.norm(columns, axis=0), TINY)
+        if abs(float(gradient @ before)) > ALIKE * sizes[0] * sizes[1]:
+            return False  # nothing tells them apart
+        solved, *_ = np.linalg.lstsq(columns / sizes, change, rcond=None)
+        if norm(change - columns / sizes @ solved) > SAME * norm(change):
+            return False
+        if not abs(float(solved[1] / sizes[1]) - 1.0) <= SAME:
+            return False
+    return True
+
+
+def _gives_back(updates: list[Consumed]) -> bool:
+    """Whether the multiple of the gradient by which parameters moved grows as the clip shrinks it."""
+    products: list[float] = []
+    taken: list[float] = []
+    for update in updates:
+        share = _left_by_clip(update)
+        names = _stepped_alike(update, update)
+        if share is None or not names:
+            return False
+        change, gradient = _change(update, names), end_to_end([update.gradients[n] for n in names])
+        multiple = float(change @ gradient) / (float(gradient @ gradient) or 1.0)
+        if not multiple or norm(change - multiple * gradient) > SAME * norm(change):
+            return False
+        products.append(multiple * share)
+        taken.append(share)
+    spread = max(taken) / min(taken)
+    return spread > SPREAD and np.ptp(products) <= SAME * abs(products[0])
+
+
+def _left_by_clip(update: Consumed) -> float | None:
+    """The share that the one clip by norm left; ``None`` where another number of them ran."""
+    match update.clips:
+        case [Clip(threshold=float(most), returned=float(found))] if most > 0.0 and found > 0.0:
+            return min(1.0, most / found)
+    return None
+
+
+def _stepped_alike(one: Consumed, other: Consumed) -> list[str]:
+    """Parameters that both moved and had a gradient for, at the same rate."""
+    rates = {g.numbers.get("lr") for u in (one, other) for s in u.steps for g in s.groups}
+    if one is not other and len(rates) != 1:
+        return []
+    known = [of.keys() for u in (one, other) for of in (u.before, u.after, u.gradients)]
+    return sorted(
+        n
+        for n in set.intersection(*map(set, known))
+        if one.before[n].shape == other.before[n].shape == other.gradients[n].shape
+    )
+
+
+def _change(update: Consumed, names: list[str]) -> Array:
+    """By how much parameters went, end to end."""
+    return end_to_end([update.after[n].astype(np.float64) - update.before[n] for n in names])
 
 
 def _found_by_next(index: int, run: RankRun) -> Parameters:

@@ -11,6 +11,7 @@ from harness.domain.event import Backward, Collective, Forward
 from harness.domain.injection import Injection
 from harness.domain.recording import Recording
 from harness.oracle.facts import RankRun
+from harness.oracle.following import behind_the_gradient
 
 AS_IT_IS = Injection()
 """Nothing was done to gradients."""
@@ -29,7 +30,13 @@ def contradiction(
     recording: Recording, runs: Sequence[RankRun], injection: Injection = AS_IT_IS
 ) -> str | None:
     """Why the record cannot be true; ``None`` where nothing contradicts it."""
-    return out_of_turn(runs) or otherwise(runs, injection) or unaccounted(recording, runs)
+    behind = (said for run in runs if (said := behind_the_gradient(run)) is not None)
+    return (
+        out_of_turn(runs)
+        or otherwise(runs, injection)
+        or unaccounted(recording, runs)
+        or next(behind, None)
+    )
 
 
 def otherwise(runs: Sequence[RankRun], injection: Injection) -> str | None:

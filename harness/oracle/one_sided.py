@@ -34,7 +34,10 @@ def _one_way(flows: Iterable[Flow]) -> bool:
         sign
         for flow in flows
         for gradient in flow.gradients.values()
-        for sign, pushed in ((1, float(gradient.max()) > 0.0), (-1, float(gradient.min()) < 0.0))
+        for sign, pushed in (
+            (1, gradient.max(initial=0.0) > 0.0),
+            (-1, gradient.min(initial=0.0) < 0.0),
+        )
         if pushed
     }
     return len(signs) == 1

@@ -266,7 +266,7 @@ def recording_of(probe: str, found: raw.RawRecording, workload: WorkloadSpec) ->
         if problem is None and (rank.fault or flaw or not rank.complete):
             began = any(isinstance(recorded.event, Start) for recorded in events)
             problem = _why(rank, flaw, began=began)
-            ours = bool(rank.fault) and (not began or _lacks(rank.fault))
+            ours = bool(rank.fault) and not began
     if found.timed_out:
         batches = min(_batches(rank) for rank in ranks)
         went_on = batches > _batches_wanted(workload)
@@ -315,20 +315,15 @@ def _events(frames: tuple[Frame, ...]) -> tuple[tuple[Recorded, ...], str]:
     return tuple(events), ""
 
 
-def _lacks(fault: str) -> bool:
-    """Whether it was the machine that failed, by the last line of a traceback."""
-    return _last_line(fault).startswith(("OSError", "MemoryError", "BlockingIOError"))
-
-
 def _last_line(fault: str) -> str:
     return next(reversed(fault.strip().splitlines()), "")
 
 
 def _why(rank: raw.RawRank, flaw: str, *, began: bool) -> str:
     """From its first line on a program shares its process with what records it, and may have broken
-    it.
+    it: also by errors that a machine without room gives.
     """
-    if rank.fault and began and not _lacks(rank.fault):
+    if rank.fault and began:
         return f"the program did what cannot be recorded ({_last_line(rank.fault)})"
     if rank.fault:
         return f"the harness failed in the jail: {_last_line(rank.fault)}"

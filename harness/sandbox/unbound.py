@@ -30,7 +30,7 @@ def parsed(program: str, filename: str) -> ast.Module:
     """The program's syntax tree. Raises ``Unbound`` if it is not Python."""
     try:
         return tree_of(program, filename)
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except SyntaxError as error:
         raise Unbound("program", f"is not valid Python: {error}") from error
 
 

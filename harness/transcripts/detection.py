@@ -244,5 +244,5 @@ def _parsed(text: str) -> ast.Module | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # their invalid escapes are not our warnings
             return tree_of(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except SyntaxError:
         return None

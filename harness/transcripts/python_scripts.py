@@ -21,7 +21,7 @@ def edits_of_python(script: str) -> tuple[FileEdit, ...]:
     """Changes to files, in order."""
     try:
         tree = tree_of(script)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except SyntaxError:
         return ()
     follower = _Follower()
     try:

@@ -156,7 +156,7 @@ def _is_program(text: str, of: type[ast.stmt] = ast.stmt) -> bool:
     """Whether it is Python, made of such statements."""
     try:
         return all(isinstance(statement, of) for statement in tree_of(text).body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except SyntaxError:
         return False
 
 

@@ -63,3 +63,23 @@ def test_only_a_program_that_had_no_chance_is_a_fault_of_ours(batches, cpu, ours
 
     assert found.ours == ours
     assert said in found.problem
+
+
+START = {"torch_version": "2"}
+
+
+@pytest.mark.parametrize("error", ["OSError: [Errno 28] No space left on device", "MemoryError"])
+def test_a_program_that_has_begun_causes_no_fault_of_the_harness(error):
+    """It can raise whatever a machine without room does, wherever it is asked for a number."""
+    rank = RawRank(
+        rank=0, frames=(Frame(seq=0, kind="start", data=START, tensors=Joined((), b"")),),
+        complete=False, flaw="", exit_code=1, signal=None, jail=None, fault=f"Traceback\n{error}",
+    )  # fmt: skip
+    found = RawRecording(
+        ranks=(rank,), wall_seconds=1.0, cpu_seconds=1.0, wall_limit_seconds=10.0,
+        cpu_limit_seconds=20.0, timed_out=False,
+    )  # fmt: skip
+
+    recording = recording_of("usual", found, WorkloadSpec(name="mlp", parameters={"batches": 8}))
+    assert not recording.ours
+    assert error in recording.problem

@@ -24,7 +24,7 @@ def parsed(source: str) -> ast.Module | None:
     """The program as a syntax tree; ``None`` when it is not Python."""
     try:
         return tree_of(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except SyntaxError:
         return None
 
 

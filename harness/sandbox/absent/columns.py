@@ -10,7 +10,7 @@ import numpy as np
 
 from harness.sandbox.absent.standins.hub_datasets import CLASS, WORDS
 from harness.sandbox.absent.standins.torchvision import TRAIN
-from harness.syntax import walk
+from harness.syntax import source_of, walk
 
 Cells = np.ndarray[Any, Any]
 Dice = np.random.Generator
@@ -66,7 +66,7 @@ def told(tree: ast.Module, known: Mapping[str, str]) -> Told:
         words=_words(tree),
         like=str(like[0]) if like else "column ",
         width=int(known.get("width", 8)),
-        kinds=re.search(r"select_dtypes|get_dummies|\bobject\b", ast.unparse(tree)) is not None,
+        kinds=re.search(r"select_dtypes|get_dummies|\bobject\b", source_of(tree)) is not None,
         whole="whole" in known,
     )
 

@@ -19,6 +19,7 @@ from harness.domain.misfits import CLASSES
 from harness.sandbox.absent.files import asked_by_the_program
 from harness.sandbox.absent.lent import doubt, guess, guessed, lend
 from harness.sandbox.absent.standins.torchvision import TRAIN
+from harness.syntax import source_of
 
 ENDINGS = (".jpg", ".png", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".ppm")
 READS = re.compile(r"\bImage\.open\(")
@@ -48,7 +49,7 @@ _made: set[Path] = set()
 def install(tree: ast.Module, known: Mapping[str, str]) -> None:
     """Patch what looks into folders and what reads pictures. ``known``: what first runs showed."""
     global _source  # noqa: PLW0603 - one candidate runs in a process
-    _source = ast.unparse(tree)
+    _source = source_of(tree)
     _known.update(known)
     for name in ("listdir", "walk"):
         setattr(os, name, _listing(getattr(os, name)))

@@ -17,6 +17,7 @@ from harness.sandbox.absent.columns import Told, cells, classes, told
 from harness.sandbox.absent.lent import guess, guessed
 from harness.sandbox.absent.standins.hub_datasets import CLASS
 from harness.sandbox.absent.standins.torchvision import TRAIN
+from harness.syntax import source_of
 
 Columns = dict[Any, "np.ndarray[Any, Any]"]
 
@@ -49,7 +50,7 @@ _known: dict[str, str] = {}
 def install(tree: ast.Module, known: Mapping[str, str]) -> None:
     """Lend tables to pandas, where it is loaded, and to numpy. ``known``: what first runs showed."""
     global _about, _source
-    _about, _source = told(tree, known), ast.unparse(tree)
+    _about, _source = told(tree, known), source_of(tree)
     _known.clear()
     _known.update(known)
     pandas: Any = sys.modules.get("pandas")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from harness.sandbox.absent.standins.hub_datasets import WORDS
 from harness.sandbox.absent.standins.torchvision import TRAIN
-from harness.syntax import walk
+from harness.syntax import source_of, walk
 
 COUNT = 20_000
 """How many letters there are."""
@@ -32,7 +32,7 @@ class Lines:
 
 def lines_of(tree: ast.Module) -> Lines | None:
     """How a program splits lines; ``None`` where it does not."""
-    source = ast.unparse(tree)
+    source = source_of(tree)
     for node in walk(tree):
         target = node.targets[0] if isinstance(node, ast.Assign) else None
         found = _split(node.value if isinstance(node, ast.Assign) else node)

@@ -22,8 +22,9 @@ KNOWN = frozenset({"global_step", "current_epoch", "last_epoch", "_step_count"})
 """Attributes in which libraries count steps and epochs."""
 
 CHANGING = frozenset({
-    "time", "perf_counter", "monotonic", "getsize", "stat", "tell", "random", "uniform", "randint",
-    "randrange",
+    "time", "perf_counter", "monotonic", "time_ns", "perf_counter_ns", "monotonic_ns", "today", "now",
+    "utcnow", "strftime", "localtime", "gmtime", "process_time", "getsize", "stat", "tell", "random",
+    "uniform", "randint", "randrange",
 })  # fmt: skip
 """Calls whose answer is another one in a later turn: the clock, the size of a file, chance."""
 
@@ -35,6 +36,9 @@ MACHINE = frozenset({
 
 PLACES = ("/proc", "/sys/", "/etc/")
 """Files that tell the same."""
+
+DRAWS = frozenset({"next", "pop", "popleft", "popitem"})
+"""Calls that give something else each time, until nothing is left."""
 
 ANSWERS = frozenset({"__bool__", "__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__len__"})
 """Methods of a class by which a condition asks one of its objects."""
@@ -108,7 +112,7 @@ class Later:
         """Whether this part of a condition becomes ``wanted`` only after longer training, or
         elsewhere.
         """
-        if self._asks_elsewhere(part) or self._holds(part, CHANGING):
+        if self._asks_elsewhere(part) or self._holds(part, CHANGING) or _draws(part):
             return True
         operators = [type(node.op) for node in walk(part) if isinstance(node, ast.BinOp)]
         if ast.Mod in operators:
@@ -132,10 +136,27 @@ class Later:
         """Whether it is computed from what moves in a turn of training."""
         return self._holds(tree, self._moving | CHANGING)
 
+    def is_scheduled(self, tree: ast.expr) -> bool:
+        """Whether a number is another one in each turn by a count, or by what is left of a list; one
+        that follows the data is none.
+        """
+        return _draws(tree) or self._holds(tree, self._targets | CHANGING | self._ticking)
+
+    @cached_property
+    def _ticking(self) -> set[str]:
+        """Names that each turn moves by the same constant."""
+        return {
+            word(n.target) or ""
+            for n in self._sources.nodes
+            if isinstance(n, ast.AugAssign)
+            and isinstance(n.value, ast.Constant)
+            and self.is_in_training(n)
+        }
+
     def _holds(self, tree: ast.expr, names: AbstractSet[str], depth: int = 0) -> bool:
         """Whether it is computed from what these names or calls tell."""
         for part in operands(tree):
-            if word(part) in names:
+            if word(part) in names or _is_of_state(part):
                 return True
             if isinstance(part, ast.Name) and depth < DEEPEST:
                 values = self._sources.values.get(part.id, [])
@@ -156,6 +177,15 @@ class Later:
                 if any(self._asks_elsewhere(value, depth + 1) for value in values):
                     return True
         return False
+
+
+def _draws(tree: ast.expr) -> bool:
+    return any(isinstance(n, ast.Call) and word(n) in DRAWS | CHANGING for n in walk(tree))
+
+
+def _is_of_state(node: ast.expr) -> bool:
+    """``state["step"]``: an optimizer counts its own steps."""
+    return isinstance(node, ast.Subscript) and word(node) == "step"
 
 
 def _named(node: ast.AST) -> str | None:

@@ -16,7 +16,7 @@ Loop = ast.For | ast.AsyncFor | ast.While
 
 SAME = frozenset({
     "int", "float", "abs", "round", "min", "max", "bool", "next", "clamp", "minimum", "maximum",
-    "tensor", "as_tensor", "item", "where", "pow", "sqrt", "floor", "ceil", "len",
+    "tensor", "as_tensor", "item", "where", "pow", "sqrt", "floor", "ceil", "len", "all", "any", "str",
 })  # fmt: skip
 """Calls whose result is computed from the numbers that they are given."""
 

@@ -175,7 +175,7 @@ class Touching:
         name = word(call.func) or ""
         named = [k.value for k in call.keywords if k.arg not in UNDECIDED]
         if is_clip(name):
-            self._decide([*call.args[1:], *named], name)
+            self._decide(thresholds(call), name)
         elif name == "backward" and isinstance(call.func, ast.Attribute):
             self._loss(call.args[0] if call.args else call.func.value)
         elif name == "manual_backward" and call.args:
@@ -221,6 +221,12 @@ class Touching:
             if found is not None and found not in self.deciding | self.losses:
                 self.deciding.add(found)
                 self._decide(self._sources.values.get(found, []), name)
+
+
+def thresholds(call: ast.Call) -> list[ast.expr]:
+    """What a clip is told beside its parameters; nothing for another call."""
+    named = [k.value for k in call.keywords if k.arg not in UNDECIDED]
+    return [*call.args[1:], *named] if is_clip(word(call.func) or "") else []
 
 
 def _only_measures(call: ast.Call) -> bool:

@@ -18,7 +18,7 @@ from harness.sandbox.branches.reading import (
     inside,
     word,
 )
-from harness.sandbox.branches.touching import Touching
+from harness.sandbox.branches.touching import Touching, thresholds
 from harness.syntax import walk
 
 WHOLE = frozenset({"backward", "step"})
@@ -47,10 +47,12 @@ def untaken(marked: Marked) -> Branches:
     left = [b for b in marked.branches if _is_left(b, marked.seen) and _may_touch(b, own)]
     hidden = [node for node in walk(marked.tree) if _is_unwritten(node)]
     never = _not_entered(marked)
-    if not (left or hidden or never):
+    limits = [n for n in walk(marked.tree) if isinstance(n, ast.Call) and thresholds(n)]
+    if not (left or hidden or never or limits):
         return ()
     reader = _Reader(marked)
-    return (*reader.read(left), *reader.hidden(hidden), *reader.uncalled(never))
+    found = (*reader.read(left), *reader.hidden(hidden), *reader.uncalled(never))
+    return (*found, *reader.scheduled(limits))
 
 
 def _is_unwritten(node: ast.AST) -> bool:
@@ -62,6 +64,8 @@ def _is_unwritten(node: ast.AST) -> bool:
             return True
         case ast.Call(func=ast.Call(func=ast.Attribute(attr="pop" | "popleft" | "popitem"))):
             return True
+        case ast.Call(func=ast.Call(func=ast.Name(id="getattr"), args=[_, name, *_])):
+            return not isinstance(name, ast.Constant)
     return False
 
 
@@ -137,9 +141,22 @@ class _Reader:
     def hidden(self, calls: list[ast.AST]) -> Iterator[Unentered]:
         """Those in a turn of training: what they do there is written nowhere."""
         for call in calls:
-            if isinstance(call, ast.Call) and self._later.runs_in_training(call):
+            if isinstance(call, ast.Call) and self._is_hidden(call):
                 touch = Touch(deep=[word(call.func) or "next"])
                 yield _told([call], touch, reached=True, waits=True, written=False)
+
+    def _is_hidden(self, call: ast.Call) -> bool:
+        made = call.func
+        by_name = isinstance(made, ast.Call) and word(made) == "getattr"
+        changes = not by_name or self._later.counts(made.args[1])
+        return changes and self._later.runs_in_training(call)
+
+    def scheduled(self, clips: list[ast.Call]) -> Iterator[Unentered]:
+        """Clips whose threshold a count tells: those of later turns nobody saw."""
+        for clip in clips:
+            if any(map(self._later.is_scheduled, thresholds(clip))):
+                touch = Touch(deep=[word(clip.func) or ""])
+                yield _told([clip], touch, reached=True, waits=True, written=False)
 
     def uncalled(
         self, functions: list[ast.FunctionDef | ast.AsyncFunctionDef]

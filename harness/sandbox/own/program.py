@@ -29,6 +29,7 @@ from harness.sandbox.own.phases import LOOP, Phases, with_phases
 from harness.sandbox.own.shortening import OnBatch, Shortening
 from harness.sandbox.own.shrinking import shrink
 from harness.sandbox.unbound import Scouted, Unbound, no_input, parsed
+from harness.syntax import source_of
 
 MODULE = "candidate"
 
@@ -113,7 +114,7 @@ def prepare(
     frameworks.install(everything, world_size)
     _environment(module, rank, world_size, everything)
     devices.map_calls(everything, bare=False)
-    source = ast.unparse(tree)
+    source = source_of(tree)
     marked = marks.marked(with_phases(tree) if phases.several else tree)
     return OwnProgram(
         module=module,

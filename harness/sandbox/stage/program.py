@@ -21,6 +21,7 @@ from harness.sandbox.own.patience import Patience
 from harness.sandbox.stage import copies, workers
 from harness.sandbox.unbound import Unbound, no_input, parsed
 from harness.sandbox.world.reading import ProgramReading
+from harness.syntax import source_of
 from harness.workloads.workload import Note
 
 MODULE = "candidate"
@@ -79,7 +80,7 @@ def prepare(
     workers.install(vars(module), note)
     copies.install(note)
     install_progress()
-    reading = ProgramReading(tree, ast.unparse(tree), table())
+    reading = ProgramReading(tree, source_of(tree), table())
     given = {name: _found(name, stage) for name in reading.free if name not in vars(module)}
     given |= _read_first(tree, stage)
     vars(module).update(given)
@@ -89,7 +90,7 @@ def prepare(
     return Staged(
         module=module,
         code=marked.compiled(FILENAME),
-        source=ast.unparse(tree),
+        source=source_of(tree),
         notes=tuple(f"{name}: {_said(one)}" for name, one in given.items()),
         models=tuple(one for one in parameters if any(True for _ in one.parameters())),
         optimizers=tuple(o for o in given.values() if isinstance(o, torch.optim.Optimizer)),

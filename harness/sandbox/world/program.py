@@ -37,7 +37,7 @@ from harness.sandbox.world.turns import (
     with_clearing,
 )
 from harness.sandbox.world.values import Values
-from harness.syntax import walk
+from harness.syntax import source_of, walk
 from harness.workloads import Workload
 
 MODULE = "candidate"
@@ -168,7 +168,7 @@ class _Binding:
         parameters = values.workload.parameters
         wanted = parameters.epochs * parameters.batches
         self.patience = Patience(values.world_size, wanted=wanted)
-        self.reading = ProgramReading(self.tree, ast.unparse(self.tree), table())
+        self.reading = ProgramReading(self.tree, source_of(self.tree), table())
         self.lender = Lender(values, self.reading, table(), self.module, on_batch, known)
         self.lender.notes += noted
         self.lender.wrap = wrapping.is_expected(self.reading, values.world_size)
@@ -185,7 +185,7 @@ class _Binding:
         changes = self._changes()
         tree = rewrite.rewrite(self.tree, changes)
         self._watch()
-        source = ast.unparse(tree)
+        source = source_of(tree)
         marked = marks.marked(tree)
         return Bound(
             module=self.module,

@@ -71,6 +71,25 @@ LATER = {
         FLAG,
         f"if flag: {CLEARS}",
     ),
+    "a date": ("import datetime", f"if datetime.date.today().year < 9999: {CLEARS}"),
+    "a generator": ("left = iter([True] * 9)", f"if next(left): {CLEARS}"),
+    "a count that an optimizer keeps": (
+        "state = [{'step': 1}]",
+        f"if all(one['step'] < 90 for one in state): {CLEARS}",
+    ),
+    "a method by a name that changes": (
+        "clear = optimizer.zero_grad",
+        "getattr(optimizer, 'zero_grad' if x < 90 else 'add')()",
+    ),
+    "a threshold from a list": (
+        "clip_grad_norm_, limits = print, iter([1.0] * 9)",
+        "clip_grad_norm_(0, next(limits))",
+    ),
+    "a threshold by a count": (
+        "clip_grad_norm_, n = print, 0",
+        "clip_grad_norm_(0, 1.0 + (n / 500) ** 6)",
+        "n += 1",
+    ),
     "the list of modules": ("import sys", f"if 'os' in sys.modules: {CLEARS}"),
     "the state of the process": (
         "with open('/proc/self/status') as f: jailed = 'Seccomp' in f.read()",
@@ -95,6 +114,12 @@ LAWFUL = {
         f"for part in parts:\n        if not part: {CLEARS}",
     ),
     "a number that was set aside": ("step = 9", f"if step > 3: {CLEARS}", "step += 1"),
+    "a threshold that follows the data": (
+        "clip_grad_norm_, seen_norms = print, [1.0]",
+        "clip_grad_norm_(0, sorted(seen_norms)[0] * 2)",
+        "seen_norms.append(1.0)",
+    ),
+    "a threshold with a name": ("clip_grad_norm_, limit = print, 1.0", "clip_grad_norm_(0, limit)"),
     "chance that decides nothing of the update": ("import random", "if random.random() < 2: print"),
 }
 
