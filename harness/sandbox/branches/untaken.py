@@ -146,10 +146,11 @@ class _Reader:
                 yield _told([call], touch, reached=True, waits=True, written=False)
 
     def _is_hidden(self, call: ast.Call) -> bool:
-        made = call.func
-        by_name = isinstance(made, ast.Call) and word(made) == "getattr"
-        changes = not by_name or self._later.counts(made.args[1])
-        return changes and self._later.runs_in_training(call)
+        """Whether it trains; one that is called by a name, whether a count tells the name."""
+        match call.func:
+            case ast.Call(func=ast.Name(id="getattr"), args=[_, name, *_]):
+                return self._later.counts(name) and self._later.runs_in_training(call)
+        return self._later.runs_in_training(call)
 
     def scheduled(self, clips: list[ast.Call]) -> Iterator[Unentered]:
         """Clips whose threshold a count tells: those of later turns nobody saw."""
