@@ -96,7 +96,7 @@ def _stored(behind: tuple[tuple[str, object], ...]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def _following(code: CodeType) -> dict[int, tuple[tuple[str, object], ...]]:
-    """For each instruction the six behind it, caches left out."""
+    """For each instruction the twelve behind it, caches left out."""
     plain = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "NOP")]
     pairs = [(i.opname, i.argval) for i in plain]
-    return {i.offset: tuple(pairs[n + 1 : n + 7]) for n, i in enumerate(plain)}
+    return {i.offset: tuple(pairs[n + 1 : n + 13]) for n, i in enumerate(plain)}

@@ -54,6 +54,9 @@ class Inert:
     def __float__(self) -> float:
         return 0.0
 
+    def __index__(self) -> int:
+        return 0
+
     def __format__(self, spec: str) -> str:
         return "0"
 

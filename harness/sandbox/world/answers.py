@@ -42,6 +42,8 @@ class Answers:
         self._criterion = criterion
         self._targets = targets
         self._losses_elsewhere = reading.takes_losses
+        self.forward: Callable[[Tensor], Any] = lambda _: None
+        """The outputs of the model that is lent."""
         self.bare = False
         """Whether a model returns its output, whatever the program makes of it."""
 
@@ -71,6 +73,10 @@ class Answers:
         """Whether a call is of one tensor, in a program that reads no fields of any result."""
         plain = len(args) == 1 and not keywords and isinstance(args[0], Tensor)
         return plain and (self.bare or not self._asks)
+
+    def of_a_batch(self, inputs: Tensor) -> tuple[Any, Any]:
+        """Outputs and targets, for a loss that calls the model itself."""
+        return self.forward(inputs), self._targets.of(inputs)
 
     def as_read(self, loss: Tensor, name: str) -> Any:
         """A loss, or a mapping that holds it, if that is what is read of this name."""
@@ -117,7 +123,7 @@ class Answers:
             elif not any(f is output for f in found):
                 found.append(output)
             else:
-                found.append(args[1] if len(args) > 1 else None)
+                found.append(args[1] if len(args) > 1 else output)
         return tuple(found)
 
     def _is_a_loss(self, use: ResultUse) -> bool:
@@ -187,6 +193,8 @@ class Loss(nn.Module):
             target = target.parts["target"]
         if target is None:
             target = next(iter(keywords.values()), None)
+        if target is None and not getattr(plain(output), "requires_grad", True):
+            output, target = self._answers.of_a_batch(plain(output))
         if target is None:
             raise Unbound("criterion", "is called without a target")
         target = fitting(output, target)

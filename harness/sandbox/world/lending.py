@@ -1,8 +1,8 @@
 """What a program is lent: the object for a name, by the table, or by what a scout found out."""
 
 import ast
-import contextlib
 import copy
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from types import ModuleType
@@ -11,11 +11,12 @@ from typing import Any, TypeGuard
 import torch
 from torch import Tensor, nn
 
+from harness.sandbox.batches.callers import ResultUse, frame_of_the_program
 from harness.sandbox.batches.loaders import Loader, OnBatch
 from harness.sandbox.batches.rows import Shape
 from harness.sandbox.frameworks import fabric, huggingface
 from harness.sandbox.machine.inert import Inert
-from harness.sandbox.names.table import Table, words
+from harness.sandbox.names.table import NameEntry, Table, words
 from harness.sandbox.unbound import Unbound
 from harness.sandbox.world import answers, parts_of
 from harness.sandbox.world.data import Data
@@ -63,7 +64,7 @@ SECTIONED = frozenset({"cfg", "conf", "config", "args", "hparams", "settings", "
 """Names of settings proper: ``cfg.optim.lr`` is a number in a section, and no optimizer."""
 
 MAKING = frozenset(
-    {"build", "make", "get", "create", "load", "init", "prepare", "construct", "new"}
+    {"build", "make", "get", "create", "load", "init", "prepare", "construct", "new", "select"}
 )
 """Words with which the names of such functions begin."""
 
@@ -113,6 +114,7 @@ class Lender:
         self.data = Data(values, shape, module, on_batch)
         """The workload's batches, as the program takes them apart."""
         self.unshown = UnshownResults(self)
+        self._answers.forward = self.forward
 
     def role(self, name: str) -> str | None:
         """The role of a name; ``maker of ...`` for a function or class that makes such an object."""
@@ -143,13 +145,19 @@ class Lender:
             found.kind == "numbers" or found.role in NEVER_CALLED
         ):
             return f"{MAKER}{found.role}" if found.role in FLAGS else None
+        asked = self.reading.asked_of(name) if found.role == "optimizer" else frozenset()
+        if any(not hasattr(torch.optim.Adam, a) and a not in OF_AN_OPTIMIZER for a in asked):
+            return "settings"  # ``opt`` is what argparse returned
+        return self._by_use(found, name)
+
+    def _by_use(self, found: NameEntry, name: str) -> str:
+        """Functions are no operands, parts of a batch no numbers of turns, samplers no loops."""
+        if found.role == "effectless" and name in self.reading.operands:
+            return "interval"
         if found.kind == "parts" and name in self.reading.counted_to:
             return "epochs" if found.role == "epoch" else "total steps"
         if found.role in ("sampler", "loader"):
             return self._as_batches(found.role, name)
-        asked = self.reading.asked_of(name) if found.role == "optimizer" else frozenset()
-        if any(not hasattr(torch.optim.Adam, a) and a not in OF_AN_OPTIMIZER for a in asked):
-            return "settings"  # ``opt`` is what argparse returned
         return found.role
 
     def _as_batches(self, role: str, name: str) -> str:
@@ -254,7 +262,7 @@ class Lender:
             "validation": lambda _: self.data.loader("validation"),
             "dataset": lambda _: self.data.loader().dataset,
             "validation dataset": lambda _: self.data.loader("validation").dataset,
-            "source": lambda _: self.data.draw,
+            "source": lambda n: functools.partial(self._drawn, n),
             "model": self.model,
             "other model": self._other_model,
             "criterion": self._criterion,
@@ -268,7 +276,7 @@ class Lender:
             "logger": lambda _: Inert(),
             "effectless": lambda _: _effectless,
             "transform": lambda _: _first,
-            "context": lambda _: contextlib.nullcontext(),
+            "context": lambda _: Inert(),
             "module list": lambda _: [self.model()],
             "collate": lambda _: None,
             "start": lambda _: 0,
@@ -309,6 +317,16 @@ class Lender:
             answers.adapt(self.values.model, self._answers, carries_state=stateful)
         parts_of.name_parts(self.values.model, self.reading)
         return self.values.the_model(wrap=self.wrap)
+
+    def _drawn(self, name: str, *given: Any, **_: Any) -> Any:
+        """The next batch; of ``data, loader = get_data()`` what the names say."""
+        use = ResultUse(frame_of_the_program())
+        made = any(self.table.role(n, "objects") in ("loader", "validation") for n in use.names)
+        return self.unshown.by_names(name, use, [*given]) if made else self.data.draw()
+
+    def as_read(self, loss: Tensor, name: str) -> Any:
+        """A loss in the form in which a name of it is read."""
+        return self._answers.as_read(loss, name)
 
     def _other_model(self, name: str) -> nn.Module:
         """A copy that is only looked at: a teacher, a target network, an average."""
@@ -384,16 +402,37 @@ class Lender:
         """By its name a part of one batch, but no loop yields it: a meter, a count, a function."""
         return self._spy(name)
 
+    def _is_read_below(self, role: str | None, full: str) -> bool:
+        """Whether a switch is a section as well: ``args.amp`` is none, ``cfg.amp`` of ``cfg.amp.dtype``
+        is.
+        """
+        if role not in ("flag on", "flag off"):
+            return True
+        read = (n for n in self.reading.nodes if isinstance(n, ast.Attribute | ast.Subscript))
+        return any(ast.unparse(n.value) == full for n in read)
+
+    def _unless_called(self, name: str) -> str | None:
+        """What an attribute is by the table; a number is not called, and a function is no operand."""
+        found, called = self.table.find(name), name in self.reading.called
+        first, _, rest = " ".join(words(name)).partition(" ")
+        makes = called and first in MAKING and rest and (found is None or found.role != "source")
+        made = self.table.role(rest, "objects") if makes else None
+        if made in MADE:
+            return f"{MAKER}{made}"
+        if found is None or (called and (found.kind == "numbers" or found.role in OF_A_MODEL)):
+            return None
+        return self._by_use(found, name)
+
     def _field(self, owner: str, name: str) -> Any:
         """A setting: ``args.lr``, or of a section ``cfg.train.lr``."""
         full = f"{owner}.{name}"
         proper = words(owner)[0] in SECTIONED
         if name in self.reading.summed_up and name not in self.reading.called:
             return 0
-        role = self._known.get(full) or self.table.role(name)
-        if role == "effectless" and proper:
-            role = "interval"  # ``args.save_every_epoch`` is a number
-        section = (role in OBJECTS or name in SECTIONS) and proper
+        role = self._known.get(full) or self._unless_called(name)
+        section = (
+            self._is_read_below(role, full) and (role in OBJECTS or name in SECTIONS) and proper
+        )
         if role is None or section:
             return LentSettings(full, self._field, self.unshown)
         found = self.of(role, full)

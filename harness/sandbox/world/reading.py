@@ -180,9 +180,19 @@ class ProgramReading:
         return frozenset(t.attr for t in sums if isinstance(t, ast.Attribute))
 
     @cached_property
+    def operands(self) -> frozenset[str]:
+        """Last components of what it computes with."""
+        sums = (n for n in self.nodes if isinstance(n, ast.BinOp))
+        sides = (side for n in sums for side in (n.left, n.right))
+        found = (s for s in sides if isinstance(s, ast.Name | ast.Attribute))
+        return frozenset(last for s in found if (last := last_name(s)) is not None)
+
+    @cached_property
     def passed_over(self) -> frozenset[str]:
-        """Names of which a loop goes through the items."""
-        loops = (n.iter for n in self.nodes if isinstance(n, ast.For | ast.comprehension))
+        """Names of which a loop goes through the items, also behind a progress bar."""
+        loops = [n.iter for n in self.nodes if isinstance(n, ast.For | ast.comprehension)]
+        calls = [n for n in self.nodes if isinstance(n, ast.Call)]
+        loops += [c for c in calls if last_name(c.func) == "tqdm"]
         inner = (i.args[0] if isinstance(i, ast.Call) and i.args else i for i in loops)
         return frozenset(last for i in inner if (last := last_name(i)) is not None)
 

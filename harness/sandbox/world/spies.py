@@ -24,15 +24,16 @@ ASKED: dict[str, str] = {
     "clip_gradients": "fabric",
     "update": "logger", "log": "logger", "info": "logger", "add_scalar": "logger", "write": "logger",
     "set_postfix": "logger", "set_description": "logger",
+    "detach": "", "backward": "", "requires_grad_": "",
 }  # fmt: skip
-"""Attributes, and what the object is that is asked for one of them."""
+"""Attributes, and what the object is that is asked for one of them. Which tensor it is, no use tells."""
 
 
 class Results(Protocol):
     """What functions return that are not shown."""
 
-    def are_inputs(self, use: ResultUse) -> bool:
-        """Whether a result is given to a name of inputs."""
+    def part(self, use: ResultUse) -> str | None:
+        """The part of a batch that the one name means to which a result is given."""
 
     def by_names(self, name: str, use: ResultUse, given: list[Any]) -> Any:
         """The result of a call, by the names that it is given to; ``None`` where these do not tell."""
@@ -69,11 +70,14 @@ class Spy:
         use = ResultUse(frame_of_the_program())
         if computed and not use.apart:
             self._is("criterion" if len(given) >= 2 else "")
-        if given and len(given) == len(everything) and not computed:
-            self._is("transform" if self._unshown.are_inputs(use) else "model")
-        found = self._unshown.by_names(self._name, use, everything)
-        if found is not None:
-            return found
+        called_with_a_batch = given and len(given) == len(everything) and not computed
+        part = self._unshown.part(use)
+        if use.apart or not called_with_a_batch or part == "loss":
+            found = self._unshown.by_names(self._name, use, everything)
+            if found is not None:
+                return found
+        if called_with_a_batch:
+            self._is("transform" if part == "input" else "model")
         trained = (nn.Module, torch.optim.Optimizer, list, Tensor)
         if any(isinstance(a, trained) for a in everything):
             self._is("")

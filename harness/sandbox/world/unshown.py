@@ -13,13 +13,15 @@ from harness.sandbox.batches.callers import ResultUse
 from harness.sandbox.batches.loaders import leaves
 from harness.sandbox.batches.rows import LentBatch
 from harness.sandbox.machine.inert import Inert
-from harness.sandbox.names.table import Table
+from harness.sandbox.names.table import Table, words
 from harness.sandbox.unbound import Scouted
 from harness.sandbox.world.data import Data
 from harness.sandbox.world.values import Values
 
 OF_A_BATCH = frozenset({"input", "target", "mask", "index", "count"})
 COMPUTED = frozenset({"output", "loss"})
+OF_A_REPORT = frozenset({"val", "valid", "vali", "validation", "eval", "test", "dev"})
+"""Words of results that nobody trains on: ``val_loss = validate(model)``."""
 
 
 class Lending(Protocol):
@@ -35,6 +37,9 @@ class Lending(Protocol):
 
     def forward(self, inputs: Tensor) -> Any:
         """Outputs of the workload's model; ``None`` where the program trains another one."""
+
+    def as_read(self, loss: Tensor, name: str) -> Any:
+        """A loss in the form in which a name of it is read."""
 
     def made(self, name: str) -> Any:
         """The object that a name stands for; ``None`` where none can be made."""
@@ -58,9 +63,9 @@ class UnshownResults:
         """What a scout found out, or a spy."""
         return self._lender.result(name)
 
-    def are_inputs(self, use: ResultUse) -> bool:
-        """Whether a result is given to a name of inputs."""
-        return [self._table.part(n) for n in use.names] == ["input"]
+    def part(self, use: ResultUse) -> str | None:
+        """The part of a batch that the one name means to which a result is given."""
+        return self._table.part(use.names[0]) if len(use.names) == 1 else None
 
     def by_names(self, name: str, use: ResultUse, given: list[Any]) -> Any:
         """The result of a call, by the names that it is given to; ``None`` where these do not tell."""
@@ -77,15 +82,17 @@ class UnshownResults:
 
     def _one(self, name: str, given: list[Any], function: str) -> Any:
         part = self._table.part(name)
+        if OF_A_REPORT & {*words(name)}:
+            return Inert()
         if part in COMPUTED:
-            return self._computed(part, given)
+            return self._computed(part, name, given)
         if part == "batch":
             return next((g for g in given if isinstance(g, LentBatch)), None)
         if part in OF_A_BATCH and self._lender.data.current is not None:
             return leaves(self._lender.data.current)[part]
         return None if part is not None else self._lender.made(name)
 
-    def _computed(self, part: str, given: list[Any]) -> Any:
+    def _computed(self, part: str, name: str, given: list[Any]) -> Any:
         """What a model makes of the current batch; nothing where the function may update as well."""
         batch = self._lender.data.current
         if batch is None or not self._lender.shows_updates:
@@ -96,4 +103,5 @@ class UnshownResults:
             output = self._lender.forward(batch.inputs.clone())
         if part == "output" or output is None:
             return output
-        return torch.log1p(self._lender.values.criterion_of_each(output, batch.target)).mean()
+        each = self._lender.values.criterion_of_each(output, batch.target)
+        return self._lender.as_read(torch.log1p(each).mean(), name)
