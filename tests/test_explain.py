@@ -72,6 +72,21 @@ def test_a_model_of_the_programs_own_gets_one_sentence(warm, tmp_path):
     assert "cannot supply the model that the program builds itself" in result.output
 
 
+def test_the_script_of_the_readme_is_reproduced_though_its_model_is_its_own(warm, tmp_path):
+    """What its optimizer holds is watched, update by update, and the workload's model is not."""
+    script = tmp_path / "script.py"
+    command = ["explain", str(ROOT / "examples/train.py"), "-o", str(script)]
+    assert CliRunner().invoke(app, command, obj=warm).exit_code == 0
+
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=120
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "update 0: consumed norm 1\n" in done.stderr
+    assert "pydantic" not in script.read_text()
+
+
 _ISOLATED = f"""
 import runpy, sys
 sys.path += {[p for p in sys.path if "site-packages" in p]!r}
@@ -110,4 +125,4 @@ def test_an_answer_that_is_like_no_scenario_is_run_all_the_same(tmp_path):
     result = CliRunner().invoke(app, command, obj=opens(FakeExecutor()))
 
     assert result.exit_code == 2
-    assert "there is nothing to reproduce: the program could not be bound" in result.stderr
+    assert "there is nothing to reproduce: no line of the program ran" in result.stderr

@@ -104,6 +104,19 @@ def test_a_name_that_nothing_defines_is_the_one_thing_to_add(name, advice):
     assert define(name) == advice
 
 
+def test_an_empty_file_and_an_empty_folder_are_said_to_be_empty(warm, tmp_path):
+    """Neither is a program that forgot to train; an empty file may be one of a package."""
+    (tmp_path / "empty.py").touch()
+    (tmp_path / "folder").mkdir()
+
+    file = CliRunner().invoke(app, ["grade", str(tmp_path / "empty.py")], obj=warm)
+    folder = CliRunner().invoke(app, ["grade", str(tmp_path / "folder")], obj=warm)
+
+    assert (file.exit_code, folder.exit_code) == (0, 2)
+    assert "It is empty; add the loop that trains." in file.output
+    assert "it holds no Python file and no answer" in folder.output
+
+
 def test_what_is_no_python_is_said_with_its_line(graded, tmp_path):
     script = written(tmp_path, "train.py", "import torch\nfor x in data\n    pass\n")
 

@@ -144,7 +144,9 @@ def _in_folder(folder: Path, form: str | None) -> Iterator[Unit]:
         answers = (path for path in _files(folder) if path.suffix in ANSWERS)
         first = next(answers, None)
         if first is None:
-            yield _nothing(str(folder), *trained)
+            yield _nothing(
+                str(folder), "programs or answers", "it holds no Python file and no answer"
+            )
             return
         yield _file(str(first), form, is_alone=False)
         yield from (_file(str(path), form, is_alone=False) for path in answers)

@@ -113,6 +113,9 @@ def unconnected(spec: str, asking: Asking) -> Unconnected:
         return command_agent(rest, skill, asking.seconds, cache, (asking.replicate,))
     if kind == "replay" and rest:
         return _replay(Path(rest))
+    if kind in ("anthropic", "openai", "replay"):
+        missing = "folder" if kind == "replay" else "model"
+        raise UsageError(f"--agent {spec}: no {missing} is named; choose {KINDS}")
     raise UsageError(f"--agent {spec}: no such agent; choose {KINDS}")
 
 

@@ -64,7 +64,10 @@ AgainstOption = Annotated[
     typer.Option("--against", metavar="SCRIPT", help="The Python file that the answers change."),
 ]
 FormatOption = Annotated[
-    str | None, typer.Option("--format", metavar="F", help="Read every file as this format.")
+    str | None,
+    typer.Option(
+        "--format", metavar="F", help="Read every file as this format; `?` names them all."
+    ),
 ]
 ShardOption = Annotated[
     str | None,
@@ -161,7 +164,10 @@ def explain(
         str | None, typer.Option("--scenario", metavar="ID", help="The scenario that it answers.")
     ] = None,
     form: Annotated[
-        str | None, typer.Option("--format", metavar="F", help="Read the file as this format.")
+        str | None,
+        typer.Option(
+            "--format", metavar="F", help="Read the file as this format; `?` names them all."
+        ),
     ] = None,
     output: Annotated[
         Path | None,

@@ -29,7 +29,7 @@ def report(
         ),
     ] = None,
     form: Annotated[
-        Format, typer.Option("--format", help="html, junit, markdown, json, or benchmark.json.")
+        Format, typer.Option("--format", help="What to write; benchmark: benchmark.json.")
     ] = "html",
     quality: Annotated[
         Path | None,

@@ -41,7 +41,7 @@ class Regime(Record):
 
 AS_IT_IS = Regime(
     name="as-it-is",
-    lifts="Whatever is changed about a program may hide what it does by itself.",
+    lifts="The program runs as it is: whatever is changed about it may hide a fault.",
     injection=Injection(),
 )
 QUIET = Regime(

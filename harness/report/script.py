@@ -17,7 +17,8 @@ from harness.domain.workload import WORKLOADS, WorkloadSpec
 
 _NOTE = re.compile(r"(?P<name>[A-Za-z_]\w*): (?P<role>.+)")
 _OURS = re.compile(
-    r"^(?:from harness[.\w]* import (?:\([^)]*\)|[^\n(]*)|from __future__[^\n]*)\n", re.MULTILINE
+    r"^(?:from harness[.\w]* import (?:\([^)]*\)|[^\n(]*)|from (?:__future__|pydantic) [^\n]*)\n",
+    re.MULTILINE,
 )
 _EXPRESSIONS = {
     "model": "MODEL",
@@ -90,7 +91,7 @@ def render_script(
         title=_harmless(f"{scenario.id}, {alternative.origin}: code {alternative.grade.code}."),
         lines=_story(alternative, declared),
         name=_harmless(name),
-        world_size=spec.world_size,
+        world_size=probe.world_size,
         sources=_sources(spec),
         schema=WORKLOADS[spec.name].__name__,
         spec=spec,
@@ -111,8 +112,9 @@ def _telling(trace: Trace, alternative: Alternative) -> ProbeTrace:
     """The execution that the first failure speaks of, else the first one."""
     ran = {probe.probe: probe for probe in trace.everything if probe.program.source}
     if not ran:
-        why = trace.probes[0].program.message or "it never ran"
-        raise UsageError(f"there is nothing to reproduce: the program could not be bound: {why}")
+        why = trace.probes[0].program.message
+        said = f"the program did not run: {why}" if why else "no line of the program ran"
+        raise UsageError(f"there is nothing to reproduce: {said}")
     named = (
         number.where.partition(",")[0]
         for verdict in alternative.grade.verdicts

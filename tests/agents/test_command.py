@@ -225,7 +225,7 @@ def test_an_answer_is_kept_and_a_failure_is_not(scenario, tmp_path):
         ("command:no-such-program --print", "no program no-such-program"),
         ("command:echo 'half", "no closing quotation"),
         ("gpt", "no such agent; choose buggy, reference, anthropic:MODEL"),
-        ("anthropic:", "no such agent"),
+        ("anthropic:", "no model is named; choose"),
         ("replay:/nowhere", "no such folder"),
     ],
 )

@@ -25,6 +25,18 @@ def test_a_rank_that_skips_by_itself_tears_the_ranks_apart(court: Court, alone: 
     assert found.code == "wrong", found.story()
 
 
+def test_two_ranks_consume_the_mean_over_ranks_of_what_each_one_accumulated(court: Court) -> None:
+    """Not the mean over all micro-batches: how many there are is the program's to divide by."""
+    several = SCENARIOS["ddp-sync-every-micro-batch"]
+
+    trace = court.judged(several, several.reference).trace
+
+    updates = [u for u in trace.probes[0].ranks[0].updates if u.window_size == 4]
+    computed = [m for u in updates if (m := u.match("as-computed"))]
+    assert computed
+    assert all(m.relative_error < 1e-5 for m in computed)
+
+
 def test_ranks_that_skip_together_are_right(court: Court) -> None:
     """The flag is reduced before anybody acts on it."""
     flagged = ALL.reference.replace(

@@ -100,4 +100,6 @@ def _never_trained(trace: Trace) -> str:
         )
     if calls:
         return f"`{calls[0]}` made no optimizer step; show the loop that steps."
+    if not any(probe.program.source.strip() for probe in trace.probes):
+        return "It is empty; add the loop that trains."
     return "It made no optimizer step; add the line that calls the training (`main()`)."
