@@ -44,8 +44,6 @@ TEXT = "<text>"
 class Grader:
     """Grades programs and answers; its jail and its oracle stay warm between the calls.
 
-    ::
-
         with harness.Grader() as grader:
             grade = grader.grade(Path("train.py"))
         print(grade.code, grade.reasons)

@@ -32,10 +32,12 @@ def write_gallery(into: Path, only: Iterable[str] = ()) -> list[str]:
 
 
 def _shown(bank: Bank) -> dict[str, Scenario]:
-    """For each property the first scenario whose loop fails it, the one with fewest others first."""
+    """For each property the first scenario whose loop fails it, the one with fewest others first.
+    Tests that a scenario brings along are properties of that scenario alone, and have no page.
+    """
     found: dict[str, Scenario] = {}
     for scenario in sorted(bank.scenarios, key=lambda s: (len(s.buggy_fails), s.id)):
-        for name in scenario.buggy_fails:
+        for name in PROPERTIES.keys() & set(scenario.buggy_fails):
             found.setdefault(name, scenario)
     return dict(sorted(found.items()))
 

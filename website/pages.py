@@ -6,6 +6,8 @@ from pathlib import Path
 
 _LINK = re.compile(r"\[([^\]]*)\]\((\.\./[^)]*)\)")
 
+STYLES = Path(__file__).with_name("gallery.css")
+
 REFERENCE = """# Reference
 
 What is imported from `harness` is documented here and stays.
@@ -29,6 +31,7 @@ def copy_pages(docs: Path, into: Path) -> None:
     for page in into.glob("*.md"):
         text = page.read_text(encoding="utf-8")
         page.write_text(_LINK.sub(_named, text), encoding="utf-8")
+    shutil.copy(STYLES, into)
     (into / "reference.md").write_text(REFERENCE, encoding="utf-8")
 
 
