@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.properties import PROPERTIES
+from harness.scenarios import default_bank, load_bank
+from website.gallery import shown_properties
 from website.pages import copy_pages
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,6 +23,14 @@ def test_no_page_of_the_site_links_out_of_it(tmp_path):
 
     assert "reference.md" in pages
     assert [name for name, text in pages.items() if "](../" in text] == []
+
+
+def test_each_property_of_the_gallery_has_a_story():
+    """Tests that a scenario brings along are properties of that scenario alone."""
+    shown = shown_properties(load_bank(default_bank()))
+
+    assert "clip-before-step" in shown
+    assert set(shown) <= set(PROPERTIES)
 
 
 @pytest.mark.full

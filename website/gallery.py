@@ -16,7 +16,7 @@ from harness.scenarios.availability import runnable
 def write_gallery(into: Path, only: Iterable[str] = ()) -> list[str]:
     """A page for each property that a scenario's posted loop fails, and an index; their ids."""
     bank, _ = runnable(load_bank(default_bank()))
-    shown = {name: s for name, s in _shown(bank).items() if not only or name in set(only)}
+    shown = {name: s for name, s in shown_properties(bank).items() if not only or name in set(only)}
     told: dict[str, GradedAnswer] = {}
     scenarios = tuple({s.id: s for s in shown.values()}.values())
     part = bank.model_copy(update={"scenarios": scenarios})
@@ -31,7 +31,7 @@ def write_gallery(into: Path, only: Iterable[str] = ()) -> list[str]:
     return list(shown)
 
 
-def _shown(bank: Bank) -> dict[str, Scenario]:
+def shown_properties(bank: Bank) -> dict[str, Scenario]:
     """For each property the first scenario whose loop fails it, the one with fewest others first.
     Tests that a scenario brings along are properties of that scenario alone, and have no page.
     """
