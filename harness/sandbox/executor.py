@@ -113,8 +113,8 @@ class JailedExecutor:
         return order, found
 
     def _in_its_own_world(self, candidate: Candidate, order: WorkOrder, probe: Probe) -> Recording:
-        """Run a program that needs no names as it is; smaller, if it is too large for a CPU or takes
-        too long.
+        """Run a program that needs no names as it is; smaller, if it is too large for a CPU, or if it
+        takes too long or says too much.
         """
         large, known = is_large(candidate.program), self._shrunk.get(candidate.program)
         tried: list[tuple[bool, int, bool, Recording]] = []
@@ -122,9 +122,10 @@ class JailedExecutor:
             seconds = SOON if large and not shrunk else None
             own = order.model_copy(update={"own_world": True, "shrunk": shrunk})
             _, found = self._found_out(candidate, own, probe, seconds)
-            tried.append((not found.timed_out, updates_in(found), shrunk, found))
+            whole = found.problem is None
+            tried.append((whole, updates_in(found), shrunk, found))
             enough = updates_in(found) >= FEW or through(found)
-            if not found.timed_out and (enough or not large):
+            if whole and (enough or not large):
                 break
         *_, self._shrunk[candidate.program], found = max(tried, key=lambda one: one[:2])
         return found

@@ -190,8 +190,11 @@ def _lent(path: Path, *, binary: bool) -> Any:
     if path.suffix == ".py":  # more settings, which a program executes
         lend(f"{path.name}: nothing stands in it")
         return io.BytesIO() if binary else io.StringIO()
-    if path.suffix in TEXTS:
-        lend(f"{path.name}: a text by chance")
+    if path.suffix in TEXTS or not path.suffix:
+        if path.suffix:
+            lend(f"{path.name}: a text by chance")
+        else:
+            guess(path.name, "a text by chance")
         return io.BytesIO(text().encode()) if binary else io.StringIO(text())
     if path.suffix in TABLES:
         guess(path.name, "a table by chance")

@@ -23,6 +23,11 @@ from harness.sandbox.recorder.transforms import outside, unwrapped
 LARGE, SHOWN = 1 << 16, 4096
 """Elements from which on a tensor is written in part, and how many of it."""
 
+WRAPPERS = (nn.parallel.DistributedDataParallel, nn.DataParallel)
+"""What they hold is the model. Rank 0 may have called that first, to evaluate: ranks have to agree on
+what its parameters are called.
+"""
+
 
 class Forwards:
     """Wraps ``forward`` of the class, not of the instance.
@@ -112,7 +117,7 @@ class Forwards:
         register_module_forward_hook(after, always_call=True)
 
     def _look_at(self, module: nn.Module, _: object) -> None:
-        if self._inside:
+        if self._inside or isinstance(module, WRAPPERS):
             return
         if module in self._tracked and "forward" in vars(module):
             # the program or a library put another in its place, which does not lead through the class

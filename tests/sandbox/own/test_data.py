@@ -241,3 +241,14 @@ def test_a_log_lies_wherever_the_program_wants_it(see):
     program = "import logging\nlogging.basicConfig(filename='runs/one/training.log')\n"
 
     assert see(TRAIN + program + FIT).outcome == "returned: None"
+
+
+def test_a_file_without_an_ending_that_is_opened_as_a_text_is_one(see):
+    """``--data`` of a command line names a file; what is lent for it has no ending."""
+    opened = "import sys, argparse\nparser = argparse.ArgumentParser()\n"
+    opened += "parser.add_argument('--data', required=True)\n"
+    opened += "text = open(parser.parse_args().data).read()\nassert len(text) > 1000\n"
+    seen = see(TRAIN + opened + FIT)
+
+    assert seen.outcome == "returned: None"
+    assert "data: a text by chance" in seen.lent

@@ -320,6 +320,15 @@ def test_ranks_that_torchrun_or_spawn_starts_are_there(see, ranks, start):
     assert seen.ratios == [1.0] * 13
 
 
+def test_parameters_have_one_name_on_all_ranks_whoever_calls_the_model_inside_ddp_first(see):
+    """Rank 0 often evaluates the bare model before it trains; the other ranks begin with DDP."""
+    begun = "    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)\n"
+    evaluated = "    if rank == 0:\n        net.module(torch.randn(8, 4))\n"
+    seen = see(DDP.replace(begun, evaluated + begun) + STARTED["by torchrun"], ranks=2)
+
+    assert seen.trace.ranks_disagree < 1e-6
+
+
 BY_ANOTHER_WAY = {
     "a forward that is called by its name": "net = nn.Linear(4, 1)\nforward, held = net.forward, net.parameters()",
     "parameters without a model": (
