@@ -23,7 +23,7 @@ _WORDS: dict[Status, tuple[str, str]] = {
     "fails": ("claim fails", "bold red"),
     "fault": ("fault found", "bold red"),
     "runs": ("runs, claims nothing", ""),
-    "could-not-tell": ("could not tell", "yellow"),
+    "could-not-tell": ("inconclusive", "yellow"),
     "cannot-be-run": ("cannot be run", "yellow"),
     "pseudo-code": ("pseudo code", "dim"),
 }
@@ -80,7 +80,7 @@ def _rest(report: CheckReport) -> Iterator[str]:
         ),
         (sum(not part.trains and not part.needs for part in idle), "without could not be run"),
         (sum(bool(part.needs) for part in idle), f"need what is not installed: {packages}"),
-        (open_, "could not be decided"),
+        (open_, "inconclusive"),
     )
     told = ", ".join(f"{count} {words}" for count, words in found if count)
     if told:

@@ -93,7 +93,7 @@ class Scalers:
             ScalerCall(
                 scaler=number,
                 method=method,
-                enabled=scaler.is_enabled(),
+                enabled=bool(scaler.is_enabled()),  # it keeps what it was given, `args.amp` say
                 scale_before=before,
                 scale_after=scaler.get_scale(),
                 skipped=skipped,
