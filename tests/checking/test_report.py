@@ -136,7 +136,7 @@ def test_what_was_not_decided_is_one_counted_line():
     told = rest(status="cannot-be-run", kind="helper", mark=None)
     assert told == "not told: 1 without could not be run (--verbose)"
     told = rest(status="could-not-tell")
-    assert told == "not told: 1 could not be decided; 1 of these carry a claim (--verbose)"
+    assert told == "not told: 1 inconclusive; 1 of these carry a claim (--verbose)"
 
 
 def test_a_second_run_tells_what_came_out_otherwise():
