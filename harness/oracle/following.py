@@ -85,7 +85,7 @@ def trained_behind(index: int, run: RankRun) -> float:
 
 def behind_the_gradient(run: RankRun) -> str | None:
     """What optimizers made of all that they consumed, where that undoes what the program did to it."""
-    if len(run.updates) < FEWEST or any(u.skipped for u in run.updates):
+    if len(run.updates) < FEWEST or any(u.skipped or not _is_finite(u) for u in run.updates):
         return None
     if _never_forgets(run.updates):
         return (
@@ -98,6 +98,11 @@ def behind_the_gradient(run: RankRun) -> str | None:
             "was trained."
         )
     return None
+
+
+def _is_finite(update: Consumed) -> bool:
+    known = (*update.gradients.values(), *update.before.values(), *update.after.values())
+    return all(np.isfinite(array).all() for array in known)
 
 
 def _never_forgets(updates: list[Consumed]) -> bool:

@@ -116,7 +116,7 @@ def test_right_and_wrong_programs_are_scored_with_the_verdicts_behind_it(evaluat
 
 def test_what_is_inconclusive_is_no_score_and_lowers_no_mean(evaluated):
     """A program that cannot be run says nothing about the advice."""
-    lost = "```python\nfor x in my_loader:\n    mystery(x).backward()\n    optimizer.step()\n```"
+    lost = "```python\nimport nobody_has_it\n\nnobody_has_it.train(model, train_loader, optimizer)\n```"
     model = answering(lambda s: lost if s.id == "clip-after-step" else reference(s))
     log = evaluated(model, scenario=["clip-after-step", "zero-grad-missing"])
     told = {s.id: s.scores["code_right"] for s in log.samples}

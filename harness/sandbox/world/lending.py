@@ -4,6 +4,7 @@ import ast
 import copy
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, TypeGuard
@@ -409,7 +410,7 @@ class Lender:
         if role not in ("flag on", "flag off"):
             return True
         read = (n for n in self.reading.nodes if isinstance(n, ast.Attribute | ast.Subscript))
-        return any(ast.unparse(n.value) == full for n in read)
+        return any(re.sub(r"\['(\w+)'\]", r".\1", ast.unparse(n.value)) == full for n in read)
 
     def _unless_called(self, name: str) -> str | None:
         """What an attribute is by the table; a number is not called, and a function is no operand."""
