@@ -92,7 +92,7 @@ def test_a_current_folder_that_is_gone_is_one_sentence(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "megabytes", [40, *(pytest.param(most, marks=pytest.mark.full) for most in (120, 640))]
+    "megabytes", [32, *(pytest.param(most, marks=pytest.mark.full) for most in (120, 640))]
 )
 def test_a_tiny_limit_of_memory_is_one_sentence(tmp_path, megabytes):
     """Before the command line is imported, before torch is, and in the middle of its warm-up."""
