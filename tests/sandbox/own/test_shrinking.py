@@ -1,10 +1,16 @@
 """Sizes that are lowered by name, and the windows that a program may have."""
 
 import ast
+from dataclasses import replace
 
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
+from harness.domain.candidate import Candidate
+from harness.domain.event import Start
+from harness.domain.scenario import Probe
+from harness.domain.workload import WorkloadSpec
+from harness.sandbox.job import JobLimits
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.shortening import Shortening, window_of
 from harness.sandbox.own.shrinking import is_large, shrink
@@ -73,3 +79,27 @@ def test_batches_of_a_program_that_is_too_large_are_small_whatever_names_their_s
             8,
             4,
         ]
+
+
+def test_a_program_that_says_too_much_is_run_smaller(executor, monkeypatch):
+    """As one that takes too long is."""
+    program = """
+import torch
+hidden_size = 512
+net = torch.nn.Sequential(torch.nn.Linear(4, hidden_size), torch.nn.Linear(hidden_size, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for _ in range(20):
+    optimizer.zero_grad()
+    net(torch.randn(8, 4)).pow(2).mean().backward()
+    optimizer.step()
+"""
+    little = replace(JobLimits(), output_bytes=1 << 19)
+    monkeypatch.setattr("harness.sandbox.executor.limits_of", lambda probe: little)
+    candidate = Candidate(program=program, origin="test")
+    probe = Probe(name="own", lifts="", own_data=True)
+
+    found = executor.execute(candidate, WorkloadSpec(name="mlp", parameters={}), probe)
+
+    assert found.problem is None
+    (start,) = (e.event for e in found.ranks[0].events if isinstance(e.event, Start))
+    assert start.notes == ("shrunk: hidden_size 512 -> 32",)
