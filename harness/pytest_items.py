@@ -92,7 +92,7 @@ class _Item(pytest.Item):
 
 _TOLD = {"fails": "claim fails", "fault": "fault"}
 _UNTOLD = {
-    "could-not-tell": "inconclusive",
+    "inconclusive": "inconclusive",
     "cannot-be-run": "cannot be run",
     "pseudo-code": "is no program",
 }

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,11 +10,8 @@ from typing import TypeVar
 
 from pydantic import JsonValue, ValidationError
 
-from harness.agents.batching import Outbox
 from harness.domain.errors import UsageError
-from harness.domain.model import Completion, LanguageModel, Tool, Turn
 from harness.domain.record import Record
-from harness.llm.batches import BatchQuestion
 from harness.store.whole import write_whole
 
 _VERSION = 1
@@ -146,46 +142,3 @@ def key_of(**asked: JsonValue) -> str:
     """The name of an answer: SHA-256 of everything that led to it."""
     text = json.dumps({"version": _VERSION, **asked}, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class Remembering:
-    """A model that is asked only what it was not asked before, in the same trial."""
-
-    model: LanguageModel
-    """Who is asked otherwise."""
-    cache: Cache
-    """What was answered."""
-    trial: int
-    """A further trial is asked anew."""
-    apart: tuple[str, ...]
-    """Answers are kept apart from those with other words here."""
-
-    @property
-    def name(self) -> str:
-        """The model's."""
-        return self.model.name
-
-    def complete(
-        self, system: str, turns: Sequence[Turn], *, max_tokens: int, tools: Sequence[Tool] = ()
-    ) -> Completion:
-        """As the model's; each turn is kept as soon as it is there."""
-        key = key_of(
-            model=self.model.name,
-            system=system,
-            turns=[turn.model_dump(mode="json") for turn in turns],
-            tools=[tool.model_dump(mode="json") for tool in tools],
-            max_tokens=max_tokens,
-            trial=self.trial,
-            apart=list(self.apart),
-        )
-        kept = self.cache.get(key, Completion)
-        if kept is None and isinstance(self.model, Outbox):
-            return self.model.complete_as(
-                key, BatchQuestion(system, (*turns,), (*tools,), max_tokens)
-            )
-        if kept is None:
-            self.cache.refuse_more()
-            kept = self.model.complete(system, turns, max_tokens=max_tokens, tools=tools)
-            self.cache.put(key, kept)
-        return kept

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from harness.agents.agent import Unanswered
-from harness.agents.cache import Cache, Remembering
+from harness.agents.cache import Cache
 from harness.agents.delivery import Delivered
 from harness.agents.prompting import prompts_version, runnable_form
+from harness.agents.remembering import Remembering
 from harness.agents.silent import Silent
 from harness.agents.skill_text import MAIN
 from harness.agents.turns import RUNNABLE_FORM_TURN

@@ -10,11 +10,11 @@ from pathlib import Path
 import yaml
 
 from harness.agents.agent import Agent, Unanswered
-from harness.agents.cache import Remembering
 from harness.agents.command import CommandAgent
 from harness.agents.conversing import ModelAgent
 from harness.agents.delivery import READ_SKILL
 from harness.agents.prompting import skills_listed
+from harness.agents.remembering import Remembering
 from harness.agents.skill_text import MAIN, TRIGGERS, SkillFile, SkillText, load_skill_text
 from harness.domain.errors import UsageError, UserError, reason
 from harness.domain.model import NoAnswer, Turn, Unavailable

@@ -84,9 +84,7 @@ def _meant_right(seen: Evidence) -> Decision:
         rest = tuple(map(_remark, seen.faults[1:]))
         return Decision("fails", first.sentence, first.numbers, (*rest, *remarks))
     if not seen.merits:
-        return Decision(
-            "could-not-tell", "It runs; nothing was seen that bears it out.", (), remarks
-        )
+        return Decision("inconclusive", "It runs; nothing was seen that bears it out.", (), remarks)
     return Decision("holds", _joined(seen.merits), _figures(seen.merits), remarks)
 
 
@@ -100,7 +98,7 @@ def _meant_wrong(seen: Evidence) -> Decision:
     if seen.acquittal is not None:
         return Decision("fails", seen.acquittal.sentence, seen.acquittal.numbers, seen.remarks)
     sentence = "No fault was seen under the conditions that were tried."
-    return Decision("could-not-tell", sentence, _figures(seen.merits), seen.remarks)
+    return Decision("inconclusive", sentence, _figures(seen.merits), seen.remarks)
 
 
 def _unmarked(seen: Evidence, *, warned: bool) -> Decision:

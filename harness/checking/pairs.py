@@ -10,7 +10,7 @@ def weigh_alternatives(block: BlockResult) -> BlockResult:
     """Of a block with a module to avoid and one to prefer: the first holds as bad where its first
     weight gets at most a third of the gradient, relative to its last, that the other's gets.
     """
-    poor = [p for p in block.parts if _polarity(p) == "wrong" and p.status == "could-not-tell"]
+    poor = [p for p in block.parts if _polarity(p) == "wrong" and p.status == "inconclusive"]
     good = [p for p in block.parts if _polarity(p) == "right" and p.status == "holds"]
     if not poor or not good:
         return block

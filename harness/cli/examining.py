@@ -97,6 +97,7 @@ def check(
     """Execute every example of a skill and hold it against what it claims. Asks no agent."""
     from harness.checking import check_skill
     from harness.checking.kept import kept_results
+    from harness.instruments import opened_once
 
     if as_json and annotate:
         raise UsageError("--json and --annotate both take standard output: give one")
@@ -111,12 +112,14 @@ def check(
         claims_only=claims_only,
         kept=kept_results(fresh=fresh),
     )
-    # each skill opens the instruments anew
-    opened = partial(instruments, context, jobs, ahead=len(chosen) == 1, engine=engine)
+    # opened by the first block that has to be run, and not at all where nothing changed
+    opened = context.with_resource(
+        opened_once(instruments(context, jobs, ahead=False, engine=engine))
+    )
     reports = []
     for skill in chosen:
         with progress_bar(Output(stderr=True)) as watch:
-            reports.append(check_one(skill, opened(), watch=watch))
+            reports.append(check_one(skill, opened, watch=watch))
         say.one(reports[-1])
         if reports[-1].interrupted:
             break

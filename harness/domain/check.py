@@ -10,19 +10,17 @@ from harness.domain.record import Record
 from harness.domain.skill import Example, Kind, Mark
 from harness.domain.verdict import Number
 
-Status = Literal[
-    "holds", "fails", "fault", "runs", "could-not-tell", "cannot-be-run", "pseudo-code"
-]
+Status = Literal["holds", "fails", "fault", "runs", "inconclusive", "cannot-be-run", "pseudo-code"]
 """What came of an example.
 
 ``holds``: what the author says about it was seen. ``fails``: the opposite was seen, and the numbers
 are there. ``fault``: nothing is claimed, and a fault was found. ``runs``: it runs and nothing is
-claimed. ``could-not-tell``: it was executed, and the
+claimed. ``inconclusive``: it was executed, and the
 numbers neither show nor refute the claim. ``cannot-be-run``: it was not executed, for a reason.
 """
 
 _WORST: tuple[Status, ...] = (
-    "fails", "fault", "could-not-tell", "cannot-be-run", "holds", "runs", "pseudo-code",
+    "fails", "fault", "inconclusive", "cannot-be-run", "holds", "runs", "pseudo-code",
 )  # fmt: skip
 
 
@@ -254,7 +252,7 @@ class CheckReport(Record):
 
     def exit_code_when(self, *, strict: bool) -> int:
         """The same; ``strict``: 4 where a block with a claim could not be decided."""
-        undecided = ("could-not-tell", "cannot-be-run")
+        undecided = ("inconclusive", "cannot-be-run")
         parts = [part for block in self.blocks for part in block.parts]
         open_ = any(p.mark is not None and p.status in undecided for p in parts)
         return 4 if strict and self.exit_code == 0 and open_ else self.exit_code

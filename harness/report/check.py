@@ -16,17 +16,13 @@ from harness.domain.check import (
     SkillChange,
     Status,
 )
+from harness.report.findings import WORDS, all_findings, of_ours, said_of
 from harness.report.words import clean, indented, text
 
-_WORDS: dict[Status, tuple[str, str]] = {
-    "holds": ("claim holds", "green"),
-    "fails": ("claim fails", "bold red"),
-    "fault": ("fault found", "bold red"),
-    "runs": ("runs, claims nothing", ""),
-    "could-not-tell": ("inconclusive", "yellow"),
-    "cannot-be-run": ("cannot be run", "yellow"),
-    "pseudo-code": ("pseudo code", "dim"),
-}
+_STYLES: dict[Status, str] = {
+    "holds": "green", "fails": "bold red", "fault": "bold red", "runs": "", "inconclusive": "yellow",
+    "cannot-be-run": "yellow", "pseudo-code": "dim",
+}  # fmt: skip
 MOST = 8
 """Changes since the last run that are told one by one."""
 _LEVELS = {"error": "bold red", "warning": "yellow", "advice": ""}
@@ -37,15 +33,13 @@ def render_check(report: CheckReport, *, verbose: bool = False) -> RenderableTyp
     with all that was seen.
     """
     parts: list[RenderableType] = []
-    for status in _WORDS:
+    for status in _STYLES:
         for block in report.blocks:
             shown = [p for p in block.parts if p.status == status and (verbose or _is_wrong(p))]
             parts += _block(block, shown, verbose=verbose)
     parts += [_format_line(finding) for finding in report.format]
     parts += _comparison(report)
-    parts += [
-        text(f"fault of ours: {fault.place}: {fault.sentence}", "red") for fault in report.faults
-    ]
+    parts += [text(of_ours(fault), "red") for fault in report.faults]
     parts += [Text(f"this machine: {note}", "yellow") for note in report.machine_notes]
     parts += [_since_last(report)] if report.since_last else []
     parts.append(_closing(report))
@@ -56,10 +50,10 @@ def render_check(report: CheckReport, *, verbose: bool = False) -> RenderableTyp
 def render_table(reports: Sequence[CheckReport]) -> RenderableType:
     """Many skills, one line each."""
     table = Table(box=None)
-    for name in ("skill", *(words for words, _ in _WORDS.values()), "format errors", "seconds"):
+    for name in ("skill", *WORDS.values(), "format errors", "seconds"):
         table.add_column(name, justify="left" if name == "skill" else "right")
     for one in reports:
-        counts = (str(one.count(status) or "") for status in _WORDS)
+        counts = (str(one.count(status) or "") for status in _STYLES)
         errors = str(sum(f.level == "error" for f in one.format) or "")
         table.add_row(clean(one.skill), *counts, errors, f"{one.seconds:.0f}")
     return table
@@ -71,7 +65,7 @@ def _rest(report: CheckReport) -> Iterator[str]:
     idle = [part for part in parts if part.status == "cannot-be-run"]
     needs = Counter(name for part in idle for name in part.needs)
     packages = ", ".join(f"{name} ({count})" for name, count in sorted(needs.items()))
-    open_ = sum(part.status == "could-not-tell" for part in parts)
+    open_ = sum(part.status == "inconclusive" for part in parts)
     marked = sum(part.mark is not None for part in idle) + open_
     found = (
         (
@@ -91,10 +85,9 @@ def _rest(report: CheckReport) -> Iterator[str]:
 def _since_last(report: CheckReport) -> RenderableType:
     """What came out otherwise than the last time."""
     changes = report.since_last or ()
-    words = {status: said for status, (said, _) in _WORDS.items()}
     told = ", ".join(
-        f"{change.place} {words[change.after]}"
-        + (f" (was: {words[change.before]})" if change.before else " (new)")
+        f"{change.place} {WORDS[change.after]}"
+        + (f" (was: {WORDS[change.before]})" if change.before else " (new)")
         for change in changes[:MOST]
     )
     more = f" and {len(changes) - MOST} more" if len(changes) > MOST else ""
@@ -108,33 +101,14 @@ def render_check_json(report: CheckReport) -> str:
 
 def render_annotations(report: CheckReport) -> Iterator[str]:
     """One workflow command of GitHub a line; a file is named as the skill's folder was given."""
-    levels = {"error": "error", "warning": "warning", "advice": "notice"}
-    for finding in report.format:
-        place = {"file": path_in(report, finding.file), "line": str(finding.line)}
-        yield _command(
-            levels[finding.level], {**place, "title": f"format: {finding.rule}"}, finding.sentence
-        )
-    for block in report.blocks:
-        for part in block.parts:
-            yield from _part_annotation(report, block, part)
-
-
-def _part_annotation(report: CheckReport, block: BlockResult, part: PartResult) -> Iterator[str]:
-    level = {
-        "fails": "error",
-        "fault": "error",
-        "cannot-be-run": "warning",
-        "could-not-tell": "notice",
-    }.get(part.status)
-    if level is None:
-        return
-    where = {
-        "file": path_in(report, block.file),
-        "line": str(part.line),
-        "endLine": str(block.end),
-        "title": _WORDS[part.status][0],
-    }
-    yield _command(level, where, _claimed(part) + part.sentence)
+    for finding in all_findings(report):
+        where = {"file": finding.file, "line": str(finding.line), "endLine": str(finding.end)}
+        level = "notice" if finding.level == "note" else finding.level
+        yield _command(level, {**where, "title": finding.title}, finding.sentence)
+    for fault in report.faults:
+        yield _command("error", {"title": "harness check"}, of_ours(fault))
+    for note in report.machine_notes:
+        yield _command("notice", {"title": "harness check"}, f"this machine: {note}")
 
 
 def _command(level: str, properties: dict[str, str], message: str) -> str:
@@ -147,12 +121,6 @@ def _escaped(text: str, also: str = "") -> str:
     for sign in "%\r\n" + also:
         text = text.replace(sign, f"%{ord(sign):02X}")
     return text
-
-
-def path_in(report: CheckReport, file: str) -> str:
-    """A file of a skill, named as the skill was given."""
-    given = report.skill.rstrip("/")
-    return given if given.endswith(".md") else f"{given}/{file}"
 
 
 def _is_wrong(part: PartResult) -> bool:
@@ -174,14 +142,13 @@ def _block(
     block: BlockResult, parts: Sequence[PartResult], *, verbose: bool
 ) -> Iterator[RenderableType]:
     for part in parts:
-        words, style = _WORDS[part.status]
         yield Text.assemble(
             (clean(f"{block.file}:{part.line}"), "bold"),
             "  ",
-            (words, style),
+            (WORDS[part.status], _STYLES[part.status]),
             clean(f"  {part.kind}  {' > '.join(block.headings[-1:])}"),
         )
-        yield indented(_claimed(part) + part.sentence)
+        yield indented(said_of(part))
         for seen in part.observations:
             if verbose or seen.fault or seen.holds is False:
                 yield from _observation(seen, part)
@@ -196,15 +163,6 @@ def _observation(seen: Observation, part: PartResult) -> Iterator[RenderableType
         yield indented(f"seen: {seen.sentence}{f' ({said})' if said else ''}", "dim")
     elif said:
         yield indented(said, "dim")
-
-
-def said_of(part: PartResult) -> str:
-    """What its author says, and what was seen."""
-    return _claimed(part) + part.sentence
-
-
-def _claimed(part: PartResult) -> str:
-    return f'says "{part.mark.text}". ' if part.mark else ""
 
 
 def _comparison(report: CheckReport) -> Iterator[RenderableType]:
@@ -230,8 +188,8 @@ def _turned(change: SkillChange) -> str:
 
 
 def _closing(report: CheckReport) -> Text:
-    counts = [(status, report.count(status)) for status in _WORDS]
-    said = ", ".join(f"{number} {_WORDS[status][0]}" for status, number in counts if number)
+    counts = [(status, report.count(status)) for status in _STYLES]
+    said = ", ".join(f"{number} {WORDS[status]}" for status, number in counts if number)
     good = report.exit_code == 0
     noun = "block" if len(report.blocks) == 1 else "blocks"
     none = "no block was finished" if report.interrupted else "no Python block"

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree as ET
 
-from harness.domain.check import BlockResult, CheckReport, FormatFinding, PartResult
+from harness.domain.check import BlockResult, CheckFault, CheckReport, PartResult
 from harness.domain.stored import StoredAnswer
-from harness.report.check import said_of
+from harness.report.findings import ToldFinding, of_format, of_ours, of_part
 from harness.report.reported import WORDS, Report, ReportSide
 from harness.report.words import clean
 
@@ -22,19 +22,27 @@ def render_junit(report: Report) -> str:
 
 
 def render_check_junit(reports: Sequence[CheckReport]) -> str:
-    """A suite for each skill: what fails is a failure, what could not be run or told is skipped."""
+    """A suite for each skill: what fails is a failure, a fault of ours an error, and what could not be
+    run or told is skipped. What is nothing but comments is no test.
+    """
     whole = ET.Element("testsuites", _text({"name": "harness check"}))
     for report in reports:
-        cases = [_block_case(report, block, p) for block in report.blocks for p in block.parts]
-        cases += [_format_case(report, finding) for finding in report.format]
+        parts = [(block, p) for block in report.blocks for p in block.parts]
+        cases = [_block_case(report, b, p) for b, p in parts if p.status != "pseudo-code"]
+        cases += [_format_case(report, of_format(report, finding)) for finding in report.format]
+        cases += [_case_of_ours(report, fault) for fault in report.faults]
         counted = {
             "tests": len(cases),
             "failures": sum(case.find("failure") is not None for case in cases),
+            "errors": len(report.faults),
             "skipped": sum(case.find("skipped") is not None for case in cases),
             "time": f"{report.seconds:.3f}",
         }
         suite = ET.SubElement(whole, "testsuite", _text({"name": report.skill, **counted}))
         suite.extend(cases)
+        if report.machine_notes:
+            notes = "\n".join(f"this machine: {note}" for note in report.machine_notes)
+            ET.SubElement(suite, "system-out").text = clean(notes)
     ET.indent(whole)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(whole, encoding="unicode")}\n'
 
@@ -42,18 +50,32 @@ def render_check_junit(reports: Sequence[CheckReport]) -> str:
 def _block_case(report: CheckReport, block: BlockResult, part: PartResult) -> ET.Element:
     about = {"name": f"{block.file}:{part.line}", "classname": report.skill}
     case = ET.Element("testcase", _text({**about, "time": f"{part.seconds:.3f}"}))
-    kinds = {"fails": "failure", "fault": "failure", "holds": None, "runs": None}
-    kind = kinds.get(part.status, "skipped")
-    if kind is not None:
-        ET.SubElement(case, kind, _text({"message": said_of(part)}))
+    found = list(of_part(report, block, part))
+    beside = [one.sentence for one in found if one.rule == "seen-beside"]
+    for one in found:
+        if one.rule != "seen-beside":
+            _outcome(case, one)
+    if beside:
+        ET.SubElement(case, "system-out").text = clean("\n".join(beside))
     return case
 
 
-def _format_case(report: CheckReport, finding: FormatFinding) -> ET.Element:
+def _format_case(report: CheckReport, finding: ToldFinding) -> ET.Element:
     name = f"{finding.file}:{finding.line} {finding.rule}"
     case = ET.Element("testcase", _text({"name": name, "classname": report.skill, "time": "0"}))
+    _outcome(case, finding)
+    return case
+
+
+def _outcome(case: ET.Element, finding: ToldFinding) -> None:
     kind = "failure" if finding.level == "error" else "skipped"
     ET.SubElement(case, kind, _text({"message": finding.sentence}))
+
+
+def _case_of_ours(report: CheckReport, fault: CheckFault) -> ET.Element:
+    name = fault.place
+    case = ET.Element("testcase", _text({"name": name, "classname": report.skill, "time": "0"}))
+    ET.SubElement(case, "error", _text({"message": of_ours(fault)}))
     return case
 
 

@@ -20,11 +20,11 @@ def mark(polarity: Polarity) -> Mark:
         ("right", FAULT, "fails"),
         ("right", COST, "holds"),
         ("right", MERIT, "holds"),
-        ("better", Evidence(), "could-not-tell"),
+        ("better", Evidence(), "inconclusive"),
         ("wrong", FAULT, "holds"),
         ("wrong", COST, "holds"),
         ("suboptimal", COST, "holds"),
-        ("wrong", MERIT, "could-not-tell"),
+        ("wrong", MERIT, "inconclusive"),
     ],
 )
 def test_only_a_fault_refutes_a_right_example_and_anything_bears_out_a_wrong_one(

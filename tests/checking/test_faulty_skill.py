@@ -21,7 +21,7 @@ TOLD = {
         141: "fails",   # unscaling twice makes nothing small: it raises
         151: "holds",
         162: "runs",    # its first update is idle: advice
-        176: "runs", 181: "pseudo-code", 187: "could-not-tell", 193: "runs", 199: "cannot-be-run",
+        176: "runs", 181: "pseudo-code", 187: "inconclusive", 193: "runs", 199: "cannot-be-run",
     },
     "references/losses.md": {
         4: "holds", 8: "fails", 14: "holds", 20: "fails", 26: "holds", 29: "holds",

@@ -1,8 +1,11 @@
 """A second run: what did not change is not run again, and what changed is told."""
 
+import subprocess
+import sys
+
 import pytest
 
-from harness.agents.cache import Cache
+from harness.agents.cache import Cache, key_of
 from harness.checking import check_skill
 from harness.checking.kept import KeptResults
 
@@ -64,3 +67,23 @@ def test_a_second_run_tells_which_block_changed(page, kept, warm):
     assert [(s.place, s.before, s.after) for s in changed.since_last or ()] == [
         ("page.md:3", None, "fault")
     ]
+
+
+def test_what_an_older_version_kept_of_a_last_run_is_no_last_run(page, kept, warm):
+    """It called a result by another name: nothing is said of what changed, and nothing breaks."""
+    first = check_skill(page, warm, kept=kept)
+    key = key_of(last=str(page.resolve()))
+    file = kept.cache.folder / key[:2] / f"{key}.json"
+    file.write_text(file.read_text().replace('"runs"', '"could-not-tell"', 1))
+
+    again = check_skill(page, never, kept=kept)
+    assert (again.since_last, again.blocks) == (None, first.blocks)
+
+
+def test_a_second_run_imports_neither_torch_nor_what_talks_to_models():
+    asked = "import sys, harness.cli.examining, harness.checking.kept, harness.checking, harness.instruments"
+    told = "print(sorted({'torch', 'anthropic', 'openai'} & {*sys.modules}))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{asked}\n{told}"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

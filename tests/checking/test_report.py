@@ -1,6 +1,7 @@
 """What people, programs and GitHub are told."""
 
 import json
+from typing import get_args
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -8,6 +9,7 @@ from pydantic import ValidationError
 
 from harness.domain.check import (
     BlockResult,
+    CheckFault,
     CheckReport,
     FormatFinding,
     Observation,
@@ -15,6 +17,7 @@ from harness.domain.check import (
     Since,
     SkillChange,
     SkillComparison,
+    Status,
 )
 from harness.domain.skill import Mark
 from harness.domain.verdict import Number
@@ -93,10 +96,38 @@ def test_an_annotation_marks_the_line_and_can_be_ended_by_nothing_in_it():
         "::error file=skills/tiny/references/a.md,line=8,endLine=11,title=claim fails"
         '::says "RIGHT: safe". a%0A::error::b,c:d 50%25'
     )
-    assert (
-        next(iter(render_annotations(evil)))
-        == "::error file=skills/tiny/SKILL.md,line=2,title=format%3A name::Too long."
+    first = next(iter(render_annotations(evil)))
+    place = "file=skills/tiny/SKILL.md,line=2,endLine=2"
+    assert first == f"::error {place},title=format%3A name::Too long. Refused by: X."
+
+
+def told(found: CheckReport) -> tuple[list[str], list[str], list[str]]:
+    """Every sentence of SARIF, JUnit and the annotations."""
+    run = json.loads(render_sarif([found]))["runs"][0]
+    notes = run["invocations"][0]["toolExecutionNotifications"]
+    sarif = [one["message"]["text"] for one in (*run["results"], *notes)]
+    whole = ET.fromstring(render_check_junit([found]))
+    said = [
+        e.get("message") or "" for kind in ("failure", "error", "skipped") for e in whole.iter(kind)
+    ]
+    said += [line for out in whole.iter("system-out") for line in (out.text or "").split("\n")]
+    return sarif, said, [line.split("::", 2)[2] for line in render_annotations(found)]
+
+
+@pytest.mark.parametrize("status", [s for s in get_args(Status) if s != "pseudo-code"])
+def test_sarif_junit_and_annotations_tell_the_same(status):
+    beside = Observation(sentence="A gradient is lost.", statement="all learn", holds=False)
+    found = report(status=status, sentence="Seen.", observations=(beside,)).model_copy(
+        update={
+            "faults": (CheckFault(place="SKILL.md:3", sentence="KeyError: 1"),),
+            "machine_notes": ("no memory limit",),
+        }
     )
+    sarif, junit, annotations = map(sorted, told(found))
+
+    assert sarif == junit == annotations
+    assert "fault of ours: SKILL.md:3: KeyError: 1" in sarif
+    assert 'A gradient is lost. (it says: "all learn")' in sarif
 
 
 def test_data_keep_not_a_number_apart_from_nothing():
@@ -135,7 +166,7 @@ def test_what_is_not_installed_is_counted_by_package_in_the_last_line():
 def test_what_was_not_decided_is_one_counted_line():
     told = rest(status="cannot-be-run", kind="helper", mark=None)
     assert told == "not told: 1 without could not be run (--verbose)"
-    told = rest(status="could-not-tell")
+    told = rest(status="inconclusive")
     assert told == "not told: 1 inconclusive; 1 of these carry a claim (--verbose)"
 
 
@@ -153,7 +184,7 @@ def test_a_second_run_tells_what_came_out_otherwise():
 
 
 def test_strict_tells_a_claim_that_could_not_be_decided_by_its_exit_code():
-    found = report(status="could-not-tell").model_copy(update={"format": ()})
+    found = report(status="inconclusive").model_copy(update={"format": ()})
     assert [found.exit_code_when(strict=strict) for strict in (False, True)] == [0, 4]
 
 
@@ -173,7 +204,7 @@ def test_sarif_is_valid_by_its_schema():
     model = pytest.importorskip("pydantic_sarif.model", reason="a package of the extra dev")
     of = model.StaticAnalysisResultsFormatSarifVersion210JsonSchema
 
-    valid = json.loads(render_sarif([report(), report(status="could-not-tell")]))
+    valid = json.loads(render_sarif([report(), report(status="inconclusive")]))
     assert len(of.model_validate(valid).runs[0].results) == 4
     with pytest.raises(ValidationError):
         of.model_validate({**valid, "runs": [{"results": []}]})
