@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadFileScheduling
 
 from tests.fakes.messages_server import MessagesServer
 from tests.sampling import kept_of
@@ -24,8 +25,11 @@ STEADY = settings(deadline=None, derandomize=True, suppress_health_check=[Health
 settings.register_profile("specification", STEADY, max_examples=12)
 settings.register_profile("whole", STEADY, max_examples=100)
 
-FEW = 3
+FEW = 2
 """Cases of a table that are run where the whole suite is asked for and each case runs a program."""
+
+WARM_TOGETHER = ("tests/sandbox/world/", "tests/sandbox/test_", "tests/adversarial/")
+"""What their files share is one process that takes as long to start as they all take to run."""
 
 RUNS_PROGRAMS = "executor"
 """The fixture that stands behind tests that run programs on torch."""
@@ -33,6 +37,7 @@ RUNS_PROGRAMS = "executor"
 if TYPE_CHECKING:
     from harness.domain.instruments import OpenInstruments
     from harness.sandbox.executor import JailedExecutor
+    from harness.sandbox.pool import Sandbox
     from tests.quality.judging import Court
 
 
@@ -44,6 +49,15 @@ def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
         patch.setenv("MPLCONFIGDIR", os.environ.get("MPLCONFIGDIR") or str(fonts))
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[Sandbox]:
+    """Two jobs at a time in a warm jail, with a worker that only runs the program."""
+    from harness.sandbox.pool import Sandbox
+
+    with Sandbox(worker="tests.fakes.exec_worker", parallel=2) as running:
+        yield running
 
 
 # Imports torch, which most tests do without: that is why it is imported here and not above.
@@ -118,6 +132,19 @@ def left_out(config: pytest.Config) -> dict[str, str]:
     if "HARNESS_REAL_MODEL" not in os.environ:
         reasons["model"] = "HARNESS_REAL_MODEL names no command of a language model"
     return reasons
+
+
+class _ByWhatIsWarm(LoadFileScheduling):  # type: ignore[misc]  # xdist ships no types
+    """A file runs in one process, and so do files that share what takes seconds to start."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = str(super()._split_scope(nodeid))
+        shared = (folder for folder in WARM_TOGETHER if file.startswith(folder))
+        return next(shared, file)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
+    return _ByWhatIsWarm(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

@@ -126,6 +126,7 @@ def test_the_table_names_what_changed_scenario_by_scenario(asked):
     assert "without Nothing: 8 scenarios as before" in said
 
 
+@pytest.mark.full
 def test_in_rounds_a_section_whose_answer_is_clear_is_asked_no_further(asked, tmp_path):
     """The whole skill is asked once a round, however many sections go on."""
     asked("--sequential", "--trials", "3", "--out", tmp_path / "runs")

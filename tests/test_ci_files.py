@@ -71,6 +71,7 @@ def test_the_action_gives_options_that_the_command_has(command):
     assert [word for word in words if word.startswith("--") and word not in page] == []
 
 
+@pytest.mark.full
 def test_the_assertion_of_the_page_tells_promptfoo_what_was_found():
     """A boolean, a number and a text, as it asks of a function of that name."""
     scope = {}

@@ -81,6 +81,7 @@ def test_stored_runs_are_compared_without_asking(bank, agent, tmp_path):
     assert json.loads(again.stdout)["estimate"]["says"] == "better"
 
 
+@pytest.mark.full
 def test_without_a_skill_is_an_arm_like_any_other(bank, agent, tmp_path):
     """`--skill none` is the baseline."""
     good = skill(tmp_path / "good", "use one")
@@ -156,6 +157,7 @@ def test_a_question_that_is_not_whole_is_exit_code_2(bank, arguments):
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.full
 def test_a_conclusively_worse_skill_is_exit_code_1_without_a_gate_too(bank, agent, tmp_path):
     """As the table of exit codes says."""
     good, bad = skill(tmp_path / "good", "use one"), skill(tmp_path / "bad", "use nan")
@@ -216,6 +218,7 @@ def test_sequential_is_refused_for_runs_that_are_stored(bank, tmp_path):
     )
 
 
+@pytest.mark.full
 def test_whether_the_skill_was_read_is_told_of_both_arms(bank, agent, tmp_path):
     """Of plain text nothing is known, and without a skill there is nothing to read."""
     good = skill(tmp_path / "good", "use one")

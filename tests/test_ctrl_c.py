@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ENDLESS = "while True:\n    pass\n"
 
 
+@pytest.mark.full
 def test_ctrl_c_while_an_answer_is_typed_leaves_no_zygote(tmp_path):
     """It warms up ahead, and nobody waits for it yet. Stopped, it would never end by itself."""
     with harness(tmp_path, "grade", "-") as running:

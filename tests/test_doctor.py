@@ -42,6 +42,7 @@ def test_a_key_is_never_shown(monkeypatch):
     assert "sk-secret" not in result.stdout
 
 
+@pytest.mark.full
 def test_doctor_names_another_distribution_that_installs_a_harness(tmp_path, monkeypatch):
     """By what is installed, whichever of the two was imported."""
     about = tmp_path / "harness_other-1.0.dist-info"

@@ -62,6 +62,7 @@ def test_the_script_reproduces_what_was_judged(warm, tmp_path, scenario, said):
     assert "updates consumed what was judged" in done.stderr
 
 
+@pytest.mark.full
 def test_a_model_of_the_programs_own_gets_one_sentence(warm, tmp_path):
     """The script watches the workload's model, so it would end in a name that nobody defines."""
     file = ROOT / "scenarios/vanishing-saturated-activations/buggy.py"

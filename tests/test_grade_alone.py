@@ -223,9 +223,15 @@ for _ in range(12):
 @pytest.mark.parametrize(
     "program",
     [
-        pytest.param(GAN, id="two-losses-of-a-discriminator-are-parts-of-one"),
+        pytest.param(
+            GAN, id="two-losses-of-a-discriminator-are-parts-of-one", marks=pytest.mark.full
+        ),
         pytest.param(RANKS, id="ranks-may-be-started-as-processes"),
-        pytest.param(MOMENTUM, id="an-average-of-another-network-is-no-second-training"),
+        pytest.param(
+            MOMENTUM,
+            id="an-average-of-another-network-is-no-second-training",
+            marks=pytest.mark.full,
+        ),
     ],
 )
 def test_an_ordinary_script_is_right(graded, program, tmp_path):
@@ -238,7 +244,7 @@ def test_an_ordinary_script_is_right(graded, program, tmp_path):
     assert (code, told[0]["code"]) == (0, "right"), told[0]["why"]
 
 
-@pytest.mark.parametrize("lost", ["dist.all_reduce(p.grad)", "p.grad /= size"])
+@pytest.mark.parametrize("lost", sampled(["p.grad /= size", "dist.all_reduce(p.grad)"], 1))
 def test_ranks_have_to_agree_on_the_mean_of_their_gradients(graded, tmp_path, lost):
     """The same script without its all-reduce, and without its division."""
     file = tmp_path / "train.py"
@@ -247,6 +253,7 @@ def test_ranks_have_to_agree_on_the_mean_of_their_gradients(graded, tmp_path, lo
     assert graded(file)[1][0]["failed"] == ["ranks-agree"]
 
 
+@pytest.mark.full
 def test_batch_norm_over_ranks_needs_no_gpu(graded, tmp_path):
     layers = (
         "nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm1d(8), nn.Linear(8, 1)))"
@@ -258,6 +265,7 @@ def test_batch_norm_over_ranks_needs_no_gpu(graded, tmp_path):
     assert (code, line["code"]) == (0, "right"), line["why"]
 
 
+@pytest.mark.full
 def test_ranks_that_an_option_brings_are_not_there_without_it(graded, tmp_path):
     """Alone it is right; two copies of it would have rows of their own and agree on nothing."""
     option = "    if size > 8:\n        dist.init_process_group('gloo')\n    torch.manual_seed(0)"
@@ -307,7 +315,7 @@ for x, y in loader:
 }
 
 
-@pytest.mark.parametrize("what", LENT)
+@pytest.mark.parametrize("what", sampled(LENT, 1))
 def test_what_is_lent_fits_the_program(graded, tmp_path, what):
     code = f"import torch\nfrom torch import nn\nimport torch.nn.functional as F\n{LENT[what]}"
     _, (line,) = graded(written(tmp_path, "answer.py", code))
@@ -335,7 +343,7 @@ for _ in range(12):
 """
 
 
-@pytest.mark.parametrize(("skip", "found"), [("continue", "wrong"), ("pass", "right")])
+@pytest.mark.parametrize(("skip", "found"), sampled([("continue", "wrong"), ("pass", "right")], 1))
 def test_a_batch_is_skipped_by_the_scaler_and_not_around_it(graded, tmp_path, skip, found):
     _, (line,) = graded(written(tmp_path, "train.py", SCALED.format(skip=skip)))
     assert line["code"] == found, line["why"]

@@ -26,6 +26,7 @@ def begun(tmp_path):
     return tmp_path / "mine"
 
 
+@pytest.mark.full
 def test_a_bank_and_a_scenario_behave_as_they_declare(begun, warm):
     result = call("run", "--bank", begun, warm=warm)
 

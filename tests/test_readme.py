@@ -135,9 +135,9 @@ def test_the_script_of_the_readme_is_the_one_that_is_judged():
     assert shown == (ROOT / "examples/train.py").read_text(encoding="utf-8")
 
 
-def test_the_example_behaves_as_declared(tmp_path):
+def test_the_example_behaves_as_declared(tmp_path, warm):
     """On real torch, in the jail, measured by the oracle."""
-    outcome = run_bank(write_example(tmp_path), Settings(jobs=1))
+    outcome = run_bank(write_example(tmp_path), Settings(jobs=1), warm)
 
     assert [result.surprises for result in outcome.run.results] == [()]
     assert outcome.exit_code == 0

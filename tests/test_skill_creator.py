@@ -146,6 +146,7 @@ def test_what_is_no_benchmark_is_one_sentence(tmp_path, runs, sentence):
     assert sentence in told.stderr
 
 
+@pytest.mark.full
 def test_no_code_counts_as_not_right_and_ends_with_four_under_strict(tmp_path, warm):
     """Of an agent that was asked a question about code."""
     (tmp_path / "zero-grad-missing.md").write_text("Just be careful.")

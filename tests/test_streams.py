@@ -91,6 +91,7 @@ def test_an_end_while_the_command_line_is_imported_is_no_traceback(number):
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
+@pytest.mark.full
 def test_a_terminal_that_closes_is_ignored_where_somebody_asked_for_it(fake):
     """``nohup harness run``."""
     ignore = functools.partial(signal.signal, signal.SIGHUP, signal.SIG_IGN)
@@ -110,6 +111,7 @@ def test_a_full_disk_behind_standard_output_is_one_sentence(fake):
     assert done.returncode == 2
 
 
+@pytest.mark.full
 def test_a_full_disk_behind_standard_error_changes_no_exit_code(fake):
     """Nothing can be said; the code still tells."""
     with Path("/dev/full").open("w") as errors:

@@ -91,6 +91,7 @@ def hurried() -> Iterator[None]:
     gc.set_threshold(*thresholds)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("hurried")
 def test_a_tree_may_be_made_in_any_thread():
     """``ast.parse`` raised ``SystemError`` in one of twenty."""

@@ -62,6 +62,7 @@ def runs(bank, tmp_path_factory) -> list[Path]:
     return [folder / "right", folder / "wrong"]
 
 
+@pytest.mark.full
 def test_the_bank_is_listed_and_a_scenario_shown(bank):
     listed, shown = without("list", "--bank", bank.folder), without("show", "clip-after-step")
 
@@ -88,6 +89,7 @@ def test_a_page_of_two_runs_is_written_and_says_what_brings_pictures(runs, tmp_p
     assert "gradient-skill-harness[pictures]" in page
 
 
+@pytest.mark.full
 def test_two_stored_runs_are_compared(runs):
     done = without("compare", *runs)
 

@@ -66,7 +66,7 @@ class Graders:
         self._lost: Counter[str] = Counter()
         self._shipped: dict[int, tuple[Scenario, Any]] = {}
         self._notes: dict[str, None] = {}
-        self._closed = False
+        self._closed = threading.Event()
         self._changed = threading.Condition()
         self._watch = threading.Thread(target=self._look_after, name="graders", daemon=True)
 
@@ -103,7 +103,7 @@ class Graders:
     def close(self) -> None:
         """End all graders; calls that are under way fail."""
         with self._changed:
-            self._closed = True
+            self._closed.set()
             members, self._members = self._members, []
             self._changed.notify_all()
         for member in members:
@@ -159,7 +159,7 @@ class Graders:
         end = time.monotonic() + PATIENCE
         with self._changed:
             while True:
-                if self._closed:
+                if self._closed.is_set():
                     raise HarnessFault("The cluster's graders are closed.")
                 up = [member for member in self._members if member.is_up]
                 if up:
@@ -194,7 +194,7 @@ class Graders:
     def _look_after(self) -> None:
         """Start what is missing, and welcome who is warm, until the end."""
         asked: dict[Any, _Member] = {}
-        while not self._closed:
+        while not self._closed.is_set():
             try:
                 for node, share, cores in self._lacking():
                     member = self._start(node, share, cores)
@@ -204,7 +204,7 @@ class Graders:
                     for answer in ready:
                         self._welcome(asked.pop(answer), answer)
                 else:
-                    time.sleep(LOOK)
+                    self._closed.wait(LOOK)
             except Exception as error:  # noqa: BLE001 - the connection is gone; whoever waits is told
                 with self._changed:
                     self._refused["connection"] = f"the cluster is gone: {_first_line(error)}"

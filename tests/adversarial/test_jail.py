@@ -172,7 +172,11 @@ wait_until(lambda: glob.glob('../*/seen'))
 
 @pytest.mark.parametrize(
     ("disabled", "seen"),
-    [((), False), (("landlock",), False), (("landlock", "scratch-quota"), True)],
+    [
+        ((), False),
+        pytest.param(("landlock",), False, marks=pytest.mark.full),
+        (("landlock", "scratch-quota"), True),
+    ],
 )
 def test_two_jobs_do_not_see_each_other(sandbox, disabled, seen):
     """Twice over: the other folder cannot be listed, and there it would be empty."""

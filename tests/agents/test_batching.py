@@ -25,6 +25,7 @@ from tests.fakes.messages_server import (
     says,
 )
 from tests.fakes.oracle import opens
+from tests.sampling import sampled
 
 MODEL = SPEC.partition(":")[2]
 
@@ -92,7 +93,8 @@ def test_answers_of_a_batch_are_kept_as_those_that_were_asked_at_once(server, ba
 
 
 @pytest.mark.parametrize(
-    "passing", [expires(), fails(529, "overloaded_error"), fails(500, "api_error")]
+    "passing",
+    sampled([expires(), fails(529, "overloaded_error"), fails(500, "api_error")], 1),
 )
 def test_what_expires_or_fails_in_passing_is_asked_again_alone(server, bank, passing):
     """In the next batch, with nothing else that was answered."""
@@ -114,12 +116,15 @@ def test_what_never_passes_is_given_up_after_three_times(server, bank):
 
 @pytest.mark.parametrize(
     ("reply", "said"),
-    [
-        (fails(400, "invalid_request_error", said="too many tools"), "too many tools"),
-        (is_canceled(), "the batch was canceled"),
-        (cut_off(), "cut off after 20 tokens"),
-        (refuses(), "the model refused"),
-    ],
+    sampled(
+        [
+            (fails(400, "invalid_request_error", said="too many tools"), "too many tools"),
+            (is_canceled(), "the batch was canceled"),
+            (cut_off(), "cut off after 20 tokens"),
+            (refuses(), "the model refused"),
+        ],
+        2,
+    ),
 )
 def test_what_will_not_pass_is_no_answer_and_the_rest_is_graded(server, bank, reply, said):
     """With the reason, as of a question that was asked at once."""
@@ -151,6 +156,7 @@ def test_the_plan_says_both_prices(server, bank):
     assert "in batches (--batch) about $0.04, at most $0.25" in at_once
 
 
+@pytest.mark.full
 def test_fresh_questions_are_asked_anew_once(server, bank):
     """Both turns, although the answers are kept from before."""
     answers(server)
@@ -185,6 +191,7 @@ def test_an_agent_that_is_no_model_takes_no_batches(bank):
     assert "--batch is for anthropic:MODEL, not for reference" in result.stderr
 
 
+@pytest.mark.full
 def test_a_killed_process_loses_no_batch(server, bank, cache, tmp_path):
     """`kill -9` while it waits: the same command picks the batch up and hands in nothing twice."""
     answers(server)

@@ -103,6 +103,7 @@ sys.exit(run_command_line(["run", "--scenario", "zero-grad-missing", "--agent", 
 """
 
 
+@pytest.mark.full
 def test_without_a_home_folder_it_is_one_sentence():
     """A container may run as a number that is nobody's."""
     homeless = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")}

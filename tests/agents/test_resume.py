@@ -7,6 +7,8 @@ import sys
 import threading
 from collections import Counter
 
+import pytest
+
 from harness.agents.naming import Asking, agent_named
 from harness.scenarios import load_bank
 from tests.fakes.bank import FakeBank
@@ -26,6 +28,7 @@ with agent_named(sys.argv[1], Asking(cache=Path(sys.argv[3]))) as agent:
 """
 
 
+@pytest.mark.full
 def test_after_a_kill_only_the_call_that_was_under_way_is_made_again(tmp_path, monkeypatch):
     bank = FakeBank(tmp_path / "bank").add("toy-a").add("toy-b").add("toy-c").folder
     for name in ("toy-a", "toy-b", "toy-c"):

@@ -9,6 +9,7 @@ from tests.checking.conftest import ROOT
 SKILL = ROOT / "skill" / "gradient-management"
 
 
+@pytest.mark.full
 def test_every_claim_of_its_page_holds(checked):
     report = checked(SKILL / "SKILL.md")
 

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from harness.cluster import graders as module
 from harness.cluster.graders import TRIES, Graders
 from harness.cluster.node_grader import Welcome
 from harness.cluster.nodes import Node
@@ -21,6 +22,12 @@ ASKED = (
     WorkloadSpec.model_validate({"name": "mlp", "parameters": {}}),
     Probe(name="quiet", lifts=""),
 )
+
+
+@pytest.fixture(autouse=True)
+def _looks_often(monkeypatch):
+    """Nobody waits a second for the next look at which nodes there are."""
+    monkeypatch.setattr(module, "LOOK", 0.01)
 
 
 def answering(answer, notes=(), refusal=None):

@@ -231,6 +231,7 @@ def calls_for(blocks: int) -> int:
     return sum(entry.callcount for entry in profile.getstats())
 
 
+@pytest.mark.full
 def test_twice_the_blocks_are_about_twice_the_work():
     """Ten thousand blocks had each been held against each other."""
     assert calls_for(100) < 2.5 * calls_for(50)

@@ -3,6 +3,7 @@
 import gc
 import json
 import logging
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,17 +15,13 @@ from harness.cli import app
 from harness.domain.packages import EXTRA_OF
 from harness.markdown import fence
 from harness.scenarios import default_bank, load_bank
+from tests.sampling import sampled
 
-inspect_ai = pytest.importorskip("inspect_ai")
-
-from inspect_ai.log import read_eval_log  # noqa: E402 (an extra)
-from inspect_ai.model import ModelOutput, ModelUsage, get_model  # noqa: E402
-from inspect_ai.util import registry_create  # noqa: E402
-
-from harness.inspecting import code_right, with_skill  # noqa: E402
-
-# Inspect's own streams and event loops; as errors they end its evaluations in the middle.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [
+    pytest.mark.skipif(not find_spec("inspect_ai"), reason="inspect_ai is an extra"),
+    # Inspect's own streams and event loops; as errors they end its evaluations in the middle.
+    pytest.mark.filterwarnings("ignore"),
+]
 
 SKILL = Path(__file__).parents[2] / "skill" / "gradient-management"
 RUNNABLE = runnable_form()
@@ -34,6 +31,7 @@ PROGRAMS = {s.prompt: s for s in BANK.scenarios}
 
 def answering(which):
     """A model that posts one of a scenario's own programs, or a text that is given."""
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
     def answer(messages, tools, choice, config):
         asked = next(m for m in messages if m.role == "user").text
@@ -46,6 +44,13 @@ def answering(which):
         return output
 
     return get_model("mockllm/model", custom_outputs=answer, memoize=False)
+
+
+def created(task, **arguments):
+    """A task by its registered name."""
+    from inspect_ai.util import registry_create
+
+    return registry_create("task", task, **arguments)
 
 
 def reference(scenario):
@@ -62,24 +67,34 @@ def grader(warm):
         yield opened
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _collected():
+    """Streams that another test would be blamed for are closed here."""
+    yield
+    gc.collect()
+
+
 @pytest.fixture(autouse=True)
 def _leaves_nothing(tmp_path, monkeypatch):
-    """Neither files beside the tests nor streams that another test would be blamed for."""
+    """Neither files beside the tests nor handlers that another test would meet."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     root = logging.getLogger()
     level, handlers = root.level, list(root.handlers)
     yield
     root.setLevel(level)
     root.handlers[:] = handlers
-    gc.collect()
 
 
 @pytest.fixture
 def evaluated(grader, tmp_path):
     """A task by its registered name, evaluated; its log as it is read back."""
+    import inspect_ai
+    from inspect_ai.log import read_eval_log
+
+    from harness.inspecting import code_right
 
     def run(model, task="harness/pitfalls", epochs=1, scorer=None, **arguments):
-        made = registry_create("task", task, **arguments)
+        made = created(task, **arguments)
         own = inspect_ai.task_with(made, scorer=scorer or code_right(grader=grader))
         logs = str(tmp_path / "logs")
         (log,) = inspect_ai.eval(own, model=model, epochs=epochs, log_dir=logs, display="none")
@@ -88,10 +103,10 @@ def evaluated(grader, tmp_path):
     return run
 
 
-@pytest.mark.parametrize("suite", sorted({s.suite for s in BANK.scenarios}))
+@pytest.mark.parametrize("suite", sampled(sorted({s.suite for s in BANK.scenarios}), 1))
 def test_each_suite_of_the_bank_is_a_task_of_its_own(suite):
     """By the entry point, as `inspect eval harness/SUITE` finds it."""
-    made = registry_create("task", f"harness/{suite.replace('-', '_')}")
+    made = created(f"harness/{suite.replace('-', '_')}")
 
     assert {s.id for s in made.dataset} == {s.id for s in BANK.scenarios if s.suite == suite}
 
@@ -148,6 +163,7 @@ def test_a_skill_is_delivered_through_its_tool(evaluated):
     assert results[0] not in sample.messages[0].text
 
 
+@pytest.mark.full
 def test_the_second_turn_is_told_apart_when_the_log_is_read_again(evaluated, tmp_path):
     """As in a stored run: the rubric reads what came before the wish for a runnable form."""
     from harness.agents.turns import natural_part
@@ -163,6 +179,7 @@ def test_the_second_turn_is_told_apart_when_the_log_is_read_again(evaluated, tmp
 
 def test_an_answer_that_is_cut_off_is_no_score(evaluated):
     """It reached the limit of tokens: nobody knows what it would have said."""
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
     def cut(messages, tools, choice, config):
         output = ModelOutput.from_content("mockllm", "First,", stop_reason="max_tokens")
@@ -175,9 +192,13 @@ def test_an_answer_that_is_cut_off_is_no_score(evaluated):
     assert (score.reason, score.as_float() == score.as_float()) == ("max_tokens", False)
 
 
+@pytest.mark.full
 def test_the_scorer_serves_a_task_of_ones_own(grader, tmp_path):
     """Any question; without a scenario the program is judged by its own settings."""
+    import inspect_ai
     from inspect_ai.dataset import Sample
+
+    from harness.inspecting import code_right, with_skill
 
     train = (Path(__file__).parents[2] / "examples" / "train.py").read_text()
     task = inspect_ai.Task(
@@ -193,28 +214,30 @@ def test_the_scorer_serves_a_task_of_ones_own(grader, tmp_path):
     assert score.metadata["properties"]["clip-once-per-update"] == "fail"
 
 
+@pytest.mark.full
 def test_a_bank_is_named_by_its_folder(tmp_path):
     """With the same parameters as a suite."""
-    made = registry_create(
-        "task", "harness/bank", path=str(default_bank()), scenario="trainer-clipping"
-    )
+    made = created("harness/bank", path=str(default_bank()), scenario="trainer-clipping")
 
     assert [s.id for s in made.dataset] == ["trainer-clipping"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
-    [
-        ({"scenario": "zero-grad-mising"}, "zero-grad-missing"),
-        ({"skill": "no/such/folder"}, "no/such/folder"),
-    ],
+    sampled(
+        [
+            ({"scenario": "zero-grad-mising"}, "zero-grad-missing"),
+            ({"skill": "no/such/folder"}, "no/such/folder"),
+        ],
+        1,
+    ),
 )
 def test_a_mistake_of_the_user_is_one_sentence(arguments, sentence):
     """Which Inspect's command line prints without a traceback."""
     from click import ClickException
 
     with pytest.raises(ClickException, match=sentence):
-        registry_create("task", "harness/pitfalls", **arguments)
+        created("harness/pitfalls", **arguments)
 
 
 def test_a_missing_inspect_names_the_extra_that_brings_it():

@@ -51,6 +51,7 @@ def test_a_worker_that_was_killed_is_started_again() -> None:
         assert worker not in oracle.pids
 
 
+@pytest.mark.full
 def test_closing_does_not_wait_for_a_measurement() -> None:
     """Ctrl-C in the middle of a long one. A worker that was stopped would never come to its end."""
     with ThreadPoolExecutor(1) as threads, Oracle() as oracle:

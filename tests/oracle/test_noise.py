@@ -23,6 +23,7 @@ def test_noise_that_is_the_same_in_every_step_is_wrong(court: Court, again: str)
     assert found.failed == {"noise-is-new"}, found.story()
 
 
+@pytest.mark.full
 def test_new_noise_beside_weight_decay_by_hand_is_right(court: Court) -> None:
     """The parameters hardly move, so what they add is nearly the same each time."""
     decayed = NOISE.reference.replace(

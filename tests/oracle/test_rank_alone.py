@@ -37,6 +37,7 @@ def test_two_ranks_consume_the_mean_over_ranks_of_what_each_one_accumulated(cour
     assert all(m.relative_error < 1e-5 for m in computed)
 
 
+@pytest.mark.full
 def test_ranks_that_skip_together_are_right(court: Court) -> None:
     """The flag is reduced before anybody acts on it."""
     flagged = ALL.reference.replace(

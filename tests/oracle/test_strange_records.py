@@ -105,6 +105,7 @@ def test_no_name_in_a_record_is_looked_up(monkeypatch):
     assert not called
 
 
+@pytest.mark.full
 def test_a_measurement_that_takes_too_long_is_ended_and_told(monkeypatch, honest):
     """A program of ten seconds kept the oracle busy for minutes."""
     real = worker.Worker.ask

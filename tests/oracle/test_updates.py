@@ -99,6 +99,7 @@ def test_padding_that_has_a_part_in_the_loss_shows_in_the_output_gradient(court:
     assert {m.on_padding for m in usual.window} == {0.0}
 
 
+@pytest.mark.full
 def test_a_schedule_that_moves_between_backward_and_step_is_early(court: Court) -> None:
     """After the step it is in time; a rate of 0 is none that could be lost."""
     asked = SCENARIOS["scheduler-with-accumulation"]

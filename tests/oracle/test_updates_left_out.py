@@ -1,5 +1,7 @@
 """A program that leaves out an update by itself, because its gradients overflowed, has skipped it."""
 
+import pytest
+
 from tests.extraction.situation import ROOT
 from tests.quality.judging import SCENARIOS, Court
 
@@ -35,6 +37,7 @@ for x, y in train_loader:
 """
 
 
+@pytest.mark.full
 def test_what_follows_a_skipped_backward_belongs_to_it_and_not_to_the_next_window(
     court: Court,
 ) -> None:

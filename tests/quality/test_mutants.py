@@ -210,6 +210,7 @@ def test_an_operator_is_tried_on_one_alternative_of_a_scenario_and_on_so_many_in
     )
 
 
+@pytest.mark.full
 def test_no_scenario_is_left_out_where_operators_are_tried_on_few_alternatives():
     right = [
         spellings(name, 2) for name in ("amp-unscale-twice", "clip-after-step", "zero-grad-missing")
@@ -218,6 +219,7 @@ def test_no_scenario_is_left_out_where_operators_are_tried_on_few_alternatives()
     assert len(set.union(*tried.values())) == 6
 
 
+@pytest.mark.full
 def test_all_alternatives_get_every_operator_where_that_is_asked_for():
     found = derive([spellings("all-three-techniques", 2)], OPERATORS, None)
     by_name = Counter(mutant.source.name for mutant in found)

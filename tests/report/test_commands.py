@@ -121,7 +121,7 @@ def address(tmp_path):
     old = tmp_path / "first" / "answers.jsonl"
     os.utime(old, (1e9, 1e9))
     with serving(tmp_path, 0) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield HERE, server.server_port
         server.shutdown()
 

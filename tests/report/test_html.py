@@ -165,6 +165,7 @@ def test_a_page_without_pictures_is_asked_for_with_zero_and_says_how_to_have_the
     assert "1 program has none here. harness report --pictures N draws more." in Read(page).words
 
 
+@pytest.mark.full
 def test_a_home_that_cannot_be_written_to_adds_no_line():
     """matplotlib wants a folder there, and would say on standard error that it has none."""
     nowhere = {**os.environ, "HOME": "/dev/null/nobody", "XDG_CONFIG_HOME": "", "MPLCONFIGDIR": ""}

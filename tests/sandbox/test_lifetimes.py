@@ -22,6 +22,7 @@ NAMING = "import os\naccelerate = os.getppid()\nreport(annex=accelerate)"
 """Runs in the annex, since it names a package."""
 
 
+@pytest.mark.full
 def test_a_zygote_that_died_is_started_again(sandbox):
     """The job that was in flight runs again and nothing is lost."""
     zygote = facts(sandbox.execute(Job(program="import os\nreport(zygote=os.getppid())")))["zygote"]
@@ -115,6 +116,7 @@ threading.Event().wait()
 """
 
 
+@pytest.mark.full
 def test_a_parent_that_is_killed_leaves_no_process():
     """kill -9 of the parent: the zygote, the leader and the ranks follow."""
     command = [sys.executable, "-c", ORPHANED]

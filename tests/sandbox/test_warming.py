@@ -18,6 +18,7 @@ def started(sandbox: Sandbox) -> int:
     return zygote
 
 
+@pytest.mark.full
 def test_a_started_sandbox_warms_up_without_a_job():
     with Sandbox(worker="tests.fakes.exec_worker", parallel=1) as own:
         zygote = started(own)

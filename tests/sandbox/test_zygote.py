@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,6 @@ from tests.fakes.runs import facts
 
 ROOT = Path(__file__).parents[2]
 FORBIDDEN = ("harness.scenarios", "harness.oracle", "harness.runner", "harness.properties")
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(worker="tests.fakes.exec_worker", parallel=1) as running:
-        yield running
 
 
 def reported(sandbox: Sandbox, program: str) -> dict:
@@ -71,6 +64,7 @@ def test_the_environment_of_the_parent_stays_outside(sandbox):
     assert not [name for name in found["names"] if "KEY" in name or "TOKEN=" in name]
 
 
+@pytest.mark.full
 def test_a_first_step_loads_nothing_new(sandbox):
     """What a training step imports lazily was imported before the fork."""
     found = reported(
@@ -104,6 +98,7 @@ def test_frameworks_are_there_for_programs_that_name_them_and_cost_nobody_else(a
     assert [seen["found"] for seen in around_a_package] == [False, True, False]
 
 
+@pytest.mark.full
 def test_a_worker_that_cannot_be_imported_is_a_fault_with_its_reason():
     """Not a hang, and not the candidate's fault."""
     with (

@@ -88,6 +88,7 @@ def test_a_command_that_was_made_to_last_ends_soon(command):
     assert time.process_time() - started < 30
 
 
+@pytest.mark.full
 def test_a_chain_of_imports_that_would_overflow_the_stack_is_cut():
     edits = [
         Write(path=f"/r/m{i}.py", content=f"from m{i + 1} import x\n{TEXT}") for i in range(1500)

@@ -44,6 +44,7 @@ def test_a_model_averaged_by_hand_is_not_wrapped(ranks):
     assert ran.result == "'Sequential'"
 
 
+@pytest.mark.full
 def test_a_model_that_a_class_of_its_own_wraps_is_wrapped_once(ranks):
     """Within another DDP each micro-batch was reduced, and ``no_sync`` had no say."""
     program = (

@@ -48,6 +48,7 @@ def test_a_function_that_gets_the_model_and_is_not_shown_cannot_be_known(run):
     assert ran.outcome == "Unbound: `mystery` is used in no way that tells what it is"
 
 
+@pytest.mark.full
 def test_a_function_that_gets_figures_alone_does_nothing(run):
     assert run(LOOP + "    mystery(1, loss=0.5)\n").outcome == "ran"
 
@@ -75,16 +76,19 @@ def test_what_steps_beside_an_optimizer_and_a_schedule_may_be_anything(run):
     assert ran.outcome == "Unbound: `mystery` is used in no way that tells what it is"
 
 
+@pytest.mark.full
 def test_a_name_in_which_a_fragment_counts_starts_at_zero(run):
     ran = run(LOOP + "    running_loss += loss.item()\n    seen += 1\nresult = seen")
 
     assert ran.result == "14"
 
 
+@pytest.mark.full
 def test_a_meter_with_the_name_of_a_loss_is_none(run):
     assert run(LOOP + "    losses.update(loss.item(), x.size(0))\n").outcome == "ran"
 
 
+@pytest.mark.full
 def test_a_name_that_is_called_is_no_number(run):
     program = LOOP + "    lr = get_lr(3)\n    optimizer.param_groups[0]['lr'] = lr\n"
 
@@ -118,6 +122,7 @@ def train_epoch(self):
 """
 
 
+@pytest.mark.full
 def test_what_a_method_returns_that_is_not_shown_its_names_tell(run):
     ran = run(TRAINER)
 
@@ -125,6 +130,7 @@ def test_what_a_method_returns_that_is_not_shown_its_names_tell(run):
     assert "self.forward_pass: not shown, returns output, loss" in ran.notes
 
 
+@pytest.mark.full
 def test_a_method_that_is_not_shown_may_clear_where_nothing_else_does(run):
     ran = run(TRAINER.replace("        self.optimizer.zero_grad()\n", ""))
 
@@ -151,6 +157,7 @@ def test_losses_that_are_read_as_a_mapping_are_one(run):
     assert run(program).steps == 14
 
 
+@pytest.mark.full
 def test_a_text_with_the_name_of_a_function_does_not_call_it(run):
     program = "def train(loaders):\n    train_loader = loaders['train']\n"
 
