@@ -118,6 +118,7 @@ def test_what_it_costs_and_can_show_is_said_before_anything_is_asked(asked):
     assert "corrected for the 2" in result.stderr
 
 
+@pytest.mark.full
 def test_the_table_names_what_changed_scenario_by_scenario(asked):
     """For people."""
     said = asked("--plain").stdout

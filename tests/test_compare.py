@@ -186,6 +186,7 @@ def test_a_plan_counts_the_scenarios_that_are_named(bank):
     assert result.stdout.startswith("2 scenarios")
 
 
+@pytest.mark.full
 def test_in_rounds_it_stops_when_the_answer_is_clear(bank, agent, tmp_path):
     """Eight scenarios that are all lost need one round of five; the runs say how they were asked."""
     good, bad = skill(tmp_path / "good", "use one"), skill(tmp_path / "bad", "use nan")
@@ -247,6 +248,7 @@ def test_what_compare_wrote_is_reported_and_compared_as_a_whole(bank, agent, tmp
     assert again.stdout == asked.stdout
 
 
+@pytest.mark.full
 def test_a_report_of_three_arms_names_them(bank, agent, tmp_path):
     """Two can be shown side by side."""
     good, bad = skill(tmp_path / "good", "use one"), skill(tmp_path / "bad", "use nan")

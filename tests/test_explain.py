@@ -33,7 +33,7 @@ def written(scenario: str, file: Path, tmp_path: Path, warm) -> Path:
         pytest.param(
             "ddp-accumulation-no-sync", "rounds of synchronisation 4", marks=pytest.mark.full
         ),
-        ("zero-grad-missing", "consumed norm"),
+        pytest.param("zero-grad-missing", "consumed norm", marks=pytest.mark.full),
         pytest.param(
             "accelerate-accumulation",
             "update 5",

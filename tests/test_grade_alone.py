@@ -137,11 +137,12 @@ def test_an_answer_is_graded_in_the_file_that_it_changes(graded, tmp_path):
 
 
 @pytest.mark.parametrize("file", ["missing.py", "notes.md"])
-def test_what_is_no_python_file_is_refused_in_one_sentence(tmp_path, file):
+def test_what_is_no_python_file_is_refused_in_one_sentence(warm, tmp_path, file):
     written(tmp_path, "notes.md", "No code at all.\n")
     answer = written(tmp_path, "answer.md", "```diff\n-a\n+b\n```\n")
 
-    result = CliRunner().invoke(app, ["grade", str(answer), "--against", str(tmp_path / file)])
+    command = ["grade", str(answer), "--against", str(tmp_path / file)]
+    result = CliRunner().invoke(app, command, obj=warm)
 
     assert result.exit_code == 2
     assert "expected a Python file" in result.stderr

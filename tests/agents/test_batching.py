@@ -227,6 +227,7 @@ def test_ctrl_c_leaves_the_batch_under_way_and_says_so(server, bank, cache):
     assert len(Journal(cache / "batches").batches(MODEL, server.url)) == 1
 
 
+@pytest.mark.full
 def test_a_batch_that_the_provider_forgot_is_handed_in_again(server, bank, cache):
     """As one of another account, or one that was deleted."""
     answers(server)

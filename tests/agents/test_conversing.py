@@ -130,6 +130,7 @@ def test_a_call_for_something_else_gets_an_error_and_the_talk_goes_on(
     assert result["content"].startswith(said)
 
 
+@pytest.mark.full
 def test_a_model_that_only_calls_tools_does_not_go_on_for_ever(server, scenario):
     server.replies.extend([calls("read_skill", {"name": "clip-well"})] * 20)
 

@@ -110,7 +110,7 @@ def test_with_single_trials_the_interval_is_bonett_and_prices():
     assert (found.low[0], found.high[0]) == pytest.approx((0.44 - half, 0.44 + half), abs=1e-6)
 
 
-@pytest.mark.parametrize("trials", [1, 3, 5, 10, 30])
+@pytest.mark.parametrize("trials", [1, 3, 5, 10, pytest.param(30, marks=pytest.mark.full)])
 @pytest.mark.parametrize("loss", [0.0, 0.1, 0.25])
 def test_the_interval_covers_with_ten_scenarios(trials, loss):
     """Whatever the true rates look like, and also where a t interval is a point."""

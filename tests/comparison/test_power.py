@@ -9,7 +9,11 @@ from harness.domain.errors import UsageError
 from harness.domain.plan import Rules
 from tests.comparison.arms import arm, scripted
 
-CASES = [(shape, trials) for shape in shapes(10) for trials in (1, 3, 5, 10)]
+CASES = [
+    pytest.param(shape, trials, marks=[] if trials < 10 else [pytest.mark.full])
+    for shape in shapes(10)
+    for trials in (1, 3, 5, 10)
+]
 
 
 @pytest.mark.parametrize(("shape", "trials"), CASES)
@@ -62,6 +66,7 @@ def test_more_trials_see_smaller_losses():
     assert three.passed < ten.passed
 
 
+@pytest.mark.full
 def test_repeating_a_deterministic_agent_shows_nothing_more():
     """Three trials of it are one."""
     once, thrice = (plan(10, trials, rate=1, deterministic=True) for trials in (1, 3))

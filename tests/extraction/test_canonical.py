@@ -109,8 +109,8 @@ def test_a_change_is_applied_however_it_is_marked(text):
 
 
 HOSTILE = {
-    "pages that are opened and never closed": "</pre>" + "<pre><code>" * 200_000,
     "conflicts that never end": "<<<<<<< a\n" * 20_000 + "=======\n" * 20_000,
+    "pages that are opened and never closed": "</pre>" + "<pre><code>" * 200_000,
     "an open fence and ten thousand empty lines": "```python\n" + "x = (\n\n" * 40_000,
     "ten thousand blocks in one": "````markdown\n" + "```python\nx\n```\n" * 10_000 + "````\n",
 }

@@ -40,6 +40,7 @@ def test_workers_outlive_the_threads_that_asked_for_them() -> None:
         assert oracle.pids == started
 
 
+@pytest.mark.full
 def test_a_worker_that_was_killed_is_started_again() -> None:
     """By the kernel, say, when memory is short: no answer of a batch is lost by it."""
     with Oracle() as oracle:

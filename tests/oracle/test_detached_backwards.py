@@ -1,5 +1,7 @@
 """Which calls of backward reached nothing, in real programs."""
 
+import pytest
+
 from tests.quality.judging import SCENARIOS, Court
 
 LOOP = """
@@ -28,6 +30,7 @@ def test_a_loss_that_is_cut_off_reaches_nothing(court: Court) -> None:
     assert cut == [14, 14, 14]
 
 
+@pytest.mark.full
 def test_a_penalty_on_the_weights_reaches_them_without_a_forward(court: Court) -> None:
     """No gradient flows back into a forward, and those of the parameters change."""
     penalty = "(1e-3 * sum(p.pow(2).sum() for p in model.parameters())).backward()"

@@ -95,6 +95,7 @@ def test_a_fault_between_two_networks_is_named(court: Court, fault: str) -> None
     assert found.failed == {name}, found.story()
 
 
+@pytest.mark.full
 def test_rows_of_both_kinds_in_one_batch_and_a_look_at_either_are_no_fault(court: Court) -> None:
     """What is only looked at learns nothing, and the other batch carried both kinds."""
     joined = (
@@ -130,6 +131,7 @@ def test_what_a_generators_loss_leaves_in_the_discriminator_is_seen_in_its_next_
     assert max(strays(dirty)) == pytest.approx(1.0, abs=1e-2)
 
 
+@pytest.mark.full
 def test_a_penalty_on_gradients_is_read_from_the_record(court: Court) -> None:
     """What is differentiated twice no output-gradient tells; what a backward added does."""
     program = next(a.program for a in GAN.alternatives if a.name == "critic-with-penalty")

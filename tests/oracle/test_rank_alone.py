@@ -8,14 +8,13 @@ ALL = SCENARIOS["everything-under-ddp"]
 BACKWARD = "        scaler.scale(loss).backward()"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "alone",
     [
         "        if not torch.isfinite(loss): continue\n" + BACKWARD,
-        pytest.param(
-            "        if torch.isfinite(loss): scaler.scale(loss).backward()", marks=pytest.mark.full
-        ),
-        pytest.param("        if loss.item() > 1e4: continue\n" + BACKWARD, marks=pytest.mark.full),
+        "        if torch.isfinite(loss): scaler.scale(loss).backward()",
+        "        if loss.item() > 1e4: continue\n" + BACKWARD,
     ],
 )
 def test_a_rank_that_skips_by_itself_tears_the_ranks_apart(court: Court, alone: str) -> None:

@@ -120,6 +120,7 @@ def test_a_schedule_that_moves_between_backward_and_step_is_early(court: Court) 
     assert counted(resting) == {0}
 
 
+@pytest.mark.full
 def test_updates_after_the_last_read_of_a_clock_are_training(court: Court) -> None:
     """Those between two reads are timed; after a single read everything is."""
     plain = SCENARIOS["clip-after-step"]

@@ -18,6 +18,7 @@ from harness.scenarios import default_bank
 from tests.fakes.executor import FakeExecutor
 from tests.fakes.oracle import FakeMeter
 from tests.quality.judging import SCENARIOS
+from tests.sampling import sampled
 
 BY_ID = {operator.id: operator for operator in OPERATORS}
 
@@ -237,7 +238,8 @@ def test_the_bank_has_a_place_for_every_operator():
 
 
 @pytest.mark.parametrize(
-    "scenario", ["all-three-techniques", "gan-two-optimizers", "everything-under-ddp"]
+    "scenario",
+    sampled(["all-three-techniques", "gan-two-optimizers", "everything-under-ddp"], 1),
 )
 def test_a_mutant_is_the_same_text_whether_all_of_the_program_is_walked_or_not(scenario):
     """Only what is around a change is: most of the time of deriving went into the rest."""

@@ -14,6 +14,7 @@ from tests.bank import BANK
 PAGE = Path(__file__).parents[2] / "docs" / "kill-matrix.md"
 
 
+@pytest.mark.full
 def test_the_committed_matrix_speaks_of_every_scenario_and_operator() -> None:
     """After a change of either: `make kill-matrix`."""
     page = PAGE.read_text()

@@ -91,7 +91,11 @@ RunFolder.create(Path(sys.argv[1]), head())
 
 
 @pytest.mark.parametrize(
-    ("on_signal", "said"), [("SIG_IGN", "File too large"), ("SIG_DFL", "")], ids=["full", "killed"]
+    ("on_signal", "said"),
+    [
+        pytest.param("SIG_IGN", "File too large", id="full", marks=pytest.mark.full),
+        pytest.param("SIG_DFL", "", id="killed"),
+    ],
 )
 def test_a_start_that_was_cut_short_is_made_again(tmp_path, on_signal, said):
     """A disk that is full, or a kill, in the middle of the first file."""

@@ -151,7 +151,7 @@ def test_the_model_runs_in_another_precision(name, dtype):
     output.float().sum().backward()
 
 
-@pytest.mark.parametrize("name", sampled(NAMES, 2))
+@pytest.mark.parametrize("name", sampled(NAMES, 1))
 def test_training_on_the_defaults_learns(name):
     """With its own learning rate a workload's loss falls, clipped where it would explode."""
     log = train(

@@ -133,6 +133,7 @@ def test_norms_that_look_alike_on_both_fail():
     assert on(ID, saying(lambda n, v: f"{v:.3e}", same), **WHERE).outcome == "fail"
 
 
+@pytest.mark.full
 def test_true_norms_among_a_thousand_other_numbers_are_no_diagnosis():
     """Nobody could tell which of them are meant."""
     spam = " ".join(f"{m / 100:.2f}e{e:+d}" for e in range(-10, 1) for m in range(100, 1000, 7))

@@ -2,6 +2,7 @@
 
 import copy
 
+import pytest
 import torch
 from torch import nn
 
@@ -42,6 +43,7 @@ def recorded(executor: JailedExecutor, times: int) -> int:
     return sum(len(t.data) for rank in found.ranks for e in rank.events for t in e.tensors)
 
 
+@pytest.mark.full
 def test_what_is_recorded_grows_with_the_copies_and_not_with_their_square(executor):
     """Fifty copies in a measurement took ten times what they take, and were stopped."""
     none, some, many = (recorded(executor, times) for times in (0, 10, 40))

@@ -53,6 +53,7 @@ def test_a_function_that_gets_figures_alone_does_nothing(run):
     assert run(LOOP + "    mystery(1, loss=0.5)\n").outcome == "ran"
 
 
+@pytest.mark.full
 def test_a_name_that_is_read_before_it_is_bound_is_the_readers(run):
     """The inner loop of a trainer that fetches one batch ahead."""
     program = """
