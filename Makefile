@@ -24,7 +24,7 @@ help: ## list the targets
 run: $(BANK) ## the bank checks itself: every posted loop and every fix, on real torch
 	@exec $(BIN)/python -m harness run --scenario all $(ARGS)
 
-test: $(DEV) ## the specification, in some five minutes on two cores (WORKERS=0: one process)
+test: $(DEV) ## the specification, in some three minutes on two cores (WORKERS=0: one process)
 	@exec $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadfile $(ARGS)
 
 test-full: $(WHOLE) ## the same, whole corpora and what needs more; here nothing may be skipped
