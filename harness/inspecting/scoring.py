@@ -22,6 +22,7 @@ from harness.domain.transcript import Transcript, Unreadable
 from harness.inspecting.registering import registered
 from harness.inspecting.solving import NO_ANSWER
 from harness.interface import Grader
+from harness.markdown import fence
 from harness.transcripts.inspect_log import transcript_of_sample
 
 
@@ -80,7 +81,7 @@ def _sample(state: TaskState) -> dict[str, Any]:
 
 def _score(grade: AnswerGrade) -> Score:
     told: dict[str, Any] = {
-        "answer": grade.program,
+        "answer": None if grade.program is None else fence(grade.program, "python"),
         "explanation": "\n".join(grade.reasons),
         "metadata": {
             "code": grade.code,

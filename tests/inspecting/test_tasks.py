@@ -13,7 +13,7 @@ import harness
 from harness.agents.prompting import runnable_form
 from harness.cli import app
 from harness.domain.packages import EXTRA_OF
-from harness.markdown import fence
+from harness.markdown import fence, fenced_blocks
 from harness.scenarios import default_bank, load_bank
 from tests.sampling import sampled
 
@@ -126,6 +126,8 @@ def test_right_and_wrong_programs_are_scored_with_the_verdicts_behind_it(evaluat
     }
     assert told["clip-after-step", 1].metadata["properties"]["clip-before-step"] == "fail"
     assert "the clip came after the step" in told["clip-after-step", 1].explanation
+    (shown,) = fenced_blocks(told["zero-grad-missing", 1].answer)  # the viewer renders Markdown
+    assert shown.content == next(s for s in BANK.scenarios if s.id == "zero-grad-missing").reference
     assert log.results.scores[0].metrics["accuracy"].value == 0.5
 
 
