@@ -102,7 +102,7 @@ def test_an_unchanged_skill_is_never_worse(bank, agent, tmp_path):
 
 
 def test_runs_that_are_not_comparable_are_refused_with_the_reason(bank, agent, tmp_path):
-    """Another bank, another question. `--allow` compares them with a warning."""
+    """Another bank, another question. `--anyway` compares them with a warning."""
     good = skill(tmp_path / "good", "use one")
     options = ["--agent", agent, "--trials", "1", "--out", tmp_path / "runs"]
     compare(bank, "--skill", good, "--skill", "none", *options)
@@ -110,7 +110,7 @@ def test_runs_that_are_not_comparable_are_refused_with_the_reason(bank, agent, t
     run.write_text(run.read_text().replace('"judge": "none"', '"judge": "replay:r"'))
 
     refused = compare(bank, tmp_path / "runs/good", tmp_path / "runs/none")
-    allowed = compare(bank, tmp_path / "runs/good", tmp_path / "runs/none", "--allow")
+    allowed = compare(bank, tmp_path / "runs/good", tmp_path / "runs/none", "--anyway")
 
     assert refused.exit_code == 2
     assert "not comparable: the judges differ" in refused.stderr

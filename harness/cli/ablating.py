@@ -73,7 +73,7 @@ def ablate(how: Ablating, asker: Asker, tell: Callable[..., None]) -> int:
     arms = {name: replace(ask, is_told=True) for name, ask in arms.items()}
     with (asker.in_rounds if whole.in_rounds else asker.at_once)(arms) as (first, *parts):
         left_out = [_left_out(s, folder, covers) for s, folder in zip(sections, parts, strict=True)]
-        found = ablation(skill.name, arm_in(first), left_out, asker.rules, allow=asker.allow)
+        found = ablation(skill.name, arm_in(first), left_out, asker.rules, anyway=asker.anyway)
     tell(found, render_ablation)
     return 0
 

@@ -98,7 +98,7 @@ class Asker:
     """Opens what runs the programs."""
     rules: Rules
     """What is fixed before looking."""
-    allow: bool
+    anyway: bool
     """Whether to look at what differs in more than the skill."""
 
     @contextmanager
@@ -166,7 +166,7 @@ class Asker:
         from harness.comparison import compare
         from harness.report.rounds import render_look
 
-        found: Comparison = compare(arm_in(old), arm_in(new), self.rules, allow=self.allow)
+        found: Comparison = compare(arm_in(old), arm_in(new), self.rules, anyway=self.anyway)
         looks = found.rounds.looks if found.rounds else ()
         if looks:
             Output(stderr=True).text(f"harness: {new.name}, {render_look(looks[-1])}")

@@ -1,11 +1,10 @@
 """``compare``: is the new skill better, worse, or can we not tell?"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import RenderableType
 
 from harness.cli.ablating import (
     AblateOption,
@@ -33,19 +32,16 @@ from harness.cli.app import (
     only_runnable,
     trusted,
 )
-from harness.cli.arms import Asker, arm_in, arms_below, arms_of, refuse_unreadable
+from harness.cli.arms import Asker, arms_below, arms_of, refuse_unreadable
 from harness.cli.asking import Ask, BatchOption, DeliveryOption, FreshOption, TrialsOption
-from harness.domain.comparison import Comparison
-from harness.domain.errors import UsageError, reason
-from harness.domain.plan import FalseAlarms, Rules
-from harness.domain.record import Record
+from harness.cli.compared import Compared
+from harness.domain.errors import UsageError
+from harness.domain.plan import Rules
 from harness.domain.scenario import Bank
 from harness.report.console import Output
-from harness.store import RunFolder
 
 if TYPE_CHECKING:
-    from harness.report.differing import Programs
-from harness.untrusted import read_bytes
+    pass
 
 MARGIN = Rules().margin
 FEW = 6
@@ -60,10 +56,10 @@ MarginOption = Annotated[
         help="The loss, as a share of scenarios, that the gate must rule out.",
     ),
 ]
-AllowOption = Annotated[
+AnywayOption = Annotated[
     bool,
     typer.Option(
-        "--allow", metavar="", help="Compare runs that differ in more than the skill; warn only."
+        "--anyway", metavar="", help="Compare runs that differ in more than the skill; warn only."
     ),
 ]
 PlanOption = Annotated[
@@ -139,7 +135,7 @@ def compare(
     max_cost: ArmCostOption = None,
     judge: JudgeOption = "none",
     margin: MarginOption = MARGIN,
-    allow: AllowOption = False,
+    anyway: AnywayOption = False,
     gate: GateOption = False,
     plan: PlanOption = False,
     aa: AaOption = False,
@@ -162,33 +158,31 @@ def compare(
 ) -> None:
     """Say whether the new skill is better or worse, or that the result is inconclusive."""
     rules, bank = Rules(margin=margin), trusted(bank, trust=trust_bank)
-    shown = _Shown(Output(plain=plain), as_json, allow, gate, rules)
+    shown = Compared(Output(plain=plain), as_json, anyway, gate, rules)
     if runs and (sequential or ablate):
         raise UsageError("--sequential and --ablate are for asking, not for runs that are stored")
     runs = arms_below(runs or [])
     if runs:
-        code = _given(context, shown, runs, aa, (bank, judge, jobs))
-    elif not ablate and (plan or (aa and agent is None)):
+        raise typer.Exit(_given(context, shown, runs, aa, (bank, judge, jobs)))
+    if not ablate and (plan or (aa and agent is None)):
         count = len(_chosen(bank, scenario, suite).scenarios)
-        code = _planned(shown, count, trials, aa=not plan, sequential=sequential)
-    elif agent is not None and skill:
-        asked = Ask(
-            agent, None, delivery, trials, max_cost, judge, seed, cores(jobs, context, engine),
-            fresh=fresh, batch=batch, in_rounds=sequential,
-        )  # fmt: skip
-        chosen = only_runnable(_chosen(bank, scenario, suite))
-        open_ = instruments(context, jobs, ahead=False, engine=engine)
-        asker = Asker(chosen, out, open_, rules, allow)
-        if ablate:
-            code = ablated(Ablating(asked, skill, level, coverage, plan), asker, shown.printed)
-        else:
-            code = _asked(shown, asker, arms_of(asked, skill, aa=aa))
-    else:
+        raise typer.Exit(_planned(shown, count, trials, aa=not plan, sequential=sequential))
+    if agent is None or not skill:
         raise UsageError("compare takes two stored runs, or an --agent and --skill OLD --skill NEW")
-    raise typer.Exit(code)
+    asked = Ask(
+        agent, None, delivery, trials, max_cost, judge, seed, cores(jobs, context, engine),
+        fresh=fresh, batch=batch, in_rounds=sequential,
+    )  # fmt: skip
+    chosen = only_runnable(_chosen(bank, scenario, suite))
+    open_ = instruments(context, jobs, ahead=False, engine=engine)
+    asker = Asker(chosen, out, open_, rules, anyway)
+    if ablate:
+        how = Ablating(asked, skill, level, coverage, plan)
+        raise typer.Exit(ablated(how, asker, shown.printed))
+    raise typer.Exit(_asked(shown, asker, arms_of(asked, skill, aa=aa)))
 
 
-def _asked(shown: "_Shown", asker: Asker, arms: dict[str, Ask]) -> int:
+def _asked(shown: Compared, asker: Asker, arms: dict[str, Ask]) -> int:
     """Ask for every arm, then compare."""
     refuse_unreadable(arms)
     first = next(iter(arms.values()))
@@ -197,7 +191,7 @@ def _asked(shown: "_Shown", asker: Asker, arms: dict[str, Ask]) -> int:
         return shown.runs(folders, aa=False)
 
 
-def _planned(shown: "_Shown", scenarios: int, trials: int, *, aa: bool, sequential: bool) -> int:
+def _planned(shown: Compared, scenarios: int, trials: int, *, aa: bool, sequential: bool) -> int:
     """What a comparison could show, or how often it errs. Asks nothing."""
     if aa:
         return shown.simulation(scenarios, trials)
@@ -206,7 +200,7 @@ def _planned(shown: "_Shown", scenarios: int, trials: int, *, aa: bool, sequenti
 
 def _given(
     context: typer.Context,
-    shown: "_Shown",
+    shown: Compared,
     runs: Sequence[Path],
     aa: bool,
     how: tuple[Path | None, str, int | None],
@@ -242,117 +236,3 @@ def _warn_of_few(scenarios: int, trials: int, rules: Rules) -> None:
     Output(stderr=True).text(
         f"harness: {counted}: a comparison this small {shows}; --plan says more"
     )
-
-
-class _Shown:
-    """What is printed, and the exit code that it comes to."""
-
-    def __init__(
-        self, output: Output, as_json: bool, allow: bool, gate: bool, rules: Rules
-    ) -> None:
-        self._output = output
-        self._as_json = as_json
-        self._allow = allow
-        self._gate = gate
-        self._rules = rules
-
-    def printed(self, record: Record, rendered: Callable[..., RenderableType]) -> None:
-        """As JSON, or as for people."""
-        if self._as_json:
-            self._output.text(record.model_dump_json(indent=2))
-        else:
-            self._output.show(rendered(record, plain=self._output.plain))
-
-    def plan(self, scenarios: int, trials: int) -> int:
-        """What a comparison of this size could show."""
-        from harness.comparison import plan
-        from harness.report.power import render_plan
-
-        found = plan(scenarios, trials, rules=self._rules)
-        if self._as_json:
-            self._output.text(found.model_dump_json(indent=2))
-        else:
-            self._output.show(render_plan(found))
-        return 0
-
-    def rounds(self, scenarios: int, most: int) -> int:
-        """What a comparison of this size could show that may stop early, and what it would ask."""
-        from harness.comparison import rounds_plan
-        from harness.report.rounds import render_rounds_plan
-
-        self.printed(rounds_plan(scenarios, most, rules=self._rules), render_rounds_plan)
-        return 0
-
-    def simulation(self, scenarios: int, trials: int) -> int:
-        """How often the gate errs, on several shapes of true rates."""
-        from harness.comparison import false_alarms, shapes
-
-        rates = shapes(scenarios).items()
-        return self._alarms([false_alarms(n, r, trials, rules=self._rules) for n, r in rates])
-
-    def runs(self, folders: Sequence[Path], *, aa: bool) -> int:
-        """Two runs, or with ``aa`` one against itself; of three the first against each other."""
-        from harness.comparison import compare, false_alarms, stored_rates
-
-        arms = [arm_in(folder) for folder in folders]
-        if aa and len(arms) == 1:
-            rates, trials = stored_rates(arms[0]), max(len(s.trials) for s in arms[0].scenarios)
-            return self._alarms([false_alarms(arms[0].name, rates, trials, rules=self._rules)])
-        if aa or len(arms) < 2:
-            raise UsageError("compare takes two stored runs; with --aa one, against itself")
-        if len({folder.resolve() for folder in folders}) < len(folders):
-            raise UsageError(
-                "a run is given twice: name two, or one with --aa (how often the gate errs on it)"
-            )
-        found = [compare(arms[0], new, self._rules, allow=self._allow) for new in arms[1:]]
-        for comparison, folder in zip(found, folders[1:], strict=True):
-            self._comparison(comparison, (folders[0], folder))
-        codes = {comparison.gate.code for comparison in found}
-        return max(codes, key=(0, 4, 1).index) if self._gate else int(1 in codes)
-
-    def benchmark(self, file: Path) -> int:
-        """The two configurations of a ``benchmark.json``, by the verdicts that it holds."""
-        from harness.comparison import compare
-        from harness.comparison.benchmark import arms_of_benchmark
-
-        try:
-            arms = arms_of_benchmark(read_bytes(file, 16 << 20), str(file))
-        except OSError as error:
-            raise UsageError(f"{file}: {reason(error)}") from error
-        found = compare(*arms, self._rules, allow=self._allow)
-        self._comparison(found, None)
-        return found.gate.code if self._gate else int(found.gate.code == 1)
-
-    def _comparison(self, found: Comparison, folders: tuple[Path, Path] | None) -> None:
-        from harness.report.comparison import comparison_json, render_comparison
-
-        if self._as_json:
-            self._output.text(comparison_json(found))
-        else:
-            plain, programs = self._output.plain, _programs(folders) if folders else {}
-            self._output.show(render_comparison(found, plain=plain, programs=programs))
-
-    def _alarms(self, found: list[FalseAlarms]) -> int:
-        from harness.report.power import render_false_alarms
-
-        if self._as_json:
-            for one in found:
-                self._output.text(one.model_dump_json())
-        else:
-            self._output.show(render_false_alarms(found, plain=self._output.plain))
-        return 0
-
-
-def _programs(folders: tuple[Path, Path]) -> "Programs":
-    """What was proposed, for those answers that are shown side by side."""
-    from harness.report.differing import program_of
-    from harness.store.arms import numbered
-
-    found: dict[tuple[Literal["old", "new"], str, int], str] = {}
-    sides: tuple[Literal["old", "new"], ...] = ("old", "new")
-    for side, folder in zip(sides, folders, strict=True):
-        with RunFolder.load(folder) as run:
-            for scenario, answers in numbered(run).items():
-                for trial, stored in answers.items():
-                    found[side, scenario, trial] = program_of(stored)
-    return found

@@ -172,7 +172,7 @@ def explain(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="SCRIPT", help="Write the script here instead of printing it."
+            "--out", "-o", metavar="SCRIPT", help="Write the script here instead of printing it."
         ),
     ] = None,
     bank: BankOption = None,

@@ -118,7 +118,7 @@ def _compared(*sides: ReportSide) -> Comparison:
     from harness.comparison import compare
 
     old, new = (arm_of_answers(side.name, side.head, side.answers) for side in sides)
-    return compare(old, new, allow=True)
+    return compare(old, new, anyway=True)
 
 
 def _known(

@@ -45,7 +45,7 @@ def corrected(rules: Rules, questions: int) -> Rules:
 
 
 def ablation(
-    skill: str, full: Arm, parts: Sequence[LeftOut], rules: Rules, *, allow: bool = False
+    skill: str, full: Arm, parts: Sequence[LeftOut], rules: Rules, *, anyway: bool = False
 ) -> Ablation:
     """What each section is for. ``rules``: as for one of them, ``corrected``.
 
@@ -56,7 +56,9 @@ def ablation(
         skill=skill,
         rules=rules,
         full=total(full),
-        sections=tuple(_section(one, compare(full, one.arm, rules, allow=allow)) for one in parts),
+        sections=tuple(
+            _section(one, compare(full, one.arm, rules, anyway=anyway)) for one in parts
+        ),
     )
 
 

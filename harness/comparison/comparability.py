@@ -4,11 +4,11 @@ from harness.domain.comparison import Arm
 from harness.domain.errors import UsageError
 
 
-def warnings_of(old: Arm, new: Arm, *, allow: bool) -> tuple[str, ...]:
+def warnings_of(old: Arm, new: Arm, *, anyway: bool) -> tuple[str, ...]:
     """What speaks against comparing these two, one sentence each.
 
     Raises:
-        UsageError: they are not comparable, and nobody allowed it.
+        UsageError: they are not comparable, and nobody asks for it all the same.
     """
     reasons = tuple(
         f"the {what} differ: {before} and {after}"
@@ -20,10 +20,10 @@ def warnings_of(old: Arm, new: Arm, *, allow: bool) -> tuple[str, ...]:
         )
         if before != after
     )
-    if reasons and not allow:
+    if reasons and not anyway:
         raise UsageError(
             f"{old.name} and {new.name} are not comparable: {'; '.join(reasons)}."
-            " Ask one of them again as the other was asked, or pass --allow to compare them anyway"
+            " Ask one of them again as the other was asked, or compare them with --anyway"
         )
     return (*reasons, *_cautions(old, new))
 

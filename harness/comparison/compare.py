@@ -17,16 +17,17 @@ from harness.domain.plan import Reach, Rules
 _RULES = Rules()
 
 
-def compare(old: Arm, new: Arm, rules: Rules = _RULES, *, allow: bool = False) -> Comparison:
+def compare(old: Arm, new: Arm, rules: Rules = _RULES, *, anyway: bool = False) -> Comparison:
     """The new arm against the old one.
 
-    ``allow``: compare what differs in more than the skill, with warnings. Arms that were asked in rounds
-    are looked at as often as they were: one look at the end would be taken as if it were the first.
+    ``anyway``: compare what differs in more than the skill, with warnings. Arms that were asked in
+    rounds are looked at as often as they were: one look at the end would be taken as if it were the
+    first.
 
     Raises:
         UsageError: the arms are not comparable.
     """
-    warnings = warnings_of(old, new, allow=allow)
+    warnings = warnings_of(old, new, anyway=anyway)
     if old.rounds is not None and old.rounds == new.rounds:
         stopped = in_rounds(old, new, old.rounds, rules)
         return _of(stopped, rules, warnings)

@@ -121,13 +121,13 @@ class Copy(Record):
 
 
 class LineScript(Record):
-    """A file is edited in place by a stream editor."""
+    """A file is edited in place by sed."""
 
     kind: Literal["line-script"] = "line-script"
     """Discriminator."""
     path: str
     """The file."""
-    language: Literal["sed", "sed -E", "perl -p", "perl -0p"]
+    language: Literal["sed", "sed -E"]
     """Language of the script."""
     script: str
     """The script; several are joined by line breaks."""

@@ -14,7 +14,6 @@ from harness.domain.file_edit import (
     Unshown,
     Write,
 )
-from harness.transcripts.perl import after_perl
 from harness.transcripts.sed import after_sed
 
 # A training loop is a thousand times shorter; longer files and searches are made to keep us busy.
@@ -112,8 +111,6 @@ def put_in(edit: FileEdit) -> tuple[str, ...]:
 
 
 def _scripted(content: str, edit: LineScript) -> str | None:
-    if edit.language.startswith("perl"):
-        return after_perl(edit.script, content, whole="0" in edit.language)
     return after_sed(edit.script, content, "extended" if "-E" in edit.language else "basic")
 
 

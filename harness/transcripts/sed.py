@@ -155,9 +155,7 @@ def _rest(script: str, at: int, step: _Step, dialect: Dialect) -> int:
         if flags is None:  # a number, `w`, `e`, `p`
             raise NotFollowed
         pattern = _pattern(old, dialect, ignore_case="i" in flags[0].lower())
-        step.substitution = Substitution(
-            pattern, filling(new, r"\\(?P<group>\d)", "&"), "g" in flags[0], len(new)
-        )
+        step.substitution = Substitution(pattern, filling(new), "g" in flags[0], len(new))
         return flags.end()
     if step.verb == "d":
         return at

@@ -1,7 +1,7 @@
 """What a shell command does to files, as far as it can be read without running it.
 
 Followed: heredocs and literal texts into files, ``apply_patch`` and unified diffs, ``sed -i``,
-``perl -pi``, Python scripts that replace text, copying, moving and removing, and what git puts back.
+Python scripts that replace text, copying, moving and removing, and what git puts back.
 A Python file that is written in another way is named as a change that is not shown.
 """
 
@@ -30,7 +30,7 @@ from harness.transcripts.python_scripts import edits_of_python
 from harness.transcripts.shell_words import Command, commands_of, operands
 
 _BEFORE_A_PROGRAM = re.compile(r"\w+=.*|sudo|time|timeout|nohup|command|env|exec|then|do|else|\{|!")
-_IN_PLACE = re.compile(r"-[a-zA-Z]*i|--in-place")
+_IN_PLACE = re.compile(r"-\w*i|--in-place")
 _EXTENDED = re.compile(r"-[a-zA-Z]*[Er]|--regexp-extended")
 _PRINTS = re.compile(r"-[a-zA-Z]*n|--quiet|--silent")
 _HERE = re.compile(r"\$\{?PWD\}?|\$\(pwd\)")
@@ -244,19 +244,9 @@ def _sed(words: list[str]) -> Iterator[FileEdit]:
 
 
 def _perl(words: list[str]) -> Iterator[FileEdit]:
-    flags = "".join(w for w in words if w.startswith("-"))
-    if "i" not in flags:
-        return
-    if "p" not in flags:
+    if any(map(_IN_PLACE.match, words)):
         named = (w for w in words if w.endswith(".py"))
         yield from (Unshown(path=w, why="perl changed it in place") for w in named)
-        return
-    place = next((i for i, w in enumerate(words) if re.fullmatch(r"-\w*e", w)), None)
-    if place is None or place + 2 >= len(words):
-        return
-    language: Literal["perl -p", "perl -0p"] = "perl -0p" if "0" in flags else "perl -p"
-    for path in words[place + 2 :]:
-        yield LineScript(path=path, language=language, script=words[place + 1])
 
 
 def _installed(words: list[str]) -> Iterator[FileEdit]:

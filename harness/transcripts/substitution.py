@@ -1,4 +1,4 @@
-"""``s/old/new/``, as sed and Perl write it, applied to text without either of them.
+"""``s/old/new/``, as sed writes it, applied to text without it.
 
 Patterns come from whoever wrote the transcript, and Python's own engine would let one of them run for
 years: this one takes a limit of time.
@@ -14,6 +14,9 @@ import regex
 LONGEST = 1 << 18
 """Characters of a text after a substitution. A training script has a tenth of that."""
 _MOST_FILLED = 50_000_000  # characters; one sign of a template may stand for a whole line
+
+
+_TOKENS = re.compile(r"\\(?P<group>\d)|\\(?P<char>.|\n)|&", re.DOTALL)
 
 
 class NotFollowed(Exception):
@@ -82,18 +85,17 @@ def parted(script: str, at: int) -> tuple[str, str, int]:
     return old, new, found.end()
 
 
-def filling(template: str, groups: str, whole: str) -> "Callable[[regex.Match[str]], str]":
-    r"""What takes the place of a match; patterns for ``\1`` and ``&`` as the language writes them."""
-    tokens = re.compile(rf"{groups}|\\(?P<char>.|\n)|(?P<whole>{whole})", re.DOTALL)
+def filling(template: str) -> "Callable[[regex.Match[str]], str]":
+    r"""What takes the place of a match, where ``\1`` stands for a group and ``&`` for all of it."""
 
     def fill(match: "regex.Match[str]") -> str:
         def one(token: re.Match[str]) -> str:
             if token["group"]:
                 return match[int(token["group"])] or ""
-            if token["whole"]:
+            if token["char"] is None:
                 return match[0]
             return {"n": "\n", "t": "\t"}.get(token["char"], token["char"])
 
-        return tokens.sub(one, template)
+        return _TOKENS.sub(one, template)
 
     return fill

@@ -112,12 +112,12 @@ def test_runs_without_a_common_scenario_are_no_comparison():
     ],
 )
 def test_runs_that_differ_in_more_than_the_skill_are_refused(field, said):
-    """With the reason; --allow turns it into a warning."""
+    """With the reason; --anyway turns it into a warning."""
     old, new = arm("old", RIGHT), arm("new", RIGHT, **{field: "other"})
 
     with pytest.raises(UsageError, match=f"not comparable: {said}"):
         compare(old, new, QUICK)
-    assert compare(old, new, QUICK, allow=True).warnings == (said,)
+    assert compare(old, new, QUICK, anyway=True).warnings == (said,)
 
 
 def test_the_same_skill_twice_is_recognised():

@@ -18,7 +18,7 @@ RIGHT = dict.fromkeys(TEN, "+++")
 
 
 def lines(old, new, programs=None, **options):
-    found = compare(arm("old", old), arm("new", new, **options), QUICK, allow=True)
+    found = compare(arm("old", old), arm("new", new, **options), QUICK, anyway=True)
     return plain_text(render_comparison(found, plain=True, programs=programs)).split("\n")
 
 

@@ -299,6 +299,7 @@ UNKNOWN = {
     "ex": "ex -sc '1d|x' a.py",
     "tar": "tar xf theirs.tar",
     "perl": "perl -i -ne 'print if 1' a.py",
+    "perl, line by line": "perl -pi -e 's/1.0/9/' a.py",
     "a folder over it": "cp -r theirs/. .",
 }
 

@@ -1,11 +1,10 @@
-"""What sed and Perl do to a text, beside the programs themselves where they are there."""
+"""What sed does to a text, beside the program itself where it is there."""
 
 import shutil
 import subprocess
 
 import pytest
 
-from harness.transcripts.perl import after_perl
 from harness.transcripts.sed import after_sed
 from tests.transcripts.material import TEXT
 
@@ -52,27 +51,6 @@ def test_sed_with_extended_patterns(script):
     done = subprocess.run(command, input=TEXT, capture_output=True, text=True, check=True)
 
     assert after_sed(script, TEXT, "extended") == done.stdout
-
-
-@pytest.mark.parametrize("whole", [False, True])
-@pytest.mark.parametrize(
-    "script",
-    [
-        r"s/max_norm=1\.0/max_norm=0.5/",
-        r"s/(loss)\.backward\(\)/scaler.scale($1).backward()/",
-        r"s/\s+optimizer\.zero_grad\(\)\n//",
-        "s{max_norm=1.0}{max_norm=2}g",
-        "s/o/0/g; s/0/q/",
-        r"s/^(\s*)optimizer\.step\(\)/$1scaler.step(optimizer)\n$1scaler.update()/m",
-        "s/loss.*?clip/X/s",
-    ],
-)
-@pytest.mark.skipif(shutil.which("perl") is None, reason="no perl to compare with")
-def test_perl_is_followed_as_perl_does_it(script, whole):
-    command = ["perl", *(["-0"] if whole else []), "-pe", script]
-    done = subprocess.run(command, input=TEXT, capture_output=True, text=True, check=True)
-
-    assert after_perl(script, TEXT, whole=whole) == done.stdout
 
 
 def test_a_pattern_that_would_take_years_is_given_up():
