@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 
@@ -114,12 +113,7 @@ class RemoteModel(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _once(

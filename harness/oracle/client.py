@@ -1,7 +1,6 @@
 """The oracle as warm processes: started once, asked many times. No torch on this side."""
 
 import threading
-from types import TracebackType
 from typing import Self
 
 from harness.allowance import lost
@@ -142,12 +141,7 @@ class Oracle:
         """The oracle itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
 

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from types import TracebackType
 from typing import Self
 
 from pydantic import ValidationError
@@ -167,12 +166,7 @@ class JailedExecutor:
         """Start nothing yet: the zygote starts with the first job."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
 

@@ -14,7 +14,6 @@ import zlib
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Literal, Self
 
 from pydantic import ValidationError
@@ -136,12 +135,7 @@ class RunFolder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _store(self, trace: Trace) -> str:
