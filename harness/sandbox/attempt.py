@@ -58,7 +58,7 @@ def run_once(zygote: ZygoteHandle, job: Job, limits: JobLimits, policy: JailPoli
         in_time = _drain(streams, deadline.left)
         flaws = [stream.reader.finish() for stream in streams]
         exited, late = None, not in_time
-        # Books that are closed leave nothing to wait for: taking apart a process takes longer.
+        # A record that is closed leaves nothing to wait for: taking apart a process takes longer.
         if any(flaws[-job.world_size :]):
             exited, late = _await_end(zygote, run, streams, deadline, late=late)
     wall = deadline.elapsed

@@ -43,7 +43,7 @@ class Channel:
         return self._count
 
     def send(self, kind: str, data: JsonObject, tensors: Sequence[Blob] = ()) -> None:
-        """Send one frame; it has left this process when this returns. Closed books take no more.
+        """Send one frame; it has left this process when this returns. A closed record takes no more.
 
         Only when called in the middle of another send of the same thread (the garbage collector may
         run a finaliser that prints) the frame leaves just after that one instead.
@@ -57,15 +57,15 @@ class Channel:
             if not self._writing:
                 self._drain()
 
-    def close_books(self) -> None:
+    def close_record(self) -> None:
         """Send the last frame, which says how many came before it."""
         with self._lock:
             self.send(CLOSED, {"count": self._count})
             self._closed = True  # a thread that the program left behind may still print
 
     def close(self) -> None:
-        """Close the books and hang up, so that whoever listens need not wait for the process's end."""
-        self.close_books()
+        """Close the record and hang up, so that whoever listens need not wait for the process's end."""
+        self.close_record()
         with contextlib.suppress(OSError):  # the program found it and closed it
             os.close(self._fd)
 

@@ -102,7 +102,7 @@ class FrameReader:
         return [frame for frame in frames if frame.kind != CLOSED]
 
     def finish(self) -> str:
-        """What is wrong with the stream, once no more bytes will come; empty where the books were
+        """What is wrong with the stream, once no more bytes will come; empty where the record was
         closed, agree with what arrived, and nothing followed.
         """
         if self.corrupt is not None:

@@ -77,7 +77,7 @@ class Sandbox:
         return self._threads.submit(self._run, job, limits or JobLimits(), policy or JailPolicy())
 
     def settle(self, seconds: float = 5.0) -> bool:
-        """Wait until nothing is left of any job: books are closed a moment before their process."""
+        """Wait until nothing is left of any job: a record is closed a moment before their process."""
         return self._warm().settle(seconds)
 
     def machine(self) -> JailReport:

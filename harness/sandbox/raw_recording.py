@@ -18,7 +18,7 @@ class RawRank:
     frames: tuple[Frame, ...]
     """What the worker sent, in order, up to the first flaw."""
     complete: bool
-    """Whether the books were closed and agree with what arrived."""
+    """Whether the record was closed and agrees with what arrived."""
     flaw: str
     """What is wrong with the stream, in one sentence; empty when nothing is."""
     exit_code: int | None
@@ -42,7 +42,7 @@ class RawRecording:
     queued_seconds: float = 0.0
     """Of these, what a run that went past its limit had waited for a processor."""
     cpu_seconds: float | None
-    """Processor time of all processes together; ``None`` where the books were closed before
+    """Processor time of all processes together; ``None`` where the record was closed before
     anybody saw them end.
     """
     wall_limit_seconds: float
@@ -56,7 +56,7 @@ class RawRecording:
 
     @property
     def complete(self) -> bool:
-        """Whether the books of every rank are closed."""
+        """Whether the record of every rank is closed."""
         return all(rank.complete for rank in self.ranks)
 
     @property

@@ -160,14 +160,14 @@ def rest(**part: object) -> str:
 
 def test_what_is_not_installed_is_counted_by_package_in_the_last_line():
     said = rest(status="cannot-be-run", needs=("peft",), mark=None, sentence="It needs peft.")
-    assert said == "not told: 1 need what is not installed: peft (1) (--verbose)"
+    assert said == "not shown: 1 need what is not installed: peft (1) (--verbose)"
 
 
 def test_what_was_not_decided_is_one_counted_line():
     told = rest(status="cannot-be-run", kind="helper", mark=None)
-    assert told == "not told: 1 without could not be run (--verbose)"
+    assert told == "not shown: 1 without could not be run (--verbose)"
     told = rest(status="inconclusive")
-    assert told == "not told: 1 inconclusive; 1 of these carry a claim (--verbose)"
+    assert told == "not shown: 1 inconclusive; 1 of these carry a claim (--verbose)"
 
 
 def test_a_second_run_tells_what_came_out_otherwise():

@@ -103,7 +103,7 @@ def test_a_clip_before_the_only_backward_of_a_window_comes_at_the_wrong_moment()
 
 
 def test_a_lost_batch_within_a_pass_is_named_by_the_property_about_batches():
-    """The books of the loader say so."""
+    """The loader's own count says so."""
     assert failing(run(loops.right, batches_lost=4, lost_at_end=4)) == {"no-batch-lost"}
 
 

@@ -34,10 +34,10 @@ def received(ours: socket.socket) -> tuple[list[Frame], FrameReader]:
 
 
 def test_a_frame_arrives_as_it_was_sent(pair):
-    """Kind, data, names, shapes and bytes survive, and the books agree."""
+    """Kind, data, names, shapes and bytes survive, and the counts agree."""
     channel, ours = pair
     channel.send("step", {"lr": 0.1, "names": ["w"]}, [("w", "float32", (3,), FLOATS)])
-    channel.close_books()
+    channel.close_record()
     frames, reader = received(ours)
 
     assert [(frame.seq, frame.kind, frame.data) for frame in frames] == [
@@ -145,7 +145,7 @@ def test_closed_books_take_no_more(pair):
     """A thread that a program left behind cannot spoil a complete recording."""
     channel, ours = pair
     channel.send("fact", {})
-    channel.close_books()
+    channel.close_record()
     channel.send("late", {})
     frames, reader = received(ours)
 

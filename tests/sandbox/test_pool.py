@@ -19,8 +19,8 @@ BUSY = "while True: pass"
 FOREVER = "wait()"
 
 
-def test_a_program_runs_and_its_books_are_closed(sandbox):
-    """The plain case: facts in order, closed books, a jail report, nothing wrong."""
+def test_a_program_runs_and_its_record_is_closed(sandbox):
+    """The plain case: facts in order, a closed record, a jail report, nothing wrong."""
     run = sandbox.execute(Job(program="report(a=1); report(b=2)"))
     (rank,) = run.ranks
 
@@ -135,7 +135,7 @@ def test_a_timeout_takes_all_ranks_down(sandbox):
 
 
 def test_leaving_early_is_not_finishing(sandbox):
-    """Exit code 0 is no evidence; the closed books are."""
+    """Exit code 0 is no evidence; the closed record is."""
     run = sandbox.execute(Job(program="import os\nreport(a=1)\nos._exit(0)"))
 
     assert run.ranks[0].exit_code == 0
@@ -145,7 +145,7 @@ def test_leaving_early_is_not_finishing(sandbox):
 
 
 def test_exit_is_something_that_a_program_raises(sandbox):
-    """``sys.exit(0)`` closes no books by itself and hides nothing."""
+    """``sys.exit(0)`` closes no record by itself and hides nothing."""
     run = sandbox.execute(Job(program="import sys\nsys.exit(0)"))
 
     assert facts(run) == {"raised": "SystemExit", "message": "0"}
@@ -198,13 +198,13 @@ FORGERIES = {
     "garbage": "os.write(fd, b'garbage' * 10)",
     "a number twice": "forge(1)",
     "a number ahead": "forge(7)",
-    "books closed early": "forge(2, 'closed', {'count': 2})",
-    "books closed at another count": "forge(2, 'closed', {'count': 9})",
+    "a record closed early": "forge(2, 'closed', {'count': 2})",
+    "a record closed at another count": "forge(2, 'closed', {'count': 9})",
 }
 
 
 @pytest.mark.parametrize("act", FORGERIES.values(), ids=FORGERIES)
-def test_forged_frames_do_not_close_the_books(sandbox, act):
+def test_forged_frames_do_not_close_the_record(sandbox, act):
     """Numbers and counts must agree. Content can be forged: the oracle recomputes what it can."""
     program = (
         "import json, os, struct\n"

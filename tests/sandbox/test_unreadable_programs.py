@@ -14,7 +14,7 @@ from harness.sandbox.pool import Job
 ORDER = WorkOrder(workload=WorkloadSpec.model_validate({"name": "mlp", "parameters": {}}))
 
 
-class Books:
+class FakeRecord:
     """A recorder that only keeps how the program ended."""
 
     def __init__(self) -> None:
@@ -33,10 +33,10 @@ class Books:
 
 
 def ended(program: str) -> Finished:
-    books: Any = Books()
+    record: Any = FakeRecord()
     job = Job(program=program, payload_json=ORDER.model_dump_json(), world_size=1, seed=0)
-    worker.work_on(books, job, rank=0, world_size=1)
-    return books.ended[0]
+    worker.work_on(record, job, rank=0, world_size=1)
+    return record.ended[0]
 
 
 def test_a_program_that_trips_the_reading_is_unbound_and_no_fault_of_ours(monkeypatch):

@@ -137,7 +137,7 @@ def test_a_thread_that_is_ending_is_awaited():
 
 
 def test_an_exception_of_the_worker_is_a_fault_and_not_a_result(sandbox):
-    """What escapes work() is ours: the books stay open and the traceback is kept."""
+    """What escapes work() is ours: the record stays open and the traceback is kept."""
     run = sandbox.execute(Job(program="escape = TypeError('ours')"))
 
     assert not run.complete

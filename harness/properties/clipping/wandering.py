@@ -19,7 +19,7 @@ EVEN = 0.005
 
 
 def wandering(seen: Regimes, property_: str) -> Verdict | None:
-    """Could not tell, where the norm that clipping leaves moves on as if nothing would hold it: what
+    """Inconclusive, where the norm that clipping leaves moves on as if nothing would hold it: what
     was seen is accepted, and some updates later it would not be.
     """
     for run in _runs(seen.loud):

@@ -32,7 +32,7 @@ IDENTIFIERS = 50
 
 
 @dataclass(frozen=True)
-class Told:
+class TableFacts:
     """What is known of the tables of a program."""
 
     named: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Told:
     """Whether all numbers are classes."""
 
 
-def told(tree: ast.Module, known: Mapping[str, str]) -> Told:
+def facts_of(tree: ast.Module, known: Mapping[str, str]) -> TableFacts:
     """Read off a program. ``known``: what its first runs showed."""
     lists = _lists(tree)
     named = [*_named(tree, lists)]
@@ -61,7 +61,7 @@ def told(tree: ast.Module, known: Mapping[str, str]) -> Told:
         for word in call.keywords
         if word.arg == "like" and isinstance(word.value, ast.Constant)
     ]  # fmt: skip
-    return Told(
+    return TableFacts(
         named=tuple(dict.fromkeys(named)),
         words=_words(tree),
         like=str(like[0]) if like else "column ",
@@ -164,7 +164,7 @@ def _column(of: ast.expr) -> str:
     return ""
 
 
-def cells(column: str, about: Told, *, vectors: bool = False) -> Cells:
+def cells(column: str, about: TableFacts, *, vectors: bool = False) -> Cells:
     """A column by its name. ``vectors``: whether a cell may be a row of numbers."""
     dice, name = np.random.default_rng(sum(column.encode())), column.lower()
     if found := about.words.get(column):

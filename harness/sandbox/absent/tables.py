@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from harness.domain.misfits import SMALL, width_asked_for
-from harness.sandbox.absent.columns import Told, cells, classes, told
+from harness.sandbox.absent.columns import TableFacts, cells, classes, facts_of
 from harness.sandbox.absent.lent import guess, guessed
 from harness.sandbox.absent.standins.hub_datasets import CLASS
 from harness.sandbox.absent.standins.torchvision import TRAIN
@@ -42,7 +42,7 @@ LONG = 128
 OURS = ("torch/autograd", "torch/optim", "torch/amp")
 """What fails in there is no question of the data."""
 
-_about = Told()
+_about = TableFacts()
 _source = ""
 _known: dict[str, str] = {}
 
@@ -50,7 +50,7 @@ _known: dict[str, str] = {}
 def install(tree: ast.Module, known: Mapping[str, str]) -> None:
     """Lend tables to pandas, where it is loaded, and to numpy. ``known``: what first runs showed."""
     global _about, _source
-    _about, _source = told(tree, known), source_of(tree)
+    _about, _source = facts_of(tree, known), source_of(tree)
     _known.clear()
     _known.update(known)
     pandas: Any = sys.modules.get("pandas")

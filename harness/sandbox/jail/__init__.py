@@ -22,7 +22,7 @@ Covered (each with an attack in ``tests/adversarial`` that succeeds once its gua
 NOT covered:
 
 - forging. Recorder and candidate share a process: a candidate that finds the channel can send
-  frames of its own. Frames keep their numbers and the books their count; whatever can be recomputed
+  frames of its own. Frames keep their numbers and the record its count; whatever can be recomputed
   is recomputed outside, and where ranks have a loopback of their own the leader counts its bytes;
   counts of other events cannot be checked (``docs/cheats.md`` lists what that leaves)
 - native code, through ctypes or a corrupted tensor, that calls into the recorder or rewrites memory
