@@ -20,6 +20,7 @@ WRONG_ARROWS = [
     ("utils.py", "harness.domain", "Imports point one way"),
     ("cli.py", "torch", "Only sandbox, oracle and workloads know torch"),
     ("properties/clipping/wrong.py", "harness.properties.ranks", "A family of properties"),
+    ("sandbox/batches/wrong.py", "harness.sandbox.recorder", "Packages of the sandbox"),
     ("properties/own/wrong.py", "random", "Pure layers touch no process"),
     ("comparison/wrong.py", "subprocess", "Pure layers touch no process"),
     ("quality/wrong.py", "harness.sandbox.recorder", "Only the sandbox attaches probes"),
@@ -33,6 +34,7 @@ def skeleton(tmp_path: Path) -> Path:
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     folders = [
         "",
+        "sandbox/batches",
         "sandbox/recorder",
         "quality",
         "properties/clipping",

@@ -9,6 +9,7 @@ columns      what the source shows of a table that is not here
 tables       tables and arrays that are not here, for pandas, numpy and the module csv
 pictures     pictures that are not here, in folders
 texts        texts that are not here
+inert        objects that do nothing
 trackers     packages that only watch: wandb, tensorboard and the like
 standins     packages that hand over data, models or arguments, as small as they can be
 """

@@ -3,8 +3,8 @@
 from types import ModuleType
 from typing import Any
 
+from harness.sandbox.absent.inert import Inert
 from harness.sandbox.absent.settings import AbsentSettings
-from harness.sandbox.machine.inert import Inert
 
 WATCHING = frozenset({
     "evaluate", "wandb", "mlflow", "tensorboard", "tensorboardX", "comet_ml", "neptune", "clearml",

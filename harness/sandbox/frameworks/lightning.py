@@ -10,8 +10,8 @@ from typing import Any
 
 from torch import nn
 
+from harness.sandbox.absent.inert import Inert
 from harness.sandbox.frameworks import fabric, strategies
-from harness.sandbox.machine.inert import Inert
 
 TREES = ("lightning.pytorch", "pytorch_lightning")
 

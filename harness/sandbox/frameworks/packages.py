@@ -10,10 +10,9 @@ import types
 from typing import Any
 
 from harness.sandbox import extras
-from harness.sandbox.absent import standins
+from harness.sandbox.absent import inert, standins
 from harness.sandbox.absent.imports import lend_known, packages_of
 from harness.sandbox.absent.trackers import WATCHING
-from harness.sandbox.machine import inert
 from harness.syntax import walk
 
 REFUSED = frozenset({

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
+from harness.sandbox.absent.inert import Inert
 from harness.sandbox.machine.devices import for_candidates, nothing
-from harness.sandbox.machine.inert import Inert
 
 MEMORY = 80 * 2**30
 

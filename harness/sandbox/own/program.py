@@ -15,13 +15,13 @@ from harness.beside import parsed_modules, together, unpacked
 from harness.domain.branch import Branches
 from harness.sandbox.absent import checkpoints, downloads, files, pictures, tables
 from harness.sandbox.absent.imports import OWN, lend_packages
+from harness.sandbox.absent.inert import install_progress
 from harness.sandbox.absent.lent import all_lent, doubted, guessed
 from harness.sandbox.absent.settings import argument, compared_words
 from harness.sandbox.batches.callers import FILENAME
 from harness.sandbox.branches import marks
 from harness.sandbox.branches.untaken import untaken
 from harness.sandbox.machine import arguments, cuda, devices, distributed, removed
-from harness.sandbox.machine.inert import install_progress
 from harness.sandbox.own import frameworks
 from harness.sandbox.own.modules import Repository
 from harness.sandbox.own.patience import Patience

@@ -10,12 +10,12 @@ import torch
 from torch import nn
 
 from harness.domain.branch import Branches
+from harness.sandbox.absent.inert import install_progress
 from harness.sandbox.batches.callers import FILENAME
 from harness.sandbox.branches import marks
 from harness.sandbox.branches.untaken import untaken
 from harness.sandbox.frameworks import packages
 from harness.sandbox.machine import arguments, cuda, devices, distributed
-from harness.sandbox.machine.inert import install_progress
 from harness.sandbox.names.table import libraries, table
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.stage import copies, workers

@@ -12,11 +12,11 @@ from typing import Any, TypeGuard
 import torch
 from torch import Tensor, nn
 
+from harness.sandbox.absent.inert import Inert
 from harness.sandbox.batches.callers import ResultUse, frame_of_the_program
 from harness.sandbox.batches.loaders import Loader, OnBatch
 from harness.sandbox.batches.rows import Shape
 from harness.sandbox.frameworks import fabric, huggingface
-from harness.sandbox.machine.inert import Inert
 from harness.sandbox.names.table import NameEntry, Table, words
 from harness.sandbox.unbound import Unbound
 from harness.sandbox.world import answers, parts_of

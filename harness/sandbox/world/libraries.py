@@ -3,9 +3,9 @@
 from typing import Any
 
 from harness.sandbox import extras
+from harness.sandbox.absent.inert import Inert, install_progress
 from harness.sandbox.frameworks import packages
 from harness.sandbox.machine.amp import posted_autocast
-from harness.sandbox.machine.inert import Inert, install_progress
 from harness.sandbox.names.table import libraries as by_name
 from harness.sandbox.unbound import Unbound
 from harness.sandbox.world.lending import Lender

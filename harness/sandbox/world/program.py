@@ -12,13 +12,13 @@ from torch import nn
 
 from harness.domain.branch import Branches
 from harness.domain.event import BUILDS_MODELS
+from harness.sandbox.absent.inert import install_progress
 from harness.sandbox.batches.callers import FILENAME
 from harness.sandbox.batches.loaders import OnBatch
 from harness.sandbox.branches import marks
 from harness.sandbox.branches.untaken import untaken
 from harness.sandbox.frameworks import hooks, huggingface, packages
 from harness.sandbox.machine import arguments, cuda, devices, distributed
-from harness.sandbox.machine.inert import install_progress
 from harness.sandbox.machine.spellings import install_spellings
 from harness.sandbox.names.table import table
 from harness.sandbox.own.patience import Patience

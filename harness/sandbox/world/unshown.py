@@ -9,10 +9,10 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from harness.sandbox.absent.inert import Inert
 from harness.sandbox.batches.callers import ResultUse
 from harness.sandbox.batches.loaders import leaves
 from harness.sandbox.batches.rows import LentBatch
-from harness.sandbox.machine.inert import Inert
 from harness.sandbox.names.table import Table, words
 from harness.sandbox.unbound import Scouted
 from harness.sandbox.world.data import Data

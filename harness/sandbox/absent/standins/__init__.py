@@ -11,7 +11,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from harness.sandbox.machine.inert import Inert
+from harness.sandbox.absent.inert import Inert
 
 MODULES: dict[str, str] = {
     "torchvision": "torchvision",

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import Dataset
 
+from harness.sandbox.absent.inert import Inert
 from harness.sandbox.absent.lent import lend
-from harness.sandbox.machine.inert import Inert
 
 __version__ = "0.21.0"
 
