@@ -95,26 +95,77 @@ def test_the_page_tells_an_evaluator_the_keys_that_a_line_has(graded):
     assert line["failed"]
 
 
-@pytest.mark.full
-def test_the_check_of_the_action_fails_for_a_faulty_skill_and_writes_a_summary(tmp_path):
-    """Its script, run as GitHub runs it."""
-    step = next(step for step in ACTION["runs"]["steps"] if step["name"] == "Check")
-    summary = tmp_path / "summary.md"
-    given = {
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
-        "AGAINST": "",
-        "SKILL": "tests/material/faulty-skill",
-        "GITHUB_STEP_SUMMARY": str(summary),
-    }
-    done = subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", step["run"]],
-        env=os.environ | given,
-        cwd=ROOT,
+def step(name: str, cwd: Path, **given: str) -> subprocess.CompletedProcess[str]:
+    """A step as GitHub runs it, with the harness of these tests as `python`."""
+    script = next(step["run"] for step in ACTION["runs"]["steps"] if step["name"] == name)
+    env = {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+    return subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", script],
+        env=os.environ | env | given,
+        cwd=cwd,
         capture_output=True,
         text=True,
         check=False,
     )
 
+
+@pytest.fixture
+def repository(tmp_path):
+    """With one skill, committed."""
+    skill = tmp_path / "skills" / "old" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("as it was")
+    who = ["-c", "user.email=a@example.org", "-c", "user.name=a"]
+    for words in (["init", "-q"], ["add", "skills"], [*who, "commit", "-qm", "one"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    skill.write_text("as it is")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("against", "skill", "code", "said"),
+    [
+        ("HEAD", "skills/old", 0, ""),
+        ("HEAD", "skills/new", 0, "::notice::skills/new is new"),
+        ("origin/gone", "skills/old", 2, "::error::against: no revision origin/gone"),
+    ],
+)
+def test_the_older_skill_is_taken_from_its_revision_or_it_is_said_why_not(
+    repository, against, skill, code, said
+):
+    """A skill that a pull request adds is no error; a revision that was not fetched is one."""
+    given = {"RUNNER_TEMP": str(repository / "temp"), "AGAINST": against, "SKILL": skill}
+    done = step("The skill as it was", repository, **given)
+    old = repository / "temp" / "old" / "skills" / "old" / "SKILL.md"
+
+    assert (done.returncode, done.stdout.startswith(said)) == (code, True)
+    assert (old.read_text() if old.exists() else None) == (None if said else "as it was")
+
+
+@pytest.mark.parametrize("code", [0, 1, 3])
+def test_a_comparison_of_the_action_fails_as_the_command_does_and_is_quoted_whole(tmp_path, code):
+    """What stands for the harness says its arguments. A new skill is compared with none."""
+    stand_in = tmp_path / "python"
+    stand_in.write_text(f'#!/bin/sh\necho "$@"\nexit {code}\n')
+    stand_in.chmod(0o755)
+    summary = tmp_path / "summary.md"
+    told = {"AGENT": "anthropic:m", "COST": "5", "SKILL": "skills/new", "TRIALS": "3"}
+    told |= {"RUNNER_TEMP": str(tmp_path), "GITHUB_STEP_SUMMARY": str(summary)}
+    done = step("Compare", tmp_path, **told, PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+
+    assert done.returncode == code
+    assert done.stdout.startswith("-m harness compare --skill none --skill skills/new --agent")
+    assert summary.read_text() == f"```\n{done.stdout}```\n"
+
+
+@pytest.mark.full
+def test_the_check_of_the_action_fails_for_a_faulty_skill_and_writes_a_summary(tmp_path):
+    """Its script, run as GitHub runs it."""
+    summary, sarif = tmp_path / "summary.md", tmp_path / "skill.sarif"
+    given = {"RUNNER_TEMP": str(tmp_path), "GITHUB_STEP_SUMMARY": str(summary)}
+    done = step("Check", ROOT, SKILL="tests/material/faulty-skill", SARIF=str(sarif), **given)
+
     assert done.returncode == 1, done.stderr
     assert "::error file=" in done.stdout
     assert "claim fails" in summary.read_text()
+    assert "faulty-skill/SKILL.md" in sarif.read_text()
