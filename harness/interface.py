@@ -30,7 +30,7 @@ from harness.instruments import jail_and_oracle
 from harness.runner import NOTHING, Settings, grade_answers
 from harness.scenarios import default_bank, load_bank
 from harness.scenarios.selection import find
-from harness.store import RunFolder
+from harness.store import load_run
 from harness.store.arms import arm_of
 from harness.transcripts import read
 
@@ -199,7 +199,7 @@ def compare(old: str | Path, new: str | Path) -> Comparison:
 
 
 def _arm(folder: Path) -> Arm:
-    with RunFolder.load(folder) as run:
+    with load_run(folder) as run:
         return arm_of(run)
 
 

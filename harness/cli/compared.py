@@ -12,7 +12,7 @@ from harness.domain.errors import UsageError, reason
 from harness.domain.plan import FalseAlarms, Rules
 from harness.domain.record import Record
 from harness.report.console import Output
-from harness.store import RunFolder
+from harness.store import load_run
 from harness.untrusted import read_bytes
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _programs(folders: tuple[Path, Path]) -> "Programs":
     found: dict[tuple[Literal["old", "new"], str, int], str] = {}
     sides: tuple[Literal["old", "new"], ...] = ("old", "new")
     for side, folder in zip(sides, folders, strict=True):
-        with RunFolder.load(folder) as run:
+        with load_run(folder) as run:
             for scenario, answers in numbered(run).items():
                 for trial, stored in answers.items():
                     found[side, scenario, trial] = program_of(stored)

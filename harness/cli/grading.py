@@ -38,7 +38,7 @@ from harness.domain.own import OWN_SCENARIO
 from harness.domain.scenario import Bank
 from harness.domain.stored import GradedAnswer
 from harness.report.console import Output, progress_bar
-from harness.store import RunFolder
+from harness.store import RunFolder, load_run
 from harness.untrusted import in_time, read_bytes
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ def regrade(
     told = printing(as_json=as_json, plain=plain, verbose=verbose, show_program=False)
     with (
         judge_named(judge, Judging(missing=missing)) as reader,
-        RunFolder.load(run) as old,
+        load_run(run) as old,
         _anew(out, old, chosen, reader.name) as new,
         told as keep,
     ):

@@ -85,9 +85,9 @@ def show(
     trusted(bank, trust=trust_bank)
     from harness.report.scenario import render_scenario
     from harness.scenarios.selection import find
-    from harness.store import is_run
+    from harness.store import is_run, shards_in
 
-    if is_run(Path(scenario)):
+    if is_run(Path(scenario)) or shards_in(Path(scenario)):
         _show_run(Path(scenario), as_json=as_json, plain=plain, verbose=verbose)
         return
     known = load(bank)
@@ -107,10 +107,10 @@ def _show_run(folder: Path, *, as_json: bool, plain: bool, verbose: bool) -> Non
     from harness.domain.answer import Tally
     from harness.domain.stored import GradedAnswer
     from harness.report.answers import render_head, render_tally
-    from harness.store import RunFolder
+    from harness.store import load_run
 
     output, tally = Output(plain=plain), Tally()
-    with RunFolder.load(folder) as run:
+    with load_run(folder) as run:
         if not as_json:
             output.show(render_head(run.head))
         with printing(as_json=as_json, plain=plain, verbose=verbose, show_program=False) as show:

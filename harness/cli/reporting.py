@@ -15,7 +15,7 @@ from harness.domain.quality import QualityReport
 from harness.domain.scenario import Bank, Scenario
 from harness.domain.stored import StoredAnswer
 from harness.report.reported import Report, ReportSide
-from harness.store import RunFolder
+from harness.store import RunFolder, load_run
 from harness.store.arms import arm_of_answers, numbered
 
 Format = Literal["html", "junit", "markdown", "json", "benchmark"]
@@ -39,7 +39,7 @@ def written_report(
         UsageError: there is no such run, or something cannot be read.
     """
     with ExitStack() as opened:
-        folders = [opened.enter_context(RunFolder.load(run)) for run in runs]
+        folders = [opened.enter_context(load_run(run)) for run in runs]
         found = replace(_report(folders, bank), quality=_quality(quality) if quality else None)
         return _rendered(found, form, pictures)
 

@@ -11,7 +11,7 @@ import gzip
 import hashlib
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Literal, Self
@@ -81,15 +81,20 @@ class RunFolder:
             raise UsageError(f"{folder}: expected a stored run, a folder with {HEAD} in it")
         return cls(folder, _read_head(folder), _lines_of(folder, "rb"))
 
+    @property
+    def keys(self) -> Collection[str]:
+        """Of all answers, in the order in which they were stored."""
+        return self._places
+
     def __contains__(self, key: str) -> bool:
-        return key in self._places
+        return key in self.keys
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self.keys)
 
     def __iter__(self) -> Iterator[StoredAnswer]:
         """Every answer, in the order in which they were stored."""
-        for key in self._places:
+        for key in self.keys:
             yield self[key]
 
     def __getitem__(self, key: str) -> StoredAnswer:
