@@ -68,7 +68,7 @@ def unpacked(program: str) -> Packed:
         told = json.loads(below)
         modules = {name: Beside(*one) for name, one in told["files"].items()}
         return Packed(code, modules, str(told["package"]))
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return Packed(program)
 
 

@@ -11,6 +11,12 @@ import threading
 LONGEST = 1 << 20
 """Characters of a program that is read: its tree takes some six hundred times as many bytes."""
 
+MOST_STATEMENTS = 20_000
+"""Lines and semicolons of a program that is read: the longest that people train with have 6,000."""
+
+TOO_LONG = f"it is longer than {LONGEST} characters or {MOST_STATEMENTS} lines"
+"""Why a program that is longer is not read."""
+
 _PLAIN = frozenset({"id", "ctx", "attr", "arg", "asname", "module", "level", "kind",
                     "conversion", "is_async", "simple", "type_comment"})  # fmt: skip
 """Fields that never hold a node, but for the context of a name, which is told by its parent."""
@@ -34,8 +40,8 @@ def tree_of(code: str | bytes, name: str = "<unknown>") -> ast.Module:
     Raises:
         SyntaxError: it is not Python, or nothing that the parser can take.
     """
-    if len(code) > LONGEST:
-        raise SyntaxError(f"it is longer than {LONGEST} characters")
+    if is_too_long(code):
+        raise SyntaxError(TOO_LONG)
     try:
         with _one_at_a_time:
             return ast.parse(code, name)
@@ -43,6 +49,12 @@ def tree_of(code: str | bytes, name: str = "<unknown>") -> ast.Module:
         raise SyntaxError("it is nested too deeply") from None
     except ValueError as error:  # a byte that is no text
         raise SyntaxError(str(error)) from error
+
+
+def is_too_long(code: str | bytes) -> bool:
+    """Whether a program is longer than any that is read."""
+    text = code if isinstance(code, str) else code.decode("latin-1")
+    return len(text) > LONGEST or text.count("\n") + text.count(";") > MOST_STATEMENTS
 
 
 def source_of(tree: ast.AST) -> str:

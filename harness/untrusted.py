@@ -20,8 +20,8 @@ from harness.domain.errors import UserError
 LONGEST = 16 << 20
 """Bytes of one file that are read."""
 
-SECONDS = 8.0
-"""Processor time that reading one input may take."""
+SECONDS = 5.0
+"""Processor time that reading one input may take; to find its program takes as much again."""
 
 DEEPEST = 60
 """Levels of a YAML document."""

@@ -1,5 +1,7 @@
 """``[tool.harness]`` in pyproject.toml, and ``--allow``: what a project means, said once."""
 
+import os
+
 import pytest
 from typer.testing import CliRunner
 
@@ -77,3 +79,28 @@ def test_what_is_allowed_takes_the_place_of_what_is_required():
     (rule,) = OWN_SCENARIO.allowing({"no-batch-lost": "meant"}).properties
 
     assert (rule.id, rule.level, rule.reason) == ("no-batch-lost", "allowed", "meant")
+
+
+STRANGE = {
+    "levels": ("x = " + "[" * 20_000 + "]" * 20_000, "nested too deeply"),
+    "parts of a key": (".".join("a" * 30_000) + " = 1", "a key has more than"),
+    "size": ("x = 1 #" + "x" * (1 << 18), "larger than"),
+}
+
+
+@pytest.mark.parametrize("case", STRANGE)
+def test_a_page_that_would_take_the_machine_is_one_sentence(case, project):
+    """Levels ended in a traceback, and each part of a key keeps all before it: four gigabytes."""
+    table, sentence = STRANGE[case]
+    project(table)
+
+    with pytest.raises(UsageError, match=sentence):
+        configuration()
+
+
+def test_a_page_that_is_a_pipe_is_refused_before_it_is_opened(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo(tmp_path / "pyproject.toml")
+
+    with pytest.raises(UsageError, match="named pipe"):
+        configuration()

@@ -348,3 +348,10 @@ for _ in range(12):
 def test_a_batch_is_skipped_by_the_scaler_and_not_around_it(graded, tmp_path, skip, found):
     _, (line,) = graded(written(tmp_path, "train.py", SCALED.format(skip=skip)))
     assert line["code"] == found, line["why"]
+
+
+def test_a_name_alone_trains_nothing_and_is_not_right(graded, tmp_path):
+    """All of its training was lent to it, and that was right."""
+    code, (line,) = graded(written(tmp_path, "one.py", "b\n"))
+
+    assert (code, line["code"]) == (0, "inconclusive")

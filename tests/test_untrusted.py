@@ -17,8 +17,12 @@ from rich.text import Text
 
 from harness import untrusted
 from harness.agents.given import MOST_REFUSED, given_answers
+from harness.beside import Beside, Packed, unpacked
 from harness.checking.links import check_links
+from harness.cli.arms import arms_below
 from harness.domain.errors import UserError
+from harness.domain.own import OWN_SCENARIO
+from harness.extraction import extract
 from harness.extraction.assignment import Choice, read_map
 from harness.report.console import Output
 from harness.scenarios import default_bank, load_bank
@@ -26,6 +30,7 @@ from harness.scenarios.programs import program_problem, render, uses_loop
 from harness.scenarios.yaml_tree import Complaint, read_yaml
 from harness.skills import read_skill
 from harness.skills.frontmatter import read_frontmatter
+from harness.syntax import TOO_LONG, is_too_long
 from harness.transcripts import read
 from harness.untrusted import TooLong, in_time, kind_of, read_bytes, safe_yaml
 
@@ -153,6 +158,39 @@ def test_a_file_too_large_for_what_it_is_says_so(tmp_path):
     (found,) = given_answers([str(path)], None, load_bank(default_bank()), Choice())
 
     assert "too large" in found.sentence
+
+
+LONG = {
+    "lines": "x = 1\n" * 100_000,
+    "statements in a line": "x=1;" * 100_000,
+    "a line": "x = [" + "1," * 3_000_000 + "]\n",
+    "hunks": "@@ -1,1 +1,1 @@\n-a\n+b\n" * 60_000,
+}
+
+
+@pytest.mark.parametrize("case", LONG)
+def test_a_program_longer_than_any_is_not_looked_through(case, tmp_path):
+    """Forty thousand lines kept the jail for a minute, a line of six million characters took 15 s."""
+    path = tmp_path / "answer.md"
+    path.write_text(f"```{'diff' if case == 'hunks' else 'python'}\n{LONG[case]}```\n")
+    (found,) = given_answers([str(path)], None, load_bank(default_bank()), Choice())
+    began = time.thread_time()
+
+    none = extract(found.transcript, OWN_SCENARIO)
+
+    assert is_too_long(LONG[case])
+    assert none.reason.endswith(
+        (f"block 1 of the answer does not parse ({TOO_LONG})", "no Python block")
+    )
+    assert time.thread_time() - began < 2
+
+
+def test_deep_json_of_a_stranger_is_no_fault(tmp_path):
+    (tmp_path / "arms.json").write_text('{"a":' * 5000)
+    program = Packed("x = 1", {"a": Beside("a.py", "")}).text.replace("{", "[" * 100_000, 1)
+
+    assert arms_below([tmp_path]) == [tmp_path]
+    assert unpacked(program) == Packed(program)
 
 
 def test_of_a_file_full_of_broken_parts_the_first_ones_are_told(tmp_path):

@@ -134,5 +134,5 @@ def _said(recording: Recording, marker: str) -> tuple[str, ...]:
 def _read(line: str) -> Report:
     try:
         return _READER.validate_python(json.loads(line.splitlines()[0]))
-    except (ValueError, ValidationError) as error:
+    except (ValueError, ValidationError, RecursionError) as error:
         raise NoReport(f"the program printed something else than its report: {error}") from error

@@ -78,7 +78,7 @@ def arms_below(places: Sequence[Path]) -> list[Path]:
         return [*places]
     try:
         names = json.loads(read_bytes(places[0] / ARMS, 1 << 20))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return [*places]
     if not isinstance(names, list):
         return [*places]

@@ -1,6 +1,7 @@
 """``[tool.harness]`` in the ``pyproject.toml`` of the working directory, and ``--allow``."""
 
 import functools
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -9,8 +10,12 @@ from pydantic import Field, ValidationError
 
 from harness.domain.errors import UsageError, reason
 from harness.domain.record import Record
+from harness.untrusted import read_bytes
 
 PAGE = "pyproject.toml"
+
+LARGEST, DEEPEST = 1 << 18, 1000
+"""Bytes of it, and dots of one key, for each part of which the parser keeps all parts before it."""
 
 MEANT = "allowed on the command line"
 """The reason of somebody who gives none."""
@@ -41,9 +46,14 @@ def configuration() -> Configuration:
 @functools.cache
 def _read(page: Path) -> Configuration:
     try:
-        table = tomllib.loads(page.read_text(encoding="utf-8")).get("tool", {}).get("harness", {})
+        text = read_bytes(page, LARGEST).decode()
+        if any(part.count(".") > DEEPEST for part in re.split("[=\n]", text)):
+            raise UsageError(f"{PAGE}: cannot be read: a key has more than {DEEPEST} parts")
+        table = tomllib.loads(text).get("tool", {}).get("harness", {})
     except FileNotFoundError:
         return Configuration()
+    except RecursionError:
+        raise UsageError(f"{PAGE}: cannot be read: it is nested too deeply") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{PAGE}: cannot be read: {reason(error)}") from error
     _known_keys(table)

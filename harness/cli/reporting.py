@@ -17,6 +17,7 @@ from harness.domain.stored import StoredAnswer
 from harness.report.reported import Report, ReportSide
 from harness.store import RunFolder, load_run
 from harness.store.arms import arm_of_answers, numbered
+from harness.untrusted import read_bytes
 
 Format = Literal["html", "junit", "markdown", "json", "benchmark"]
 
@@ -46,7 +47,7 @@ def written_report(
 
 def _quality(path: Path) -> QualityReport:
     try:
-        return QualityReport.model_validate_json(path.read_bytes())
+        return QualityReport.model_validate_json(read_bytes(path))
     except (OSError, ValidationError) as error:
         expected = "expected what harness quality --json writes"
         raise UsageError(f"{path}: {expected}: {reason(error)}") from error

@@ -16,7 +16,7 @@ from harness.extraction.markers import labels, without_wrong_parts
 from harness.extraction.parsing import parsed
 from harness.extraction.retractions import replaced_by_the_next, takes_back
 from harness.markdown import Fence, fenced_blocks
-from harness.syntax import walk
+from harness.syntax import TOO_LONG, is_too_long, walk
 
 _PYTHON = frozenset({
     "python", "python3", "py", "py3", "python-repl", "pycon", "python-console", "ipython", "ipython3",
@@ -98,6 +98,8 @@ def _unless_replaced(block: Block, next_lead: str) -> Block:
 
 
 def _changes(fence: Fence, *, of_a_file: bool) -> tuple[tuple[DiffHunk, ...], ...]:
+    if is_too_long(fence.content):
+        return ()
     python = fence.language in _PYTHON
     marked = python and is_diff(fence.content)
     patch = (python or not fence.info) and is_patch(fence.content)
@@ -122,6 +124,8 @@ def _turns(transcript: Transcript) -> list[tuple[int, str]]:
 def _block(
     index: int, turn: int, text: str, fence: Fence, changes: tuple[tuple[DiffHunk, ...], ...]
 ) -> Block:
+    if is_too_long(fence.content):
+        return Block(index=index, turn=turn, code="", tree=None, problem=TOO_LONG)
     listed = textwrap.dedent(plain(fence.content))
     code = "\n".join(readings[0].code for readings in changes) or listed
     wrong = labels(code)

@@ -6,6 +6,9 @@ from collections.abc import Iterator, Sequence
 from harness.domain.answer import Alternative
 from harness.domain.own import OwnSettings
 
+MOST_NAMES = 40
+"""How many lent names are told."""
+
 ROLE = re.compile(r"^(?P<names>[\w., ]+): (?P<role>.+)$")
 
 
@@ -24,7 +27,9 @@ def lent(notes: Sequence[str]) -> Iterator[str]:
     """Names with their roles first, then what else was mapped, replaced or shortened."""
     named = {note: found for note in notes if (found := ROLE.match(note))}
     if named:
-        yield ", ".join(_name(m["names"], m["role"]) for m in named.values())
+        names = [_name(m["names"], m["role"]) for m in named.values()]
+        more = len(names) - MOST_NAMES
+        yield ", ".join([*names[:MOST_NAMES], *([f"and {more} more"] if more > 0 else [])])
     yield from (note for note in notes if note not in named)
 
 

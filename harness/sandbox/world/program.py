@@ -247,6 +247,10 @@ class _Binding:
         huggingface.prepare_what_is_expected(vars(self.module))
         self.turns: Turns | Windows | None = None
         self.turns_from = 0
+        if moments and not (self.reading.called or self.reading.does(self.tree)):
+            for name in moments:  # all of the training would be lent, and none of it judged
+                self._free(name)
+            moments = {}
         if moments and self._are_all_data(moments):
             moments = {}
         if moments or self._looks():
