@@ -52,9 +52,8 @@ def test_ctrl_c_while_the_zygote_is_waited_for_leaves_nothing(tmp_path):
     assert_nothing_is_left(tmp_path)
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.full)]
-)
+@pytest.mark.full
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_while_programs_run_does_not_wait_for_them(tmp_path, number):
     """They may run for hours. Threads that wait for them end because the jail does."""
     with harness(tmp_path, "run") as running:

@@ -110,6 +110,7 @@ def test_code_of_a_bank_is_not_loaded_and_one_sentence_says_how(tmp_path):
     assert not (bank.folder / "properties/loaded").exists()
 
 
+@pytest.mark.full
 def test_a_trusted_bank_runs_on_its_own_workload_and_is_judged_by_its_own_property(tmp_path):
     bank = bank_with_code(tmp_path)
 

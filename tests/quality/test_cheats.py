@@ -66,7 +66,7 @@ def station(court: Court) -> Station:
     return Station(court.executor)
 
 
-@pytest.mark.parametrize("name", sampled(CHEATS, 8))
+@pytest.mark.parametrize("name", sampled(reversed(CHEATS), 8))
 def test_a_cheat_scores_nothing(station: Station, name: str) -> None:
     """With all guards up it is wrong, or proves nothing."""
     assert station.grade(name) in ("wrong", "inconclusive")

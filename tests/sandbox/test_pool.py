@@ -128,7 +128,7 @@ def test_a_busy_loop_is_stopped_by_its_processor_time(sandbox):
 def test_a_timeout_takes_all_ranks_down(sandbox):
     """No rank outlives the group."""
     program = "import os\nreport(pid=os.getpid())\nwait()"
-    run = sandbox.execute(Job(program=program, world_size=2), JobLimits(wall_seconds=2))
+    run = sandbox.execute(Job(program=program, world_size=2), JobLimits(wall_seconds=1))
 
     assert run.timed_out
     assert all(is_gone(facts(run, rank)["pid"]) for rank in (0, 1))
