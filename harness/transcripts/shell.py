@@ -37,12 +37,16 @@ _HERE = re.compile(r"\$\{?PWD\}?|\$\(pwd\)")
 _LONGEST_PATH = 4096  # bytes, on Linux; a folder that is deeper was made to keep us busy
 _HARMLESS = """accelerate bat black cat cd chmod cmp cut diff dos2unix echo egrep fgrep file
 flake8 git grep head isort jq jupyter less ls md5sum mkdir more mypy nl nvidia-smi pip
-pre-commit printf pwd pylint pyright pytest realpath rg ruff sha1sum sha256sum sleep sort stat tail
+pre-commit printf pwd pylint pyright pytest realpath rg ruff sha1sum sha256sum sleep stat tail
 tee test time torchrun touch tree true uniq unix2dos uv wc which"""
 """Programs that change no Python file that they name, or only its layout."""
 _ANY_FILE = ("make", "just", "npm", "yarn", "tar", "unzip", "rsync", "node", "fastmod", "comby")
 _TARGETS = re.compile(r"-.*|\w*(?:test|lint|check|type|run|train|install|doc|build|all|clean)\w*")
 """What is asked of ``make`` and its like where it leaves the sources alone."""
+_MOUNTS = re.compile(r"-v.*|--volume.*|--mount.*")
+_TELLS = {"sort": re.compile(r"-\w*o|--output.*"), "jupytext": re.compile(".*"),
+          "docker": _MOUNTS, "podman": _MOUNTS}  # fmt: skip
+_WRITES = re.compile(r"\bw\s+(\S+\.py)\b")
 _SHELLS = ("bash", "sh", "zsh", "dash", "eval", "source", ".")
 _NESTED = 5  # command lines in one another
 
@@ -107,6 +111,8 @@ def _patched(words: list[str], command: Command) -> Iterator[FileEdit]:
         yield Git(path=".", action="other-version")
     elif patch is not None:
         yield Script(path=patch, root=".")
+    elif command.expands and not command.body:
+        yield Unshown(path="*.py", why="patch may have changed it")
     else:
         yield from edits_of_diff(command.body or "")
 
@@ -225,6 +231,8 @@ def _python(words: list[str], command: Command) -> Iterator[FileEdit]:
 
 
 def _sed(words: list[str]) -> Iterator[FileEdit]:
+    for path in (found for word in words for found in _WRITES.findall(word)):
+        yield Unshown(path=path, why="sed wrote to it")
     flags = [word for word in words if word.startswith("-") and word != "-e"]
     if not any(map(_IN_PLACE.match, flags)):
         return
@@ -247,6 +255,11 @@ def _perl(words: list[str]) -> Iterator[FileEdit]:
     if any(map(_IN_PLACE.match, words)):
         named = (w for w in words if w.endswith(".py"))
         yield from (Unshown(path=w, why="perl changed it in place") for w in named)
+
+
+def _as_told(program: str, words: list[str]) -> Iterator[FileEdit]:
+    if any(map(_TELLS[program].fullmatch, words)):
+        yield Unshown(path="*.py", why=f"{program} may have changed it")
 
 
 def _installed(words: list[str]) -> Iterator[FileEdit]:
@@ -288,5 +301,6 @@ _PROGRAMS: dict[str, Callable[[list[str]], Iterator[FileEdit]]] = {
     "ln": _linked,
     "rm": _removed,
     "git": edits_of_git,
+    **{program: partial(_as_told, program) for program in _TELLS},
     **{program: partial(_any_file, program) for program in _ANY_FILE},
 }

@@ -31,6 +31,21 @@ def test_a_script_that_is_not_followed_is_not_guessed_at(script):
     assert after(f"sed -i '{script}' a.py") == {"/r/a.py": None}
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["sort -o a.py a.py", "sed -n 'w a.py' b.py", "sed 's/x/y/w a.py' b", "jupytext --to py a.ipynb",
+     "docker run -v .:/x img", "P=x.patch; patch a.py $P"],
+)  # fmt: skip
+def test_a_file_that_a_command_may_have_written_is_unknown(command):
+    """It counted as unchanged."""
+    assert after(command) == {"/r/a.py": None}
+
+
+@pytest.mark.parametrize("command", ["sort a.py", "docker ps -a", "docker build ."])
+def test_a_command_that_writes_no_file_leaves_it_known(command):
+    assert after(command) == {}
+
+
 def test_files_are_copied_moved_and_removed():
     done = after("cp a.py a.py.bak && sed -i 's/1.0/9/' a.py", "mv a.py.bak b.py; rm a.py")
 

@@ -126,7 +126,7 @@ class Forwards:
         if module in self._tracked or module in self._seen:
             return
         self._seen.add(module)
-        parameters = list(module.parameters())
+        parameters = list(nn.Module.parameters(module))
         if parameters and (
             not any(self._tape.knows(p) for p in parameters) or self._is_put_together(module)
         ):
@@ -253,7 +253,7 @@ def _layers(model: nn.Module) -> tuple[object, ...]:
 
 def _reduced(model: nn.Module) -> str | None:
     """The element type of a model that was cast to bfloat16: it computes as under autocast."""
-    types = {p.dtype for p in model.parameters()}
+    types = {p.dtype for p in nn.Module.parameters(model)}
     return "bfloat16" if types == {torch.bfloat16} else None
 
 

@@ -243,11 +243,11 @@ class _Owners:
                 if foreign or id(parameter) in LOADED:
                     self.spared.add(id(parameter))
             if not module.training:
-                self.spared |= {id(p) for p in module.parameters(recurse=False)}
+                self.spared |= {id(p) for p in nn.Module.parameters(module, recurse=False)}
             self._find_hidden(module)
 
     def _find_hidden(self, module: nn.Module) -> None:
-        registered = {id(p) for p in module.parameters()}
+        registered = {id(p) for p in nn.Module.parameters(module)}
         for name, value in vars(module).items():
             if name in ("_parameters", "_modules", "_buffers"):
                 continue
@@ -283,7 +283,7 @@ LOADED: set[int] = set()
 def _trainable(value: object) -> Iterator[Tensor]:
     """What asks for a gradient in an attribute, or in a list or mapping of such."""
     if isinstance(value, nn.Module):
-        yield from value.parameters()
+        yield from nn.Module.parameters(value)
     elif isinstance(value, Tensor):
         if value.is_leaf and value.requires_grad:
             yield value

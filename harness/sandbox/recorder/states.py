@@ -26,7 +26,7 @@ class States:
         ) -> Any:
             itself = self._own(model, state_dict)
             result = original(model, state_dict, *args, **kwargs)
-            LOADED.update(map(id, model.parameters()))
+            LOADED.update(map(id, nn.Module.parameters(model)))
             if itself:
                 self._tape.write(NothingRestored(parameters=itself))
             return result
