@@ -52,6 +52,33 @@ def with_losses(program: BlockInContext) -> BlockInContext:
     return replace(program, text="\n".join(lines), lines=tuple(numbers))
 
 
+def forgets_backward(tree: ast.Module) -> bool:
+    """Whether a loop clears, computes a loss and steps, and hands that loss to nobody: what it leaves
+    out is no part of a sketch.
+    """
+    for loop in (n for n in walk(tree) if isinstance(n, ast.For)):
+        calls = [n for s in loop.body for n in walk(s) if isinstance(n, ast.Call)]
+        done = {last_of(call.func) for call in calls}
+        losses = {
+            target.id
+            for n in walk(loop)
+            if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call) and len(n.value.args) > 1
+            for target in n.targets
+            if isinstance(target, ast.Name) and _has_a_call(n.value)
+        }
+        handed = {
+            n.id for call in calls for a in call.args for n in walk(a) if isinstance(n, ast.Name)
+        }
+        if {"zero_grad", "step"} <= done and losses - handed and not losses & handed:
+            return not any("backward" in name or name == "grad" for name in done)
+    return False
+
+
+def _has_a_call(call: ast.Call) -> bool:
+    """``criterion(model(x), y)``."""
+    return any(isinstance(argument, ast.Call) for argument in call.args)
+
+
 def _is_alone(node: ast.AST, lines: Sequence[str]) -> TypeGuard[ast.Expr]:
     """Whether it is a call on lines of its own."""
     return isinstance(node, ast.Expr) and not lines[node.lineno - 1][: node.col_offset].strip()

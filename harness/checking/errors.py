@@ -25,12 +25,14 @@ from harness.syntax import dotted, tree_of, walk
 _TYPES = frozenset({
     "AssertionError", "TypeError", "AttributeError", "ValueError", "ImportError", "KeyError",
     "IndexError", "RuntimeError", "ZeroDivisionError", "UnboundLocalError", "NotImplementedError",
+    "UnpicklingError",
 })  # fmt: skip
 """Types of errors that may be the author's; those of files and networks are the machine's."""
 _OF_THE_MACHINE = re.compile(
     r"cuda|world size|\brank|mesh|nvidia|gpu|\bxpu\b|\bmps\b|nccl|process group|network"
     r"|connect|download|offline"
-    r"|no such file|not installed|pip install|token|not implemented for|triton|c\+\+|compil"
+    r"|no such file|existing \w+ (?:config|file)|to be installed|not installed"
+    r"|pip install|token|not implemented for|triton|c\+\+|compil"
     r"|out of memory|not available|environment variable|could not be found|\bhub\b|not attached to"
     r"|workers"
     r"|\b(?:Inert|Spy)\b",
@@ -42,7 +44,8 @@ _CALL = re.compile(
     r"|missing \d+ required|takes (?:from )?\d+ )"
 )
 _NOT_THERE = re.compile(
-    r"^module '(?P<module>[\w.]+)' has no attribute|^cannot import name '\w+' from '(?P<other>[\w.]+)'"
+    r"^module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'"
+    r"|^cannot import name '(?P<imported>\w+)' from '(?P<other>[\w.]+)'"
 )
 _PROTOCOL = re.compile(
     r"unscale_\(\) (?:has already been|is being) called|step\(\) has already been"
@@ -67,6 +70,7 @@ def authors_error(ended: Ended, program: BlockInContext) -> str | None:
     if (found := _CALL.match(said)) and found["callee"].partition(".")[0] in _elsewhere(program):
         return None  # another block's function of that name may take other arguments
     if _is_proven(ended.exception, said, program) or _is_untouched(ended, said, program):
+        said = said.partition(". This file can still be loaded")[0]
         message = f"{ended.exception}: {said}" if said else f"{ended.exception}"
         return f"line {program.place(ended.line or 0)} raises {message}{_installed(said, program)}"
     return None
@@ -95,9 +99,12 @@ def _elsewhere(program: BlockInContext) -> set[str]:
 def _is_proven(exception: str, said: str, program: BlockInContext) -> bool:
     if _PROTOCOL.search(said):
         return ".update(" in program.text or program.text.count(".unscale_(") > 1
+    if exception == "UnpicklingError":
+        return said.startswith("Weights only load failed")  # of a file that it wrote itself
     if found := _NOT_THERE.match(said):
         module = found["module"] or found["other"]
-        return is_here(module.partition(".")[0]) and not module.startswith("torch._C")
+        written = (found["name"] or found["imported"]) in program.text  # and not asked for within
+        return written and is_here(module.partition(".")[0]) and not module.startswith("torch._C")
     if exception == "TypeError" and (found := _CALL.match(said)):
         return _is_shown(found["callee"], program)
     if exception == "AttributeError" and (found := _NO_ATTRIBUTE.match(said)):

@@ -7,9 +7,16 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 from harness.checking.announced import announced, marked, printed, prints_otherwise, prints_so
-from harness.checking.completing import fitted, in_a_turn, launched, shortened, with_losses
-from harness.checking.driving import DRIVERS, NoReport, run_driver
-from harness.checking.errors import authors_error, is_count_of_lent
+from harness.checking.completing import (
+    fitted,
+    forgets_backward,
+    in_a_turn,
+    launched,
+    shortened,
+    with_losses,
+)
+from harness.checking.driving import DRIVERS, NoReport, run_driver, run_whole
+from harness.checking.errors import authors_error, is_count_of_lent, lent_names, names_in
 from harness.checking.evidence import Decision, Evidence, Finding, decide
 from harness.checking.function_evidence import evidence_of, together
 from harness.checking.listings import about_listing, listing_of
@@ -37,11 +44,12 @@ from harness.checking.statements import (
 )
 from harness.checking.wording import plainly
 from harness.domain.check import BlockResult, Observation, PartResult
+from harness.domain.event import ENOUGH
 from harness.domain.instruments import Instruments
 from harness.domain.skill import Example, Part
 from harness.domain.trace import Program as Ended
 from harness.sandbox.names.table import table
-from harness.skills.claims import warns
+from harness.skills.claims import expects_failure, warns
 from harness.skills.kinds import uses
 from harness.syntax import dotted, tree_of, walk
 
@@ -128,14 +136,14 @@ def _decide(one: _One) -> tuple[Decision, BlockInContext | None]:
         is_script = one.example.file.endswith(".py")
         said = f"It is no Python: {part.flaw}."
         return Decision("fault" if is_script else "cannot-be-run", said), None
-    program, seen = _run(one)
+    program, seen, found = _run(one)
     evidence, tested = _evidence(one, program, seen)
     prints = _prints(one, program, seen)
     evidence = replace(
         evidence,
         merits=(*evidence.merits, *(Finding(p.sentence, p.numbers) for p in prints if p.holds)),
     )
-    error = refusal(one.refused, program) or _error(one, program, seen)
+    error = refusal(one.refused, program) or found or _error_at_its_end(one, program, seen)
     if _is_announced(program, seen):
         told = (
             Finding(
@@ -157,6 +165,9 @@ def _decide(one: _One) -> tuple[Decision, BlockInContext | None]:
     elif evidence.not_run is None and evidence.acquittal is None:
         evidence = replace(evidence, acquittal=no_error(part, seen.program))
     warned = one.example.warned or any(map(warns, part.comments))
+    if error is not None and "raises AssertionError" in error:
+        words = (one.example.before, *one.example.headings[1:], *part.comments)
+        warned = any(map(expects_failure, words))
     return _with_statements(decide(part.mark, evidence, warned=warned), (*prints, *tested)), program
 
 
@@ -194,26 +205,40 @@ def _elsewhere(one: _One, program: BlockInContext, seen: Seen) -> tuple[Ended, .
     return in_other_worlds(program.text, seen.place, one.origin, one.tools, seconds=one.seconds)
 
 
-def _run(one: _One) -> tuple[BlockInContext, Seen]:
+def _error_at_its_end(one: _One, program: BlockInContext, seen: Seen) -> str | None:
+    """The error of a program that lends nothing and whose loops were cut, where it runs through."""
+    ended = seen.program
+    cut = ended.outcome == "exited" and (ended.message or "").startswith(ENOUGH)
+    cut = cut or (ended.outcome == "returned" and _short(one, program) != program)
+    if not cut or lent_names(program) & names_in(program.tree):
+        return None
+    try:
+        return authors_error(run_whole(program.text, one.tools), program)
+    except NoReport:
+        return None
+
+
+def _run(one: _One) -> tuple[BlockInContext, Seen, str | None]:
     """Run a block with what its page defines; where that comes to nothing, with a model, data and an
-    optimizer of ours.
+    optimizer of ours. With its author's error, if there is one.
     """
     program = with_losses(one.session.program(one.example, one.part))
     seen = _seen(one, program)
     if launched(program, seen.program) is not None:
         program = launched(program, seen.program) or program
         seen = _seen(one, program)
-    if authors_error(seen.program, program) is not None or _came_to_its_end(one.part, seen):
-        return program, seen
+    error = _error(one, program, seen)
+    if error is not None or _came_to_its_end(one.part, seen):
+        return program, seen, error
     if seen.program.outcome == "not-completed":
-        return program, seen  # nor would it with what is lent
+        return program, seen, None  # nor would it with what is lent
     lent = with_losses(one.session.program(one.example, one.part, lend=True))
     for other in (fitted(program), lent, in_a_turn(lent)):
         if other != program:
             again = _seen(one, other)
             if _came_to_its_end(one.part, again):
-                return other, again
-    return program, seen
+                return other, again, _error(one, other, again)
+    return program, seen, None
 
 
 def _seen(one: _One, program: BlockInContext) -> Seen:
@@ -271,6 +296,7 @@ def _steps_itself(part: Part) -> bool:
     if "LBFGS" in calls:
         return False
     shows_all = "step" in calls and bool(calls & {"backward", "manual_backward", "grad"})
+    shows_all = shows_all or forgets_backward(tree_of(part.code))
     return shows_all or bool(calls & {"fit", "train", "launch"})
 
 

@@ -52,7 +52,10 @@ _WARNS = re.compile(
 )
 
 
-_BEFORE = re.compile(r"\bbefore\W*$|^\W*before\s*[:(]", re.IGNORECASE)
+_BEFORE = re.compile(r"(?<!as )(?<!than )\bbefore\W*$|^\W*before\s*[:(]", re.IGNORECASE)
+_SUBJECTS = re.compile(
+    r"\b(?:NaN|slow|inefficient|OOM|leaks?|instead of|explodes?|diverges?)\b", re.IGNORECASE
+)
 _ASSURES = re.compile(
     r"\b(?:never|not|no longer|without|doesn'?t|don'?t|won'?t|cannot|no)\s+(?:\w+\s+)?"
     r"(?:raises?|raising|fails?|failing|errors?|crash(?:es)?|problems?|issues?|leaks?)\b",
@@ -67,6 +70,13 @@ def warns(text: str) -> bool:
     """
     told = _ASSURES.sub("", text)
     return _WARNS.search(told) is not None or _BEFORE.search(told) is not None
+
+
+def expects_failure(text: str) -> bool:
+    """Whether words may mean more than the subject of what they are about: ``NaN`` or ``slow`` alone
+    announce no assertion that fails.
+    """
+    return warns(_SUBJECTS.sub("", text))
 
 
 def comment_mark(text: str, line: int) -> Mark | None:

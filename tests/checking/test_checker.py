@@ -174,3 +174,31 @@ def test_a_pipe_is_not_called_missing(tmp_path):
 
     with pytest.raises(UsageError, match="pipe is neither a folder nor a file"):
         check_skill(tmp_path / "pipe", opens(FakeExecutor()))
+
+
+PAGE = """# Page
+
+A NaN is clipped away, as before:
+
+```python
+import torch
+w = torch.nn.Parameter(torch.ones(1))
+opt = torch.optim.SGD([w], lr=0.1)
+sched = torch.optim.lr_scheduler.OneCycleLR(opt, max_lr=0.5, total_steps=100)
+for _ in range(100):
+    opt.zero_grad()
+    (w ** 2).sum().backward()
+    opt.step()
+    sched.step()
+assert sched.last_epoch == {last}
+```
+"""
+
+
+@pytest.mark.parametrize(("last", "status"), [(100, "runs"), (90, "fault")])
+def test_an_assertion_behind_a_loop_that_is_cut_is_held_against_the_whole_of_it(
+    tmp_path, warm, last, status
+):
+    block, *_ = check_skill(page(tmp_path, "page.md", PAGE.format(last=last)), warm).blocks
+
+    assert block.status == status

@@ -85,3 +85,26 @@ def test_an_attribute_of_what_may_be_another_object_is_nobodys_fault():
     program_ = BlockInContext(f"class Net: ...\n{text}", (1, 2, 9), 2, frozenset({"model"}))
     ended = program(outcome="raised", exception="AttributeError", message=said, line=3)
     assert authors_error(ended, program_) is None
+
+
+def test_a_name_that_a_library_asks_for_itself_is_not_the_authors():
+    said = "module 'torch' has no attribute 'auto'"
+    assert told("import torch\nmade = pipeline(x)", "AttributeError", said, 2) is None
+
+
+def test_a_whole_model_that_torch_no_longer_loads_is_the_authors():
+    text = 'import torch\ntorch.save(model, "m.pt")\nmodel = torch.load("m.pt")'
+    said = "Weights only load failed. This file can still be loaded, to do so you have two options"
+    found = told(text, "UnpicklingError", said, 3)
+    assert found == "line 103 raises UnpicklingError: Weights only load failed"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Using `fp8` requires MS-AMP to be installed.",
+        "Expected a path to an existing deepspeed config",
+    ],
+)
+def test_packages_and_files_that_are_not_here_are_nobodys_fault(said):
+    assert told("import torch\nx = 1", "ValueError", said, 2) is None

@@ -75,6 +75,8 @@ def test_gradients_that_a_loop_of_ours_made_are_not_the_authors():
     )
     assert doubt_about(first, block(text)) is not None
     assert doubt_about(first.model_copy(update={"bound": (note,)}), block(text)) is None
+    no_gradients = first.model_copy(update={"bound": (note,)})
+    assert doubt_about(no_gradients, block(f"{LOOK}assert not out.requires_grad")) is not None
 
 
 def test_operands_are_evaluated_once():
@@ -87,3 +89,14 @@ def test_operands_are_evaluated_once():
         exec(doubt.asked.text, {"print": lambda *words: told.append(" ".join(map(str, words)))})
     assert told == ["harness-check asserts 1 and 2"]
     assert doubt.asked.text.count("\n") == program.text.count("\n")
+
+
+def test_what_a_library_says_of_use_names_other_parts_in_other_worlds():
+    text = "torch.save(DDP(model).state_dict(), path)\nmodel.load_state_dict(torch.load(path))"
+    first = ended("RuntimeError", "Error in Sequential: Missing key(s): 0.weight", 2)
+    first = first.model_copy(update={"during": "torch.nn.Module.load_state_dict"})
+    other = first.model_copy(update={"message": "Error in ConvNet: Missing key(s): conv1.weight"})
+    doubt = doubt_about(first, block(text))
+
+    assert doubt is not None
+    assert error_everywhere(doubt, [first, other], block(text)) is not None

@@ -102,3 +102,16 @@ def test_marks_in_a_row_open_one_alternative():
         "wrong",
         "right",
     ]
+
+
+@pytest.mark.parametrize(
+    ("said", "warned", "failing"),
+    [
+        ("Before:", True, True),
+        ("It trains as before:", False, False),
+        ("A NaN gradient is clipped:", True, False),
+        ("This raises:", True, True),
+    ],
+)
+def test_the_subject_of_a_sentence_announces_no_failing_assertion(said, warned, failing):
+    assert (warns(said), expects_failure(said)) == (warned, failing)

@@ -166,7 +166,13 @@ def adapt(model: nn.Module, answers: Answers, *, carries_state: bool) -> None:
             return base.__call__(self, *args)
         return answers.of_model(lambda inputs: base.__call__(self, inputs), args, keywords)
 
+    def reduce(self: Any, _protocol: int) -> Any:
+        plain_one = base.__new__(base)  # a file holds the class that can be imported
+        vars(plain_one).update(vars(self))
+        return plain_one.__reduce_ex__(1)  # later ones insist on the class of self
+
     body = {"__call__": call, ADAPTED: base, "__module__": base.__module__, "__doc__": base.__doc__}
+    body["__reduce_ex__"] = reduce
     model.__class__ = type(base.__name__, (base,), body)
 
 
