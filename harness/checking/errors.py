@@ -65,7 +65,7 @@ def authors_error(ended: Ended, program: BlockInContext) -> str | None:
     if ended.outcome != "raised" or ended.exception not in _TYPES or not program.is_own(ended.line):
         return None
     said = (ended.message or "").split("\n")[0]
-    if _leaves_arguments_out(program, ended.line or 0):
+    if _leaves_arguments_out(program, ended.line or 0) or _means_another(said, program):
         return None
     if (found := _CALL.match(said)) and found["callee"].partition(".")[0] in _elsewhere(program):
         return None  # another block's function of that name may take other arguments
@@ -84,6 +84,13 @@ def _leaves_arguments_out(program: BlockInContext, line: int) -> bool:
         if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or 0)
         for argument in node.args
     )
+
+
+def _means_another(said: str, program: BlockInContext) -> bool:
+    """Whether an object of the page lacks what a class that the block shows has."""
+    attribute = said.rpartition(" ")[2].strip("'")
+    own = "\n".join(program.text.split("\n")[program.own :])
+    return _NO_ATTRIBUTE.match(said) is not None and f"self.{attribute} = " in own
 
 
 def of_the_machine(said: str) -> bool:

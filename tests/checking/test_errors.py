@@ -108,3 +108,11 @@ def test_a_whole_model_that_torch_no_longer_loads_is_the_authors():
 )
 def test_packages_and_files_that_are_not_here_are_nobodys_fault(said):
     assert told("import torch\nx = 1", "ValueError", said, 2) is None
+
+
+def test_an_attribute_that_another_class_of_the_block_has_is_asked_of_that():
+    text = "class Net:\n    def __init__(self): self.a = 1\nmodel.a"
+    text = f"class Old: pass\nmodel = Old()\n{text}"
+    said = "'Old' object has no attribute 'a'"
+    assert told(text, "AttributeError", said, 5, own=2) is None
+    assert told(text.replace("self.a", "self.b"), "AttributeError", said, 5, own=2) is not None

@@ -4,6 +4,7 @@ import pytest
 
 from harness.domain.skill import Part
 from harness.skills import read_page
+from harness.skills.claims import expects_failure, warns
 
 
 def parts(code: str, above: str = "") -> tuple[Part, ...]:

@@ -153,6 +153,10 @@ class Answers:
         return plain(args[0]), known[0] if known else target
 
 
+FILES = 2
+"""The protocol of ``torch.save``; ``copy`` has a later one."""
+
+
 def adapt(model: nn.Module, answers: Answers, *, carries_state: bool) -> None:
     """Change the class of ``model`` so that it takes what the program passes and returns what it
     reads. ``carries_state``: whether it takes a state itself.
@@ -166,7 +170,9 @@ def adapt(model: nn.Module, answers: Answers, *, carries_state: bool) -> None:
             return base.__call__(self, *args)
         return answers.of_model(lambda inputs: base.__call__(self, inputs), args, keywords)
 
-    def reduce(self: Any, _protocol: int) -> Any:
+    def reduce(self: Any, protocol: int) -> Any:
+        if protocol > FILES:
+            return object.__reduce_ex__(self, protocol)  # a copy is handed the same as the model
         plain_one = base.__new__(base)  # a file holds the class that can be imported
         vars(plain_one).update(vars(self))
         return plain_one.__reduce_ex__(1)  # later ones insist on the class of self
