@@ -105,7 +105,9 @@ class Trial:
         return trace, grade
 
     def _fitting(self) -> tuple[Scenario, tuple[ProbeTrace, ...], float]:
-        """The first situation in which it trains, else the first one, and what it did there."""
+        """The first situation in which it trains, else the one in which it came furthest, and what it
+        did there.
+        """
         tried: list[tuple[Scenario, tuple[ProbeTrace, ...], float]] = []
         for situation in situations_of(self._candidate.program):
             ranks = situation.workload.world_size
@@ -120,7 +122,7 @@ class Trial:
                 return (larger, *self._observed(larger, larger.probes))
             if found[0].updates:
                 return tried[-1]
-        return tried[0]
+        return max(tried, key=lambda one: len(one[1][0].updates))
 
     def _in_a_size_that_fits(
         self, place: Scenario, *, first: bool

@@ -64,6 +64,10 @@ class Forward(Record):
     """
     training: bool
     """``model.training`` at the call."""
+    modal: bool = True
+    """Whether a layer of it works differently in evaluation, as dropout and batch norm do; of a model
+    that is lent the reader's own may.
+    """
     differentiable: bool
     """Whether a gradient can flow back through the output."""
     autocast: str | None

@@ -130,6 +130,9 @@ TOKENS = re.compile(r"\b(?:ignore_index|input_ids|vocab_size)\b")
 WINDOWS = 3
 """How many full windows one pass over the data holds at least."""
 
+ROOM = 34
+"""How many batches a program gets that made no update of those lent: as where it waits for 16."""
+
 PASSES = 6
 """How many passes a program gets that does something else in later ones."""
 
@@ -151,8 +154,13 @@ def situations_of(program: str) -> Iterator[Scenario]:
 
 
 def misfits(seen: ProbeTrace) -> bool:
-    """Whether a program met something that it cannot train on, before it had trained."""
-    return not seen.updates and seen.program.outcome in ("raised", "unbound", "not-completed")
+    """Whether a program met something that it cannot train on: before it had trained, or, with data
+    that are lent, at any time, as where it evaluates.
+    """
+    ended = seen.program
+    if ended.outcome == "raised" and any(m.samples for u in seen.updates for m in u.window):
+        return True
+    return not seen.updates and ended.outcome in ("raised", "unbound", "not-completed")
 
 
 def is_alone(seen: ProbeTrace) -> bool:
@@ -173,11 +181,14 @@ def roomier(place: Scenario, seen: ProbeTrace) -> Scenario | None:
     wanted: dict[str, int] = {}
     if sizes and min(sizes) > 1 and WINDOWS * min(sizes) >= there.batches:
         wanted["batches"] = WINDOWS * min(sizes) + 2
+    drawn = any(": loader of" in note for note in seen.program.bound)
+    if not seen.updates and drawn and there.batches < ROOM:
+        wanted["batches"] = ROOM
     later = any(b.reached and (b.counted or b.thaws) for b in seen.program.unentered or ())
     idle = not seen.updates and any(note.endswith(": epochs") for note in seen.program.bound)
     if later or idle:  # such as a loop over range(4, num_epochs)
         wanted["epochs"] = PASSES
-    if not wanted or not (lent or idle):
+    if not wanted or not (lent or idle or drawn):
         return None
     return place.model_copy(update={"workload": place.workload.with_parameters(wanted)})
 

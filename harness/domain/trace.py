@@ -245,7 +245,7 @@ class ProbeTrace(Record, extra="ignore"):  # traces of earlier days say more
     same_rows: bool = False
     """Whether two ranks trained on the same rows throughout, and so agree without being synchronised."""
     sampled: bool = False
-    """Whether the model was too large for whole gradients: then norms are known up to a factor."""
+    """Whether the model was too large for whole gradients, so that samples of them were recorded."""
     segments: tuple[SegmentSeen, ...]
     """What ran between clock reads, on rank 0."""
     restored_nothing: int = 0

@@ -94,6 +94,10 @@ class MicroBatch(Record):
     """Part of its output gradient that lies on samples without weight, relative to the whole."""
     at_input: bool = False
     """Whether its backward reached an input that asks for a gradient, as an attack's does."""
+    evaluating: bool = False
+    """Whether the model had been put into evaluation mode, after it had trained in training mode, and
+    has layers that work differently there.
+    """
     moved_after: bool = False
     """Whether the same rows entered once more in its window after the parameters had been moved."""
     both_ways: bool = False

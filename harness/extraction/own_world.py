@@ -27,7 +27,8 @@ def is_own_world(program: str, *, at_rest: bool = False) -> bool:
     """
     try:
         code = unpacked(program).code
-        if free_names(code) or (at_rest and _are_read_early(tree_of(code))):
+        tree = tree_of(code)
+        if free_names(code) or (_are_read_early(tree) if at_rest else _is_given_anew(tree)):
             return False
         return at_rest or trains(whole(program))
     except (SyntaxError, RecursionError):
@@ -43,6 +44,31 @@ def _are_read_early(tree: ast.Module) -> bool:
             return True
         bound |= statement.binds
     return False
+
+
+def _is_given_anew(tree: ast.Module) -> bool:
+    """Whether the first line that binds a name reads it: ``model, dl = prepare(model, dl)``."""
+    bound = {*vars(builtins)}
+    for statement in tree.body:
+        stored = _bound_in(statement)
+        if isinstance(statement, ast.Assign):
+            given = walk(statement.value)
+            read = {n.id for n in given if isinstance(n, ast.Name)}
+            own = _bound_in(statement.value) | {n.arg for n in given if isinstance(n, ast.arg)}
+            if read & stored - bound - own:
+                return True
+        bound |= stored
+    return False
+
+
+def _bound_in(tree: ast.AST) -> set[str]:
+    found = {n.id for n in walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    for node in walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {(a.asname or a.name).partition(".")[0] for a in node.names}
+    return found
 
 
 def free_names(program: str) -> frozenset[str]:

@@ -40,6 +40,10 @@ class Passed:
     """Index of its event."""
     batch: tuple[int, int] | None
     """Pass and place of the batch that the bound loader had last handed out; ``None`` before any."""
+    evaluating: bool = False
+    """Whether the model was in evaluation mode, in which layers of it work differently, and had been
+    in training mode before.
+    """
     attached: bool = False
     """Whether a gradient could flow on into what computed its input."""
     frozen: tuple[str, ...] = ()
@@ -104,6 +108,8 @@ class Consumed:
     """The flows of its window."""
     gradients: Parameters
     """Consumed gradients by parameter, in double precision, divided by a fused kernel's scale."""
+    norms: dict[str, float]
+    """Where these are samples: the norm of each whole gradient; empty elsewhere."""
     steps: list[OptimizerStep]
     """The steps; several when several optimizers share an update; none when a scaler skipped it."""
     before: Parameters

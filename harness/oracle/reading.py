@@ -106,9 +106,11 @@ class _Walk:
         self._last_backward: tuple[int, bool, tuple[int, int] | None] = 0, True, None
         self.sampled = False
         self._timed = False
+        self._in_training: set[str] = set()
         self._early = self._ahead = self._ended = 0
         self._rate = 0.0
         self._spread: dict[str, float] = {}
+        self._norms: dict[str, float] = {}
 
     def take(self, position: int, item: Recorded) -> None:
         match item.event:
@@ -161,6 +163,8 @@ class _Walk:
         self.sampled = self.sampled or event.sampled
         self._rate = max(event.learning_rates, default=0.0)
         self._note_change(dict(named(item, "param:")))
+        if event.differentiable and event.training:
+            self._in_training.add(event.model)
         if event.differentiable:
             self._ended = self._ended or position - 1  # of what came of the last backward
             self.forwards[event.id] = Passed(
@@ -172,6 +176,7 @@ class _Walk:
                 autocast=event.autocast,
                 position=position,
                 batch=self._batch,
+                evaluating=event.modal and not event.training and event.model in self._in_training,
                 attached=event.attached,
                 frozen=event.frozen,
                 injected=event.injected,
@@ -255,7 +260,9 @@ class _Walk:
 
     def _step(self, position: int, event: OptimizerStep, item: Recorded) -> None:
         divisor = event.fused_scale or 1.0
+        self._norms = {}
         gradients = {n: np.asarray(g / divisor) for n, g in self._gradients(item, "grad:").items()}
+        norms = {name: size / divisor for name, size in self._norms.items()}
         after = dict(named(item, "param:"))
         known = {n: v for n, v in named(item, "was:") if n in self.parameters}
         before = {**self.parameters, **known} if known else self.parameters
@@ -263,10 +270,11 @@ class _Walk:
         last = self.updates[-1] if self.updates else None
         if last and last.steps and not self.window and not _overlap(last, event):
             last.gradients |= gradients
+            last.norms |= norms
             last.steps.append(event)
             last.after, last.position = self.parameters, position
             return
-        self._close(gradients, [event], before, position, skipped=event.fused_skip)
+        self._close(gradients, [event], before, position, skipped=event.fused_skip, norms=norms)
 
     def _scaler(self, position: int, event: ScalerCall) -> None:
         if event.method == "step" and event.enabled and event.skipped and event.raised is None:
@@ -280,11 +288,13 @@ class _Walk:
         position: int,
         *,
         skipped: bool,
+        norms: dict[str, float] | None = None,
     ) -> None:
         self.updates.append(
             Consumed(
                 flows=list(self.window.values()),
                 gradients=gradients,
+                norms=norms or {},
                 steps=steps,
                 before=before,
                 after=self.parameters,
@@ -311,6 +321,7 @@ class _Walk:
             value = array.astype(np.float64)
             if self.sampled:
                 size, value = float(value[0]), value[1:]
+                self._norms[name] = size
                 if name not in self._spread and prefix == "grad:" and norm(value) > 0:
                     self._spread[name] = size / norm(value)
                 value = value * self._spread.get(name, 1.0)

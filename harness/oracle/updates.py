@@ -64,7 +64,7 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         skipped=update.skipped,
         window_size=len(own),
         short=_is_short(view.run, index, len(own), view.usual),
-        consumed_norm=Gradient.of(update.gradients).norm,
+        consumed_norm=Gradient.of(update.gradients).norm * _enlarged(update),
         gradients=len(update.gradients),
         changed_after_step=_changed_late(update),
         late_threshold=min((c.threshold for c in update.late_clips if c.threshold), default=None),
@@ -139,7 +139,9 @@ def _compare(index: int, view: RankView, names: set[str], together: list[Replaye
     computed = _mean(together, len(view.windows), names)
     return _Compared(
         micro_batches,
-        _matches(together, computed, consumed, names),
+        _of_the_whole(
+            _matches(together, computed, consumed, names), _enlarged(view.run.updates[index])
+        ),
         consumed_finite=True,
         unexplained=unexplained,
         unexplained_by_parameter=(
@@ -228,6 +230,7 @@ def _micro_batch(rank: int, x: Replayed, coefficient: float | None, *, inside: b
         backwards=x.flow.calls // max(1, len(x.flow.gradients)),
         on_padding=x.on_padding,
         at_input=x.flow.at_input,
+        evaluating=x.flow.forward.evaluating,
         both_ways=x.flow.both_ways,
     )
 
@@ -258,6 +261,27 @@ def _matches(
         means = total(x.own.scaled(1.0 / x.real_samples) for x in flows if x.own).only(names)
         found.append(match("micro-batch-mean", means.scaled(1.0 / len(flows)), consumed))
     return tuple(found)
+
+
+def _enlarged(update: Consumed) -> float:
+    """How many times larger a whole gradient is than its samples; 1 where it was recorded whole."""
+    sizes, of_samples = [*update.norms.values()], Gradient.of(update.gradients).norm
+    return math.hypot(*sizes) / of_samples if sizes and of_samples else 1.0
+
+
+def _of_the_whole(matches: tuple[Match, ...], times: float) -> tuple[Match, ...]:
+    """Matches of samples with the norms that the whole gradients have."""
+    if times == 1.0:
+        return matches
+    return tuple(
+        m.model_copy(
+            update={
+                "expected_norm": m.expected_norm * times,
+                "consumed_norm": m.consumed_norm * times,
+            }
+        )
+        for m in matches
+    )
 
 
 def _is_short(run: RankRun, index: int, size: int, usual: int) -> bool:

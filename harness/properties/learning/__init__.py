@@ -5,6 +5,7 @@ from harness.properties.learning import (
     gradient_reaches_every_layer,
     noise_is_new,
     still_learns,
+    training_mode_kept,
 )
 
 PROPERTIES = (
@@ -12,5 +13,6 @@ PROPERTIES = (
     every_parameter_learns.PROPERTY,
     gradient_reaches_every_layer.PROPERTY,
     still_learns.PROPERTY,
+    training_mode_kept.PROPERTY,
 )
 """In the order in which a reader meets them."""

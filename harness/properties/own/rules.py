@@ -38,6 +38,7 @@ def _required(settings: OwnSettings) -> tuple[str, ...]:
     clips = settings.clip is not None and settings.clip.is_global
     return (
         "gradients-start-fresh",
+        "training-mode-kept",
         *(ACCUMULATING if settings.accumulates else ()),
         *(CLIPPING[:1] if clips and settings.clip_moves else CLIPPING if clips else ()),
         *(("unscaled-norm", "scaler-protocol") if settings.scaler else ()),

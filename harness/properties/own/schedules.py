@@ -11,6 +11,9 @@ ID = "scheduler-per-update"
 ALIKE = 0.1
 """How far a schedule's length may be from the steps that it made, and still be made for them."""
 
+RAN_OUT = "The specified number of total steps"
+"""What torch says of a schedule that is stepped past its end."""
+
 MADE_FOR_THEM = "it is made for as many steps as there are micro-batches"
 
 
@@ -38,7 +41,8 @@ def _doubted(verdict: Verdict, trace: Trace) -> Verdict:
         return verdict
     for probe in trace.probes:
         length = planned(probe)
-        if length and probe.program.outcome != "returned" and steps(probe) < length:
+        over = RAN_OUT in (probe.program.message or "")
+        if length and probe.program.outcome != "returned" and steps(probe) < length and not over:
             said = f"it is made for {length} steps, and the run ended before: for what, is inconclusive."
             sentence = f"{verdict.sentence} But {said}"
             return verdict.model_copy(update={"outcome": "inconclusive", "sentence": sentence})

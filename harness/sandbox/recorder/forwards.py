@@ -207,12 +207,13 @@ class Forwards:
             id=number,
             model=name,
             training=model.training,
+            modal=model.training or name == "model" or _is_modal(model),
             differentiable=differentiable,
             autocast=_autocast() or _reduced(model),
             learning_rates=self.learning_rates(),
             attached=any(t.grad_fn is not None for t in entered),
             frozen=self._tape.frozen(),
-            sampled=self.brief and self._tape.large,
+            sampled=self._tape.large,
         )
 
     def _event(
@@ -249,6 +250,19 @@ def _layers(model: nn.Module) -> tuple[object, ...]:
     return tuple(
         (name, id(module), "forward" in vars(module)) for name, module in model.named_modules()
     )
+
+
+def _is_modal(model: nn.Module) -> bool:
+    """Whether a layer that is in evaluation works differently there, as dropout and batch norm do."""
+    for module in model.modules():
+        code = getattr(type(module).forward, "__code__", None)
+        rate = getattr(module, "p", getattr(module, "dropout", None))
+        by_batch = getattr(module, "track_running_stats", None) is False
+        if module.training or code is None or "training" not in code.co_names:
+            continue
+        if not by_batch and not isinstance(rate, nn.Module) and rate != 0:
+            return True
+    return False
 
 
 def _reduced(model: nn.Module) -> str | None:

@@ -78,6 +78,17 @@ class Answers:
         """Outputs and targets, for a loss that calls the model itself."""
         return self.forward(inputs), self._targets.of(inputs)
 
+    def loss_of(self, model: nn.Module, *args: Any, **keywords: Any) -> Any:
+        """What a method of a model returns that computes its loss: ``model.loss(x, y)``."""
+        inputs, target = self._sorted(args, keywords)
+        self.bare = True
+        try:
+            loss = self._criterion(model(inputs), self._target(inputs, target))
+        finally:
+            self.bare = False
+        names = ResultUse(frame_of_the_program()).names
+        return self.as_read(loss, names[0]) if len(names) == 1 else loss
+
     def as_read(self, loss: Tensor, name: str) -> Any:
         """A loss, or a mapping that holds it, if that is what is read of this name."""
         seen = self._reading.named.get(name)
@@ -113,7 +124,7 @@ class Answers:
     def _apart(
         self, names: tuple[str, ...], output: Any, inputs: Any, target: Any, args: tuple[Any, ...]
     ) -> tuple[Any, ...]:
-        """``logits, loss = model(x, y)``; of a recurrent model the state comes back as it was."""
+        """``logits, loss = model(x, y)``; of a recurrent model the state comes back."""
         parts = [self._table.part(name) for name in names]
         found: list[Any] = []
         for name, part in zip(names, parts, strict=True):
@@ -121,9 +132,10 @@ class Answers:
                 loss = self._criterion(output, self._target(inputs, target))
                 found.append(self.as_read(loss, name))
             elif not any(f is output for f in found):
+                output = _hanging_on(output, args[1:] if part == "output" else ())
                 found.append(output)
             else:
-                found.append(args[1] if len(args) > 1 else output)
+                found.append(_hanging_on(args[1], (output,)) if len(args) > 1 else output)
         return tuple(found)
 
     def _is_a_loss(self, use: ResultUse) -> bool:
@@ -180,6 +192,17 @@ def adapt(model: nn.Module, answers: Answers, *, carries_state: bool) -> None:
     body = {"__call__": call, ADAPTED: base, "__module__": base.__module__, "__doc__": base.__doc__}
     body["__reduce_ex__"] = reduce
     model.__class__ = type(base.__name__, (base,), body)
+
+
+def _hanging_on(value: Any, others: tuple[Any, ...]) -> Any:
+    """The same value, in the graph of others: output and state of a recurrent model."""
+    if isinstance(value, tuple):
+        return tuple(_hanging_on(one, others) for one in value)
+    if not isinstance(value, Tensor) or not value.is_floating_point():
+        return value
+    inner = (t for o in others for t in (o if isinstance(o, tuple) else (o,)))
+    graphs = (t for t in inner if isinstance(t, Tensor) and t.grad_fn is not None)
+    return sum((0.0 * t.sum() for t in graphs), value)
 
 
 class Loss(nn.Module):

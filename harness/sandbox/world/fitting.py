@@ -119,6 +119,9 @@ class Fitting:
             if not hasattr(instance, name) and self._lender.role(name):
                 found = self._lender.lend(name)
                 setattr(instance, name, values.model if found is LATE else found)
+        by_hand = "manual_backward" in self._reading.called
+        if by_hand and "automatic_optimization" not in self._reading.mentioned:
+            instance.automatic_optimization = False
         defined = {
             n for c in type(instance).__mro__ for n in vars(c) if not lightning._is_library(c)
         }

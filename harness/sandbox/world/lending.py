@@ -277,6 +277,7 @@ class Lender:
             "logger": lambda _: Inert(),
             "effectless": lambda _: _effectless,
             "transform": lambda _: _first,
+            "detaching": lambda _: _detached,
             "context": lambda _: Inert(),
             "module list": lambda _: [self.model()],
             "collate": lambda _: None,
@@ -317,6 +318,7 @@ class Lender:
             stateful = self.values.workload.carries_state
             answers.adapt(self.values.model, self._answers, carries_state=stateful)
         parts_of.name_parts(self.values.model, self.reading)
+        parts_of.name_methods(self.values.model, self.reading, self._answers.loss_of)
         return self.values.the_model(wrap=self.wrap)
 
     def _drawn(self, name: str, *given: Any, **_: Any) -> Any:
@@ -502,6 +504,13 @@ def _effectless(*args: Any, **_: Any) -> Any:
 
 def _first(value: Any = None, *_: Any, **__: Any) -> Any:
     return value
+
+
+def _detached(value: Any) -> Any:
+    """What functions return that cut off the state of a recurrent model."""
+    if isinstance(value, Tensor):
+        return value.detach()
+    return type(value)(map(_detached, value)) if isinstance(value, tuple | list) else value
 
 
 OPTIMIZERS = ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "NAdam", "RAdam", "LBFGS")

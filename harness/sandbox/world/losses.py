@@ -9,6 +9,7 @@ from typing import Any
 from torch import Tensor
 from torch.nn import functional
 
+from harness.sandbox.unbound import Unbound
 from harness.sandbox.world.lending import Lender
 
 NOTE = "cross-entropy: the targets here are numbers, so the workload's own loss is used"
@@ -25,6 +26,20 @@ def take_place(lender: Lender) -> None:
         return
     for name in ("cross_entropy", "nll_loss"):
         setattr(functional, name, _of_numbers(lender, getattr(functional, name)))
+
+
+def refuse_forced() -> None:
+    """A loss that is told to ask for a gradient had none in the reader's world; a lent model gives it
+    one.
+    """
+    original = Tensor.requires_grad_
+
+    def forced(self: Tensor, requires_grad: bool = True) -> Tensor:  # noqa: FBT001, FBT002 - torch's own
+        if requires_grad and self.grad_fn is not None and self.dim() == 0:
+            raise Unbound("model", "has parts without gradients, for a loss is told to have one")
+        return original(self, requires_grad)
+
+    setattr(Tensor, "requires_grad_", forced)  # noqa: B010 - mypy refuses to assign to a method
 
 
 def _of_numbers(lender: Lender, original: Any) -> Any:

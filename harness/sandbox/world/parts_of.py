@@ -1,15 +1,22 @@
 """Names that a program has for parts of the model that it is lent: ``model.encoder.blocks[-1]``."""
 
 import ast
+import functools
 import re
+from collections.abc import Callable
+from typing import Any
 
 from torch import nn
 
+from harness.sandbox.names.table import words
 from harness.sandbox.world.reading import ProgramReading, last_name
 
 FRONT = re.compile(r"enc|back|body|base|trunk|embed|emb|feat|bottom|first|front|pre")
 BACK = re.compile(r"dec|head|class|cls|clf|top|fc|out|last|final|proj")
 """Words of what lies in front in a model, and of what lies behind."""
+
+SWITCHING = frozenset({"enable", "enabled", "disable", "disabled", "print", "compile"})
+"""Words in names of methods that change nothing about gradients."""
 
 LISTS = frozenset({"blocks", "layers", "layer", "stages"})
 """What the list of a part's own parts is called."""
@@ -32,6 +39,16 @@ def name_parts(model: nn.Module, reading: ProgramReading) -> None:
         inner = _trainable(part)
         for name in LISTS if inner else ():
             _call(part, name, inner)
+
+
+def name_methods(model: nn.Module, reading: ProgramReading, loss: Callable[..., Any]) -> None:
+    """Give the model methods that only the reader's own has: ``model.loss(x, y)``."""
+    for name in _asked(reading) & reading.called:
+        said = {*words(name)}
+        if "loss" in said:
+            _call(model, name, functools.partial(loss, model))
+        elif said & SWITCHING:
+            _call(model, name, lambda *_, **__: None)
 
 
 def _trainable(module: nn.Module) -> list[nn.Module]:

@@ -1,9 +1,10 @@
 """A program in its world: names are lent, it is run, and what it leaves to its reader is called."""
 
 import ast
+import contextlib
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,7 @@ from harness.sandbox.world.fitting import Fitting
 from harness.sandbox.world.lending import LATE, MOMENT, Lender
 from harness.sandbox.world.reading import ProgramReading
 from harness.sandbox.world.roots import Call, Starter
+from harness.sandbox.world.spies import refused_as_a_size
 from harness.sandbox.world.turns import (
     OF_A_TURN,
     Turns,
@@ -71,6 +73,8 @@ class Bound:
     """The program's tree."""
     patience: Patience
     """Ends a run that trains far longer than needed."""
+    masks: Sequence[str]
+    """Free names that were lent a weight for each sample."""
     untaken: Callable[[], Branches]
     """After the run: the branches that it did not enter."""
 
@@ -80,7 +84,7 @@ class Bound:
         Raises:
             Scouted: a name was used about which nothing had been known.
         """
-        with self.patience.counting():
+        with self.patience.counting(), _misfits(self.masks):
             try:
                 exec(self.code, vars(self.module))
             except NameError as error:
@@ -124,6 +128,21 @@ def bind(  # noqa: PLR0913 - each is a fact of one run
     """
     install_spellings()
     return _Binding(program, Values(workload, rank, world_size), on_batch, tracked, known).bound()
+
+
+@contextlib.contextmanager
+def _misfits(masks: Sequence[str]) -> Iterator[None]:
+    """What an error of torch tells of what was lent: a spy is refused as a size, and a loss that is a
+    vector was multiplied by a mask that is a number.
+    """
+    try:
+        yield
+    except TypeError as error:
+        raise refused_as_a_size() or error from error
+    except RuntimeError as error:
+        if masks and "only for scalar outputs" in str(error):
+            raise Scouted(masks[0], "gamma") from error
+        raise
 
 
 def _missing(error: NameError, bound: Bound) -> BaseException:
@@ -197,6 +216,7 @@ class _Binding:
             model=self.values.model,
             tree=self.tree,
             patience=self.patience,
+            masks=[n for n in self.lender.names if self.lender.role(n) == "mask"],
             untaken=lambda: untaken(marked),
         )
 
@@ -337,6 +357,7 @@ class _Binding:
         vars(self.module).update(devices.LENT)
         devices.map_calls(self.tree, bare=True)
         losses.take_place(self.lender)
+        losses.refuse_forced()
         return changes
 
     def _watch(self) -> None:

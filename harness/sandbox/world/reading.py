@@ -565,7 +565,10 @@ def _place(tree: ast.expr) -> int | None:
 def _in_order(parts: list[str | None]) -> list[str]:
     """What each place holds; one that its name does not tell gets what is left."""
     left = [p for p in ("input", "target", "mask") if p not in parts]
-    return [p if p is not None else (left.pop(0) if left else "nothing") for p in parts]
+    named = [p if p is not None else (left.pop(0) if left else "nothing") for p in parts]
+    if "target" not in named and "mask" in named:
+        named[named.index("mask")] = "target"  # ``img, mask`` of a segmentation
+    return named
 
 
 def _is_a_schedule(called: ast.expr, table: Table) -> bool:

@@ -29,6 +29,13 @@ ASKED: dict[str, str] = {
 """Attributes, and what the object is that is asked for one of them. Which tensor it is, no use tells."""
 
 
+SIZES = {
+    "B": "batch size", "N": "batch size", "V": "outputs", "C": "outputs", "K": "outputs",
+    "T": "length", "L": "length", "S": "length", "D": "features",
+}  # fmt: skip
+"""What one capital letter means as a size; any other name is the width of a hidden layer."""
+
+
 class Results(Protocol):
     """What functions return that are not shown."""
 
@@ -68,10 +75,11 @@ class Spy:
         given = [a for a in everything if isinstance(a, Tensor | tuple | dict)]
         computed = [a for a in given if isinstance(a, Tensor) and a.grad_fn is not None]
         use = ResultUse(frame_of_the_program())
-        if computed and not use.apart:
-            self._is("criterion" if len(given) >= 2 else "")
-        called_with_a_batch = given and len(given) == len(everything) and not computed
         part = self._unshown.part(use)
+        if computed and not use.apart:
+            behind = len(everything) == 1 and not use.dropped and part != "loss"
+            self._is("criterion" if len(given) >= 2 else "transform" if behind else "")
+        called_with_a_batch = given and len(given) == len(everything) and not computed
         if use.apart or not called_with_a_batch or part == "loss":
             found = self._unshown.by_names(self._name, use, everything)
             if found is not None:
@@ -108,6 +116,7 @@ class Spy:
         self._is("flag off" if self._name.endswith("()") else "flag on")
 
     def __index__(self) -> int:  # noqa: PLE0305 - as above
+        asked_for_its_size.append(self._name)
         self._is("epochs")
 
     def __format__(self, spec: str) -> str:
@@ -126,3 +135,15 @@ class Spy:
     __sub__ = __rsub__ = __add__ = __radd__ = __eq__ = _counts
     __lt__ = __le__ = __gt__ = __ge__ = __mul__ = __rmul__ = _bounds
     __hash__ = object.__hash__
+
+
+asked_for_its_size: list[str] = []
+"""Names of spies that had to be whole numbers. Torch swallows what a spy raises then, and says that it
+is given no number.
+"""
+
+
+def refused_as_a_size() -> Scouted | None:
+    """What a spy is that torch refused as a size."""
+    name = asked_for_its_size[-1] if asked_for_its_size else None
+    return None if name is None else Scouted(name, SIZES.get(name, "hidden"))

@@ -1,0 +1,61 @@
+"""A model that is trained is in training mode, also after it was evaluated.
+
+Bug::
+
+    for epoch in range(epochs):
+        for x, y in train_loader:          # from the second epoch on without dropout,
+            ...                            # and with batch norm's old statistics
+            optimizer.step()
+        model.eval()                       # and no model.train() afterwards
+        evaluate(model, val_loader)
+
+Signature: updates whose forwards ran in training mode are followed by updates all of whose forwards ran
+in evaluation mode, in a model whose layers work differently there.
+
+Masked by: a loss that falls, and often faster, for there is no noise any more. Batch norm that is frozen
+on purpose is no such case: then layers are put into evaluation, and the model stays in training.
+"""
+
+from harness.domain.scenario import Expectations
+from harness.domain.trace import Trace
+from harness.domain.verdict import Verdict, failed, inconclusive, passed
+from harness.properties.evidence import preconditions
+from harness.properties.evidence.figures import count, number
+from harness.properties.evidence.windows import Window, of_probe
+from harness.properties.property import Property
+
+ID = "training-mode-kept"
+
+
+def judge(trace: Trace, expectations: Expectations) -> Verdict:
+    """Look for updates that were computed in evaluation mode after others were not."""
+    del expectations
+    windows = [w for probe in trace.probes for w in of_probe(probe) if w.own]
+    if not windows:
+        return inconclusive(ID, "No update was seen with the forwards that it came from.")
+    late = [w for w in windows if in_evaluation(w)]
+    if not late:
+        return passed(ID, f"In {count(len(windows), 'update')} no model had been put into evaluation.")
+    return failed(
+        ID,
+        f"In {late[0].where} the model was trained in evaluation mode, and so in "
+        f"{len(late)} of {count(len(windows), 'update')}: dropout is off then, and batch norm keeps "
+        "its old statistics. Call model.train() where training goes on after an evaluation.",
+        number("updates in evaluation mode", len(late), late[0].where),
+        number("updates", len(windows)),
+    )
+
+
+def in_evaluation(window: Window) -> bool:
+    """Whether every forward that reached the optimizer ran in evaluation, where others had not."""
+    reached = [m for m in window.own if m.coefficient != 0.0]
+    return bool(reached) and all(m.evaluating for m in reached)
+
+
+PROPERTY = Property(
+    id=ID,
+    story=str(__doc__),
+    judge=judge,
+    applies=preconditions.updates,
+    needs="an update with the forwards that it came from",
+)
