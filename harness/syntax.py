@@ -12,7 +12,7 @@ LONGEST = 1 << 20
 """Characters of a program that is read: its tree takes some six hundred times as many bytes."""
 
 MOST_STATEMENTS = 20_000
-"""Lines and semicolons of a program that is read: the longest that people train with have 6,000."""
+"""Lines and semicolons of a program that is read; more is data, not a program."""
 
 TOO_LONG = f"it is longer than {LONGEST} characters or {MOST_STATEMENTS} lines"
 """Why a program that is longer is not read."""
