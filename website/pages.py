@@ -6,7 +6,7 @@ from pathlib import Path
 
 _LINK = re.compile(r"\[([^\]]*)\]\((\.\./[^)]*)\)")
 
-STYLES = Path(__file__).with_name("gallery.css")
+ASSETS = [Path(__file__).with_name(name) for name in ("gallery.css", "access.js")]
 
 REFERENCE = """# Reference
 
@@ -31,7 +31,8 @@ def copy_pages(docs: Path, into: Path) -> None:
     for page in into.glob("*.md"):
         text = page.read_text(encoding="utf-8")
         page.write_text(_LINK.sub(_named, text), encoding="utf-8")
-    shutil.copy(STYLES, into)
+    for asset in ASSETS:
+        shutil.copy(asset, into)
     (into / "reference.md").write_text(REFERENCE, encoding="utf-8")
 
 
