@@ -35,7 +35,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         return inconclusive(ID, "No update was seen with the forwards that it came from.")
     late = [w for w in windows if in_evaluation(w)]
     if not late:
-        return passed(ID, f"In {count(len(windows), 'update')} no model had been put into evaluation.")
+        return passed(
+            ID, f"In {count(len(windows), 'update')} no model had been put into evaluation."
+        )
     return failed(
         ID,
         f"In {late[0].where} the model was trained in evaluation mode, and so in "

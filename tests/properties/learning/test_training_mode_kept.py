@@ -28,7 +28,9 @@ def test_a_micro_batch_in_evaluation_mode_of_which_nothing_arrives_is_no_fault()
     one = update(0, coefficients=(1.0, 0.0))
     first, second = one.micro_batches
     seen = (first, second.model_copy(update={"evaluating": True}))
-    assert on(ID, trace(probe("p", one.model_copy(update={"micro_batches": seen})))).outcome == "pass"
+    assert (
+        on(ID, trace(probe("p", one.model_copy(update={"micro_batches": seen})))).outcome == "pass"
+    )
 
 
 def test_without_updates_it_is_inconclusive():
