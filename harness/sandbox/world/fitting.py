@@ -119,9 +119,7 @@ class Fitting:
             if not hasattr(instance, name) and self._lender.role(name):
                 found = self._lender.lend(name)
                 setattr(instance, name, values.model if found is LATE else found)
-        by_hand = "manual_backward" in self._reading.called
-        if by_hand and "automatic_optimization" not in self._reading.mentioned:
-            instance.automatic_optimization = False
+        self._leave_to_the_program(instance)
         defined = {
             n for c in type(instance).__mro__ for n in vars(c) if not lightning._is_library(c)
         }
@@ -137,6 +135,12 @@ class Fitting:
             self._lender.notes.append("configure_optimizers: the workload's optimizer")
         if "train_dataloader" not in defined:
             _method(instance, "train_dataloader", lambda _: self._lender.data.loader())
+
+    def _leave_to_the_program(self, instance: Any) -> None:
+        """A step that goes backward by itself is refused by a module that does so too."""
+        by_hand = "manual_backward" in self._reading.called
+        if by_hand and "automatic_optimization" not in self._reading.mentioned:
+            instance.automatic_optimization = False
 
     def _optimizers(self, instance: Any) -> Any:
         """One for all; raises ``Unbound`` where the training step takes several apart."""
