@@ -108,8 +108,6 @@ class Consumed:
     """The flows of its window."""
     gradients: Parameters
     """Consumed gradients by parameter, in double precision, divided by a fused kernel's scale."""
-    norms: dict[str, float]
-    """Where these are samples: the norm of each whole gradient; empty elsewhere."""
     steps: list[OptimizerStep]
     """The steps; several when several optimizers share an update; none when a scaler skipped it."""
     before: Parameters
@@ -144,6 +142,8 @@ class Consumed:
     """Whether a clock had been read before it, and was read again after it."""
     last_batch: tuple[int, int] | None = None
     """Epoch and index of the last batch handed out before it."""
+    norms: dict[str, float] = field(default_factory=dict)
+    """Where its gradients are samples: the norm of each whole one; empty elsewhere."""
     beside: float = 0.0
     """Norm of the gradients that other parts of the model then had, loss scale taken out."""
 
