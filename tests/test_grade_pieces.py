@@ -143,6 +143,22 @@ for step in range(8):
     optimizer.step()
 ```
 """
+EVALUATED_WHOLE = """
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(6, 8), LAYER, nn.Linear(8, 2))
+data = [(torch.randn(8, 6), torch.randint(0, 2, (8,))) for _ in range(6)]
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(3):
+    for x, y in data:
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        print(sum((model(x).argmax(1) == y).sum().item() for x, y in data))
+"""
 
 RIGHT = {
     "names-that-their-first-line-binds-anew-are-lent": PREPARED,
@@ -197,3 +213,29 @@ def test_inconclusive(lines, claim):
 def test_a_large_model_is_clipped_at_its_true_norm(graded, tmp_path):
     _, (line,) = graded(written(tmp_path, "large.md", LARGE))
     assert line["code"] == "right", line["why"]
+
+
+@pytest.fixture(scope="module")
+def evaluated(graded, tmp_path_factory):
+    """Codes of a script that never returns to training mode, by the layer in its midst."""
+    folder = tmp_path_factory.mktemp("evaluated")
+    layers = [*LIKE_BEFORE, *OTHERWISE]
+    text = EVALUATED_WHOLE.replace
+    files = [written(folder, f"{i}.py", text("LAYER", layer)) for i, layer in enumerate(layers)]
+    return dict(zip(layers, (line["code"] for line in graded(*files)[1]), strict=True))
+
+
+LIKE_BEFORE = ("nn.Tanh()", "nn.Dropout(0.0)", "nn.BatchNorm1d(8, track_running_stats=False)")
+OTHERWISE = ("nn.Dropout(0.5)", "nn.BatchNorm1d(8)")
+
+
+@pytest.mark.parametrize("layer", LIKE_BEFORE)
+def test_evaluation_mode_is_no_fault_where_no_layer_works_differently_in_it(evaluated, layer):
+    assert evaluated[layer] == "right"
+
+
+@pytest.mark.parametrize("layer", OTHERWISE)
+def test_evaluation_mode_is_a_fault_of_a_model_with_a_layer_that_works_differently(
+    evaluated, layer
+):
+    assert evaluated[layer] == "wrong"

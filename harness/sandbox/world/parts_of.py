@@ -16,7 +16,7 @@ BACK = re.compile(r"dec|head|class|cls|clf|top|fc|out|last|final|proj")
 """Words of what lies in front in a model, and of what lies behind."""
 
 SWITCHING = frozenset({"enable", "enabled", "disable", "disabled", "print", "compile"})
-"""Words in names of methods that change nothing about gradients."""
+"""Words in names of methods whose effect on a lent model is left out: it computes the same without."""
 
 LISTS = frozenset({"blocks", "layers", "layer", "stages"})
 """What the list of a part's own parts is called."""
