@@ -131,7 +131,7 @@ class _ExampleItem(_Item):
     def runtest(self) -> None:
         found = self.parent.checks.check(self.example, self.parent.subjects.tools)
         said = [
-            f"{self.example.file}:{part.line}: {_TOLD[part.status]}: {part.sentence}"
+            f"{self.parent.nodeid}:{part.line}: {_TOLD[part.status]}: {part.sentence}"
             for part in found.parts
             if part.status in _TOLD
         ]

@@ -77,6 +77,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         config.stash[SUBJECTS].close()
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """The tests that judge a scenario's answers belong into the jail: here is no ``answer``."""
+    judges = collection_path.name == "test_answer.py"
+    return True if judges and collection_path.with_name("scenario.yaml").exists() else None
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """A page of a skill that is named, or a scenario of a bank that is."""
     subjects = parent.config.stash.get(SUBJECTS, None)
@@ -100,9 +106,14 @@ def grader(request: pytest.FixtureRequest) -> "Iterator[Grader]":
 @pytest.fixture
 def grade(grader: "Grader") -> "Callable[..., AnswerGrade]":
     """``grade(path_or_text, scenario=None)``: one answer, graded. See ``harness.Grader.grade``."""
+    from harness.domain.errors import UserError
 
     def graded(given: Any, scenario: str | None = None) -> "AnswerGrade":
-        return grader.grade(given, scenario)
+        __tracebackhide__ = True  # a mistake is shown at the line of the test that makes it
+        try:
+            return grader.grade(given, scenario)
+        except UserError as error:
+            raise error.with_traceback(None) from None
 
     return graded
 

@@ -118,7 +118,7 @@ def test_each_block_of_a_skill_is_an_item(session, skill):
             "*SKILL.md::clear-the-gradients PASSED*",
             "*SKILL.md::never-clear FAILED*",
             "*SKILL.md::never-clear-2 SKIPPED*",
-            "SKILL.md:*: claim fails: *",
+            "loops/SKILL.md:*: claim fails: *",
         ]
     )
     assert "Traceback" not in result.stdout.str()
@@ -157,6 +157,18 @@ def test_each_scenario_of_a_bank_is_an_item(session, pytester):
     result.stdout.fnmatch_lines(["*the faulty loop does not fail finite-loss, as declared"])
 
 
+def test_the_tests_that_a_scenario_is_judged_by_are_none_of_the_project(session, pytester):
+    """They import an answer, which only the jail has."""
+    bank = pytester.mkdir("scenarios")
+    named = "split-leaks-patients"
+    shutil.copytree(default_bank() / named, bank / named)
+    shutil.copytree(default_bank().parent / "reference_impls", bank.parent / "reference_impls")
+
+    result = session("--bank", bank, "--collect-only", "-q")
+    result.stdout.fnmatch_lines(["scenarios/split-leaks-patients/scenario.yaml::*", "1 test*"])
+    session(".").assert_outcomes()
+
+
 def test_a_report_for_machines_names_the_block(session, skill, pytester):
     """JUnit: file, name and reason."""
     session("--skill", skill, "--junitxml", "out.xml", "-k", "never-clear and not 2")
@@ -185,6 +197,18 @@ def test_the_fixtures_share_the_jail_of_the_items(session, skill, pytester):
     )
 
     session("--skill", skill, ".", "-k", "test_grade").assert_outcomes(passed=1, deselected=3)
+
+
+def test_a_file_that_is_not_there_is_a_failure_at_the_line_that_names_it(session, skill, pytester):
+    """Without the way of the harness to the sentence."""
+    pytester.makepyfile(
+        "from pathlib import Path\ndef test_gone(grade):\n    grade(Path('gone.py'))\n"
+    )
+    result = session("--skill", skill, ".", "-k", "test_gone")
+
+    result.assert_outcomes(failed=1, deselected=3)
+    result.stdout.fnmatch_lines([">*grade(Path('gone.py'))", "E *gone.py: no such file*"])
+    assert "interface.py" not in result.stdout.str()
 
 
 @pytest.mark.full

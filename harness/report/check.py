@@ -16,7 +16,7 @@ from harness.domain.check import (
     SkillChange,
     Status,
 )
-from harness.report.findings import WORDS, all_findings, of_ours, said_of
+from harness.report.findings import WORDS, all_findings, of_ours, path_in, said_of
 from harness.report.words import clean, indented, text
 
 _STYLES: dict[Status, str] = {
@@ -36,8 +36,8 @@ def render_check(report: CheckReport, *, verbose: bool = False) -> RenderableTyp
     for status in _STYLES:
         for block in report.blocks:
             shown = [p for p in block.parts if p.status == status and (verbose or _is_wrong(p))]
-            parts += _block(block, shown, verbose=verbose)
-    parts += [_format_line(finding) for finding in report.format]
+            parts += _block(block, shown, path_in(report, block.file), verbose=verbose)
+    parts += [_format_line(finding, path_in(report, finding.file)) for finding in report.format]
     parts += _comparison(report)
     parts += [text(of_ours(fault), "red") for fault in report.faults]
     parts += [Text(f"this machine: {note}", "yellow") for note in report.machine_notes]
@@ -86,7 +86,7 @@ def _since_last(report: CheckReport) -> RenderableType:
     """What came out otherwise than the last time."""
     changes = report.since_last or ()
     told = ", ".join(
-        f"{change.place} {WORDS[change.after]}"
+        f"{path_in(report, change.place)} {WORDS[change.after]}"
         + (f" (was: {WORDS[change.before]})" if change.before else " (new)")
         for change in changes[:MOST]
     )
@@ -128,10 +128,10 @@ def _is_wrong(part: PartResult) -> bool:
     return told or part.status in ("fails", "fault")
 
 
-def _format_line(finding: FormatFinding) -> Text:
+def _format_line(finding: FormatFinding, file: str) -> Text:
     refused = f" Refused by: {', '.join(finding.refused_by)}." if finding.refused_by else ""
     return Text.assemble(
-        (clean(f"{finding.file}:{finding.line}"), "bold"),
+        (clean(f"{file}:{finding.line}"), "bold"),
         "  ",
         (finding.level, _LEVELS[finding.level]),
         clean(f"  {finding.rule}: {finding.sentence}{refused}"),
@@ -139,11 +139,11 @@ def _format_line(finding: FormatFinding) -> Text:
 
 
 def _block(
-    block: BlockResult, parts: Sequence[PartResult], *, verbose: bool
+    block: BlockResult, parts: Sequence[PartResult], file: str, *, verbose: bool
 ) -> Iterator[RenderableType]:
     for part in parts:
         yield Text.assemble(
-            (clean(f"{block.file}:{part.line}"), "bold"),
+            (clean(f"{file}:{part.line}"), "bold"),
             "  ",
             (WORDS[part.status], _STYLES[part.status]),
             clean(f"  {part.kind}  {' > '.join(block.headings[-1:])}"),
@@ -172,9 +172,8 @@ def _comparison(report: CheckReport) -> Iterator[RenderableType]:
     if not report.comparison.changes:
         yield indented("nothing differs")
     for change in report.comparison.changes:
-        yield indented(
-            f"{change.file}:{change.line}  {change.what} {change.how}: {change.name}{_turned(change)}"
-        )
+        place = f"{path_in(report, change.file)}:{change.line}"
+        yield indented(f"{place}  {change.what} {change.how}: {change.name}{_turned(change)}")
     for section, scenarios in report.comparison.by_section.items():
         yield indented(f"scenarios that exercise {section}: {', '.join(scenarios)}")
 

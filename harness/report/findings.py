@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Literal
 
 from harness.domain.check import BlockResult, CheckFault, CheckReport, FormatFinding, PartResult
@@ -97,9 +98,9 @@ def of_ours(fault: CheckFault) -> str:
 
 
 def path_in(report: CheckReport, file: str) -> str:
-    """A file of a skill, named as the skill was given."""
-    given = report.skill.rstrip("/")
-    return given if given.endswith(".md") else f"{given}/{file}"
+    """A file of a skill, or a line of it, named as the skill was given."""
+    given = PurePath(report.skill)
+    return str((given.parent if given.suffix == ".md" else given) / file)
 
 
 def said_of(part: PartResult) -> str:

@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 from harness.domain.check import BlockResult, CheckFault, CheckReport, PartResult
 from harness.domain.stored import StoredAnswer
-from harness.report.findings import ToldFinding, of_format, of_ours, of_part
+from harness.report.findings import ToldFinding, of_format, of_ours, of_part, path_in
 from harness.report.reported import WORDS, Report, ReportSide
 from harness.report.words import clean
 
@@ -48,7 +48,7 @@ def render_check_junit(reports: Sequence[CheckReport]) -> str:
 
 
 def _block_case(report: CheckReport, block: BlockResult, part: PartResult) -> ET.Element:
-    about = {"name": f"{block.file}:{part.line}", "classname": report.skill}
+    about = {"name": f"{path_in(report, block.file)}:{part.line}", "classname": report.skill}
     case = ET.Element("testcase", _text({**about, "time": f"{part.seconds:.3f}"}))
     found = list(of_part(report, block, part))
     beside = [one.sentence for one in found if one.rule == "seen-beside"]

@@ -49,10 +49,31 @@ def report(**part: object) -> CheckReport:
 
 def test_a_failing_block_is_told_with_place_claim_and_sentence():
     lines = plain_text(render_check(report())).splitlines()
-    assert lines[0] == "references/a.md:8  claim fails  loss  B"
+    assert lines[0] == "skills/tiny/references/a.md:8  claim fails  loss  B"
     assert lines[1] == '    says "RIGHT: safe". It is nan at -1, 100%.'
-    assert lines[2] == "SKILL.md:2  error  name: Too long. Refused by: X."
+    assert lines[2] == "skills/tiny/SKILL.md:2  error  name: Too long. Refused by: X."
     assert lines[-1] == "1 block: 1 claim fails; format: 1 error, in 1.0 s"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("skills/tiny/", "skills/tiny/references/a.md:8"),
+        (".", "references/a.md:8"),
+        ("skills/tiny/references/a.md", "skills/tiny/references/a.md:8"),
+        ("a.md", "a.md:8"),
+    ],
+)
+def test_a_place_is_one_that_an_editor_opens_from_where_the_command_ran(given, told):
+    """Of several skills, as a hook gives them, each line says whose it is."""
+    found = report().model_copy(update={"skill": given})
+    if given.endswith(".md"):
+        block = found.blocks[0].model_copy(update={"file": "a.md"})
+        found = found.model_copy(update={"blocks": (block,)})
+
+    assert plain_text(render_check(found)).startswith(f"{told}  claim fails")
+    *_, marked = render_annotations(found)
+    assert marked.startswith(f"::error file={told.removesuffix(':8')},line=8,")
 
 
 def test_of_a_page_that_is_no_skill_the_links_are_told_and_no_format():
@@ -65,7 +86,9 @@ def test_of_a_page_that_is_no_skill_the_links_are_told_and_no_format():
 def test_blocks_in_order_are_silent_unless_asked_for():
     quiet = report(status="holds")
     assert "references/a.md" not in plain_text(render_check(quiet))
-    assert "references/a.md:8  claim holds" in plain_text(render_check(quiet, verbose=True))
+    assert "skills/tiny/references/a.md:8  claim holds" in plain_text(
+        render_check(quiet, verbose=True)
+    )
 
 
 def test_an_observation_does_not_repeat_the_sentence_that_rests_on_it():
@@ -84,8 +107,8 @@ def test_a_fault_that_an_edit_brought_says_why_the_exit_code_is_silent():
     lines = plain_text(render_check(report().model_copy(update={"comparison": against})))
 
     assert (
-        "    SKILL.md:7  fault added: block 1, A: it claims nothing, so the exit code does not count it"
-        in lines.splitlines()
+        "    skills/tiny/SKILL.md:7  fault added: block 1, A: "
+        "it claims nothing, so the exit code does not count it" in lines.splitlines()
     )
 
 
@@ -178,8 +201,8 @@ def test_a_second_run_tells_what_came_out_otherwise():
     said = plain_text(render_check(report().model_copy(update={"since_last": changes})))
 
     assert (
-        "since the last run: SKILL.md:7 claim fails (was: claim holds), "
-        "SKILL.md:9 runs, claims nothing (new)" in " ".join(said.split())
+        "since the last run: skills/tiny/SKILL.md:7 claim fails (was: claim holds), "
+        "skills/tiny/SKILL.md:9 runs, claims nothing (new)" in " ".join(said.split())
     )
 
 
