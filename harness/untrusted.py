@@ -94,7 +94,8 @@ def in_time(what: Path | str, seconds: float = SECONDS) -> Iterator[None]:
         def __init__(self) -> None:  # it is raised in another thread, which takes a class only
             super().__init__(sentence)
 
-    thread, over, lock = threading.get_ident(), threading.Event(), threading.Lock()
+    thread, lock = threading.get_ident(), threading.Lock()
+    over, late = threading.Event(), threading.Event()
     clock = time.pthread_getcpuclockid(thread)
     end = time.clock_gettime(clock) + seconds
 
@@ -102,6 +103,7 @@ def in_time(what: Path | str, seconds: float = SECONDS) -> Iterator[None]:
         while not over.wait(_LOOK):
             with lock:
                 if not over.is_set() and time.clock_gettime(clock) > end:
+                    late.set()
                     _raise_in(thread, Late)
 
     threading.Thread(target=look, name="budget", daemon=True).start()
@@ -110,7 +112,10 @@ def in_time(what: Path | str, seconds: float = SECONDS) -> Iterator[None]:
     finally:
         with lock:
             over.set()
-            _raise_in(thread, None)  # nothing that comes too late
+            if (
+                late.is_set()
+            ):  # only then: to take back leaves the interpreter slow, and hangs cProfile
+                _raise_in(thread, None)
 
 
 def _raise_in(thread: int, error: type[TooLong] | None) -> None:

@@ -4,6 +4,8 @@ import contextlib
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -150,6 +152,25 @@ def test_reading_leaves_the_signals_of_the_program_alone():
     with in_time("file.md"):
         assert signal.getsignal(signal.SIGALRM) is before
         assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+PROFILED = """
+import cProfile
+from harness.untrusted import in_time
+with in_time("file.md"):
+    pass
+with cProfile.Profile():
+    print(sum(i for i in range(1000)))
+"""
+
+
+def test_a_program_that_has_read_something_can_be_profiled():
+    """It ran for ever: Python looked without end for an exception that had been taken back."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROFILED], capture_output=True, text=True, timeout=30, check=True
+    )
+
+    assert done.stdout == "499500\n"
 
 
 def test_a_file_too_large_for_what_it_is_says_so(tmp_path):
