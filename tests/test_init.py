@@ -46,8 +46,9 @@ def test_the_program_of_an_answer_is_what_a_scenario_posts(tmp_path):
     answer = tmp_path / "answer.md"
     answer.write_text(f"Like this:\n\n```python\n{LOOP}```\n")
 
-    call("init", "scenario", "from-an-answer", "--in", tmp_path, "--from", answer)
+    done = call("init", "scenario", "from-an-answer", "--in", tmp_path, "--from", answer)
 
+    assert "say there what your loop fails\nnow: harness run" in done.output
     assert (tmp_path / "from-an-answer/buggy.py").read_text() == LOOP
 
 
@@ -67,6 +68,25 @@ def test_what_cannot_be_begun_is_one_sentence(tmp_path, arguments, sentence):
     assert result.exit_code == 2
     assert sentence in " ".join(result.stderr.split())
     assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("")
+    done = call("init", "skill", "one", "--in", tmp_path / "file")
+
+    assert done.exit_code == 2
+    assert "it cannot be written: Not a directory" in " ".join(done.stderr.split())
+
+
+def test_what_is_begun_is_found_beside_what_is_no_scenario(begun):
+    """A skill, pictures, another bank: what init suggests next works among them."""
+    call("init", "skill", "a-skill", "--in", begun)
+    call("init", "bank", "another", "--in", begun)
+    (begun / "pictures").mkdir()
+    listed = call("list", "--bank", begun)
+
+    assert listed.exit_code == 0, listed.stderr
+    assert ("first" in listed.output, "another" in listed.output) == (True, False)
 
 
 def test_what_is_there_is_not_written_over(begun):

@@ -59,6 +59,8 @@ def init(
             then += f" --scenario {called}"
     for path in written:
         Output().text(str(path))
+    if source is not None:
+        Output().text("scenario.yaml speaks of an example still: say there what your loop fails")
     Output().text(f"now: {then}")
 
 

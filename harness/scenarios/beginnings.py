@@ -24,7 +24,7 @@ def begin_skill(folder: Path, name: str) -> tuple[Path, ...]:
     """Write ``NAME/SKILL.md``.
 
     Raises:
-        UsageError: the name is none, or a file is there.
+        UsageError: the name is none, a file is there, or none can be written.
     """
     text = (files("harness.skills") / "templates/SKILL.md").read_text(encoding="utf-8")
     return _written(folder / _name(name), {"SKILL.md": text.replace("NAME", name)})
@@ -36,7 +36,7 @@ def begin_scenario(folder: Path, name: str, posted: str = "") -> tuple[Path, ...
     ``posted``: the loop to post instead of the one that is there to begin with.
 
     Raises:
-        UsageError: the name is none, or a file is there.
+        UsageError: the name is none, a file is there, or none can be written.
     """
     there = files("harness.scenarios") / "templates"
     texts = {
@@ -66,7 +66,10 @@ def _written(folder: Path, texts: Mapping[str, str]) -> tuple[Path, ...]:
     for path in paths:
         if path.exists():
             raise UsageError(f"{path}: it is there already; choose another name, or remove it")
-    folder.mkdir(parents=True, exist_ok=True)
-    for path, text in zip(paths, texts.values(), strict=True):
-        path.write_text(text, encoding="utf-8")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, text in zip(paths, texts.values(), strict=True):
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{folder}: it cannot be written: {error.strerror}") from error
     return paths

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness import extensions
 from harness.scenarios.problem import Problem
 from harness.scenarios.programs import decode
 from harness.scenarios.yaml_tree import Complaint
@@ -18,11 +17,12 @@ LARGEST = 1 << 20
 
 
 def is_scenario(folder: Path) -> bool:
-    """Whether a folder of a bank is meant as a scenario: not hidden, and not the bank's code."""
-    if not folder.is_dir() or folder.name[0] in "._":
+    """Whether a folder of a bank is meant as a scenario: not hidden, and with a file of one in it.
+    So a bank may lie beside what is none: skills, pictures, its own code.
+    """
+    if folder.name[0] in "._":
         return False
-    code = folder.name in (extensions.PROPERTIES, extensions.WORKLOADS)
-    return not code or (folder / "scenario.yaml").exists()
+    return any((folder / file).exists() for file in ("scenario.yaml", "prompt.md", "buggy.py"))
 
 
 @dataclass(slots=True)
