@@ -98,6 +98,23 @@ def test_what_is_no_evals_file_is_one_sentence(tmp_path, text):
     assert "expected evals.json of skill-creator" in told.stderr
 
 
+def test_two_evals_of_one_name_are_refused(tmp_path):
+    """Their answers would be kept as one."""
+    twice = [{"id": number, "name": "zero-grad-missing", "prompt": "a"} for number in (1, 2)]
+    path = tmp_path / "evals.json"
+    path.write_text(json.dumps({"evals": twice}))
+    told = command("run", "--agent", "reference", "--evals", path)
+
+    assert (told.exit_code, "2 evals are 'zero-grad-missing'" in told.stderr) == (2, True)
+
+
+def test_an_eval_without_a_name_keeps_its_number():
+    """Whoever joins the two files does it by that."""
+    from harness.report.skill_creator import _numbers
+
+    assert _numbers(["a", "eval 1", "eval 77", "b"]) == {"a": 2, "eval 1": 1, "eval 77": 77, "b": 3}
+
+
 def test_two_runs_become_a_benchmark_that_is_compared_again():
     """With the names that its viewer reads; what is inconclusive is no run, and is counted."""
     from harness.comparison.benchmark import arms_of_benchmark

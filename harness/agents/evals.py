@@ -1,11 +1,12 @@
 """``evals.json`` of skill-creator: questions with expectations, as scenarios that can be asked."""
 
+from collections import Counter
 from pathlib import Path
 
 from pydantic import BaseModel, Field, ValidationError
 
 from harness.domain.errors import UsageError, reason
-from harness.domain.own import OWN_SCENARIO
+from harness.domain.own import OWN_SCENARIO, asked_as
 from harness.domain.scenario import Bank, Criterion, Scenario
 from harness.markdown import fence
 from harness.untrusted import read_bytes
@@ -41,12 +42,16 @@ def read_evals(path: Path, bank: Bank) -> Bank:
         raise UsageError(f"{path}: {reason(error)}; expected evals.json") from error
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        expected = "expected evals.json of skill-creator"
-        raise UsageError(f"{path}: {where}: {first['msg']}; {expected}") from error
+        said = ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
+        raise UsageError(f"{path}: {said}; expected evals.json of skill-creator") from error
     known = {one.id: one for one in bank.scenarios}
     known |= {_words(one.prompt): one for one in bank.scenarios}
     asked = tuple(_scenario(one, known, path) for one in found.evals)
+    for name, times in Counter(map(asked_as, asked)).items():
+        if times > 1:
+            raise UsageError(
+                f"{path}: {times} evals are {name!r}; expected each question once, by its own id"
+            )
     return bank.model_copy(update={"scenarios": asked})
 
 

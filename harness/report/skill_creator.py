@@ -3,6 +3,7 @@ runs.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from statistics import mean, stdev
@@ -16,6 +17,7 @@ from harness.report.reported import Report, ReportSide, outcomes
 CODE_RIGHT = "The proposed program, executed on real torch, trains as asked."
 """What execution decides, as an expectation in words."""
 
+_UNNAMED = re.compile(r"eval (\d{1,9})")
 _CONFIGURATIONS = ("without_skill", "with_skill")
 """The names that its viewer knows, the old run first."""
 
@@ -45,7 +47,7 @@ def render_benchmark(report: Report) -> str:
     """
     if len(report.sides) != 2:
         raise UsageError("benchmark.json compares two runs: name the old and the new one")
-    numbers = dict(zip(report.asked, count(1), strict=False))
+    numbers = _numbers(report.asked)
     by_name = {
         name: list(_runs(side, name, numbers, report.scenarios))
         for name, side in zip(_CONFIGURATIONS, report.sides, strict=True)
@@ -75,6 +77,13 @@ def render_benchmark(report: Report) -> str:
 def _expectation(criterion: Criterion) -> str:
     asked = " ".join(criterion.asks.split())
     return asked if criterion.polarity == "must" else f"Does not do this: {asked}"
+
+
+def _numbers(asked: Iterable[str]) -> dict[str, int]:
+    """An eval that has no name keeps its number; the others get those that are free, in order."""
+    own = {name: int(found[1]) for name in asked if (found := _UNNAMED.fullmatch(name))}
+    free = (number for number in count(1) if number not in own.values())
+    return {name: own[name] if name in own else next(free) for name in asked}
 
 
 def _runs(
