@@ -211,9 +211,11 @@ def _given(
     if len(runs) == 1 and not aa:
         return shown.benchmark(runs[0])
     from harness.cli.logged import Judgement, as_runs
+    from harness.instruments import opened_once
 
     bank, judge, jobs = how
-    judgement = Judgement(load(bank), judge, cores(jobs), instruments(context, jobs))
+    open_ = context.with_resource(opened_once(instruments(context, jobs)))
+    judgement = Judgement(load(bank), judge, cores(jobs), open_)
     with as_runs(runs, judgement) as folders:
         return shown.runs(folders, aa=aa)
 
