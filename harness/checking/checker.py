@@ -16,7 +16,14 @@ from harness.checking.pairs import weigh_alternatives
 from harness.checking.running import SECONDS
 from harness.checking.session import Session
 from harness.checking.signatures import refused_calls
-from harness.domain.check import BlockResult, CheckFault, CheckReport, Observation, Since
+from harness.domain.check import (
+    BlockResult,
+    CheckFault,
+    CheckReport,
+    Observation,
+    Since,
+    SkillComparison,
+)
 from harness.domain.errors import UserError
 from harness.domain.instruments import Instruments, OpenInstruments
 from harness.domain.progress import Progress
@@ -47,10 +54,8 @@ def check_skill(  # noqa: PLR0913 - each is an option of the command
         UserError: a folder cannot be read, or this machine cannot run candidates.
     """
     started = perf_counter()
-    with in_time(folder):
-        skill = load_skill(folder)
-    with in_time(against or folder):
-        older = load_skill(against) if against is not None else None
+    skill = _read(folder)
+    older = _read(against) if against is not None else None
     examples = _distinct((*skill.examples, *(older.examples if older else ())))
     work = _Work(_sessions(skill, older), None if thorough else SECONDS, kept)
     known = work.known(examples)
@@ -61,16 +66,12 @@ def check_skill(  # noqa: PLR0913 - each is an option of the command
     if claims_only:
         found.results = {key: _only_claims(block) for key, block in found.results.items()}
     blocks = _placed(skill.examples, found.results)
-    comparison = None
-    if older is not None and not found.interrupted:  # a block that was not run differs in nothing
-        before = _placed(older.examples, found.results)
-        comparison = compare(skill, blocks, older, before, str(against), bank)
     return CheckReport(
         skill=str(folder),
         is_page=skill.is_page,
         format=check_format(skill),
         blocks=blocks,
-        comparison=comparison,
+        comparison=_compared(skill, older, found, str(against), bank),
         since_last=_since_last(folder, blocks, kept, found),
         ran=ran,
         faults=tuple(found.faults),
@@ -90,6 +91,20 @@ class OneByOne:
     def check(self, example: Example, tools: Instruments) -> BlockResult:
         """Execute an example of this skill, and hold it against what it claims."""
         return self._work.begin([example], tools)(example)
+
+
+def _read(folder: Path) -> Skill:
+    with in_time(folder):
+        return load_skill(folder)
+
+
+def _compared(
+    skill: Skill, older: Skill | None, found: "_Checked", named: str, bank: Bank | None
+) -> SkillComparison | None:
+    if older is None or found.interrupted:  # a block that was not run differs in nothing
+        return None
+    now, before = (_placed(one.examples, found.results) for one in (skill, older))
+    return compare(skill, now, older, before, named, bank)
 
 
 def _sessions(*skills: Skill | None) -> Mapping[int, Session]:

@@ -309,13 +309,19 @@ def cluster(context: typer.Context, engine: str, jobs: int | None) -> "Cluster":
 _CLUSTER = "harness.cluster"
 
 
-def load(folder: Path | None) -> "Bank":
-    """The bank that was named, on the command line or in ``pyproject.toml``, or the harness's own."""
+def load(
+    folder: Path | None, scenario: list[str] | None = None, suite: str | None = None
+) -> "Bank":
+    """The bank that was named, on the command line or in ``pyproject.toml``, or the harness's own; of
+    it, the scenarios of these names and of this suite.
+    """
     from harness.scenarios import load_bank
+    from harness.scenarios.selection import select
 
     place = bank_folder(folder)
     with in_time(place):
-        return load_bank(place)
+        bank = load_bank(place)
+    return select(bank, ",".join(scenario or ["all"]), suite)
 
 
 def trusted(bank: Path | None, *, trust: bool) -> Path | None:

@@ -40,6 +40,7 @@ from harness.cli.asking import (
 from harness.cli.configuring import configuration
 from harness.cli.stored import print_unstored, stored
 from harness.domain.errors import UsageError
+from harness.domain.instruments import OpenInstruments
 from harness.domain.outcome import Outcome
 from harness.domain.scenario import Bank
 from harness.report.console import Output, progress_bar
@@ -113,60 +114,59 @@ def run(
     With --agent, ask an agent every question and grade what it answers.
     """
     trusted(bank, trust=trust_bank)
-    of_asking = skill is not None or plan or max_cost is not None or trials > 1 or strict or fresh
-    of_asking = of_asking or batch or evals is not None
-    if agent is None and of_asking:
+    if agent is None and any(
+        (skill, plan, max_cost is not None, trials > 1, strict, fresh, batch, evals)
+    ):
         raise UsageError(
             "--skill, --trials, --max-cost, --strict, --plan, --fresh, --batch and --evals are about"
             " asking: name an --agent"
         )
     open_instruments = instruments(context, jobs, ahead=agent is None, engine=engine)
+    chosen, at_once = load(bank, scenario, suite), cores(jobs, context, engine)
+    shown = ShownAnswers(as_json, plain, verbose, strict)
+    if agent is None:
+        raise typer.Exit(_check_itself(chosen, seed, at_once, out, shown, open_instruments))
+    asked = Ask(
+        agent, skill or configuration().skill, delivery, trials, max_cost, judge, seed, at_once, plan,
+        fresh=fresh, batch=batch,
+    )  # fmt: skip
+    here = only_runnable(_questions(chosen, evals))
+    raise typer.Exit(ask(asked, here, out, shown, open_instruments))
+
+
+def _questions(bank: Bank, evals: Path | None) -> Bank:
+    from harness.agents.evals import read_evals
+
+    return bank if evals is None else read_evals(evals, bank)
+
+
+def _check_itself(
+    bank: Bank,
+    seed: int,
+    jobs: int,
+    out: Path | None,
+    shown: ShownAnswers,
+    open_instruments: OpenInstruments,
+) -> int:
     from harness.runner import Settings, run_bank
 
-    chosen = _questions(bank, scenario, suite, evals)
-    if agent is not None:
-        skill = skill or configuration().skill
-        at_once = cores(jobs, context, engine)
-        asked = Ask(
-            agent, skill, delivery, trials, max_cost, judge, seed, at_once, plan,
-            fresh=fresh, batch=batch,
-        )  # fmt: skip
-        shown = ShownAnswers(as_json, plain, verbose, strict)
-        here = only_runnable(chosen)
-        raise typer.Exit(ask(asked, here, out, shown, open_instruments))
-    with (
-        stored(out, "bank", chosen, seed=seed) as run_folder,
-        progress_bar(Output(stderr=True)) as watch,
-    ):
-        settings = Settings(
-            seed=seed, jobs=cores(jobs, context, engine), watch=watch, run=run_folder
-        )
-        outcome = run_bank(chosen, settings, open_instruments)
-    count = len(chosen.scenarios) - len(outcome.run.not_run)
-    _print_run(outcome, asked=count, as_json=as_json, plain=plain, verbose=verbose)
-    raise typer.Exit(outcome.exit_code)
+    with stored(out, "bank", bank, seed=seed) as run, progress_bar(Output(stderr=True)) as watch:
+        settings = Settings(seed=seed, jobs=jobs, watch=watch, run=run)
+        outcome = run_bank(bank, settings, open_instruments)
+    _print_run(outcome, len(bank.scenarios) - len(outcome.run.not_run), shown)
+    return outcome.exit_code
 
 
-def _questions(
-    bank: Path | None, scenario: list[str] | None, suite: str | None, evals: Path | None
-) -> Bank:
-    from harness.agents.evals import read_evals
-    from harness.scenarios.selection import select
-
-    chosen = select(load(bank), ",".join(scenario or ["all"]), suite)
-    return chosen if evals is None else read_evals(evals, chosen)
-
-
-def _print_run(outcome: Outcome, *, asked: int, as_json: bool, plain: bool, verbose: bool) -> None:
+def _print_run(outcome: Outcome, asked: int, shown: ShownAnswers) -> None:
     from harness.report.data import render_json
     from harness.report.table import closing_line, render_table
     from harness.report.verbose import render_verbose
 
-    output = Output(plain=plain)
-    if as_json:
+    output = Output(plain=shown.plain)
+    if shown.as_json:
         output.text(render_json(outcome.run))
     else:
-        if verbose:
+        if shown.verbose:
             output.show(render_verbose(outcome.run))
         if outcome.run.results or outcome.run.not_run:
             output.show(render_table(outcome.run, plain=output.plain))
@@ -177,4 +177,4 @@ def _print_run(outcome: Outcome, *, asked: int, as_json: bool, plain: bool, verb
         finished = f"{len(outcome.run.results)} of {asked} scenarios were finished"
         Output(stderr=True).text(f"harness: interrupted; {finished}")
     else:
-        print_faults(outcome.faults, all_traces=verbose)
+        print_faults(outcome.faults, all_traces=shown.verbose)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -39,9 +39,6 @@ from harness.domain.errors import UsageError
 from harness.domain.plan import Rules
 from harness.domain.scenario import Bank
 from harness.report.console import Output
-
-if TYPE_CHECKING:
-    pass
 
 MARGIN = Rules().margin
 FEW = 6
@@ -159,31 +156,32 @@ def compare(
     """Say whether the new skill is better or worse, or that the result is inconclusive."""
     rules, bank = Rules(margin=margin), trusted(bank, trust=trust_bank)
     shown = Compared(Output(plain=plain), as_json, anyway, gate, rules)
-    if runs and (sequential or ablate):
-        raise UsageError("--sequential and --ablate are for asking, not for runs that are stored")
-    runs = arms_below(runs or [])
+    _refuse_contradictions(runs, asks=sequential or ablate)
     if runs:
-        raise typer.Exit(_given(context, shown, runs, aa, (bank, judge, jobs)))
+        raise typer.Exit(_given(context, shown, arms_below(runs), aa, (bank, judge, jobs)))
     if not ablate and (plan or (aa and agent is None)):
-        count = len(_chosen(bank, scenario, suite).scenarios)
-        raise typer.Exit(_planned(shown, count, trials, aa=not plan, sequential=sequential))
+        raise typer.Exit(_planned(shown, load(bank, scenario, suite), trials, not plan, sequential))
     if agent is None or not skill:
         raise UsageError("compare takes two stored runs, or an --agent and --skill OLD --skill NEW")
     asked = Ask(
         agent, None, delivery, trials, max_cost, judge, seed, cores(jobs, context, engine),
         fresh=fresh, batch=batch, in_rounds=sequential,
     )  # fmt: skip
-    chosen = only_runnable(_chosen(bank, scenario, suite))
     open_ = instruments(context, jobs, ahead=False, engine=engine)
-    asker = Asker(chosen, out, open_, rules, anyway)
-    if ablate:
-        how = Ablating(asked, skill, level, coverage, plan)
-        raise typer.Exit(ablated(how, asker, shown.printed))
-    raise typer.Exit(_asked(shown, asker, arms_of(asked, skill, aa=aa)))
+    asker = Asker(only_runnable(load(bank, scenario, suite)), out, open_, rules, anyway)
+    arms = Ablating(asked, skill, level, coverage, plan) if ablate else arms_of(asked, skill, aa=aa)
+    raise typer.Exit(_asked(shown, asker, arms))
 
 
-def _asked(shown: Compared, asker: Asker, arms: dict[str, Ask]) -> int:
+def _refuse_contradictions(runs: list[Path] | None, *, asks: bool) -> None:
+    if runs and asks:
+        raise UsageError("--sequential and --ablate are for asking, not for runs that are stored")
+
+
+def _asked(shown: Compared, asker: Asker, arms: dict[str, Ask] | Ablating) -> int:
     """Ask for every arm, then compare."""
+    if isinstance(arms, Ablating):
+        return ablated(arms, asker, shown.printed)
     refuse_unreadable(arms)
     first = next(iter(arms.values()))
     _warn_of_few(len(asker.bank.scenarios), first.trials, asker.rules)
@@ -191,8 +189,9 @@ def _asked(shown: Compared, asker: Asker, arms: dict[str, Ask]) -> int:
         return shown.runs(folders, aa=False)
 
 
-def _planned(shown: Compared, scenarios: int, trials: int, *, aa: bool, sequential: bool) -> int:
+def _planned(shown: Compared, bank: Bank, trials: int, aa: bool, sequential: bool) -> int:
     """What a comparison could show, or how often it errs. Asks nothing."""
+    scenarios = len(bank.scenarios)
     if aa:
         return shown.simulation(scenarios, trials)
     return (shown.rounds if sequential else shown.plan)(scenarios, trials)
@@ -218,12 +217,6 @@ def _given(
     judgement = Judgement(load(bank), judge, cores(jobs), open_)
     with as_runs(runs, judgement) as folders:
         return shown.runs(folders, aa=aa)
-
-
-def _chosen(bank: Path | None, scenario: list[str] | None, suite: str | None) -> Bank:
-    from harness.scenarios.selection import select
-
-    return select(load(bank), ",".join(scenario or ["all"]), suite)
 
 
 def _warn_of_few(scenarios: int, trials: int, rules: Rules) -> None:

@@ -99,8 +99,6 @@ def check(
     from harness.checking.kept import kept_results
     from harness.instruments import opened_once
 
-    if as_json and annotate:
-        raise UsageError("--json and --annotate both take standard output: give one")
     chosen = _chosen(skills, compares=against is not None)
     say = _Saying(as_json=as_json, annotate=annotate, plain=plain, verbose=verbose)
     check_one = partial(
@@ -150,6 +148,10 @@ class _Saying:
     annotate: bool
     plain: bool
     verbose: bool
+
+    def __post_init__(self) -> None:
+        if self.as_json and self.annotate:
+            raise UsageError("--json and --annotate both take standard output: give one")
 
     def one(self, report: CheckReport) -> None:
         """A skill, as soon as it is finished."""
@@ -214,32 +216,30 @@ def quality(
     trusted(bank, trust=trust_bank)
     from harness.quality.judging import QualityPlan, judge_the_judge
     from harness.quality.mutants import DEPTH
-    from harness.report.quality import (
-        quality_line,
-        render_quality,
-        render_quality_json,
-    )
     from harness.scenarios import default_bank
-    from harness.scenarios.selection import select
 
     if matrix is not None and (matrix.is_dir() or not matrix.parent.is_dir()):
         # said before minutes of work
         raise UsageError(f"{matrix}: cannot be written: expected a file in a folder that exists")
     open_instruments = instruments(context, jobs, engine=engine)
-    chosen = select(load(bank), ",".join(scenario or ["all"]), suite)
-    at_once = cores(jobs, context, engine)
-    folder = bank if bank is not None else default_bank()
+    chosen = load(bank, scenario, suite)
+    folder, at_once = bank or default_bank(), cores(jobs, context, engine)
     with progress_bar(Output(stderr=True)) as watch:
         plan = QualityPlan(folder, at_once, depth=None if thorough else DEPTH, watch=watch)
         report = judge_the_judge(chosen, plan, open_instruments)
-    output = Output(plain=plain)
+    _print_quality(report, Output(plain=plain), as_json=as_json)
+    _write_matrix(matrix, report)  # last: minutes of work are told, wherever it cannot be written
+    raise typer.Exit(report.exit_code)
+
+
+def _print_quality(report: QualityReport, output: Output, *, as_json: bool) -> None:
+    from harness.report.quality import quality_line, render_quality, render_quality_json
+
     if as_json:
         output.text(render_quality_json(report))
     else:
         output.show(render_quality(report, plain=output.plain))
         output.show(quality_line(report))
-    _write_matrix(matrix, report)  # last: minutes of work are told, wherever it cannot be written
-    raise typer.Exit(report.exit_code)
 
 
 def _write_matrix(matrix: Path | None, report: QualityReport) -> None:

@@ -116,17 +116,14 @@ def grade(
     """
     trusted(bank, trust=trust_bank)
     meant = allowed(allow)
-    open_instruments = instruments(context, jobs, engine=engine)
+    tools = instruments(context, jobs, engine=engine)
     from harness.agents.given import given_answers
     from harness.agents.inputs import shard_of
     from harness.rubric import Judging, judge_named
     from harness.runner import Settings, grade_answers
-    from harness.scenarios.selection import select
 
-    chosen = select(load(bank), suite=suite)
-    if against is not None and (scenario is not None or map_file is not None):
-        raise UsageError("--against judges a file by its own settings: name no scenario beside it")
-    choice = _choice(chosen, scenario, map_file, files)
+    chosen = load(bank, suite=suite)
+    choice = _choice(chosen, scenario, map_file, files, against)
     answers = given_answers(files, form, chosen, choice, against, shard_of(shard))
     missing: list[str] = []
     with (
@@ -137,20 +134,19 @@ def grade(
     ):
         at_once = cores(jobs, context, engine)
         settings = Settings(jobs=at_once, watch=watch, judge=reader, keep=keep, run=run)
-        graded = grade_answers(
-            chosen, answers, len(files), settings, open_instruments, allowed=meant
-        )
+        graded = grade_answers(chosen, answers, len(files), settings, tools, allowed=meant)
     batch = replace(graded, unread=tuple(missing))
-    _print_rest(batch, count=not as_json, plain=plain, verbose=verbose)
-    raise typer.Exit(batch.exit_code(strict=strict))
+    raise typer.Exit(_ended(batch, count=not as_json, plain=plain, verbose=verbose, strict=strict))
 
 
-def _print_rest(batch: Batch, *, count: bool, plain: bool, verbose: bool) -> None:
+def _ended(batch: Batch, *, count: bool, plain: bool, verbose: bool, strict: bool) -> int:
+    """Say what is left to say, and the exit code."""
     if count:
         print_count(batch, plain=plain)
     print_faults(batch.faults, all_traces=verbose)
     print_unread(batch.unread)
     print_unstored(batch.unstored)
+    return batch.exit_code(strict=strict)
 
 
 @app.command(epilog="Example: harness explain answer.md -o script.py")
@@ -251,11 +247,7 @@ def regrade(
     batch = Batch(
         tally, faults=(), interrupted=False, unstored=tuple(unstored), unread=tuple(missing)
     )
-    if not as_json:
-        print_count(batch, plain=plain)
-    print_unread(batch.unread)
-    print_unstored(batch.unstored)
-    raise typer.Exit(batch.exit_code(strict=strict))
+    raise typer.Exit(_ended(batch, count=not as_json, plain=plain, verbose=verbose, strict=strict))
 
 
 def _anew(
@@ -268,11 +260,17 @@ def _anew(
 
 
 def _choice(
-    bank: Bank, scenario: str | None, map_file: Path | None = None, files: Sequence[str] = ()
+    bank: Bank,
+    scenario: str | None,
+    map_file: Path | None = None,
+    files: Sequence[str] = (),
+    against: Path | None = None,
 ) -> "Choice":
     from harness.extraction.assignment import Choice, read_map
     from harness.scenarios.selection import find
 
+    if against is not None and (scenario is not None or map_file is not None):
+        raise UsageError("--against judges a file by its own settings: name no scenario beside it")
     if scenario is not None and map_file is not None:
         raise UsageError("--scenario names one for all answers, --map one for each: give one")
     if map_file is None:

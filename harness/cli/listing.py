@@ -60,10 +60,9 @@ def list_scenarios(
 def _list_evals(bank: Path | None, suite: str | None) -> None:
     from harness.cli.configuring import configuration
     from harness.report.skill_creator import render_evals
-    from harness.scenarios.selection import select
 
     skill = configuration().skill
-    chosen = select(load(bank), suite=suite)
+    chosen = load(bank, suite=suite)
     Output().text(render_evals(chosen.scenarios, skill.name if skill else "").rstrip("\n"))
 
 
