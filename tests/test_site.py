@@ -26,6 +26,9 @@ def test_no_page_of_the_site_links_out_of_it(tmp_path):
     pages = {page.name: page.read_text() for page in (tmp_path / "pages").glob("*.md")}
 
     assert "reference.md" in pages
+    assert pages["index.md"].startswith("# gradient-skill-harness")  # the README, not a list
+    assert "](pages.md)" in pages["index.md"]
+    assert "](docs/" not in pages["index.md"]
     assert [name for name, text in pages.items() if "](../" in text] == []
 
 
@@ -68,7 +71,7 @@ def test_axe_finds_nothing_on_the_pages_with_code_tables_and_pictures(built, sch
     from axe_playwright_python.sync_playwright import Axe
     from playwright.sync_api import sync_playwright
 
-    shown = ["index", "adding", "inspect", "reference", "gallery/clip-before-step"]
+    shown = ["index", "pages", "adding", "inspect", "reference", "gallery/clip-before-step"]
     files = partial(Silent, directory=built)
     broken, wide = [], []
     with ThreadingHTTPServer(("127.0.0.1", 0), files) as server, sync_playwright() as playwright:

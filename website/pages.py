@@ -25,12 +25,20 @@ What is imported from `harness` is documented here and stays.
 
 
 def copy_pages(docs: Path, into: Path) -> None:
-    """All of them; a link out of ``docs/`` becomes the name of the file that it leads to."""
+    """All of them behind the README; a link out of ``docs/`` becomes the name of the file that it
+    leads to.
+    """
     shutil.rmtree(into, ignore_errors=True)
     shutil.copytree(docs, into)
+    (into / "index.md").rename(into / "pages.md")
+    first = (
+        (docs.parent / "README.md").read_text(encoding="utf-8").replace("docs/index.md", "pages.md")
+    )
+    (into / "index.md").write_text(first.replace("](docs/", "]("), encoding="utf-8")
     for page in into.glob("*.md"):
         text = page.read_text(encoding="utf-8")
-        page.write_text(_LINK.sub(_named, text), encoding="utf-8")
+        text = _LINK.sub(_named, text.replace("](index.md)", "](pages.md)"))
+        page.write_text(text, encoding="utf-8")
     for asset in ASSETS:
         shutil.copy(asset, into)
     (into / "reference.md").write_text(REFERENCE, encoding="utf-8")
