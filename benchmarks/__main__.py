@@ -1,6 +1,6 @@
 """``make bench``: every benchmark, one after the other."""
 
-from benchmarks import bank, candidate, cluster, comparison, overhead, throughput
+from benchmarks import bank, candidate, cluster, comparison, grader, overhead, throughput
 
 
 def main() -> None:
@@ -8,6 +8,7 @@ def main() -> None:
     for title, benchmark in (
         ("The whole bank, cold", bank.main),
         ("One candidate, warm", candidate.main),
+        ("A warm grader", grader.main),
         ("A batch of answers", throughput.main),
         ("A cluster", cluster.main),
         ("Recorder overhead on a realistic step", overhead.main),

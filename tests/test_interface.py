@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -71,6 +72,34 @@ def test_a_grader_is_used_from_several_threads(grader):
         codes = list(threads.map(lambda text: grader.grade(text).code, [RIGHT, WRONG] * 2))
 
     assert codes == ["right", "wrong"] * 2
+
+
+def test_a_second_call_loads_imports_and_starts_nothing(grader, monkeypatch):
+    """Which is why it is quick; ``benchmarks/grader.py`` says how quick."""
+    for text in (WRONG, RIGHT):
+        grader.grade(text)
+    before = {*sys.modules}, children()
+    monkeypatch.setattr("harness.interface.load_bank", None)
+
+    grade = grader.grade(RIGHT.replace("train_loader", "loader"))
+
+    assert grade.code == "right"
+    assert ({*sys.modules}, children()) == before
+
+
+def test_a_second_call_computes_less_than_its_programs_take(grader):
+    """Processor time of this process, which no busy machine adds to, beside the programs' own."""
+    grader.grade(RIGHT)
+    processor = time.process_time()
+    grade = grader.grade(RIGHT)
+
+    assert time.process_time() - processor < sum(one.grade.seconds for one in grade.alternatives)
+
+
+def children() -> set[str]:
+    """Processes that this one has started and that are still there."""
+    lists = Path("/proc/self/task").glob("*/children")
+    return {pid for one in lists for pid in one.read_text().split()}
 
 
 def test_a_file_that_cannot_be_read_is_one_sentence(grader):

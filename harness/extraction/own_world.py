@@ -3,6 +3,7 @@
 import ast
 import builtins
 import symtable
+from functools import lru_cache
 
 from harness.beside import unpacked, whole
 from harness.extraction import names as extraction
@@ -21,6 +22,7 @@ _OF_A_MODULE = frozenset({"__name__", "__file__", "__doc__", "__builtins__", "__
                           "__spec__", "__package__", "__loader__", "__path__"})  # fmt: skip
 
 
+@lru_cache(maxsize=64)  # each probe of a program asks
 def is_own_world(program: str, *, at_rest: bool = False) -> bool:
     """Whether nothing has to be lent to a program but data and packages: it is run as it is.
     ``at_rest``: also where it trains nothing.
