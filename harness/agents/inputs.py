@@ -52,6 +52,9 @@ class Shard:
     of: int
     """How many there are."""
 
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
     def has(self, name: str) -> bool:
         """Whether an answer belongs to this part: on every machine and in every order the same one."""
         digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest()

@@ -18,7 +18,7 @@ from harness.domain.instruments import OpenInstruments
 from harness.domain.plan import Rules
 from harness.domain.scenario import Bank
 from harness.report.console import Output
-from harness.store import is_run, load_run
+from harness.store import is_run
 from harness.store.whole import write_whole
 from harness.untrusted import read_bytes
 
@@ -66,9 +66,10 @@ def refuse_unreadable(arms: dict[str, Ask]) -> None:
 
 def arm_in(folder: Path) -> Arm:
     """A stored run as an arm."""
+    from harness.cli.stored import opened_run
     from harness.store.arms import arm_of
 
-    with load_run(folder) as run:
+    with opened_run(folder) as run:
         return arm_of(run)
 
 

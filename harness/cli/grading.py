@@ -31,14 +31,21 @@ from harness.cli.app import (
     write_file,
 )
 from harness.cli.configuring import allowed
-from harness.cli.stored import print_count, print_unread, print_unstored, printing, stored
+from harness.cli.stored import (
+    opened_run,
+    print_count,
+    print_unread,
+    print_unstored,
+    printing,
+    stored,
+)
 from harness.domain.answer import Batch
 from harness.domain.errors import UsageError, reason
 from harness.domain.own import OWN_SCENARIO
 from harness.domain.scenario import Bank
 from harness.domain.stored import GradedAnswer
 from harness.report.console import Output, progress_bar
-from harness.store import RunFolder, load_run
+from harness.store import RunFolder
 from harness.untrusted import in_time, read_bytes
 
 if TYPE_CHECKING:
@@ -124,11 +131,12 @@ def grade(
 
     chosen = load(bank, suite=suite)
     choice = _choice(chosen, scenario, map_file, files, against)
-    answers = given_answers(files, form, chosen, choice, against, shard_of(shard))
+    part = shard_of(shard)
+    answers = given_answers(files, form, chosen, choice, against, part)
     missing: list[str] = []
     with (
         judge_named(judge, Judging(missing=missing)) as reader,
-        stored(out, "grade", chosen, judge=reader.name) as run,
+        stored(out, "grade", chosen, judge=reader.name, shard=str(part) if part else None) as run,
         printing(as_json=as_json, plain=plain, verbose=verbose, show_program=show_program) as keep,
         progress_bar(Output(stderr=True)) as watch,
     ):
@@ -232,7 +240,7 @@ def regrade(
     told = printing(as_json=as_json, plain=plain, verbose=verbose, show_program=False)
     with (
         judge_named(judge, Judging(missing=missing)) as reader,
-        load_run(run) as old,
+        opened_run(run) as old,
         _anew(out, old, chosen, reader.name) as new,
         told as keep,
     ):

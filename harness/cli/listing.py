@@ -102,14 +102,13 @@ def show(
 
 
 def _show_run(folder: Path, *, as_json: bool, plain: bool, verbose: bool) -> None:
-    from harness.cli.stored import printing
+    from harness.cli.stored import opened_run, printing
     from harness.domain.answer import Tally
     from harness.domain.stored import GradedAnswer
     from harness.report.answers import render_head, render_tally
-    from harness.store import load_run
 
     output, tally = Output(plain=plain), Tally()
-    with load_run(folder) as run:
+    with opened_run(folder) as run:
         if not as_json:
             output.show(render_head(run.head))
         with printing(as_json=as_json, plain=plain, verbose=verbose, show_program=False) as show:

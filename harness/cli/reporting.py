@@ -9,13 +9,14 @@ from typing import Literal
 from pydantic import ValidationError
 
 from harness.cli.app import load
+from harness.cli.stored import opened_run
 from harness.domain.comparison import Comparison
 from harness.domain.errors import BankError, UsageError, reason
 from harness.domain.quality import QualityReport
 from harness.domain.scenario import Bank, Scenario
 from harness.domain.stored import StoredAnswer
 from harness.report.reported import Report, ReportSide
-from harness.store import RunFolder, load_run
+from harness.store import RunFolder
 from harness.store.arms import arm_of_answers, numbered
 from harness.untrusted import read_bytes
 
@@ -40,7 +41,7 @@ def written_report(
         UsageError: there is no such run, or something cannot be read.
     """
     with ExitStack() as opened:
-        folders = [opened.enter_context(load_run(run)) for run in runs]
+        folders = [opened.enter_context(opened_run(run)) for run in runs]
         found = replace(_report(folders, bank), quality=_quality(quality) if quality else None)
         return _rendered(found, form, pictures)
 
@@ -77,6 +78,10 @@ def _rendered(found: Report, form: Format, pictures: int) -> str:
 
 def _report(folders: list[RunFolder], bank: Path | None) -> Report:
     scenarios, notes = _known(folders, bank)
+    missing = (folder.head.shards_missing for folder in folders)
+    notes += tuple(
+        f"{name}: {said}" for name, said in zip(_names(folders), missing, strict=True) if said
+    )
     if len(folders) == 1:
         return Report(_sides(folders[0]), scenarios, notes=notes)
     sides = tuple(

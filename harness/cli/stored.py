@@ -10,7 +10,7 @@ from harness.domain.answer import Batch
 from harness.domain.scenario import Bank
 from harness.domain.stored import GradedAnswer, RunHead, SkillUsed
 from harness.report.console import Output
-from harness.store import RunFolder
+from harness.store import RunFolder, load_run
 
 
 @contextmanager
@@ -24,6 +24,7 @@ def stored(
     agent: str | None = None,
     skill: SkillUsed | None = None,
     rounds: int | None = None,
+    shard: str | None = None,
     silent: bool = False,
 ) -> Iterator[RunFolder | None]:
     """The run to add to, ``None`` without ``--out``. How many answers it has already is printed."""
@@ -42,12 +43,21 @@ def stored(
         agent=agent,
         skill=skill,
         rounds=rounds,
+        shard=shard,
     )
     with RunFolder.create(out, head) as run:
         if len(run) and not silent:
             answers = "answer is" if len(run) == 1 else "answers are"
             Output(stderr=True).text(f"harness: {len(run)} {answers} in {out} already")
         yield run
+
+
+def opened_run(folder: Path) -> RunFolder:
+    """To read, with a word on standard error where parts of it are not there."""
+    run = load_run(folder)
+    if missing := run.head.shards_missing:
+        Output(stderr=True).text(f"harness: {folder}: {missing}; only what is there is told")
+    return run
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from pydantic import Field
+
 from harness.domain.answer import AnswerGrade
 from harness.domain.grade import Code
 from harness.domain.model import NoAnswer
@@ -10,6 +12,9 @@ from harness.domain.outcome import Fault
 from harness.domain.record import Record
 from harness.domain.trace import Trace
 from harness.domain.transcript import Transcript
+
+MOST_NAMED = 6
+"""Missing shards that are named."""
 
 SCHEMA = 1
 """Version of what is written. 1: first."""
@@ -51,6 +56,22 @@ class RunHead(Record):
     """How many times each question was asked."""
     rounds: int | None = None
     """Trials of each scenario that a comparison in rounds would ask at most; ``None`` elsewhere."""
+    shard: str | None = Field(default=None, pattern=r"^[0-9]{1,6}(,[0-9]{1,6})*/[0-9]{1,6}$")
+    """Which parts of the inputs it holds, ``2/8`` or ``1,2/3``; ``None``: all, or nobody said."""
+
+    @property
+    def shards_missing(self) -> str | None:
+        """A sentence, where parts of the inputs are not in it."""
+        if self.shard is None:
+            return None
+        here, of = self.shard.split("/")
+        present = {int(number) for number in here.split(",")}
+        missing = [str(number) for number in range(1, int(of) + 1) if number not in present]
+        if not missing:
+            return None
+        more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+        named = ", ".join(missing[:MOST_NAMED])
+        return f"shards {len(present)} of {of} present, missing {named}{more}"
 
 
 class StoredAnswer(Record):

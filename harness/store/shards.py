@@ -16,7 +16,7 @@ class ShardedRun(RunFolder):
     def __init__(self, folder: Path, shards: Sequence[RunFolder]) -> None:
         """Use ``load_run``."""
         self.folder = folder
-        self.head = shards[0].head
+        self.head = shards[0].head.model_copy(update={"shard": _united(shards)})
         self._shards = tuple(shards)
         self._holders = {key: shard for shard in shards for key in shard.keys}
 
@@ -62,11 +62,29 @@ def load_run(folder: Path) -> RunFolder:
     return ShardedRun(folder, shards)
 
 
+def _united(shards: Sequence[RunFolder]) -> str | None:
+    """The parts that are here."""
+    said = [head.shard.split("/") for shard in shards if (head := shard.head).shard is not None]
+    if not said:
+        return None
+    here = sorted({int(number) for numbers, _ in said for number in numbers.split(",")})
+    return f"{','.join(map(str, here))}/{said[0][1]}"
+
+
 def _refuse_strangers(one: RunFolder, other: RunFolder) -> None:
-    differs = [n for n in RunHead.model_fields if getattr(one.head, n) != getattr(other.head, n)]
+    ours, theirs = (_of_one_run(run.head) for run in (one, other))
+    differs = [
+        name for name in RunHead.model_fields if getattr(ours, name) != getattr(theirs, name)
+    ]
     if differs or one.head.kind != "grade":
         why = f"they differ in {', '.join(differs)}" if differs else "they are no shards"
         raise UsageError(
             f"{one.folder.parent}: expected one stored run, or shards of one; "
             f"of {one.folder.name} and {other.folder.name}: {why}"
         )
+
+
+def _of_one_run(head: RunHead) -> RunHead:
+    """What all shards of a run have in common."""
+    parts = head.shard.split("/")[1] if head.shard is not None else None
+    return head.model_copy(update={"shard": parts})

@@ -37,12 +37,13 @@ def test_the_answers_of_all_shards_are_those_of_one_run_with_their_traces(tmp_pa
     [
         ({"bank_digest": "another"}, "they differ in bank_digest"),
         ({"kind": "bank"}, "differ in kind"),
+        ({"shard": "2/3"}, "differ in shard"),
     ],
 )
 def test_what_was_made_differently_is_no_shard_of_it(tmp_path, changed, said):
     """Their answers would not be comparable."""
-    shard(tmp_path / "1", "a")
-    shard(tmp_path / "2", "b", **changed)
+    shard(tmp_path / "1", "a", shard="1/2")
+    shard(tmp_path / "2", "b", **{"shard": "2/2", **changed})
 
     with pytest.raises(UsageError, match=said):
         load_run(tmp_path)
@@ -63,3 +64,42 @@ def test_show_and_report_sum_the_shards_up(tmp_path):
     assert (shown.exit_code, report.exit_code) == (0, 0), shown.output + report.output
     assert "1 code right, 2 code wrong" in shown.stdout
     assert len(json.loads(report.stdout)["runs"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        (["1/3", "3/3"], "shards 2 of 3 present, missing 2"),
+        (["2/2", "1/2"], None),
+        (["1,2/3", "3/3"], None),
+        (["1/9"], "shards 1 of 9 present, missing 2, 3, 4, 5, 6, 7 and 2 more"),
+        ([None, None], None),
+    ],
+)
+def test_a_shard_that_is_not_there_is_known_by_what_the_others_say(tmp_path, parts, said):
+    """Runs of older versions say nothing."""
+    for number, part in enumerate(parts):
+        shard(tmp_path / str(number), str(number), shard=part)
+
+    with load_run(tmp_path) as run:
+        assert run.head.shards_missing == said
+
+
+def test_a_sum_over_some_of_the_shards_says_so(tmp_path):
+    """On standard error, and in what is written."""
+    shard(tmp_path / "runs" / "1", "a", shard="1/3")
+    shard(tmp_path / "runs" / "3", "b", shard="3/3")
+    said = "shards 2 of 3 present, missing 2"
+    shown = CliRunner().invoke(app, ["show", str(tmp_path / "runs")])
+    report = CliRunner().invoke(app, ["report", str(tmp_path / "runs"), "--format", "json"])
+
+    assert f"{said}; only what is there is told" in " ".join(shown.stderr.split())
+    assert json.loads(report.stdout)["notes"][-1] == f"runs: {said}"
+
+
+def test_a_second_shard_does_not_go_into_the_folder_of_the_first(tmp_path):
+    """Its run would say that it holds one part."""
+    shard(tmp_path / "1", "a", shard="1/2")
+
+    with pytest.raises(UsageError, match="made with shard = '1/2', not '2/2'"):
+        shard(tmp_path / "1", "b", shard="2/2")
