@@ -27,6 +27,11 @@ class Fence(Record):
         shown = "".join(c for c in self.info if c.isprintable() or c.isspace())
         return re.split(r"[\s:,]", shown, maxsplit=1)[0].strip("{}.").lower()
 
+    @property
+    def is_output(self) -> bool:
+        """Whether it says of itself that it shows what was printed: ``python out``."""
+        return self.info.lower().split()[1:2] in (["out"], ["output"])
+
 
 @functools.lru_cache(16)  # the stages of an answer ask for its blocks again and again
 def fenced_blocks(text: str) -> tuple[Fence, ...]:

@@ -27,6 +27,11 @@ _HEDGED = re.compile(
     re.IGNORECASE,
 )
 """What follows a value that holds under a condition, or is none."""
+_STATE = re.compile(
+    r"^\s*`?(?P<of>[A-Za-z_]\w*(?:\.\w+)+)`? (?:is|stays|remains|becomes)(?: still)? "
+    r"`?(?P<value>None|True|False)`?[.!]?$"
+)
+"""``critic.weight.grad stays None``: what an object is once the line has run."""
 _TAIL = re.compile(r",\s*(?:grad_fn|dtype|device|requires_grad)=[^,)]*")
 MARKER = "harness-check"
 LONGEST = 60
@@ -41,6 +46,8 @@ class Announced:
     """Its line in the program."""
     said: str
     """The comment."""
+    of: str = ""
+    """What is looked at behind the line; nothing where the line prints it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,8 @@ class PrintedLine:
     def agrees(self) -> bool | None:
         """Whether both are the same; ``None`` where they cannot be compared."""
         said = value_in(self.announced.said)
+        if self.announced.of:
+            return self.text.strip() == self.announced.said
         came = _WORD.findall(_TAIL.sub("", self.text))
         if not said or len(said) != len(came):
             return None
@@ -83,11 +92,18 @@ def value_in(comment: str) -> tuple[str, ...]:
 def announced(program: BlockInContext) -> tuple[Announced, ...]:
     """Every such line of the block itself, in order."""
     said = {n + 1: text for n, text, alone in comments_of(program.text) if not alone}
-    return tuple(
+    prints = tuple(
         Announced(node.end_lineno or 0, said[node.end_lineno or 0])
         for node in _prints(program.tree)
         if program.is_own(node.lineno) and value_in(said.get(node.end_lineno or 0, ""))
     )
+    states = tuple(
+        Announced(node.end_lineno or 0, found["value"], found["of"])
+        for node in program.tree.body
+        if program.is_own(node.lineno) and isinstance(node, ast.Expr | ast.Assign)
+        if (found := _STATE.match(said.get(node.end_lineno or 0, "")))
+    )
+    return prints + states
 
 
 def marked(program: BlockInContext) -> BlockInContext:
@@ -104,6 +120,18 @@ def marked(program: BlockInContext) -> BlockInContext:
             at, last = node.lineno - 1, (node.end_lineno or 0) - 1
             texts[last] = _with(texts[last], node.end_col_offset or 0, b"; " + end)
             texts[at] = _with(texts[at], node.col_offset, begin + b"; ")
+    for one in announced(program):
+        if one.of:
+            told = (
+                f"{one.of} if any({one.of} is v for v in (None, True, False)) else 'something else'"
+            )
+            asks = "; ".join(
+                f"print({t})"
+                for t in (f"'{MARKER} begin {one.line}'", told, f"'{MARKER} end {one.line}'")
+            )
+            made = next(n for n in program.tree.body if n.end_lineno == one.line)
+            at = one.line - 1
+            texts[at] = _with(texts[at], made.end_col_offset or 0, f"; {asks}".encode())
     text = b"\n".join(texts).decode()
     return replace(program, text=text)
 
@@ -133,7 +161,7 @@ def prints_otherwise(found: PrintedLine) -> Observation:
     return Observation(
         statement=said.said,
         holds=False,
-        sentence=f"Line {found.line} prints {_shown(found.text)}, not {' '.join(value_in(said.said))}.",
+        sentence=f"{_told(found)}, not {' '.join(value_in(said.said))}.",
     )
 
 
@@ -142,7 +170,14 @@ def prints_so(found: PrintedLine) -> Observation:
     return Observation(
         statement=found.announced.said,
         holds=True,
-        sentence=f"Line {found.line} prints {_shown(found.text)}, as it says.",
+        sentence=f"{_told(found)}, as it says.",
+    )
+
+
+def _told(found: PrintedLine) -> str:
+    of, value = found.announced.of, _shown(found.text)
+    return (
+        f"Behind line {found.line} `{of}` is {value}" if of else f"Line {found.line} prints {value}"
     )
 
 

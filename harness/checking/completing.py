@@ -29,6 +29,29 @@ def in_a_turn(program: BlockInContext) -> BlockInContext:
     return replace(program, text=text, lines=(0, 0, *program.lines, 0, 0), own=program.own + 2)
 
 
+def trained(program: BlockInContext) -> BlockInContext:
+    """An optimizer that its block makes and nobody steps, with a loop around it; others as they are."""
+    used = uses(program.tree)
+    made = [
+        target.id
+        for node in program.tree.body
+        if program.is_own(node.lineno) and isinstance(node, ast.Assign)
+        if isinstance(node.value, ast.Call) and dotted(node.value.func).startswith("torch.optim.")
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    ]
+    if not made or used.goes_back or used.steps:
+        return program
+    turn = (
+        "for inputs, targets in train_loader:",
+        f"    {made[-1]}.zero_grad()",
+        f"    criterion({_model_of(program.tree)}(inputs), targets).backward()",
+        f"    {made[-1]}.step()",
+    )
+    text = "\n".join((program.text, *turn))
+    return replace(program, text=text, lines=(*program.lines, *(0 for _ in turn)))
+
+
 def with_losses(program: BlockInContext) -> BlockInContext:
     """Loops over batches that go back from a loss which nobody computes, with that loss."""
     tree = program.tree
@@ -132,6 +155,10 @@ def fitted(program: BlockInContext) -> BlockInContext:
     if "lightning" not in program.text or uses(program.tree).calls & {"fit", "train"}:
         return program
     own = [node for node in program.tree.body if program.is_own(node.lineno)]
+    bases = {"LightningModule"}
+    for node in program.tree.body:
+        if isinstance(node, ast.ClassDef) and bases & {last_of(base) for base in node.bases}:
+            bases.add(node.name)
     trainers = [
         target.id
         for node in own
@@ -139,16 +166,14 @@ def fitted(program: BlockInContext) -> BlockInContext:
         for target in node.targets
         if isinstance(target, ast.Name) and last_of(node.value.func) == "Trainer"
     ]
-    modules = [
-        node.name
-        for node in own
-        if isinstance(node, ast.ClassDef)
-        and any(last_of(base) == "LightningModule" for base in node.bases)
-    ]
+    modules = [node.name for node in own if isinstance(node, ast.ClassDef) and node.name in bases]
     if trainers:
         fit = f"{trainers[-1]}.fit(model, train_loader)"
     elif modules:
-        fit = f"import lightning; lightning.Trainer().fit({modules[-1]}(), train_loader)"
+        text = "\n".join(program.text.split("\n")[program.own :])
+        gathers = "accumulate_grad_batches=2" if "accumulate_grad_batches" in text else ""
+        made = f"lightning.Trainer({gathers})"  # a step that reads how many is meant for several
+        fit = f"import lightning; {made}.fit({modules[-1]}(), train_loader)"
     else:
         return program
     return replace(program, text=f"{program.text}\n{fit}", lines=(*program.lines, 0))

@@ -33,7 +33,8 @@ _OF_THE_MACHINE = re.compile(
     r"|connect|download|offline"
     r"|no such file|existing \w+ (?:config|file)|to be installed|not installed"
     r"|pip install|token|not implemented for|triton|c\+\+|compil"
-    r"|out of memory|not available|environment variable|could not be found|\bhub\b|not attached to"
+    r"|out of memory|allocate memory|not available|environment variable|could not be found"
+    r"|\bhub\b|not attached to"
     r"|workers"
     r"|\b(?:Inert|Spy)\b",
     re.IGNORECASE,
@@ -56,7 +57,9 @@ twice.
 _NO_ATTRIBUTE = re.compile(
     r"^(?:'(?P<name>\w+)' object|type object '(?P<type>\w+)') has no attribute"
 )
-_STANDING_IN = frozenset({"from_pretrained", "from_config", "from_name", "load", "load_dataset"})
+_STANDING_IN = frozenset(
+    {"from_pretrained", "from_config", "from_name", "load", "load_dataset", "pipeline"}
+)
 """Calls that return what stands in for something from a hub or a file."""
 
 
@@ -110,8 +113,13 @@ def _is_proven(exception: str, said: str, program: BlockInContext) -> bool:
         return said.startswith("Weights only load failed")  # of a file that it wrote itself
     if found := _NOT_THERE.match(said):
         module = found["module"] or found["other"]
-        written = (found["name"] or found["imported"]) in program.text  # and not asked for within
-        return written and is_here(module.partition(".")[0]) and not module.startswith("torch._C")
+        name = found["name"] or found["imported"]
+        written = re.search(rf"\b{name}\b(?!['\"])", program.text)  # and not asked for within
+        return (
+            written is not None
+            and is_here(module.partition(".")[0])
+            and not module.startswith("torch._C")
+        )
     if exception == "TypeError" and (found := _CALL.match(said)):
         return _is_shown(found["callee"], program)
     if exception == "AttributeError" and (found := _NO_ATTRIBUTE.match(said)):
@@ -175,14 +183,27 @@ def _installed(said: str, program: BlockInContext) -> str:
 
 def _is_untouched(ended: Ended, said: str, program: BlockInContext) -> bool:
     """Whether nothing that was lent had a part in the statement that raised."""
-    if of_the_machine(said) or ended.calls:
+    if of_the_machine(said) or ended.calls or _asks_the_machine(ended, program):
         return False
+    if _NOT_THERE.match(said):
+        return False  # a library asked for it
     lent = lent_names(program)
     if not lent:
         return True
     touched = touched_by(program.tree, lent)
     at = [s for s in program.tree.body if s.lineno <= (ended.line or 0) <= (s.end_lineno or 0)]
     return bool(at) and not (names_in(at[0]) & touched) and not _defines(at[0])
+
+
+_DEVICE = re.compile(r"\bcuda\b|\bnccl\b|\bgpus?\b|environ\b|\bgetenv\b|\bargv\b", re.IGNORECASE)
+"""What a line asks of the machine: devices, and how it was started."""
+
+
+def _asks_the_machine(ended: Ended, program: BlockInContext) -> bool:
+    """Whether the line that raised names what differs from machine to machine."""
+    lines = program.text.split("\n")
+    at = (ended.line or 0) - 1
+    return 0 <= at < len(lines) and _DEVICE.search(lines[at]) is not None
 
 
 def lent_names(program: BlockInContext) -> set[str]:

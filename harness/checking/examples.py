@@ -13,6 +13,7 @@ from harness.checking.completing import (
     in_a_turn,
     launched,
     shortened,
+    trained,
     with_losses,
 )
 from harness.checking.driving import DRIVERS, NoReport, run_driver, run_whole
@@ -21,7 +22,13 @@ from harness.checking.evidence import Decision, Evidence, Finding, decide
 from harness.checking.function_evidence import evidence_of, together
 from harness.checking.listings import about_listing, listing_of
 from harness.checking.loop_evidence import idle_steps, loop_evidence, stopped
-from harness.checking.named_faults import acquittal, behind_what_runs, no_error
+from harness.checking.named_faults import (
+    acquittal,
+    behind_what_runs,
+    names_a_fault,
+    no_error,
+)
+from harness.checking.proven import proven
 from harness.checking.repeated import doubt_about, error_everywhere
 from harness.checking.running import (
     Seen,
@@ -141,6 +148,7 @@ def _decide(one: _One) -> tuple[Decision, BlockInContext | None]:
     prints = _prints(one, program, seen)
     evidence = replace(
         evidence,
+        faults=(*evidence.faults, *proven(program, seen.program.texts)),
         merits=(*evidence.merits, *(Finding(p.sentence, p.numbers) for p in prints if p.holds)),
     )
     error = refusal(one.refused, program) or found or _error_at_its_end(one, program, seen)
@@ -192,7 +200,9 @@ def _prints(one: _One, program: BlockInContext, seen: Seen) -> tuple[Observation
     """What it says that its lines print, and what they do; where these differ, whatever is lent."""
     found = printed(program, seen.program.texts)
     wrong = [
-        p for p in found if p.agrees is False and not is_count_of_lent(program, p.announced.line)
+        p
+        for p in found
+        if p.agrees is False and (p.announced.of or not is_count_of_lent(program, p.announced.line))
     ]
     others = _elsewhere(one, marked(program), seen) if wrong else ()
     elsewhere = [printed(program, ended.texts) for ended in others]
@@ -223,6 +233,8 @@ def _run(one: _One) -> tuple[BlockInContext, Seen, str | None]:
     optimizer of ours. With its author's error, if there is one.
     """
     program = with_losses(one.session.program(one.example, one.part))
+    if names_a_fault(one.part):
+        program = trained(program)
     seen = _seen(one, program)
     if launched(program, seen.program) is not None:
         program = launched(program, seen.program) or program
@@ -236,8 +248,9 @@ def _run(one: _One) -> tuple[BlockInContext, Seen, str | None]:
     for other in (fitted(program), lent, in_a_turn(lent)):
         if other != program:
             again = _seen(one, other)
-            if _came_to_its_end(one.part, again):
-                return other, again, _error(one, other, again)
+            error = _error(one, other, again)
+            if error is not None or _came_to_its_end(one.part, again):
+                return other, again, error
     return program, seen, None
 
 
@@ -255,6 +268,8 @@ def _short(one: _One, program: BlockInContext) -> BlockInContext:
 def _came_to_its_end(part: Part, seen: Seen) -> bool:
     used = uses(tree_of(part.code))
     trains = used.clips or "Trainer" in used.calls or "LightningModule" in part.code
+    if "def training_step(" in part.code:
+        return seen.trains  # a module of Lightning
     if part.kind == "training-loop" and (trains or _shows_a_step(part)):
         return seen.trains
     return seen.trains or seen.program.outcome in ("returned", "exited")
@@ -297,6 +312,7 @@ def _steps_itself(part: Part) -> bool:
         return False
     shows_all = "step" in calls and bool(calls & {"backward", "manual_backward", "grad"})
     shows_all = shows_all or forgets_backward(tree_of(part.code))
+    shows_all = shows_all or "accumulate_grad_batches" in part.code  # it is about the whole window
     return shows_all or bool(calls & {"fit", "train", "launch"})
 
 

@@ -32,7 +32,11 @@ def loop_evidence(seen: Seen, *, steps: bool = True) -> Evidence:
     if reason := _not_run(seen, steps=steps):
         return Evidence(not_run=reason)
     failed = [v for v in seen.verdicts if v.outcome == "fail" and not _is_the_end(v)]
-    faults = [v for v in failed if v.level != "advisory" or _is_lost_within(v)]
+    faults = [
+        v
+        for v in failed
+        if v.level != "advisory" or _is_lost_within(v) or _is_divided_twice(v, seen)
+    ]
     costs = [v for v in failed if v not in faults]
     return Evidence(
         faults=tuple(map(_finding, faults)),
@@ -81,6 +85,13 @@ def _is_lost_within(verdict: Verdict) -> bool:
         return False
     found = re.search(r"(\d+) of (\d+) batches", verdict.sentence)
     return found is None or 10 * int(found[1]) >= int(found[2])
+
+
+def _is_divided_twice(verdict: Verdict, seen: Seen) -> bool:
+    """Whether the factor on a loss is one over the number of ranks, which average already."""
+    ranks = seen.settings.ranks
+    factor = next((n.value for n in verdict.numbers if n.name == "factor"), 1.0)
+    return verdict.property == "loss-as-given" and ranks > 1 and abs(factor * ranks - 1.0) < 0.05
 
 
 def _is_the_end(verdict: Verdict) -> bool:

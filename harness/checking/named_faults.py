@@ -12,6 +12,7 @@ from harness.checking.evidence import Finding
 from harness.checking.running import Seen
 from harness.domain.skill import Part
 from harness.domain.trace import Program
+from harness.domain.verdict import Number
 from harness.skills.python import parsed
 from harness.skills.splitting import comments_of
 from harness.syntax import walk
@@ -38,6 +39,8 @@ def acquittal(part: Part, seen: Seen) -> Finding | None:
     """
     if part.mark is None or part.mark.polarity not in ("wrong", "suboptimal"):
         return None
+    if _NOT_FINITE.search(part.mark.text) and (found := _finite(seen)) is not None:
+        return found
     named = tuple(dict.fromkeys(_named(part)))
     verdicts = [seen.verdict(name) for name in named]
     passed = [v for v in verdicts if v is not None and v.outcome == "pass"]
@@ -45,6 +48,22 @@ def acquittal(part: Part, seen: Seen) -> Finding | None:
         return None
     sentence = f"It is marked wrong, and the fault that it names is not there: {passed[0].sentence}"
     return Finding(sentence, passed[0].numbers)
+
+
+_NOT_FINITE = re.compile(r"gradients? (?:is|are|become|becomes|turn to) (?:nan|inf)", re.IGNORECASE)
+
+
+def _finite(seen: Seen) -> Finding | None:
+    """A finding where every gradient of every backward was a number."""
+    called = [b for p in seen.trace.probes[:1] for r in p.ranks for b in r.backwards]
+    if not called or not all(b.gradients_finite for b in called):
+        return None
+    number = Number(name="backwards with finite gradients", value=len(called))
+    return Finding(
+        "It is marked wrong by gradients that are no numbers, and all of them are: finite after "
+        f"each of {len(called)} backwards.",
+        (number,),
+    )
 
 
 _ERROR = re.compile(r"\b\w*(?:Error|Exception)\b|\braises\b|\bcrash(?:es)?\b")
@@ -75,6 +94,12 @@ def behind_what_runs(code: str) -> dict[int, str]:
     return {
         n + 1: text for n, text, alone in comments_of(code) if not alone and n + 1 not in inside
     }
+
+
+def names_a_fault(part: Part) -> bool:
+    """Whether its mark warns of something that a run of a loop shows."""
+    wrong = part.mark is not None and part.mark.polarity in ("wrong", "suboptimal")
+    return wrong and any(_named(part))
 
 
 def _named(part: Part) -> Iterator[str]:

@@ -73,9 +73,12 @@ def error_everywhere(doubt: Doubt, others: Sequence[Ended], program: BlockInCont
 
 def _stops_before(other: Ended, first: Ended) -> bool:
     """Whether it never came as far there: what is lent does not fit."""
-    return other.outcome == "unbound" or (
-        other.outcome == "raised" and (other.line or 0) < (first.line or 0)
-    )
+    if other.outcome != "raised":
+        return other.outcome == "unbound"
+    within = (
+        other.line == first.line and other.during != first.during
+    )  # the line does several things
+    return (other.line or 0) < (first.line or 0) or (within and first.exception != "AssertionError")
 
 
 def _how(ended: Ended) -> tuple[str | None, int | None, str]:

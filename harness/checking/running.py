@@ -1,15 +1,18 @@
 """Executes a block as a program without a scenario, and judges it by its own settings."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.domain.candidate import Candidate
 from harness.domain.errors import HarnessFault
 from harness.domain.fitting import SHAPES, fitted_to
+from harness.domain.further import with_further
 from harness.domain.injection import Injection
 from harness.domain.instruments import Instruments
 from harness.domain.own import OWN_SCENARIO, OwnSettings, further_regimes, situations_of
 from harness.domain.scenario import Expectations, Probe, PropertyRule, Scenario
+from harness.domain.spoiled import spoiled_probe
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.trace import Program as Ended
 from harness.domain.verdict import Verdict
@@ -19,6 +22,8 @@ from harness.properties.own import own_grade, own_settings
 
 SECONDS = 4.0
 """The most wall-clock time of one execution, without what it waits for a processor."""
+_PER_RANK = re.compile(r"/=?\s*(?:\w+\.)*(?:get_)?world_size\b")
+"""How a program shows that it divides by the number of ranks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +74,20 @@ def run_block(program: str, origin: str, tools: Instruments, *, seconds: float |
         alone = _observed(candidate, OWN_SCENARIO, OWN_SCENARIO.probes, tools, seconds)
         if alone[0].updates or first[0].program.outcome != "raised":
             place, first = OWN_SCENARIO, alone
+    if place.workload.world_size > 1 and first[0].updates and _PER_RANK.search(program):
+        place = place.model_copy(  # a half may be meant: a third that goes with the ranks is not
+            update={"workload": place.workload.model_copy(update={"world_size": 3})}
+        )
+        first = _observed(candidate, place, place.probes, tools, seconds)
     further = _observed(candidate, place, further_regimes(first[0]), tools, seconds)
     trace = Trace(probes=(*first, *further))
-    return Seen(trace, own_grade(trace, "").verdicts, own_settings(trace), place)
+    grade, settings = own_grade(trace, ""), own_settings(trace)
+    spoiled = spoiled_probe(place, program, settings.micro_batches)
+    if grade.code == "right" and spoiled is not None:
+        last = _observed(candidate, place, (spoiled,), tools, seconds)
+        trace = with_further(trace.probes, last)
+        grade = own_grade(trace, "")
+    return Seen(trace, grade.verdicts, settings, place)
 
 
 def in_other_worlds(

@@ -13,15 +13,20 @@ from importlib.util import find_spec
 from sys import stdlib_module_names
 
 from harness.domain.skill import Example, Part
-from harness.extraction.names import Statement, bound_names, free_names, statements
+from harness.extraction.names import DEFINITIONS, Statement, bound_names, free_names, statements
 from harness.sandbox.names.table import libraries, table
 from harness.skills.python import parsed
 from harness.syntax import dotted, tree_of, walk
 
 _OBJECTS = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign,
-    ast.AnnAssign,
+    ast.AnnAssign, ast.With,
 )  # fmt: skip
+_TRAINS = frozenset(
+    {"backward", "manual_backward", "step", "fit", "launch", "print", "savefig", "show"}
+)
+"""Calls of statements that leave no object as it is meant to be taken from there."""
+_CODE = (*DEFINITIONS, ast.Import, ast.ImportFrom)
 _TEMPORARY = re.compile(r"""(["'])/tmp/""")
 """A folder for files of a moment: a block's own is one, and no other can be written."""
 _MOMENTS = frozenset({"loss", "output"})
@@ -52,8 +57,8 @@ class BlockInContext:
         return 0 in self.lines[self.own : -1]
 
     def is_own(self, line: int | None) -> bool:
-        """Whether a line of it is one of the block."""
-        return line is not None and line > self.own
+        """Whether a line of it is one of the block, and none of ours between them."""
+        return line is not None and line > self.own and self.place(line) > 0
 
     def place(self, line: int) -> int:
         """The line of the page."""
@@ -74,6 +79,10 @@ class _Source:
     """The lines of its block and its part."""
     section: tuple[str, ...]
     """The headings above it."""
+    changes: frozenset[str] = frozenset()
+    """Names of objects that it leaves otherwise than it found them: ``freeze(model)``."""
+    lacks: bool = False
+    """Whether its block imports what is not installed, and so may have changed more than is seen."""
 
 
 class Session:
@@ -123,7 +132,9 @@ class Session:
         """Names that the page gives to several things, taken from another section or alternative."""
         here = (example.line, part.line)
         for source in found:
-            is_object = isinstance(source.statement.node, ast.Assign | ast.AnnAssign)
+            is_object = not isinstance(source.statement.node, _CODE)
+            if is_object and source.lacks:
+                yield from source.statement.binds
             block, at = source.place
             near = source.section == example.headings and (block != example.line or not at)
             sure = not is_object or (near and not source.wrong)
@@ -171,10 +182,20 @@ class _Taking:
             found = self._needed(n, frozenset(), how=how)
             if found is not None:
                 self.chosen |= found
+                self._leave_as_its_block_does(found)
                 return
         if candidates and not _is_lent(name):
             any_ = _How(at_any_rate=True)
             self.chosen |= self._needed(candidates[0], frozenset(), how=any_) or set()
+
+    def _leave_as_its_block_does(self, found: set[int]) -> None:
+        """Choose what the blocks of chosen objects do to them beside making them."""
+        made = [self._sources[n] for n in found]
+        places = {s.place for s in made if not isinstance(s.statement.node, _CODE)}
+        names = {name for s in made for name in (*s.statement.binds, *s.statement.needs)}
+        for n, source in enumerate(self._sources):
+            if source.place in places and source.changes & names and n not in self.chosen:
+                self.chosen |= self._needed(n, frozenset(), how=_How()) or set()
 
     def is_of_a_moment(self, name: str) -> bool:
         """Whether a turn of a loop computes it anew, on the model of that loop."""
@@ -235,8 +256,7 @@ class _Taking:
         )
 
     def _defines(self, n: int) -> bool:
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        return isinstance(self._sources[n].statement.node, kinds)
+        return isinstance(self._sources[n].statement.node, DEFINITIONS)
 
 
 _BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__"}
@@ -297,14 +317,41 @@ def _sources(code: str, example: Example, part: Part | None) -> list[_Source]:
     tree = parsed(code)
     texts = code.split("\n")
     found = []
+    lacks = tree is not None and not all(map(is_here, packages_of(tree)))
     for statement in statements(tree) if tree is not None else ():
         node = statement.node
-        if isinstance(node, _OBJECTS) and not leaves_out(node):
+        changes = frozenset(_changed_by(node))
+        if (isinstance(node, _OBJECTS) or changes) and not leaves_out(node):
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
             text = "\n".join(texts[first - 1 : node.end_lineno])
             at = line + first - 1
-            found.append(_Source(statement, text, at, wrong, place, example.headings))
+            found.append(
+                _Source(statement, text, at, wrong, place, example.headings, changes, lacks)
+            )
     return found
+
+
+def _changed_by(node: ast.stmt) -> Iterator[str]:
+    """Names of objects that a statement at module level may leave otherwise than it found them."""
+    if isinstance(node, _CODE) or (_TRAINS & {last_of(n) for n in _called(node)}):
+        return
+    if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        inner = [t for t in targets if isinstance(t, ast.Attribute | ast.Subscript)]
+        yield from (dotted(t.value).partition(".")[0] for t in inner)
+    elif isinstance(node, ast.For):
+        yield from (n.id for n in walk(node.iter) if isinstance(n, ast.Name))
+        for statement in node.body:
+            yield from _changed_by(statement)
+    elif isinstance(node, ast.With):
+        for statement in node.body:
+            yield from _changed_by(statement)
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        yield from (dotted(n).partition(".")[0] for n in (node.value.func, *node.value.args))
+
+
+def _called(node: ast.stmt) -> Iterator[ast.expr]:
+    return (n.func for n in walk(node) if isinstance(n, ast.Call))
 
 
 def _taken_for_granted(code: str) -> Iterator[str]:

@@ -38,6 +38,11 @@ _NEGATIVE_ROOT = re.compile(
 )
 _BLAMES_LOSS = re.compile(r"(?:problem|fault|error|bug) is in (?:the |your )?loss", re.IGNORECASE)
 _NO_EXPLOSION = re.compile(r"(?:prevents?|keeps?) gradients from exploding", re.IGNORECASE)
+_RATE_PER_UPDATE = re.compile(
+    r"^(?:stepped|steps?|called|moves|updated) (?:after |on |at )?(?:every|each|once per|per) "
+    r"(?:optimizer |training )?(?:step|update|batch)\b",
+    re.IGNORECASE,
+)
 _LARGE_BATCH = re.compile(
     r"equivalent to (?:a )?(?:single )?large batch|average grad", re.IGNORECASE
 )
@@ -48,7 +53,15 @@ def statements_about(part: Part, seen: Seen) -> tuple[Observation, ...]:
     found = [
         observation
         for comment in part.comments
-        for test in (_idle_clip, _shrunk, _times_too_large, _leftover, _only_last, _large_batch)
+        for test in (
+            _idle_clip,
+            _shrunk,
+            _times_too_large,
+            _leftover,
+            _only_last,
+            _large_batch,
+            _moves,
+        )
         for observation in test(comment, seen)
     ]
     found += _marked_times_too_large(part.mark, seen)
@@ -188,6 +201,21 @@ def _leftover(comment: str, seen: Seen) -> Iterator[Observation]:
             holds=window.right,
             sentence=window.sentence,
             numbers=(Number(name="consumed over true in the short window", value=window.share),),
+        )
+
+
+def _moves(comment: str, seen: Seen) -> Iterator[Observation]:
+    """Tests a claim that a schedule moves with every update, by how many updates it moved after."""
+    verdict = seen.verdict("scheduler-per-update")
+    figures = {n.name: n.value for n in verdict.numbers} if verdict is not None else {}
+    moved, first = figures.get("windows in which it moved"), seen.trace.probes[0]
+    count = len([u for u in first.updates if not u.short])
+    if _RATE_PER_UPDATE.match(comment) and moved is not None and count:
+        yield Observation(
+            statement=comment,
+            holds=2 * moved > count,
+            sentence=f"The schedule moved after {moved:.0f} of {count} updates.",
+            numbers=(Number(name="updates after which it moved", value=moved),),
         )
 
 

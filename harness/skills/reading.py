@@ -40,7 +40,7 @@ def read_page(file: str, text: str) -> Page:
     """One Markdown file. The head between ``---`` lines is no text of it."""
     body = without_frontmatter(text)
     outline = _outline(body)
-    fences = [fence for fence in fenced_blocks(body) if fence.language in _PYTHON]
+    fences = [f for f in fenced_blocks(body) if f.language in _PYTHON and not f.is_output]
     return Page(
         file=file,
         text=text,

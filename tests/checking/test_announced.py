@@ -73,3 +73,13 @@ def test_a_line_that_prints_again_and_again_announces_nothing():
 def test_lines_of_other_blocks_and_of_functions_announce_nothing():
     assert announced(block("print(1)  # 2\nprint(1)  # 3", own=1)) == (Announced(2, "3"),)
     assert announced(block("def f():\n    print(1)  # 2")) == ()
+
+
+def test_a_comment_says_what_an_object_is_once_the_line_has_run():
+    text = "loss.backward()  # critic.weight.grad stays None\nx = 1  # the loss is None of that"
+    (one,) = announced(block(text))
+    assert (one.line, one.said, one.of) == (1, "None", "critic.weight.grad")
+    asked = marked(block(text)).text.split("\n")[0]
+    assert asked.startswith("loss.backward(); print('harness-check begin 1'); print(critic.")
+    texts = ["harness-check begin 1\nsomething else\nharness-check end 1"]
+    assert [p.agrees for p in printed(block(text), texts)] == [False]

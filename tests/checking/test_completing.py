@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from harness.checking.completing import forgets_backward, with_losses
+from harness.checking.completing import fitted, forgets_backward, trained, with_losses
 from harness.checking.session import BlockInContext
 
 
@@ -48,3 +48,29 @@ def test_a_loop_forgets_backward_where_it_hands_its_loss_to_nobody(then, forgets
 def test_a_sketch_that_computes_no_loss_forgets_nothing():
     sketch = "for epoch in range(9):\n    o.zero_grad()\n    train(m)\n    o.step()\n"
     assert not forgets_backward(ast.parse(sketch))
+
+
+def test_an_optimizer_that_nobody_steps_gets_a_loop():
+    made = "import torch\no = torch.optim.SGD(net.parameters())"
+    found = trained(BlockInContext(made, (1, 2), 0))
+    assert found.text.split("\n")[2:] == [
+        "for inputs, targets in train_loader:",
+        "    o.zero_grad()",
+        "    criterion(net(inputs), targets).backward()",
+        "    o.step()",
+    ]
+    assert not any(map(found.is_own, (3, 4, 5, 6)))
+    stepped = BlockInContext(f"{made}\no.step()", (1, 2, 3), 0)
+    assert trained(stepped) == stepped
+
+
+def test_a_module_that_reads_how_many_batches_it_gathers_is_fitted_over_several():
+    text = (
+        "from lightning import LightningModule\nclass A(LightningModule): pass\nclass B(A):\n    {}"
+    )
+    plain, several = (
+        fitted(BlockInContext(text.format(body), (1, 2, 3, 4), 0)).text
+        for body in ("pass", "n = self.trainer.accumulate_grad_batches")
+    )
+    assert plain.endswith("lightning.Trainer().fit(B(), train_loader)")
+    assert several.endswith("Trainer(accumulate_grad_batches=2).fit(B(), train_loader)")

@@ -116,3 +116,31 @@ def test_an_attribute_that_another_class_of_the_block_has_is_asked_of_that():
     said = "'Old' object has no attribute 'a'"
     assert told(text, "AttributeError", said, 5, own=2) is None
     assert told(text.replace("self.a", "self.b"), "AttributeError", said, 5, own=2) is not None
+
+
+def test_a_name_that_a_library_asks_for_within_is_not_the_authors():
+    text = 'from transformers import pipeline\nner = pipeline("ner")'
+    assert told(text, "AttributeError", "module 'torch' has no attribute 'auto'", 2) is None
+    asked = "import torch\ntorch.auto(1)"
+    assert told(asked, "AttributeError", "module 'torch' has no attribute 'auto'", 2) is not None
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('int(os.environ.get("RANKS", ""))', "invalid literal for int() with base 10: ''"),
+        ("profile(activities=[Activity.CUDA])", "No activities specified"),
+        ("torch.zeros(10**10)", "DefaultCPUAllocator: can't allocate memory"),
+    ],
+)
+def test_what_differs_from_machine_to_machine_is_not(line, message):
+    assert told(f"import os, torch\n{line}", "ValueError", message, 2) is None
+    assert told("import os, torch\nint('a')", "ValueError", "invalid literal", 2) is not None
+
+
+def test_a_line_that_was_added_is_never_blamed():
+    said = "Net.__init__() missing 1 required positional argument: 'config'"
+    text = "class Net:\n    def __init__(self, config): ...\nfit(Net())"
+    ended = program(outcome="raised", exception="TypeError", message=said, line=3)
+    assert authors_error(ended, BlockInContext(text, (1, 2, 0), 0)) is None
+    assert authors_error(ended, BlockInContext(text, (1, 2, 3), 0)) is not None

@@ -100,3 +100,15 @@ def test_what_a_library_says_of_use_names_other_parts_in_other_worlds():
 
     assert doubt is not None
     assert error_everywhere(doubt, [first, other], block(text)) is not None
+
+
+def test_a_world_whose_shapes_do_not_fit_the_line_that_raises_says_nothing():
+    program, twice = block("loss.backward()"), "Trying to backward through the graph a second time"
+    first = ended("RuntimeError", twice, 1).model_copy(update={"during": "torch.autograd.backward"})
+    misfit = ended("RuntimeError", "The size of tensor a", 1).model_copy(
+        update={"during": "torch.add"}
+    )
+    doubt = doubt_about(first, program)
+    assert doubt is not None
+    assert error_everywhere(doubt, [first, misfit], program) is not None
+    assert error_everywhere(doubt, [misfit], program) is None

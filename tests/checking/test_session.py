@@ -64,3 +64,35 @@ def test_a_name_that_a_page_gives_to_several_things_is_a_guess_in_another_sectio
     *_, here, there = examples = read_page("a.md", f"# Top\n\n{text}").examples
     programs = [Session(examples).program(e, e.parts[0]) for e in (here, there)]
     assert [p.guessed for p in programs] == [frozenset(), {"model"}]
+
+
+FREEZE = "for p in model.parameters():\n    p.requires_grad_(False)"
+MADE = f"import torch\nmodel = torch.nn.Linear(2, 2)\n{FREEZE}\noptimizer = torch.optim.SGD(model.parameters())"
+
+
+def test_an_object_is_left_as_its_block_leaves_it():
+    *_, last = page(f"{MADE}\nprint(model)", "print(model, optimizer)")
+    assert FREEZE in last
+    assert last.count("print") == 1
+
+
+def test_what_trains_in_the_block_of_an_object_is_not_done_again():
+    loop = "for x in data:\n    model(x).backward()\n    optimizer.step()"
+    *_, last = page(f"{MADE}\n{loop}", "print(model, optimizer)")
+    assert "backward" not in last
+
+
+def test_what_is_computed_without_a_graph_goes_down_the_page():
+    *_, last = page("import torch\nwith torch.no_grad():\n    goal = torch.ones(2)", "print(goal)")
+    assert last == "import torch\nwith torch.no_grad():\n    goal = torch.ones(2)\nprint(goal)"
+
+
+def test_what_stands_in_a_block_with_a_package_that_is_not_here_is_a_guess():
+    text = f"{FENCE}python\nimport no_such_package\nt = [1]\n{FENCE}\n\n{FENCE}python\nt.v\n{FENCE}"
+    examples = read_page("a.md", text).examples
+    assert Session(examples).program(examples[1], examples[1].parts[0]).guessed == {"t"}
+
+
+def test_a_block_that_shows_what_was_printed_is_none():
+    text = f"{FENCE}py\n1 + 1\n{FENCE}\n\n{FENCE}python out\n(408, 2) (408,)\n{FENCE}"
+    assert [e.code for e in read_page("a.md", text).examples] == ["1 + 1\n"]

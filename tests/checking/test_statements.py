@@ -6,6 +6,7 @@ from harness.checking.running import Seen
 from harness.checking.statements import statements_about
 from harness.domain.own import OwnSettings
 from harness.domain.skill import Mark, Part
+from harness.domain.verdict import Number
 from tests.fakes.run import verdict
 from tests.fakes.traces import match, probe, trace, update
 
@@ -40,3 +41,17 @@ def test_a_number_in_the_sentence_that_marks_an_example_is_tested(said, holds):
 def test_a_number_that_may_be_about_something_else_is_left_alone(text, place):
     """Another quantity, or a heading above several examples."""
     assert statements_about(marked(text, place), FOUR_TIMES) == ()
+
+
+@pytest.mark.parametrize(("moved", "holds"), [(2, False), (28, True)])
+def test_a_schedule_that_is_said_to_move_with_every_update_is_counted(moved, holds):
+    updates = [update(index=n) for n in range(28)]
+    figures = (Number(name="windows in which it moved", value=moved),)
+    said = verdict("scheduler-per-update", "pass").model_copy(update={"numbers": figures})
+    seen = Seen(
+        trace(probe("as-it-is", *updates)), (said,), OwnSettings(micro_batches=1, schedule=True)
+    )
+    part = Part(
+        code="", line=1, mark=None, comments=("stepped after every optimizer step", "a step")
+    )
+    assert [one.holds for one in statements_about(part, seen)] == [holds]

@@ -157,8 +157,10 @@ class Samples(Dataset[Any]):
     def __len__(self) -> int:
         return len(self._places)
 
-    def __getitem__(self, index: int) -> Any:
-        """One sample."""
+    def __getitem__(self, index: int | slice) -> Any:
+        """One sample, or a batch of them, as of a ``TensorDataset``."""
+        if isinstance(index, slice):
+            return default_collate([self[n] for n in range(len(self))[index]])
         batch, row = self._places[index]
         return self._loader._form.build(sample(batch, row))
 

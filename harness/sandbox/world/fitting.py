@@ -116,7 +116,8 @@ class Fitting:
         values = self._lender.values
         cls = next((c for c in self._reading.classes if c.name == type(instance).__name__), None)
         for name in self._reading.unset(cls) if cls is not None else ():
-            if not hasattr(instance, name) and self._lender.role(name):
+            known = hasattr(type(instance), name)  # asked first: ``trainer`` raises before a fit
+            if not known and not hasattr(instance, name) and self._lender.role(name):
                 found = self._lender.lend(name)
                 setattr(instance, name, values.model if found is LATE else found)
         self._leave_to_the_program(instance)

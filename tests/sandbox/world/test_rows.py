@@ -72,3 +72,30 @@ def test_a_model_whose_result_is_called_the_loss_computes_it(run):
         "for batch in data:\n    loss = model(batch)\n    loss.backward()\n    optimizer.step()"
     )
     assert run(program).steps == 14
+
+
+def test_a_slice_of_a_dataset_is_a_batch_of_its_samples(run):
+    ran = run(f"for n in range(8):\n    inp, lab = dataset[n : n + 4]{BODY}")
+
+    assert (ran.outcome, ran.steps) == ("ran", 8)
+
+
+STEP_OF_LIGHTNING = """
+import lightning as L, torch
+class Lit(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Linear(8, 3)
+    def training_step(self, batch, batch_idx):
+        x, y = batch
+        return criterion(self.net(x), y) / self.trainer.accumulate_grad_batches
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+L.Trainer(max_epochs=1, accumulate_grad_batches=2).fit(Lit(), train_loader)
+"""
+
+
+def test_a_step_of_lightning_may_ask_its_trainer(run):
+    ran = run(STEP_OF_LIGHTNING)
+
+    assert (ran.outcome, ran.steps) == ("ran", 7)

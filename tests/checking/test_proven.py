@@ -1,0 +1,48 @@
+"""Faults that the text of a block proves by itself, and what torch warns of."""
+
+import pytest
+
+from harness.checking.proven import proven
+from harness.checking.session import BlockInContext
+
+
+def faults(text: str, *texts: str) -> list[str]:
+    block = BlockInContext(text, tuple(range(1, text.count("\n") + 2)), 0)
+    return [found.sentence for found in proven(block, texts)]
+
+
+def test_a_rate_that_is_set_where_no_optimizer_looks_changes_nothing():
+    (said,) = faults("optimizer.lr = 1e-5")
+    assert "which nothing reads" in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "optimizer.lr = 1e-5\nfor g in optimizer.param_groups:\n    g['lr'] = optimizer.lr",
+        "optimizer.param_groups[0]['lr'] = 1e-5",
+        "config.lr = 1e-5",
+        "self.lr = 1e-5",
+    ],
+)
+def test_a_rate_that_somebody_reads_is_no_fault(text):
+    assert faults(text) == []
+
+
+def test_a_new_tensor_of_a_number_has_no_model_behind_it():
+    text = "total = torch.tensor(loss.item() + 1, requires_grad=True)\ntotal.backward()"
+    assert len(faults(text)) == 1
+    assert faults("x = torch.tensor(2.0, requires_grad=True)\nx.backward()") == []
+    assert faults("total = torch.tensor(loss.item())\nprint(total)") == []
+
+
+BROADCAST = (
+    "Using a target size (torch.Size([8])) that is different to the input size "
+    "(torch.Size([8, 1])). This will likely lead to incorrect results."
+)
+
+
+def test_a_loss_over_all_pairs_is_a_fault_where_nothing_was_lent():
+    own = "import torch\na = torch.ones(8)\nb = a[:, None]\ntorch.nn.functional.mse_loss(b, a)"
+    assert len(faults(own, BROADCAST)) == 1
+    assert faults(f"{own}\nmodel(a)", BROADCAST) == []
