@@ -1,6 +1,6 @@
 """Judge a skill for coding agents by executing what the skill makes agents do.
 
-The pipeline, drawn in the README and written as code in ``harness.runner``::
+The pipeline, drawn in ``docs/architecture.md`` and written as code in ``harness.runner``::
 
     Scenario --ask--> Transcript --extract--> Candidate --execute--> Recording
        |                  |                        --measure--> Trace --judge--> Verdicts --+

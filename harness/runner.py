@@ -1,6 +1,9 @@
-"""The story of a run. ``_Pipeline._grade`` takes one answer from question to grade, stage by stage.
+"""The pipeline, written once. ``_Pipeline._grade`` takes one answer from question to grade:
 
-The stages are drawn in ``harness/__init__.py``; ``harness/workbench.py`` works on many answers at once.
+    ask  ->  extract, execute, measure, judge  ->  assess
+
+``harness/proposing.py`` and ``harness/trial.py`` are the middle; ``docs/architecture.md`` draws all of
+it with its files; ``harness/workbench.py`` works on many answers at once.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -157,23 +160,35 @@ class _Pipeline:
         self, tasks: Tasks[GradedAnswer], expected: int, open_instruments: OpenInstruments
     ) -> Ending:
         self._bench = Workbench(self._settings, expected)
-        story = TaskSteps(work=self._grade, failed=_failed, tell=self._take)
-        return self._bench.work_through(map(self._unless_stored, tasks), story, open_instruments)
+        steps = TaskSteps(work=self._grade, failed=_failed, tell=self._take)
+        return self._bench.work_through(map(self._unless_stored, tasks), steps, open_instruments)
 
     def _grade(self, task: Task) -> GradedAnswer:
         """One answer from question to grade."""
-        if self.unstored and self._settings.asking:
-            raise UserError(f"{self.unstored[0]}; nothing more was asked")  # it may cost money
         try:
-            transcript = task.agent.ask(task.scenario, task.trial)
+            transcript = self._ask(task)
         except Unanswered as unanswered:
-            if unanswered.why.in_vain and unanswered.why.kind != "interrupted":
-                raise UserError(f"{task.agent.name}: {unanswered.why.sentence}") from unanswered
             return _unanswered(task, unanswered)
         proposal = self._judge_all(natural_part(transcript), task, turn="first")
         if has_second_turn(transcript) and proposal.code != "right":
             proposal = proposal.or_second(self._judge_all(transcript, task, turn="second"))
-        return self._told(task, transcript, proposal)
+        return self._assess(task, transcript, proposal)
+
+    def _ask(self, task: Task) -> Transcript:
+        """What the agent answers.
+
+        Raises:
+            Unanswered: there is no answer to this question.
+            UserError: nothing more is to be asked.
+        """
+        if self.unstored and self._settings.asking:
+            raise UserError(f"{self.unstored[0]}; nothing more was asked")  # it may cost money
+        try:
+            return task.agent.ask(task.scenario, task.trial)
+        except Unanswered as unanswered:
+            if unanswered.why.in_vain and unanswered.why.kind != "interrupted":
+                raise UserError(f"{task.agent.name}: {unanswered.why.sentence}") from unanswered
+            raise
 
     def _judge_all(self, transcript: Transcript, task: Task, turn: Turn) -> Proposal:
         """Every program that an answer proposes, judged here or elsewhere."""
@@ -183,7 +198,7 @@ class _Pipeline:
             return tools.elsewhere(asked, task.scenario)
         return proposal_of(asked, task.scenario, Probing(tools, self._bench.probes, seed))
 
-    def _told(self, task: Task, transcript: Transcript, proposal: Proposal) -> GradedAnswer:
+    def _assess(self, task: Task, transcript: Transcript, proposal: Proposal) -> GradedAnswer:
         """The answer with its judged programs, held against the rubric."""
         alternatives = tuple(one.alternative for one in proposal.programs)
         verdicts = [alternative.grade.verdicts for alternative in alternatives]

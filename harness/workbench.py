@@ -129,8 +129,8 @@ def probes_under_way(jobs: int) -> int:
 class Workbench:
     """The instruments, and the threads that use them.
 
-    One pool of threads runs stories, one runs probes. A story waits for its probes, so that those of
-    a single answer use all cores as well as the answers of a whole bank do.
+    One pool of threads takes tasks through all steps, one runs probes. A task waits for its probes,
+    so those of a single answer use all cores as well as the answers of a whole bank do.
     """
 
     tools: Instruments
@@ -139,7 +139,7 @@ class Workbench:
         """``total``: how many tasks are expected, for the progress bar."""
         self.settings = settings
         probes = probes_under_way(settings.jobs)
-        self._stories = ThreadPoolExecutor(max(probes, settings.asking), "story")
+        self._workers = ThreadPoolExecutor(max(probes, settings.asking), "task")
         self.probes = ThreadPoolExecutor(probes, "probe")
         self._ahead = max(AHEAD, 2 * probes)
         self._total = total
@@ -149,7 +149,7 @@ class Workbench:
         self._notes: tuple[str, ...] = ()
 
     def work_through(
-        self, tasks: Tasks[R], story: TaskSteps[R], open_instruments: OpenInstruments
+        self, tasks: Tasks[R], steps: TaskSteps[R], open_instruments: OpenInstruments
     ) -> Ending:
         """Work on all tasks, or until Ctrl-C; results that are finished by then are still told.
 
@@ -160,22 +160,22 @@ class Workbench:
         interrupted = False
         try:
             with ExitStack() as pools:  # left last: their threads end once instruments are closed
-                pools.enter_context(self._stories)
+                pools.enter_context(self._workers)
                 pools.enter_context(self.probes)
                 try:
-                    self._work_through(tasks, story, waiting, open_instruments)
+                    self._work_through(tasks, steps, waiting, open_instruments)
                 except KeyboardInterrupt:
                     interrupted = True
                     self.settings.stop()
         finally:
             for result in waiting.finished():
-                story.tell(result)
+                steps.tell(result)
         return Ending(interrupted, self._notes)
 
     def _work_through(
         self,
         tasks: Tasks[R],
-        story: TaskSteps[R],
+        steps: TaskSteps[R],
         waiting: "_UnderWay[R]",
         open_instruments: OpenInstruments,
     ) -> None:
@@ -185,11 +185,11 @@ class Workbench:
                     if isinstance(item, Task) and not hasattr(self, "tools"):
                         self._open(instruments, open_instruments)
                         waiting.in_order = self.tools.elsewhere is None
-                    waiting.add(*self._start(item, story))
+                    waiting.add(*self._start(item, steps))
                     while len(waiting) >= self._ahead or waiting.has_next:
-                        _tell(*waiting.next(), story)
+                        _tell(*waiting.next(), steps)
                 while len(waiting):
-                    _tell(*waiting.next(), story)
+                    _tell(*waiting.next(), steps)
             finally:
                 self._drop_what_waits()
 
@@ -197,21 +197,21 @@ class Workbench:
         self.tools = instruments.enter_context(open_instruments(self.settings.jobs))
         self._notes = self.tools.machine_notes
 
-    def _start(self, item: Task | Ready[R], story: TaskSteps[R]) -> "tuple[Task | None, Future[R]]":
+    def _start(self, item: Task | Ready[R], steps: TaskSteps[R]) -> "tuple[Task | None, Future[R]]":
         if isinstance(item, Task):
-            return item, self._stories.submit(self._counted, item, story)
+            return item, self._workers.submit(self._counted, item, steps)
         with self._lock:
             self._done += 1
         told: Future[R] = Future()
         told.set_result(item.value)
         return None, told
 
-    def _counted(self, task: Task, story: TaskSteps[R]) -> R:
+    def _counted(self, task: Task, steps: TaskSteps[R]) -> R:
         with self._counting(task.scenario.id):
-            return story.work(task)
+            return steps.work(task)
 
     def _drop_what_waits(self) -> None:
-        for pool in (self._stories, self.probes):
+        for pool in (self._workers, self.probes):
             pool.shutdown(wait=False, cancel_futures=True)
 
     @contextmanager
@@ -268,14 +268,14 @@ class _UnderWay(Generic[R]):
                 yield future.result()
 
 
-def _tell(task: Task | None, done: Future[R], story: TaskSteps[R]) -> None:
+def _tell(task: Task | None, done: Future[R], steps: TaskSteps[R]) -> None:
     error = done.exception()
     if error is not None and _is_of_the_machine(error):
         raise error  # not of one task: nothing else would run either
     if task is None or error is None:
-        story.tell(done.result())
+        steps.tell(done.result())
     else:
-        story.tell(story.failed(task, _fault(task, error)))
+        steps.tell(steps.failed(task, _fault(task, error)))
 
 
 def _is_of_the_machine(error: BaseException) -> bool:

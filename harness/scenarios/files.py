@@ -3,6 +3,7 @@
 import difflib
 import errno
 import hashlib
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,7 +31,7 @@ class BankFiles:
     """The files of one bank."""
 
     bank: Path
-    """Its folder."""
+    """Its folder, with no link on the way."""
     problems: list[Problem] = field(default_factory=list)
     """What was wrong so far."""
     read: dict[str, bytes] = field(default_factory=dict)
@@ -57,7 +58,7 @@ class BankFiles:
         return text
 
     def _refuse_outside(self, path: Path) -> None:
-        if not path.resolve().is_relative_to(self.bank.parent.resolve()):
+        if not Path(os.path.realpath(path)).is_relative_to(self.bank.parent):
             raise OSError(errno.EPERM, "it is a link that leaves the bank", str(path))
 
     def claim(self, name: str, path: Path, line: int) -> None:
