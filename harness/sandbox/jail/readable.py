@@ -88,11 +88,12 @@ def _own_paths(distribution: importlib.metadata.Distribution) -> set[str]:
     """Top folders and files of one distribution; one level deeper in a namespace package."""
     site = str(distribution.locate_file(""))
     record = distribution.read_text("RECORD") or ""
-    parts = [line.rsplit(",", 2)[0].split("/") for line in record.splitlines()]
-    parts = [part for part in parts if part[0] not in ("..", "__pycache__", "")]
-    packages = {part[0] for part in parts if part[1:] == ["__init__.py"]}
-    own = set[str]()
-    for part in parts:
-        whole = part[0] in packages or part[0].endswith((".dist-info", ".libs"))
-        own.add(os.path.join(site, *part[: 1 if whole else 2]))
-    return own
+    # A record of torch has 14,000 lines, and few folders at its top.
+    tops = {tuple(line.rsplit(",", 2)[0].split("/", 2)[:2]) for line in record.splitlines()}
+    tops = {top for top in tops if top[0] not in ("..", "__pycache__", "")}
+    packages = {top[0] for top in tops if top[1:] == ("__init__.py",)}
+    return {os.path.join(site, *top[: 1 if _is_whole(top[0], packages) else 2]) for top in tops}
+
+
+def _is_whole(name: str, packages: set[str]) -> bool:
+    return name in packages or name.endswith((".dist-info", ".libs"))
