@@ -1,5 +1,6 @@
 """Optimizer steps, with the gradients at the moment they are consumed."""
 
+import inspect
 from collections.abc import Callable, Iterator
 from functools import wraps
 from itertools import count
@@ -170,10 +171,21 @@ class _Pending:
             for p in _parameters(self._optimizer)
             if p.grad is not None
         ]
-        scale = getattr(self._optimizer, "grad_scale", None)
+        honoured = _honours_a_scale(self._optimizer)
+        scale = getattr(self._optimizer, "grad_scale", None) if honoured else None
         self.fused_scale = float(scale) if isinstance(scale, Tensor) else None
-        found = getattr(self._optimizer, "found_inf", None)
+        found = getattr(self._optimizer, "found_inf", None) if honoured else None
         self.fused_skip = isinstance(found, Tensor) and bool(found.item())
+
+
+def _honours_a_scale(optimizer: Optimizer) -> bool:
+    """Whether its step divides by ``grad_scale`` itself. Of torch's own only fused kernels do; the
+    others ignore the attribute, whoever sets it.
+    """
+    if _is_torchs(optimizer):
+        may = "fused" in inspect.signature(type(optimizer)).parameters
+        return may and all(group.get("fused") for group in optimizer.param_groups)
+    return bool(getattr(optimizer, "_step_supports_amp_scaling", False))
 
 
 def _numbers(key: str, value: Any) -> dict[str, float]:
@@ -186,9 +198,13 @@ def _numbers(key: str, value: Any) -> dict[str, float]:
 
 def _values(optimizer: Optimizer) -> list[Tensor] | None:
     """What an optimizer of the program's own could change; ``None`` for torch's."""
-    if type(optimizer).__module__.startswith("torch."):
+    if _is_torchs(optimizer):
         return None
     return [p.detach().clone() for p in _parameters(optimizer)]
+
+
+def _is_torchs(optimizer: Optimizer) -> bool:
+    return type(optimizer).__module__.startswith("torch.")
 
 
 def _only_called(optimizer: Optimizer, before: list[Tensor] | None) -> bool:
