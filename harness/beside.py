@@ -1,9 +1,11 @@
-"""Files beside a program that stay modules: how they travel with its text, which is one."""
+"""What belongs to a program beside its text, and travels with it as one text: files that stay modules,
+and its command line.
+"""
 
 import ast
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from harness.syntax import tree_of
 
@@ -44,14 +46,17 @@ class Packed:
     """The files, each under the dotted name by which it is imported."""
     package: str = ""
     """The package that the program itself lies in, for its relative imports."""
+    arguments: tuple[str, ...] = ()
+    """What its command line says."""
 
     @property
     def text(self) -> str:
         """All of it as the one text that :func:`unpacked` reads."""
-        if not self.modules:
+        if not self.modules and not self.arguments:
             return self.code
         files = {name: [one.path, one.source] for name, one in self.modules.items()}
-        return f"{self.code}{_BELOW}{json.dumps({'package': self.package, 'files': files})}\n"
+        below = {"package": self.package, "files": files, "arguments": self.arguments}
+        return f"{self.code}{_BELOW}{json.dumps(below)}\n"
 
     @property
     def sources(self) -> str:
@@ -67,9 +72,16 @@ def unpacked(program: str) -> Packed:
     try:
         told = json.loads(below)
         modules = {name: Beside(*one) for name, one in told["files"].items()}
-        return Packed(code, modules, str(told["package"]))
+        arguments = tuple(map(str, told.get("arguments", ())))
+        return Packed(code, modules, str(told["package"]), arguments)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return Packed(program)
+
+
+def called_with(program: str, arguments: Iterable[str]) -> str:
+    """The same program with more on its command line."""
+    packed = unpacked(program)
+    return replace(packed, arguments=(*packed.arguments, *arguments)).text
 
 
 def whole(program: str) -> ast.Module:

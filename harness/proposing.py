@@ -36,11 +36,11 @@ def _judged(
     """One program, executed, measured and judged."""
     own = scenario.id == OWN
     trial = Trial(candidate, scenario, agent, probing)
-    trace, grade = trial.alone() if own else trial.in_scenario()
+    ran, trace, grade = trial.alone() if own else (candidate, *trial.in_scenario())
     first = trace.probes[0].program
     alternative = Alternative(
         origin=candidate.origin,
-        program=candidate.program,
+        program=ran.program,
         as_run=first.as_run,
         grade=grade,
         story=story_around(trace, grade.verdicts),

@@ -5,8 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import perf_counter
 
+from harness.beside import called_with
 from harness.domain.candidate import Candidate
-from harness.domain.fitting import SHAPES, fitted_to
+from harness.domain.fitting import SHAPES, fitted_to, of_its_ranks
 from harness.domain.further import further_probes, with_further
 from harness.domain.grade import Grade, write_grade
 from harness.domain.instruments import Instruments
@@ -90,7 +91,24 @@ class Trial:
             grade = write_grade(scenario, name, verdicts, trace=trace, seconds=seconds + more)
         return trace, grade
 
-    def alone(self) -> tuple[Trace, Grade]:
+    def alone(self) -> tuple[Candidate, Trace, Grade]:
+        """By its own settings; where they are right and options that manage gradients are off, with
+        those on as well. What is wrong then decides.
+        """
+        trace, grade = self._by_its_settings()
+        options = trace.probes[0].program.options
+        if grade.code != "right" or not options:
+            return self._candidate, trace, grade
+        program = called_with(self._candidate.program, options)
+        called = self._candidate.model_copy(update={"program": program})
+        other = Trial(called, self._scenario, self._agent, self._probing)
+        more, found = other._by_its_settings()
+        said = _said_of(options, found)
+        if found.code == "wrong":
+            return called, more, found.noted(said)
+        return self._candidate, trace, grade.noted(said)
+
+    def _by_its_settings(self) -> tuple[Trace, Grade]:
         """As it is, and then with gradients far below and far above its own threshold."""
         place, first, seconds = self._fitting()
         added, more = self._observed(place, further_regimes(first[0]))
@@ -132,8 +150,10 @@ class Trial:
         """
         found, seconds = self._observed(place, place.probes)
         for _ in range(SHAPES if first else 0):
-            fitting = fitted_to(place, found[0])
-            if fitting is None or not lent(found[0].program.bound):
+            fitting = of_its_ranks(place, found[0])
+            if fitting is None and lent(found[0].program.bound):
+                fitting = fitted_to(place, found[0])
+            if fitting is None:
                 break
             place, (found, seconds) = fitting, self._observed(fitting, fitting.probes)
         return place, found, seconds
@@ -142,3 +162,13 @@ class Trial:
         self, scenario: Scenario, probes: Sequence[Probe]
     ) -> tuple[tuple[ProbeTrace, ...], float]:
         return self._probing.observed(self._candidate, scenario, probes)
+
+
+def _said_of(options: Sequence[str], found: Grade) -> str:
+    """What a program that is right by its defaults does with its other options."""
+    called = f"with `{' '.join(options)}`"
+    if found.code == "wrong":
+        return f"This is how it trains {called}; with its defaults it is right."
+    if found.code == "right":
+        return f"It is right {called} as well."
+    return f"It is inconclusive {called}; with its defaults it is right."

@@ -2,18 +2,19 @@
 
 import hashlib
 import traceback
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.agents.inputs import Shard, Unit, units
 from harness.agents.programs import LONGEST, programs_of
+from harness.beside import called_with
 from harness.domain.errors import UsageError, UserError, reason
 from harness.domain.own import OWN
 from harness.domain.scenario import Bank, Scenario
 from harness.domain.transcript import Transcript, Unreadable
 from harness.extraction.assignment import Assigned, Choice, assign, named
-from harness.markdown import fence
+from harness.markdown import fence, fenced_blocks
 from harness.syntax import tree_of
 from harness.untrusted import TooLong, in_time, read_bytes, shown
 
@@ -89,6 +90,24 @@ def given_answers(
         except Exception as error:  # noqa: BLE001 - a reader that breaks must not take the batch along
             sentence = f"a fault of the harness: {type(error).__name__}: {error}"
             yield Refused(shown(unit.name), sentence, traceback.format_exc())
+
+
+def called_by(
+    answers: Iterable[Given | Refused], arguments: Sequence[str]
+) -> Iterator[Given | Refused]:
+    """The same, where each that is a program has this command line."""
+    for one in answers:
+        if isinstance(one, Given) and arguments and _is_program(one.transcript):
+            yield replace(one, transcript=_called(one.transcript, arguments))
+        else:
+            yield one
+
+
+def _called(program: Transcript, arguments: Sequence[str]) -> Transcript:
+    (message,) = program.messages
+    (block,) = fenced_blocks(message.text)
+    text = fence(called_with(block.content, arguments), "python")
+    return program.model_copy(update={"messages": (message.model_copy(update={"text": text}),)})
 
 
 def _unique(name: str, names: dict[str, int]) -> str:

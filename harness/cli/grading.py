@@ -1,5 +1,6 @@
 """``grade`` and ``regrade``: what agents answered already."""
 
+import shlex
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -85,6 +86,15 @@ ShardOption = Annotated[
         show_default=False,
     ),
 ]
+ArgumentsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--args",
+        metavar="TEXT",
+        help='The command line that each script gets, such as "--amp --accum 4".',
+        show_default=False,
+    ),
+]
 LinesOption = Annotated[
     bool, typer.Option("--json", metavar="", help="Print JSON, one object a line.")
 ]
@@ -103,6 +113,7 @@ def grade(
     map_file: MapOption = None,
     against: AgainstOption = None,
     form: FormatOption = None,
+    arguments: ArgumentsOption = None,
     shard: ShardOption = None,
     suite: SuiteOption = None,
     bank: BankOption = None,
@@ -124,7 +135,7 @@ def grade(
     trusted(bank, trust=trust_bank)
     meant = allowed(allow)
     tools = instruments(context, jobs, engine=engine)
-    from harness.agents.given import given_answers
+    from harness.agents.given import called_by, given_answers
     from harness.agents.inputs import shard_of
     from harness.rubric import Judging, judge_named
     from harness.runner import Settings, grade_answers
@@ -132,7 +143,8 @@ def grade(
     chosen = load(bank, suite=suite)
     choice = _choice(chosen, scenario, map_file, files, against)
     part = shard_of(shard)
-    answers = given_answers(files, form, chosen, choice, against, part)
+    given = given_answers(files, form, chosen, choice, against, part)
+    answers = called_by(given, _words(arguments))
     missing: list[str] = []
     with (
         judge_named(judge, Judging(missing=missing)) as reader,
@@ -145,6 +157,15 @@ def grade(
         graded = grade_answers(chosen, answers, len(files), settings, tools, allowed=meant)
     batch = replace(graded, unread=tuple(missing))
     raise typer.Exit(_ended(batch, count=not as_json, plain=plain, verbose=verbose, strict=strict))
+
+
+def _words(arguments: str | None) -> list[str]:
+    try:
+        return shlex.split(arguments or "")
+    except ValueError as error:
+        raise UsageError(
+            f"--args {arguments}: {reason(error)}; expected what a shell takes"
+        ) from None
 
 
 def _ended(batch: Batch, *, count: bool, plain: bool, verbose: bool, strict: bool) -> int:

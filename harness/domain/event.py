@@ -6,7 +6,7 @@ oracle can recompute it.
 
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue, TypeAdapter
+from pydantic import Field, JsonValue, StringConstraints, TypeAdapter
 
 from harness.domain.branch import Unentered
 from harness.domain.injection import OnePass
@@ -333,6 +333,10 @@ class Unheld(Record):
     """How many calls of backward reached it."""
 
 
+Option = Annotated[str, StringConstraints(pattern=r"^--[\w-]{1,40}(=[\w.-]{1,20})?$")]
+"""One option of a command line."""
+
+
 class Finished(Record):
     """The program is over. Tensors: ``param:<name>`` at the end."""
 
@@ -372,6 +376,12 @@ class Finished(Record):
     """
     counted_twice: int = 0
     """Steps that consumed a gradient which one loss had given twice. Only in a program's own world."""
+    ranks: int | None = Field(default=None, ge=1)
+    """How many ranks it starts or waits for, where it says that itself. Only in its own world."""
+    options: tuple[Option, ...] = Field(default=(), max_length=8)
+    """Options of its command line that manage gradients and were off, turned on: ``--amp``,
+    ``--accum=4``. Only in a program's own world.
+    """
 
 
 ENOUGH = "stopped by the harness, more of the same was to come"

@@ -15,6 +15,9 @@ from harness.domain.workload import WorkloadSpec
 SHAPES = 3
 """How often other data are lent, after an error about their shape."""
 
+MOST_RANKS = 4
+"""How many ranks a program gets at most."""
+
 _OUTPUTS = re.compile(
     r"size of tensor a \((?P<wanted>\d+)\) must match the size of tensor b \((?P<given>\d+)\)"
 )
@@ -39,6 +42,16 @@ def fitted_to(place: Scenario, seen: ProbeTrace) -> Scenario | None:
         return place.model_copy(update={"workload": WorkloadSpec.model_validate(spec)})
     except ValidationError:
         return None  # larger than what is lent
+
+
+def of_its_ranks(place: Scenario, seen: ProbeTrace) -> Scenario | None:
+    """The situation with as many ranks as the program starts; ``None`` where it has them, or where
+    they are too many.
+    """
+    asked, workload = seen.program.ranks, place.workload
+    if asked is None or asked == workload.world_size or asked > MOST_RANKS:
+        return None
+    return place.model_copy(update={"workload": workload.model_copy(update={"world_size": asked})})
 
 
 def _in_size(workload: WorkloadSpec, said: str) -> Fitting | None:

@@ -37,6 +37,10 @@ class Grade(Record):
     seconds: float
     """Wall-clock time of execution and measurement."""
 
+    def noted(self, sentence: str) -> "Grade":
+        """The same with one more note, which comes first."""
+        return self.model_copy(update={"notes": (sentence, *self.notes)})
+
     @property
     def failed(self) -> tuple[str, ...]:
         """Ids of the properties that fail and count: required ones and guards."""

@@ -188,6 +188,10 @@ class Program(Record):
     """How many micro-batches an update gathers, as far as the program names such a number."""
     counted_twice: int = 0
     """Steps that consumed a gradient which one loss had given twice."""
+    ranks: int | None = None
+    """How many ranks it starts or waits for, where it says that itself."""
+    options: tuple[str, ...] = ()
+    """Options of its command line that manage gradients and were off, turned on."""
 
     @property
     def as_run(self) -> str:

@@ -22,6 +22,8 @@ from harness.sandbox.absent import tables, texts
 from harness.sandbox.absent.checkpoints import absent_state
 from harness.sandbox.absent.lent import doubt, guess, lend
 from harness.sandbox.absent.settings import AbsentSettings
+from harness.sandbox.absent.standins.hub_datasets import Row
+from harness.sandbox.absent.standins.torchvision import TRAIN
 
 TEXTS = frozenset({".txt", ".text", ".md", ".tokens"})
 """Endings of files that are read as one text."""
@@ -29,8 +31,14 @@ TEXTS = frozenset({".txt", ".text", ".md", ".tokens"})
 TABLES = frozenset({".csv"})
 """Endings of tables that are read line by line."""
 
+ROWS = frozenset({".jsonl", ".ndjson"})
+"""Endings of files with an object on each line."""
+
 SETTINGS = frozenset({".yaml", ".yml", ".json", ".toml"})
 """Endings of files of settings."""
+
+ROW = "row by chance"
+"""What stands on a line of those that are lent, with its number."""
 
 TOKENS = 50
 """Tokens of a file that is not here are below this."""
@@ -196,6 +204,10 @@ def _lent(path: Path, *, binary: bool) -> Any:
         else:
             guess(path.name, "a text by chance")
         return io.BytesIO(text().encode()) if binary else io.StringIO(text())
+    if path.suffix in ROWS:
+        guess(path.name, "rows by chance")
+        rows = "".join(f'{{"{ROW}": {n}}}\n' for n in range(TRAIN))
+        return io.BytesIO(rows.encode()) if binary else io.StringIO(rows)
     if path.suffix in TABLES:
         guess(path.name, "a table by chance")
         return io.BytesIO(tables.lines().encode()) if binary else io.StringIO(tables.lines())
@@ -213,7 +225,8 @@ def _settings(original: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(source, AbsentFile | AbsentText):
             doubt(source.name)
             return AbsentSettings(source.name)
-        return original(source, *args, **kwargs)
+        found = original(source, *args, **kwargs)
+        return Row(found[ROW]) if isinstance(found, dict) and [*found] == [ROW] else found
 
     return read
 

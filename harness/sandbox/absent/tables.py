@@ -25,6 +25,10 @@ LABELS = re.compile(r"(.*_)?(y|labels?|targets?|classes)(_.*)?")
 ROWS = re.compile(r"(.*_)?(x|data|features?|inputs?|emb\w*|vectors?)(_.*)?")
 TOKENS = re.compile(r".*(tokens?|corpus|ids|shard).*")
 
+PICTURES = re.compile(r"(.*_)?(images?|imgs?|pictures?|photos?|frames)(_.*)?")
+SERIES = 2000
+"""How many rows an array has of which nothing is known."""
+
 MANY, BELOW = 400_000, 50
 """How many tokens an array of them has, and what they are below."""
 
@@ -45,6 +49,7 @@ OURS = ("torch/autograd", "torch/optim", "torch/amp")
 _about = TableFacts()
 _source = ""
 _known: dict[str, str] = {}
+_pictures: list[str] = []
 
 
 def install(tree: ast.Module, known: Mapping[str, str]) -> None:
@@ -69,6 +74,8 @@ def learned(error: BaseException) -> tuple[str, str] | None:
     found = _columns_of(error) or _width_of(str(error))
     if found is None and re.search(r"\bLong\b", str(error)):
         found = ("whole", "1")
+    if found is None and _pictures and isinstance(error, RuntimeError | ValueError):
+        found = ("gray", "1")
     return None if found is None or found[0] in _known else found
 
 
@@ -177,18 +184,22 @@ def _numbers(file: str, dtype: Any = float, *_: Any, unpack: bool = False, **mor
 
 def _array(file: str, mmap_mode: str | None = None, *_: Any, **__: Any) -> Any:
     """An array of numpy."""
-    found = _by_name(Path(file).stem.lower(), mapped=mmap_mode is not None)
-    if found is not None:
-        guess(file, "an array by chance")
-    return found
+    if Path(file).suffix not in (".npy", ".npz", ""):
+        return None
+    guess(file, "an array by chance")
+    return _by_name(Path(file).stem.lower(), mapped=mmap_mode is not None)
 
 
 def _by_name(name: str, *, mapped: bool = False) -> Any:
-    """An array whose name tells what it is."""
+    """An array by its name; rows of numbers, as of a series, where that tells nothing."""
     if LABELS.fullmatch(name):
         return classes(2)
     if (mapped or TOKENS.fullmatch(name)) and re.search(r"int64|\.long\(\)|torch\.long", _source):
         return np.random.default_rng(0).integers(0, BELOW, MANY)
     if ROWS.fullmatch(name):
         return np.random.default_rng(0).standard_normal((TRAIN, _about.width)).astype(np.float32)
-    return None
+    if PICTURES.fullmatch(name):
+        _pictures.append(name)
+        shape = (TRAIN, 32, 32) if "gray" in _known else (TRAIN, 32, 32, 3)
+        return np.random.default_rng(0).integers(0, 256, shape, np.uint8)
+    return np.random.default_rng(0).standard_normal((SERIES, _about.width)).astype(np.float32)

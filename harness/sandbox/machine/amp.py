@@ -18,6 +18,7 @@ def install() -> None:
     """Patch the two classes from which every scaler and every autocast inherits."""
     _scaler()
     _autocast()
+    _lstm()
 
 
 def _scaler() -> None:
@@ -61,3 +62,27 @@ def _autocast() -> None:
     torch.is_autocast_enabled = lambda device="cpu": is_enabled(
         "cpu" if is_accelerator(device) else device
     )
+
+
+def _lstm() -> None:
+    """Where autocast asks for float16, of which a CPU has no LSTM, it is computed in full precision."""
+    original = torch._VF.lstm
+
+    @functools.wraps(original)
+    def on_the_cpu(*args: Any) -> Any:
+        if not torch.is_autocast_enabled("cpu"):
+            return original(*args)
+        if torch.get_autocast_dtype("cpu") is not torch.float16:
+            return original(*args)
+        with torch.autocast("cpu", enabled=False):
+            return original(*map(_in_full, args))
+
+    setattr(torch._VF, "lstm", on_the_cpu)  # noqa: B010 - mypy refuses to assign
+
+
+def _in_full(given: Any) -> Any:
+    """Tensors, and those in a tuple or a list, in single precision."""
+    if isinstance(given, tuple | list):
+        return type(given)(map(_in_full, given))
+    is_half = isinstance(given, torch.Tensor) and given.dtype is torch.float16
+    return given.float() if is_half else given

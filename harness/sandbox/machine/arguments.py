@@ -1,12 +1,15 @@
-"""Command lines: a program that parses arguments gets none, and every option has its default.
+"""Command lines: a program that parses arguments gets those that it is run with, and every other option
+has its default.
 
 What is required gets a value that fits: the first of its choices, a number or a word by its name and
-type. Of several commands the one that trains is meant.
+type. Of several commands the one that trains is meant. Options that change how gradients are managed
+and are off are written down, so that the program can be run with them as well.
 """
 
 import argparse
 import functools
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +21,38 @@ KNOWN = ("fake", "fakedata", "cifar10", "mnist")
 
 DATA = re.compile(r"data_?(root|dir|path|folder)")
 """Options without which no program trains, be they required or not."""
+
+PRECISION = re.compile(r"(use_?|enable_?|with_?)?(amp|fp16|half|mixed_?(precision)?|precision)")
+"""Options that switch mixed precision on, by their names."""
+
+ACCUMULATES = re.compile(r"\w*accum\w*")
+"""Options that say over how many micro-batches a gradient is accumulated."""
+
+CLIPS = re.compile(r"\w*clip\w*|max_(grad_)?norm")
+"""Options that bound gradients."""
+
+RANKS = re.compile(r"world_?size|((n|nr|num)_?)?(gpus?|procs?|processes|ranks)|nproc\w*")
+"""Options that say on how many ranks it trains."""
+
+OFF = (None, 0, 1)
+"""Defaults of numbers that change nothing."""
+
+FULL = (None, False, "no", "none", "fp32", "float32", "32")
+"""Defaults of precisions that are full."""
+
+HALF = ("fp16", "float16", "half", "amp", "16-mixed", "16")
+"""What a choice of precision is set to."""
+
+MOST = 8
+"""Most options that are written down."""
+
+_off: dict[str, None] = {}
+
+
+def left_off() -> tuple[str, ...]:
+    """What turns on the options that were off: ``--amp``, ``--accum=4``."""
+    return tuple(_off)[:MOST]
+
 
 _supply: Callable[[str], Any] = lambda name: None  # noqa: E731 - replaced by ``supplied_by``
 
@@ -43,7 +78,8 @@ def install() -> None:
     @functools.wraps(original)
     def parse_known_args(self: Any, args: Any = None, namespace: Any = None) -> Any:
         namespace = namespace or argparse.Namespace()
-        given = [] if args is None else [*args]
+        given = sys.argv[1:] if args is None else [*args]
+        _off.update(dict.fromkeys(filter(None, (_turned_on(one, given) for one in self._actions))))
         commands = None
         for action in self._actions:
             positional = not action.option_strings and action.nargs not in ("?", "*")
@@ -62,6 +98,23 @@ def install() -> None:
         return original(self, given, namespace)
 
     argparse.ArgumentParser.parse_known_args = parse_known_args  # type: ignore[method-assign]  # what it is here for
+
+
+def _turned_on(action: Any, given: list[str]) -> str | None:
+    """How an option that is off is turned on; ``None`` where it is given, or manages no gradients."""
+    named = next((o for o in action.option_strings if o.startswith("--")), None)
+    stands = any(one.partition("=")[0] in action.option_strings for one in given)
+    if named is None or stands:
+        return None
+    if PRECISION.fullmatch(action.dest) and action.default in FULL:
+        half = next((one for one in HALF if one in (action.choices or ())), None)
+        return named if action.nargs == 0 else f"{named}={half}" if half is not None else None
+    numbers = ((ACCUMULATES, int, "4"), (RANKS, int, "2"), (CLIPS, float, "1.0"))
+    fitting = (
+        f"{named}={value}" for pattern, kind, value in numbers
+        if pattern.fullmatch(action.dest) and action.type is kind and action.default in OFF
+    )  # fmt: skip
+    return next(fitting, None)
 
 
 def _command(commands: Any) -> str:

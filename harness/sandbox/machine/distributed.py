@@ -31,6 +31,11 @@ def is_asked_for() -> bool:
     return bool(_wanted)
 
 
+def ranks_asked_for() -> int | None:
+    """How many ranks the program starts or waits for, where it says that itself."""
+    return max(_Process.made, *_ranks, 0) or None
+
+
 def ensure_group() -> None:
     """Make a gloo group of this one process, unless a group was made before."""
     if dist.is_initialized():
@@ -43,6 +48,7 @@ def ensure_group() -> None:
 
 
 _wanted: list[None] = []
+_ranks: list[int] = []
 _init: Callable[..., None] = dist.init_process_group
 _destroy: Callable[..., None] = dist.destroy_process_group
 
@@ -62,7 +68,13 @@ def _init_once(*args: Any, **kwargs: Any) -> None:
         _init(*args, **kwargs)
     else:
         _wanted.append(None)
+        _says(kwargs.get("world_size", args[3] if len(args) > 3 else None))
         ensure_group()
+
+
+def _says(ranks: object) -> None:
+    if isinstance(ranks, int) and ranks > 0:
+        _ranks.append(ranks)
 
 
 def _leave_alone(*args: Any, **kwargs: Any) -> None:
@@ -117,6 +129,7 @@ def _spawn(
     fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, *_: Any, **__: Any
 ) -> None:
     """Every rank is a process already: each runs its own part."""
+    _says(nprocs)
     fn(int(os.environ.get("RANK", "0")), *args)
 
 

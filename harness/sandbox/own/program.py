@@ -27,7 +27,7 @@ from harness.sandbox.own.modules import Repository
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.phases import LOOP, Phases, with_phases
 from harness.sandbox.own.shortening import OnBatch, Shortening
-from harness.sandbox.own.shrinking import shrink
+from harness.sandbox.own.shrinking import evaluate_soon, shrink
 from harness.sandbox.unbound import Scouted, Unbound, no_input, parsed
 from harness.syntax import source_of
 
@@ -76,6 +76,8 @@ class OwnProgram:
             "lent": all_lent(),
             "accumulates_over": self.shortening.declared,
             "grouped": distributed.is_asked_for(),
+            "options": arguments.left_off(),
+            "ranks": distributed.ranks_asked_for(),
         }
 
 
@@ -96,7 +98,7 @@ def prepare(
     packed = unpacked(program)
     tree, modules = parsed(packed.code, FILENAME), parsed_modules(packed)
     everything = together([tree, *modules.values()])
-    notes: list[str] = []
+    notes = evaluate_soon(everything)
     if shrunk:
         notes += shrink(everything)
     phases = Phases(tree, FILENAME)
@@ -112,6 +114,7 @@ def prepare(
     tables.install(everything, known)
     pictures.install(everything, known)
     frameworks.install(everything, world_size)
+    sys.argv = ["candidate.py", *packed.arguments]
     _environment(module, rank, world_size, everything)
     devices.map_calls(everything, bare=False)
     source = source_of(tree)
@@ -177,7 +180,6 @@ def _namespace(package: str) -> types.ModuleType:
 def _environment(
     module: types.ModuleType, rank: int, world_size: int, everything: ast.Module
 ) -> None:
-    sys.argv = ["candidate.py"]
     os.makedirs(FOLDER, exist_ok=True)
     os.chdir(FOLDER)
     distributed.environment(rank, world_size)

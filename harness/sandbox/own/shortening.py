@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader
 
 from harness.sandbox.absent.lent import lend
 from harness.sandbox.own.patience import Patience
-from harness.sandbox.own.sizes import sizes_in
+from harness.sandbox.own.sizes import gathered_by, sizes_in
 from harness.syntax import walk
 
 WINDOWS = 4
@@ -153,11 +153,12 @@ def declared_window(tree: ast.Module) -> int | None:
 
 def window_of(tree: ast.Module) -> int:
     """The largest number of batches that an update of the program may gather, as far as it says so."""
-    named = [size.value for size in sizes_in(tree) if ACCUMULATION.fullmatch(size.name)]
+    sizes = [*sizes_in(tree)]
+    named = [size.value for size in sizes if ACCUMULATION.fullmatch(size.name)]
     turns = [
         node.right.value for node in walk(tree)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)
         and isinstance(node.right, ast.Constant) and type(node.right.value) is int
     ]  # fmt: skip
     often = [count for count in turns if count <= OFTEN]  # more is an interval of reports
-    return min(LARGEST, max([1, *named, *often]))
+    return min(LARGEST, max([gathered_by(sizes), *named, *often]))

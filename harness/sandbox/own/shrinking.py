@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from harness.beside import whole
-from harness.sandbox.own.sizes import Size, sizes_in
+from harness.sandbox.own.sizes import WHOLE, Size, gathered_by, sizes_in
 from harness.syntax import walk
 
 MOST: tuple[tuple[str, int], ...] = (
@@ -16,17 +16,23 @@ MOST: tuple[tuple[str, int], ...] = (
     (r"d_?ff|(dim_?)?feed_?forward(_dim)?|intermediate_size|mlp_dim|ffn_dim|n_?inner", 64),
     (r"block_?size|seq_?(len|length)|max_?seq_?len(gth)?|context_?(len|length|size)|ctx(_?len)?", 16),
     (r"bptt|max_?len(gth)?|n_?ctx|n_?positions|sequence_?length", 16),
-    (r".*batch_?size|batch|bs|bsz", 4),
+    (r".*batch_?size|(effective_|total_|global_)?batch|bs|bsz", 4),
     (r"vocab(_?size)?|n_?vocab|num_?tokens|ntokens?", 256),
     (r"img_?size|image_?size|input_?size|crop_?size|resolution|img_?dim", 32),
     (r"patch_?size|ngf|ndf|base_?ch(annels)?|num_?channels|model_?channels|base_?dim", 8),
-    (r"eval_?(iters?|steps|batches)|val_?(iters|steps|batches)|num_?eval\w*", 2),
+    (r"eval_?steps|val_?steps", 2),
     (r".*accum.*|update_freq", 4),
     (r"n_?steps|num_?steps|rollout\w*|horizon", 64),
     (r"buffer_?size|memory_?size|replay_?\w*|learning_?starts|warmup_?steps_?random", 64),
     (r"(num_)?timesteps|diffusion_?steps", 50),
 )  # fmt: skip
 """Patterns of whole names, and the largest value that such a size keeps."""
+
+EVALUATION: tuple[tuple[str, int], ...] = (
+    (r"(eval(uate|uation)?|val(id(ate|ation)?)?|test)_?(every|interval|freq(uency)?|period)\w*", 8),
+    (r"eval_?(iters?|batches)|val_?(iters|batches)|num_?eval\w*", 2),
+)
+"""How often, and for how long, a program is evaluated at most: what that leaves behind is seen then."""
 
 ALIKE = 96
 """From here on a number that is the same as a size is taken for it."""
@@ -38,6 +44,7 @@ VOCABULARIES = frozenset({50257, 50304, 50260, 30522, 30000, 32000, 32768, 65536
 """Sizes of known vocabularies, wherever they stand."""
 
 _COMPILED = tuple((re.compile(pattern), most) for pattern, most in MOST)
+_EVALUATION = tuple((re.compile(pattern), most) for pattern, most in EVALUATION)
 
 
 def shrink(tree: ast.Module) -> list[str]:
@@ -45,13 +52,27 @@ def shrink(tree: ast.Module) -> list[str]:
     said: list[str] = []
     lowered = dict.fromkeys(VOCABULARIES, frozenset({256}))
     named = [*sizes_in(tree)]
+    gathered = gathered_by(named)
     for size in named:
         most = _most(size.name)
+        if most is not None and WHOLE.fullmatch(size.name):
+            most *= gathered
         if most is not None and size.value > most:
             size.constant.value = most
             lowered[size.value] = lowered.get(size.value, frozenset()) | {most}
             said.append(f"shrunk: {size.name} {size.value} -> {most}")
     return [*dict.fromkeys([*said, *_alike(tree, lowered, named), *_pictures(tree)])]
+
+
+def evaluate_soon(tree: ast.Module) -> list[str]:
+    """Lower, in place, what keeps a program from its first evaluation; says what."""
+    said: list[str] = []
+    for size in sizes_in(tree):
+        most = next((m for pattern, m in _EVALUATION if pattern.fullmatch(size.name)), size.value)
+        if size.value > most:
+            size.constant.value = most
+            said.append(f"sooner: {size.name} {size.value} -> {most}")
+    return [*dict.fromkeys(said)]
 
 
 def is_large(program: str) -> bool:

@@ -1,13 +1,23 @@
 """Whole numbers that a program gives under a name: constants, defaults, keywords, options, entries."""
 
 import ast
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from harness.syntax import walk
 
 Named = Iterator[tuple[str, ast.expr | None]]
 """Names, each with the expression that stands under it."""
+
+
+WHOLE = re.compile(
+    r"(effective|total|global|target|virtual|logical|desired)_?(train_?)?(batch(_?size)?|bs|bsz)"
+)
+"""Names of how many rows an update gathers from several batches."""
+
+BATCH = re.compile(r"((micro|mini|train|device|per_device|physical)_?)*(batch(_?size)?|bs|bsz)")
+"""Names of how many rows one batch holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +39,15 @@ def sizes_in(tree: ast.AST) -> Iterator[Size]:
         for name, value in reader(node) if reader is not None else ():
             if isinstance(value, ast.Constant) and type(value.value) is int:
                 yield Size(name.lower().lstrip("-").replace("-", "_"), value, value.value)
+
+
+def gathered_by(sizes: Iterable[Size]) -> int:
+    """How many batches the whole batch of an update holds, where a program names both sizes; else 1."""
+    named = [*sizes]
+    whole = {size.value for size in named if WHOLE.fullmatch(size.name)}
+    parts = {s.value for s in named if BATCH.fullmatch(s.name) and not WHOLE.fullmatch(s.name)}
+    counts = {w // p for w in whole for p in parts if p > 0 and w % p == 0}
+    return counts.pop() if len(counts) == 1 else 1
 
 
 class _Folding(ast.NodeTransformer):

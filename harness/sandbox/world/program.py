@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from harness.beside import unpacked
 from harness.domain.branch import Branches
 from harness.domain.event import BUILDS_MODELS
 from harness.sandbox.absent.inert import install_progress
@@ -183,7 +184,9 @@ class _Binding:
         self.tracked = tracked
         self.module = types.ModuleType(MODULE)
         vars(self.module).update(__name__="__main__", __file__=FILENAME)
-        self.tree, noted = _prepared(program)
+        packed = unpacked(program)
+        self.arguments = packed.arguments
+        self.tree, noted = _prepared(packed.code)
         parameters = values.workload.parameters
         wanted = parameters.epochs * parameters.batches
         self.patience = Patience(values.world_size, wanted=wanted)
@@ -231,7 +234,7 @@ class _Binding:
     def _environment(self) -> None:
         values = self.values
         sys.modules[MODULE] = sys.modules["__main__"] = self.module
-        sys.argv = ["candidate.py"]
+        sys.argv = ["candidate.py", *self.arguments]
         distributed.environment(values.rank, values.world_size)
         cuda.told(local_rank=values.rank, count=values.world_size)
         cuda.clock_of(self.module)

@@ -3,7 +3,7 @@
 import pytest
 
 TRAIN = """
-import csv, os
+import csv, json, os
 import numpy as np
 import torch
 from torch import nn
@@ -73,6 +73,26 @@ tokens = np.load("rows/train.npy", mmap_mode="r")
 x = torch.from_numpy(tokens[:2001].astype(np.int64))
 train(x[:-1], x[1:], nn.Embedding(64, 64))
 """,
+    "a series": """
+series = torch.from_numpy(np.load("rows/load.npy").astype("float32"))
+windows = series[:, 0].unfold(0, 25, 1)
+train(windows[:, :24], windows[:, 24:], nn.Linear(24, 1), nn.functional.mse_loss)
+""",
+    "pictures": """
+x = torch.from_numpy(np.load("rows/images.npy")).permute(0, 3, 1, 2).float().flatten(1) / 255
+train(x, torch.from_numpy(np.load("rows/labels.npy")), nn.Linear(3 * 32 * 32, 2))
+""",
+    "gray pictures": """
+x = torch.from_numpy(np.load("rows/images.npy"))[:, None].float() / 255
+net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 2))
+train(x, torch.from_numpy(np.load("rows/labels.npy")), net)
+""",
+    "an object on each line": """
+with open("rows/reviews.jsonl") as f:
+    rows = [json.loads(line.strip()) for line in f]
+x = torch.tensor([[len(r["text"]), r["text"].count("a")] for r in rows], dtype=torch.float32)
+train(x, torch.tensor([int(r["stars"]) - 1 for r in rows]), nn.Linear(2, 5))
+""",
     "csv.DictReader": """
 with open("rows/train.csv") as f:
     rows = [(int(r["user_id"]), float(r["rating"])) for r in csv.DictReader(f)]
@@ -99,7 +119,6 @@ def test_arrays_and_lines_of_a_table_are_lent(see, case):
 FIT = "\ntrain(torch.randn(9, 4), torch.zeros(9).long(), nn.Linear(4, 2))\n"
 
 UNKNOWN = {
-    "an array whose name tells nothing": ("np.load('rows/charges.npy')", "`charges.npy`"),
     "rows that are used as pictures": (
         "np.load('rows/x.npy').transpose(0, 3, 1, 2)",
         "`x.npy` does not fit as it was lent by chance (axes don't match array): it",

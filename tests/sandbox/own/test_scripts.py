@@ -219,6 +219,28 @@ def test_a_compiled_model_is_the_model(see):
     assert see(program).ratios == [1.0] * 6
 
 
+def test_a_recurrent_network_trains_in_half_precision(see):
+    """As on a GPU; a CPU has no such LSTM."""
+    program = """
+    import torch
+    from torch import nn
+    lstm, head = nn.LSTM(3, 8, 2, batch_first=True, dropout=0.1).cuda(), nn.Linear(8, 1).cuda()
+    optimizer = torch.optim.SGD([*lstm.parameters(), *head.parameters()], lr=0.1)
+    scaler = torch.amp.GradScaler("cuda")
+    for _ in range(4):
+        optimizer.zero_grad()
+        with torch.autocast("cuda", dtype=torch.float16):
+            loss = head(lstm(torch.randn(5, 7, 3, device="cuda"))[0][:, -1]).float().pow(2).mean()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+    """
+    seen = see(program)
+
+    assert seen.outcome == "returned: None"
+    assert seen.windows == [1] * 4
+
+
 def test_a_scaler_of_the_programs_own_is_recorded_and_not_replaced(see):
     program = (
         HEAD

@@ -26,6 +26,16 @@ head = nn.Linear(768, 1000)
 """
 
 
+def test_the_whole_batch_of_an_update_keeps_its_micro_batches():
+    tree = ast.parse("effective_batch_size, batch_size = 512, 64")
+
+    assert shrink(tree) == [
+        "shrunk: effective_batch_size 512 -> 32",
+        "shrunk: batch_size 64 -> 4",
+    ]
+    assert window_of(tree) == 8
+
+
 def test_sizes_are_lowered_by_their_names_and_told():
     tree = ast.parse(GPT)
     said = shrink(tree)

@@ -23,13 +23,16 @@ WORDS = [
 CLASS = re.compile(r"(.*_)?labels?|target|class|category|intent|answer_?idx")
 PICTURE = re.compile(r"image|img|picture|pixel_values")
 TOKENS = re.compile(r"input_ids|tokens|ids")
-NUMBER = re.compile(r"score|rating|stars|idx|index|id|length")
+RATING = re.compile(r"(.*_)?(score|rating|stars?)s?")
+NUMBER = re.compile(r"idx|index|id|length")
 
 
 def _cell(column: str, row: int) -> Any:
     dice = random.Random(f"{column} {row}")
     if CLASS.fullmatch(column):
         return row % 2
+    if RATING.fullmatch(column):
+        return row % 5 + 1
     if NUMBER.fullmatch(column):
         return row
     if TOKENS.fullmatch(column):
