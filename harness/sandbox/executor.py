@@ -11,6 +11,7 @@ from harness.domain.candidate import Candidate
 from harness.domain.errors import CannotExecuteHere
 from harness.domain.event import (
     BUILDS_MODELS,
+    ENOUGH,
     EVENT,
     BatchYielded,
     ByHand,
@@ -43,8 +44,8 @@ SCOUTS = 8
 SOON = 6.0
 """Seconds in which a program that could be smaller has to come to its first updates."""
 
-FEW = 2
-"""So many updates."""
+FEW = 8
+"""So many updates, unless it ends by itself: a fault often shows after the first evaluation."""
 
 
 class JailedExecutor:
@@ -233,9 +234,11 @@ def trains(recording: Recording) -> bool:
 
 
 def through(recording: Recording) -> bool:
-    """Whether a program came to its end, be it the one that the harness set, or said what it lacks."""
-    ends = [e.outcome for e in _events_of(recording) if isinstance(e, Finished)]
-    return recording.problem is None and {*ends} <= {"returned", "exited", "unbound"}
+    """Whether a program came to its own end, or said what it lacks."""
+    ends = [e for e in _events_of(recording) if isinstance(e, Finished)]
+    stopped = any((e.message or "").startswith(ENOUGH) for e in ends)
+    lawful = {e.outcome for e in ends} <= {"returned", "exited", "unbound"}
+    return recording.problem is None and lawful and not stopped
 
 
 def updates_in(recording: Recording) -> int:

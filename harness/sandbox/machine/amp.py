@@ -6,19 +6,36 @@ classes stay the classes they were.
 """
 
 import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch import nn
 from torch.amp.autocast_mode import autocast
 
 from harness.sandbox.machine.devices import ACCELERATORS, is_accelerator
+
+AUTOCAST = (torch.float32, torch.float16, torch.bfloat16)
+"""Types that autocast casts; float64 it leaves alone."""
+
+IN_FULL_PRECISION: Mapping[Any, Sequence[str]] = {
+    torch._VF: ("lstm",),
+    torch: ("matmul", "bmm"),
+    torch.Tensor: ("matmul", "bmm", "__matmul__"),
+    nn.functional: (
+        "linear", *(f"conv{kind}{n}d" for kind in ("", "_transpose") for n in (1, 2, 3)),
+    ),
+}  # fmt: skip
+"""Functions that a CPU computes in float16 ten times as slowly as in single precision, or not at all."""
 
 
 def install() -> None:
     """Patch the two classes from which every scaler and every autocast inherits."""
     _scaler()
     _autocast()
-    _lstm()
+    for owner, names in IN_FULL_PRECISION.items():
+        for name in names:
+            setattr(owner, name, _in_full_precision(getattr(owner, name)))
 
 
 def _scaler() -> None:
@@ -64,25 +81,26 @@ def _autocast() -> None:
     )
 
 
-def _lstm() -> None:
-    """Where autocast asks for float16, of which a CPU has no LSTM, it is computed in full precision."""
-    original = torch._VF.lstm
+def _in_full_precision(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Where autocast asks for float16, a function that a CPU computes in it slowly, or not at all, gets
+    single precision inside, and returns float16, as a GPU accumulates.
+    """
 
     @functools.wraps(original)
-    def on_the_cpu(*args: Any) -> Any:
-        if not torch.is_autocast_enabled("cpu"):
-            return original(*args)
-        if torch.get_autocast_dtype("cpu") is not torch.float16:
-            return original(*args)
+    def on_the_cpu(*args: Any, **kwargs: Any) -> Any:
+        wanted = torch.is_autocast_enabled("cpu")
+        if not wanted or torch.get_autocast_dtype("cpu") is not torch.float16:
+            return original(*args, **kwargs)
         with torch.autocast("cpu", enabled=False):
-            return original(*map(_in_full, args))
+            named = {name: _cast(value, torch.float32) for name, value in kwargs.items()}
+            return _cast(original(*(_cast(a, torch.float32) for a in args), **named), torch.float16)
 
-    setattr(torch._VF, "lstm", on_the_cpu)  # noqa: B010 - mypy refuses to assign
+    return on_the_cpu
 
 
-def _in_full(given: Any) -> Any:
-    """Tensors, and those in a tuple or a list, in single precision."""
+def _cast(given: Any, to: torch.dtype) -> Any:
+    """Tensors that autocast would cast, and those in a tuple or a list, in this precision."""
     if isinstance(given, tuple | list):
-        return type(given)(map(_in_full, given))
-    is_half = isinstance(given, torch.Tensor) and given.dtype is torch.float16
-    return given.float() if is_half else given
+        return type(given)(_cast(one, to) for one in given)
+    is_one = isinstance(given, torch.Tensor) and given.dtype in AUTOCAST
+    return given.to(to) if is_one else given

@@ -34,9 +34,6 @@ CLIPS = re.compile(r"\w*clip\w*|max_(grad_)?norm")
 RANKS = re.compile(r"world_?size|((n|nr|num)_?)?(gpus?|procs?|processes|ranks)|nproc\w*")
 """Options that say on how many ranks it trains."""
 
-OFF = (None, 0, 1)
-"""Defaults of numbers that change nothing."""
-
 FULL = (None, False, "no", "none", "fp32", "float32", "32")
 """Defaults of precisions that are full."""
 
@@ -109,10 +106,11 @@ def _turned_on(action: Any, given: list[str]) -> str | None:
     if PRECISION.fullmatch(action.dest) and action.default in FULL:
         half = next((one for one in HALF if one in (action.choices or ())), None)
         return named if action.nargs == 0 else f"{named}={half}" if half is not None else None
-    numbers = ((ACCUMULATES, int, "4"), (RANKS, int, "2"), (CLIPS, float, "1.0"))
+    one = (None, 0, 1)
+    numbers = ((ACCUMULATES, int, one, "4"), (RANKS, int, one, "2"), (CLIPS, float, one[:2], "1.0"))
     fitting = (
-        f"{named}={value}" for pattern, kind, value in numbers
-        if pattern.fullmatch(action.dest) and action.type is kind and action.default in OFF
+        f"{named}={value}" for pattern, kind, off, value in numbers
+        if pattern.fullmatch(action.dest) and action.type is kind and action.default in off
     )  # fmt: skip
     return next(fitting, None)
 

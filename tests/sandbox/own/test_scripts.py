@@ -220,7 +220,7 @@ def test_a_compiled_model_is_the_model(see):
 
 
 def test_a_recurrent_network_trains_in_half_precision(see):
-    """As on a GPU; a CPU has no such LSTM."""
+    """As on a GPU; a CPU has no such LSTM. What it and the layer above return is half precision."""
     program = """
     import torch
     from torch import nn
@@ -230,15 +230,19 @@ def test_a_recurrent_network_trains_in_half_precision(see):
     for _ in range(4):
         optimizer.zero_grad()
         with torch.autocast("cuda", dtype=torch.float16):
-            loss = head(lstm(torch.randn(5, 7, 3, device="cuda"))[0][:, -1]).float().pow(2).mean()
+            states, _ = lstm(torch.randn(5, 7, 3, device="cuda"))
+            out = head(states[:, -1])
+            loss = out.float().pow(2).mean()
         scaler.scale(loss).backward()
         scaler.step(optimizer)
         scaler.update()
+    print({states.dtype, out.dtype})
     """
     seen = see(program)
 
     assert seen.outcome == "returned: None"
     assert seen.windows == [1] * 4
+    assert seen.printed == "{torch.float16}"
 
 
 def test_a_scaler_of_the_programs_own_is_recorded_and_not_replaced(see):

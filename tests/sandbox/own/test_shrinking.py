@@ -13,7 +13,7 @@ from harness.domain.workload import WorkloadSpec
 from harness.sandbox.job import JobLimits
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.shortening import Shortening, window_of
-from harness.sandbox.own.shrinking import is_large, shrink
+from harness.sandbox.own.shrinking import evaluate_soon, is_large, shrink
 
 GPT = """
 n_layer, n_head = 12, 12
@@ -34,6 +34,17 @@ def test_the_whole_batch_of_an_update_keeps_its_micro_batches():
         "shrunk: batch_size 64 -> 4",
     ]
     assert window_of(tree) == 8
+
+
+def test_an_evaluation_that_comes_late_comes_soon():
+    """What it leaves behind, as evaluation mode, is seen in the few updates of a run then."""
+    tree = ast.parse("eval_interval, eval_iters, log_every = 2000, 200, 100")
+
+    assert evaluate_soon(tree) == [
+        "sooner: eval_interval 2000 -> 4",
+        "sooner: eval_iters 200 -> 2",
+    ]
+    assert ast.unparse(tree) == "eval_interval, eval_iters, log_every = (4, 2, 100)"
 
 
 def test_sizes_are_lowered_by_their_names_and_told():
