@@ -1,6 +1,7 @@
 """Answers that somebody already has: files with transcripts, as peers of the agents that are asked."""
 
 import hashlib
+import shlex
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -93,21 +94,29 @@ def given_answers(
 
 
 def called_by(
-    answers: Iterable[Given | Refused], arguments: Sequence[str]
-) -> Iterator[Given | Refused]:
-    """The same, where each that is a program has this command line."""
-    for one in answers:
-        if isinstance(one, Given) and arguments and _is_program(one.transcript):
-            yield replace(one, transcript=_called(one.transcript, arguments))
-        else:
-            yield one
+    answers: Iterable[Given | Refused], arguments: str | None
+) -> Iterable[Given | Refused]:
+    """The same, where each that is a program has this command line.
+
+    Raises:
+        UsageError: no shell would take it.
+    """
+    try:
+        words = shlex.split(arguments or "")
+    except ValueError as error:
+        expected = "expected what a shell takes"
+        raise UsageError(f"--args {arguments}: {reason(error)}; {expected}") from None
+    return (_called(one, words) for one in answers) if words else answers
 
 
-def _called(program: Transcript, arguments: Sequence[str]) -> Transcript:
-    (message,) = program.messages
+def _called(one: Given | Refused, words: Sequence[str]) -> Given | Refused:
+    if isinstance(one, Refused) or not _is_program(one.transcript):
+        return one
+    (message,) = one.transcript.messages
     (block,) = fenced_blocks(message.text)
-    text = fence(called_with(block.content, arguments), "python")
-    return program.model_copy(update={"messages": (message.model_copy(update={"text": text}),)})
+    text = fence(called_with(block.content, words), "python")
+    said = {"messages": (message.model_copy(update={"text": text}),)}
+    return replace(one, transcript=one.transcript.model_copy(update=said))
 
 
 def _unique(name: str, names: dict[str, int]) -> str:

@@ -1,6 +1,5 @@
 """``grade`` and ``regrade``: what agents answered already."""
 
-import shlex
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -129,9 +128,7 @@ def grade(
     verbose: VerboseOption = False,
     show_program: ShowProgramOption = False,
 ) -> None:
-    """Grade programs by their own settings (a script, several files, a folder), and what agents
-    answered by the scenario that they answer: transcripts, pasted answers, notebooks.
-    """
+    """Grade programs by their own settings, and answers of agents by the scenario of each."""
     trusted(bank, trust=trust_bank)
     meant = allowed(allow)
     tools = instruments(context, jobs, engine=engine)
@@ -143,8 +140,7 @@ def grade(
     chosen = load(bank, suite=suite)
     choice = _choice(chosen, scenario, map_file, files, against)
     part = shard_of(shard)
-    given = given_answers(files, form, chosen, choice, against, part)
-    answers = called_by(given, _words(arguments))
+    answers = called_by(given_answers(files, form, chosen, choice, against, part), arguments)
     missing: list[str] = []
     with (
         judge_named(judge, Judging(missing=missing)) as reader,
@@ -157,15 +153,6 @@ def grade(
         graded = grade_answers(chosen, answers, len(files), settings, tools, allowed=meant)
     batch = replace(graded, unread=tuple(missing))
     raise typer.Exit(_ended(batch, count=not as_json, plain=plain, verbose=verbose, strict=strict))
-
-
-def _words(arguments: str | None) -> list[str]:
-    try:
-        return shlex.split(arguments or "")
-    except ValueError as error:
-        raise UsageError(
-            f"--args {arguments}: {reason(error)}; expected what a shell takes"
-        ) from None
 
 
 def _ended(batch: Batch, *, count: bool, plain: bool, verbose: bool, strict: bool) -> int:
