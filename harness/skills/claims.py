@@ -44,7 +44,8 @@ _WITHIN = {
     "right": re.compile(r"^\W*(?:the )?correct\b|^\W*RIGHT\b", re.IGNORECASE),
 }
 _WARNS = re.compile(
-    r"\b(?:mistakes?|pitfalls?|anti-?patterns?|bugs?|buggy|broken|wrong|incorrect|bad|problems?|issues?"
+    r"\b(?:mistakes?|pitfalls?|anti-?patterns?|bugs?|buggy|broken|wrong|incorrect|problems?|issues?"
+    r"|bad(?! (?:batch|sample|row|gradient|value|step))"
     r"|symptoms?|gotchas?|avoid|don'?t|do not|red flags?|fails?|failing|failure|errors?|raises?"
     r"|crash(?:es)?|leaks?|diverges?|explodes?|naive|rationali[sz]ations?|slow|inefficient|OOM"
     r"|NaN|instead of|not recommended|demonstrat\w+|reproduc\w+ the)\b|[❌✗✘🚫⛔🚨⚠]",

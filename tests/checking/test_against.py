@@ -1,6 +1,11 @@
 """Two versions of a skill: what changed, and which scenarios exercise it."""
 
+from pathlib import Path
+
+from typer.testing import CliRunner
+
 from harness.checking.against import compare
+from harness.cli import app
 from harness.domain.check import BlockResult, Observation, PartResult, Status
 from harness.domain.scenario import Bank
 from harness.domain.skill import Skill
@@ -101,3 +106,48 @@ def test_scenarios_that_exercise_a_changed_section_are_named():
     new = skill("# S\n\n## Conflicting advice\n\nNew.\n\n## Weather\n\nNew.\n")
     found = compare(new, [], old, [], "old", bank)
     assert found.scenarios == {"conflicting-advice": ("S > Conflicting advice",)}
+
+
+PAGE = """---
+name: s
+description: Trains models. Use when a model has to be trained.
+---
+
+# S
+
+## Loop
+
+```python
+for x, y in loader:
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    optimizer.step()
+```
+
+## Values
+
+```python
+print(1 + 1)  # 2
+```
+"""
+
+
+def test_the_command_tells_what_an_edit_changed_and_what_came_of_it(tmp_path, warm):
+    """The block that nobody touched is named nowhere."""
+    old, new = tmp_path / "old" / "s", tmp_path / "new" / "s"
+    for folder, text in ((old, PAGE), (new, PAGE.replace("    optimizer.zero_grad()\n", ""))):
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(text)
+
+    def check(*arguments: Path | str) -> tuple[int, str]:
+        result = CliRunner().invoke(app, ["check", "--fresh", *map(str, arguments)], obj=warm)
+        return result.exit_code, result.output
+
+    code, said = check(new, "--against", old)
+
+    assert (code, f"against {old}\n" in said) == (1, True)
+    assert "block changed: block 1, S > Loop" in said
+    assert "status changed: block 1, S > Loop: runs -> fault" in said
+    assert "Values" not in said
+    assert check(old, "--against", old)[0] == 0
+    assert check(new, "--against", tmp_path / "nowhere")[0] == 2

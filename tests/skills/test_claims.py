@@ -116,3 +116,11 @@ def test_marks_in_a_row_open_one_alternative():
 )
 def test_the_subject_of_a_sentence_announces_no_failing_assertion(said, warned, failing):
     assert (warns(said), expects_failure(said)) == (warned, failing)
+
+
+@pytest.mark.parametrize(
+    ("said", "warned"),
+    [("Skip bad batches?", False), ("A bad gradient is dropped:", False), ("Bad: no step", True)],
+)
+def test_bad_data_are_no_bad_code(said, warned):
+    assert warns(said) is warned
