@@ -48,6 +48,8 @@ _NOT_THERE = re.compile(
     r"^module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'"
     r"|^cannot import name '(?P<imported>\w+)' from '(?P<other>[\w.]+)'"
 )
+_PATH = re.compile(r" \(/[^()]*\)$")
+"""Where a module lies on this machine."""
 _PROTOCOL = re.compile(
     r"unscale_\(\) (?:has already been|is being) called|step\(\) has already been"
 )
@@ -73,9 +75,10 @@ def authors_error(ended: Ended, program: BlockInContext) -> str | None:
     if (found := _CALL.match(said)) and found["callee"].partition(".")[0] in _elsewhere(program):
         return None  # another block's function of that name may take other arguments
     if _is_proven(ended.exception, said, program) or _is_untouched(ended, said, program):
-        said = said.partition(". This file can still be loaded")[0]
+        installed = _installed(said, program)
+        said = _PATH.sub("", said.partition(". This file can still be loaded")[0])
         message = f"{ended.exception}: {said}" if said else f"{ended.exception}"
-        return f"line {program.place(ended.line or 0)} raises {message}{_installed(said, program)}"
+        return f"line {program.place(ended.line or 0)} raises {message}{installed}"
     return None
 
 

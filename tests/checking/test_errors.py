@@ -50,7 +50,9 @@ def test_a_sketch_of_a_call_is_no_call():
 
 def test_a_name_that_an_installed_library_does_not_have_is_the_authors():
     said = "cannot import name 'Loadest' from 'yaml' (/somewhere/yaml/__init__.py)"
-    assert told("from yaml import Loadest", "ImportError", said, 1) is not None
+    found = told("from yaml import Loadest", "ImportError", said, 1)
+    assert found is not None
+    assert "cannot import name 'Loadest' from 'yaml' (yaml 6" in found
 
 
 def test_a_method_that_a_class_of_the_page_does_not_have_is_the_authors():
