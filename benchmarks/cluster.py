@@ -4,6 +4,7 @@ The driver is measured by itself: everything that it does for an answer, with a 
 once what a real one answered before. So its limit shows, and its memory over 20,000 answers.
 """
 
+import contextlib
 import json
 import os
 import pickle
@@ -12,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.throughput import ANSWER, SCENARIO, memory
 from harness import __version__
@@ -41,16 +43,22 @@ def main() -> None:
     scenario = next(s for s in bank.scenarios if s.id == SCENARIO)
     with tempfile.TemporaryDirectory() as folder, connected(HERE, cores, print) as cluster:
         some = _written(Path(folder) / "some.jsonl", scenario, ANSWERS)
-        rates: dict[str, list[float]] = {"this machine alone": [], "Ray, the same cores": []}
+        rates: dict[str, list[Rate]] = {"this machine alone": [], "Ray, the same cores": []}
         engines = zip(rates, (jail_and_oracle, cluster.open_instruments), strict=True)
         for name, open_instruments in list(engines) * ROUNDS:
             rates[name].append(_rate(bank, some, open_instruments, cores))
         for name, found in rates.items():
-            print(
-                f"{name:24} {max(found):6.2f} answers a second ({min(found):.2f} the slower time)"
-            )
-        alone, ray = map(max, rates.values())
-        print(f"{'ratio':24} {ray / alone:6.2f} on {cores} cores")
+            slower = f"{min(found).answers:.2f} the slower time"
+            least = 1e3 * min(rate.processor for rate in found)
+            print(f"{name:24} {max(found).answers:6.2f} answers a second ({slower}), ", end="")
+            print(f"{least:.0f} ms of processors each")
+        (alone, less), (ray, more) = (
+            (max(rate.answers for rate in found), min(rate.processor for rate in found))
+            for found in rates.values()
+        )
+        print(
+            f"{'ratio':24} {ray / alone:6.2f} by wall, {less / more:.2f} by processor, {cores} cores"
+        )
         _driver(bank, scenario, _written(Path(folder) / "many.jsonl", scenario, MANY), folder)
 
 
@@ -62,14 +70,47 @@ def _written(path: Path, scenario: Scenario, answers: int) -> Path:
     return path
 
 
-def _rate(bank: Bank, file: Path, open_instruments: OpenInstruments, cores: int) -> float:
+class Rate(NamedTuple):
+    """How fast answers are told."""
+
+    answers: float
+    """A second of the wall."""
+    processor: float
+    """Seconds of all processors that each takes, whoever else is on the machine."""
+
+
+def _rate(bank: Bank, file: Path, open_instruments: OpenInstruments, cores: int) -> Rate:
     """Answers a second, from the tenth part on: until then processes start."""
     told: list[float] = []
-    settings = Settings(jobs=cores, keep=lambda _: told.append(time.perf_counter()))
+    marks: dict[int, float] = {}
+    start = ANSWERS // 10
+
+    def keep(_: GradedAnswer) -> None:
+        told.append(time.perf_counter())
+        if len(told) in (start + 1, ANSWERS):
+            marks[len(told)] = _processors()
+
     answers = given_answers([str(file)], None, bank, Choice(scenario=SCENARIO))
-    grade_answers(bank, answers, ANSWERS, settings, open_instruments)
-    start = len(told) // 10
-    return (len(told) - 1 - start) / (told[-1] - told[start])
+    grade_answers(bank, answers, ANSWERS, Settings(jobs=cores, keep=keep), open_instruments)
+    counted = len(told) - 1 - start
+    used = (marks[ANSWERS] - marks[start + 1]) / counted
+    return Rate(counted / (told[-1] - told[start]), used)
+
+
+def _processors() -> float:
+    """Seconds that this process, all below it, and all that have ended there have used."""
+    times, below = dict[int, int](), dict[int, list[int]]()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended
+            fields = stat.read_bytes().rpartition(b")")[2].split()
+            times[int(stat.parent.name)] = sum(map(int, fields[11:15]))
+            below.setdefault(int(fields[1]), []).append(int(stat.parent.name))
+    total, left = 0, [os.getpid()]
+    while left:
+        pid = left.pop()
+        total += times.get(pid, 0)
+        left += below.get(pid, [])
+    return total / os.sysconf("SC_CLK_TCK")
 
 
 def _driver(bank: Bank, scenario: Scenario, file: Path, folder: str) -> None:
