@@ -387,9 +387,6 @@ class Finished(Record):
 ENOUGH = "stopped by the harness, more of the same was to come"
 """Beginning of ``Finished.message`` for a program that trained far longer than needed."""
 
-DATA_REPLACED = "data drawn at random: the workload's is used instead"
-"""What the notes of ``Start`` say where the workload's data replaced the program's own."""
-
 BUILDS_MODELS = "builds models of its own"
 """What they say where the program makes modules that it calls."""
 
