@@ -30,7 +30,7 @@ for batch in x.split(8):
     optimizer.zero_grad()
     nn.functional.mse_loss(net(batch), 20 * batch.sum(1, keepdim=True)).backward()
     whole.update((p, p.grad.clone()) for p in net.parameters())
-    norm = nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+    norm = nn.utils.clip_grad_norm_(net.parameters(), 0.5)
     %s
     optimizer.step()
     %s
@@ -41,7 +41,7 @@ UNDONE = {
     "a sum that is never cleared": (f"HOLDS = 1.0; {OWN}", "", ""),
     "a gradient from before the clip": (f"BY = 'whole'; {OWN}", "", ""),
     "a rate that grows by what was clipped": (
-        "", "optimizer.param_groups[0]['lr'] = rate * max(1.0, float(norm))", "",
+        "", "optimizer.param_groups[0]['lr'] = rate * max(1.0, float(norm) / 0.5)", "",
     ),
 }  # fmt: skip
 LAWFUL = {
