@@ -350,6 +350,35 @@ def test_a_batch_is_skipped_by_the_scaler_and_not_around_it(graded, tmp_path, sk
     assert line["code"] == found, line["why"]
 
 
+SKIPS = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for step in range(40):
+    x = torch.randn(8, 4)
+    loss = nn.functional.mse_loss(model(x), x.sum(1, keepdim=True))
+    loss.backward()
+    norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    if not torch.isfinite(norm):
+        {clear}
+        continue
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("clear", "found"), [("pass", "wrong"), ("optimizer.zero_grad()", "right")]
+)
+def test_gradients_of_a_batch_that_is_skipped_are_cleared(graded, tmp_path, clear, found):
+    """Else every gradient after it is NaN as well. It shows where one batch is not finite."""
+    _, (line,) = graded(written(tmp_path, "train.py", SKIPS.format(clear=clear)))
+
+    assert line["code"] == found, line
+
+
 def test_a_name_alone_trains_nothing_and_is_not_right(graded, tmp_path):
     """All of its training was lent to it, and that was right."""
     code, (line,) = graded(written(tmp_path, "one.py", "b\n"))

@@ -17,7 +17,7 @@ def spoilt_for_good(verdict: Verdict, trace: Trace) -> Verdict:
     """The verdict on fresh gradients, or the fail for those of a bad batch that was left out of training
     and whose gradients were not: no update follows it.
     """
-    for probe in trace.probes if verdict.property == ID and verdict.outcome != "fail" else ():
+    for probe in trace.everything if verdict.property == ID and verdict.outcome != "fail" else ():
         for rank in probe.ranks:
             stayed = _since_a_bad_loss(rank)
             if len(stayed) >= ENOUGH:
