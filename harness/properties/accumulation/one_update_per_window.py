@@ -258,9 +258,9 @@ def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
 
 def usual_of_its_model(window: Window) -> int:
     """The most frequent size among updates of the same parameters; 0 where others share some of them."""
-    row = of_rank(window.probe, window.rank_trace)
-    same = [w for w in row if stepped(w) == stepped(window)]
-    if any(w not in same and stepped(w) & stepped(window) for w in row):
+    row, its_own = of_rank(window.probe, window.rank_trace), stepped(window)
+    same = [w for w in row if stepped(w) == its_own]
+    if any(stepped(w) != its_own and stepped(w) & its_own for w in row):
         return 0
     sizes = Counter(w.update.window_size for w in same)
     return max(sizes, key=lambda size: (sizes[size], size), default=0)
