@@ -24,7 +24,7 @@ TABLES = re.compile(r"(.*_)?(df|frame|table)\d*|df_.*")
 TAKING = frozenset({"drop", "pop", "groupby", "sort_values", "set_index"})
 """Methods of a table whose first argument is a column."""
 
-GIVEN = frozenset({"columns", "usecols", "subset", "by", "on"})
+GIVEN = frozenset({"columns", "usecols", "subset", "by", "on", "parse_dates", "index_col"})
 """Arguments that are columns."""
 
 IDENTIFIERS = 50

@@ -57,6 +57,7 @@ def install(tree: ast.Module, known: Mapping[str, str]) -> None:
     for name in ("glob", "iglob"):
         setattr(glob, name, _matching(getattr(glob, name)))
     setattr(Path, "glob", _matching_under(Path.glob))  # noqa: B010 - as above
+    setattr(Path, "rglob", lambda self, pattern: self.glob(f"**/{pattern}"))  # noqa: B010 - as above
     if READS.search(_source) is None:
         return
     with contextlib.suppress(ImportError):

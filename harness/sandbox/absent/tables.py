@@ -32,9 +32,7 @@ SERIES = 2000
 MANY, BELOW = 400_000, 50
 """How many tokens an array of them has, and what they are below."""
 
-UNKNOWN = frozenset({
-    "chunksize", "iterator", "usecols", "columns", "index_col", "parse_dates", "nrows",
-})  # fmt: skip
+UNKNOWN = frozenset({"chunksize", "iterator"})
 """Options of a reader with which a table would have another form than the one that is lent."""
 
 WIDEST = 20_000
@@ -170,7 +168,25 @@ def _frame(pandas: Any, vectors: bool, file: str, *_: Any, **asked: Any) -> Any:
         found = pandas.DataFrame(_wide())
     else:
         found = pandas.DataFrame(_table(vectors=vectors))
-    return found
+    return _as_asked(pandas, found, asked)
+
+
+def _as_asked(pandas: Any, table: Any, asked: Mapping[str, Any]) -> Any:
+    """The table with the columns, the index and the dates that a reader asks for."""
+    dates, index = asked.get("parse_dates"), asked.get("index_col")
+    for name in dates if isinstance(dates, list | tuple) else ():
+        if name in table:
+            table[name] = pandas.to_datetime(table[name])
+    wanted = asked.get("usecols", asked.get("columns"))
+    if isinstance(wanted, list | tuple) and all(name in table for name in wanted):
+        table = table[[*wanted]]
+    if dates is True and index == 0:
+        table.index = pandas.date_range("2015-01-01", periods=len(table))
+    elif isinstance(index, str) and index in table:
+        table = table.set_index(index)
+    elif type(index) is int:
+        table = table.set_index(table.columns[index])
+    return table.head(asked.get("nrows") or len(table))
 
 
 def _numbers(file: str, dtype: Any = float, *_: Any, unpack: bool = False, **more: Any) -> Any:

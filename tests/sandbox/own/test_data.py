@@ -40,6 +40,18 @@ df = pd.read_csv("rows/train.csv")
 y = torch.tensor(df[TARGET].values)
 train(torch.tensor(df.drop(columns=TARGET).values, dtype=torch.float32), y, nn.Linear(8, 2))
 """,
+    "dates as an index": """
+df = pd.read_csv("rows/train.csv", parse_dates=["date"], index_col="date").sort_index()
+assert df.index.inferred_type == "datetime64"
+y = torch.tensor((df["close"] > df["close"].mean()).values).long()
+train(torch.tensor(df[["open", "high"]].values, dtype=torch.float32), y, nn.Linear(2, 2))
+""",
+    "some columns and some rows": """
+df = pd.read_csv("rows/train.csv", usecols=["a", "label"], nrows=1800)
+assert df.shape == (1800, 2)
+x = torch.tensor(df[["a"]].values, dtype=torch.float32)
+train(x, torch.tensor(df["label"].values), nn.Linear(1, 2))
+""",
     "words that the program turns into numbers": """
 df = pd.read_csv("rows/train.csv")
 df["sex"] = df["sex"].map({"male": 0, "female": 1})
@@ -174,6 +186,10 @@ def train(files, kinds):
 FOLDERS = {
     "glob": "files = glob.glob('rows/train/*.png')\ntrain(files, [0] * len(files))",
     "Path.glob": "files = sorted(Path('/data/rows').glob('**/*'))\ntrain(files, [0] * len(files))",
+    "Path.rglob": (
+        "files = [p for p in Path('rows').rglob('*') if p.suffix.lower() in {'.jpg', '.png'}]\n"
+        "train(files, [0] * len(files))"
+    ),
     "os.listdir": (
         "names = [n for n in os.listdir('rows') if n.endswith('.jpeg')]\n"
         "kinds = [int(n.rpartition('_')[2][:-5]) % 2 for n in names]\n"
