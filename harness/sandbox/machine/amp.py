@@ -92,10 +92,15 @@ def _in_full_precision(original: Callable[..., Any]) -> Callable[..., Any]:
         if not wanted or torch.get_autocast_dtype("cpu") is not torch.float16:
             return original(*args, **kwargs)
         with torch.autocast("cpu", enabled=False):
-            named = {name: _cast(value, torch.float32) for name, value in kwargs.items()}
-            return _cast(original(*(_cast(a, torch.float32) for a in args), **named), torch.float16)
+            named = {name: _inside(value) for name, value in kwargs.items()}
+            return _cast(original(*map(_inside, args), **named), torch.float16)
 
     return on_the_cpu
+
+
+def _inside(given: Any) -> Any:
+    """In single precision, by way of float16: so gradients overflow on their way back, as on a GPU."""
+    return _cast(_cast(given, torch.float16), torch.float32)
 
 
 def _cast(given: Any, to: torch.dtype) -> Any:
