@@ -6,15 +6,15 @@ import pytest
 
 from harness.sandbox.pool import Job, Sandbox
 from harness.sandbox.warm_up import frameworks_of
-from tests.fakes.runs import descendants, eventually, facts, is_gone
+from tests.fakes.runs import children, eventually, facts, is_gone
 
 
 def started(sandbox: Sandbox) -> int:
-    """Start it; its zygote."""
-    before = descendants(os.getpid())
+    """Start it; its zygote. Another sandbox of this process may fork meanwhile: children count."""
+    before = children(os.getpid())
     sandbox.start()
-    assert eventually(lambda: len(descendants(os.getpid()) - before) == 1)
-    (zygote,) = descendants(os.getpid()) - before
+    assert eventually(lambda: len(children(os.getpid()) - before) == 1)
+    (zygote,) = children(os.getpid()) - before
     return zygote
 
 
