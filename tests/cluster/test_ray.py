@@ -18,6 +18,7 @@ pytestmark = pytest.mark.full  # a cluster takes ten seconds to start, and Ray i
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSWERS = ROOT / "tests/material/corpora/dev"
+MORE = ROOT / "tests/material/corpora/first"
 CLUSTER = f"""
 import sys, json
 sys.path.insert(0, {str(ROOT)!r})
@@ -105,7 +106,7 @@ def test_the_whole_bank_is_judged_by_two_nodes_as_it_is_here():
 
 def test_a_node_that_dies_in_mid_run_loses_nothing(tmp_path):
     """What it was asked is judged elsewhere, and stored once; as a local run judges it."""
-    files = sorted(ANSWERS.glob("*.md"))
+    files = [*sorted(ANSWERS.glob("*.md")), *sorted(MORE.glob("*.md"))[:60]]  # for some seconds
     run = tmp_path / "run"
     command = ("grade", "--json", "--out", run, *files)
     with cluster({}, {}, {}) as nodes, harness(nodes, *command) as running:
@@ -125,7 +126,7 @@ def test_a_node_that_dies_in_mid_run_loses_nothing(tmp_path):
 
 def test_a_grader_that_is_killed_loses_nothing_and_leaves_nothing(tmp_path):
     """Its jail ends with it, and another begins."""
-    files = sorted(ANSWERS.glob("*.md"))[:12]
+    files = [*sorted(ANSWERS.glob("*.md")), *sorted(MORE.glob("*.md"))[:20]]
     with cluster({}) as nodes, harness(nodes, "grade", "--json", *files) as running:
         first = running.stdout.readline()
         (grader,) = graders_of(nodes)
