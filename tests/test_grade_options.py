@@ -124,3 +124,34 @@ def test_a_script_trains_on_as_many_ranks_as_it_starts(graded, script):
 
     assert (code, line["code"]) == (0, "right"), line
     assert line["settings"]["ranks"] == 3
+
+
+APART = """
+import torch
+import torch.multiprocessing as mp
+from torch import nn
+
+def train(seed):
+    torch.manual_seed(seed)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for _ in range(6):
+        optimizer.zero_grad()
+        model(torch.randn(8, 4)).pow(2).mean().backward()
+        optimizer.step()
+
+if __name__ == "__main__":
+    runs = [mp.Process(target=train, args=(seed,)) for seed in range(3)]
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join()
+"""
+
+
+def test_processes_that_form_no_group_are_no_ranks(graded, script):
+    """Each trains a model of its own, and none has to agree with another."""
+    code, (line,) = graded(script(APART))
+
+    assert (code, line["code"]) == (0, "right"), line
+    assert line["settings"]["ranks"] == 1

@@ -31,17 +31,14 @@ def proven(program: BlockInContext, texts: Sequence[str]) -> Iterator[Finding]:
 
 def _unread(program: BlockInContext) -> Iterator[Finding]:
     """``optimizer.lr = 1e-4``: an attribute that torch's optimizers do not have."""
-    read = {
-        dotted(n)
-        for n in walk(program.tree)
-        if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)
-    }
+    attributes = (n for n in walk(program.tree) if isinstance(n, ast.Attribute))
+    read = {n.attr for n in attributes if isinstance(n.ctx, ast.Load)}
     for node in (n for n in walk(program.tree) if isinstance(n, ast.Assign)):
         for target in node.targets:
             path = dotted(target)
             name, _, setting = path.partition(".")
             optimizer = setting in _IN_GROUPS and table().role(name, "objects") == "optimizer"
-            if optimizer and path not in read and program.is_own(node.lineno):
+            if optimizer and setting not in read and program.is_own(node.lineno):
                 yield Finding(
                     f"Line {program.place(node.lineno)} sets `{path}`, which nothing reads: the "
                     f'optimizer takes it from `param_groups`: `group["{setting}"]`.'

@@ -21,6 +21,7 @@ def test_a_rate_that_is_set_where_no_optimizer_looks_changes_nothing():
     [
         "optimizer.lr = 1e-5\nfor g in optimizer.param_groups:\n    g['lr'] = optimizer.lr",
         "optimizer.param_groups[0]['lr'] = 1e-5",
+        "class Mine:\n    def step(self):\n        print(self.lr)\noptimizer = Mine()\noptimizer.lr = 1",
         "config.lr = 1e-5",
         "self.lr = 1e-5",
     ],

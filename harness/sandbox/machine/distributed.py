@@ -33,7 +33,7 @@ def is_asked_for() -> bool:
 
 def ranks_asked_for() -> int | None:
     """How many ranks the program starts or waits for, where it says that itself."""
-    return max(_Process.made, *_ranks, 0) or None
+    return max(_ranks, default=_Process.made) or None
 
 
 def ensure_group() -> None:
