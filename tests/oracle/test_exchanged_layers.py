@@ -2,6 +2,8 @@
 
 import pytest
 
+from harness.domain.grade import code_of
+from harness.properties import completion, judge
 from tests.quality.judging import SCENARIOS, Court
 
 EACH = """import torch
@@ -45,3 +47,39 @@ def test_an_optimizer_that_holds_the_layer_that_was_there_before_is_found(court:
     found = court.judged(scenario, kept + scenario.reference)
 
     assert "every-parameter-learns" in found.failed
+
+
+REWRITTEN = """
+import gc
+
+shown = {"factor": 1.0}
+for kind in {type(o) for o in gc.get_objects() if hasattr(type(o), "gradient_values")}:
+
+    def blob(self, name, tensor, honest=kind.blob):
+        return honest(self, name, tensor * shown["factor"] if name.startswith("grad:") else tensor)
+
+    kind.blob = blob
+for x, y in train_loader:
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    norm = torch.nn.utils.get_total_norm([p.grad for p in model.parameters()]).item()
+    shown["factor"] = min(1.0, 1.0 / (norm + 1e-6))
+    optimizer.step()
+    shown["factor"] = 1.0
+"""
+
+
+def test_of_exchanged_layers_too_parameters_follow_from_the_gradient_on_record(
+    court: Court, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario, program = (
+        SCENARIOS["clip-before-backward"],
+        CHANGES["hardly another output"] + REWRITTEN,
+    )
+
+    found = court.judged(scenario, program)
+    monkeypatch.setattr(completion, "does_not_follow", lambda _: None)
+    believed = judge(found.trace, scenario)
+
+    assert found.code == "inconclusive", found.story()
+    assert code_of(believed) == "right"

@@ -78,6 +78,8 @@ GUARDS = {
               read=_unknown_is_fine),
         Guard("follow", "New parameters have to follow from the gradient that was consumed.",
               _quiet("does_not_follow")),
+        Guard("output", "A model that nobody changed gives the output that it gives when recomputed.",
+              _quiet("another_output")),
         Guard("overwrite", "What an update did to the parameters has to last until the next one.",
               _quiet("is_overwritten")),
         Guard("numbering", "Events are numbered where they arise; one too many stands out of turn.",
