@@ -17,6 +17,7 @@ TRUE, CONSUMED, LIMIT = (
     "var(--limit, #14692d)",
 )
 _FAINT = "var(--line, #c4cad1)"
+_BOLD, _ENDS, _CENTRED = ' font-weight="600"', ' text-anchor="end"', ' text-anchor="middle"'
 
 Values = Sequence[float | None]
 """One for each update; ``None`` and what is not finite leave a gap."""
@@ -104,15 +105,15 @@ def _chart(
 ) -> str:
     count = max(len(curve.values) for curve in curves)
     right, floor = WIDTH - _RIGHT, HEIGHT - _BOTTOM
-    parts = [_text(_LEFT, 11, title, weight="600")]
+    parts = [_text(_LEFT, 11, title, _BOLD)]
     for tick in scale.ticks():
         y = scale.at(tick)
         parts.append(_line((_LEFT, right), (y, y), _FAINT, 0.6))
-        parts.append(_text(_LEFT - 4, y + 3, f"{tick:g}", anchor="end"))
+        parts.append(_text(_LEFT - 4, y + 3, f"{tick:g}", _ENDS))
     parts.append(_line((_LEFT, right), (floor, floor), _FAINT, 1.0))
     numbers = range(0, count, max(1, -(-count // 8)))
-    parts += [_text(_across(n, count), floor + 12, str(n), anchor="middle") for n in numbers]
-    parts.append(_text((_LEFT + right) / 2, HEIGHT - 4, f"update ({unit})", anchor="middle"))
+    parts += [_text(_across(n, count), floor + 12, str(n), _CENTRED) for n in numbers]
+    parts.append(_text((_LEFT + right) / 2, HEIGHT - 4, f"update ({unit})", _CENTRED))
     parts += inside
     entries = [(curve.label, curve.colour) for curve in curves]
     if limit is not None:
@@ -125,7 +126,8 @@ def _chart(
         parts.append(_text(x + 13, 25, label))
         x += 22 + 5.5 * len(label)
     box = f'viewBox="0 0 {WIDTH:g} {HEIGHT:g}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {box}>{"".join(parts)}</svg>'
+    look = 'font-size="9" fill="currentColor"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {box} {look}>{"".join(parts)}</svg>'
 
 
 def _scale(values: Sequence[float], limit: float | None) -> _Scale:
@@ -155,8 +157,9 @@ def _path(places: Sequence[tuple[float, float] | None], colour: str) -> str:
             steps.append(f"{'M' if pen_up else 'L'}{place[0]:.1f} {place[1]:.1f}")
         pen_up = place is None
     line = f'<path d="{"".join(steps)}" fill="none" stroke="{colour}" stroke-width="1.3"/>'
-    marks = (f'<circle cx="{p[0]:.1f}" cy="{p[1]:.1f}" r="2.2"/>' for p in places if p)
-    return f'{line}<g fill="{colour}">{"".join(marks)}</g>' if steps else ""
+    dots = "".join(f"M{p[0]:.1f} {p[1]:.1f}h0" for p in places if p)
+    round_ = f'stroke="{colour}" stroke-width="4.4" stroke-linecap="round"'
+    return f'{line}<path d="{dots}" {round_}/>' if steps else ""
 
 
 def _triangle(x: float, colour: str) -> str:
@@ -176,6 +179,5 @@ def _line(
     return f'<line {ends} stroke="{colour}" stroke-width="{width}"{dash}/>'
 
 
-def _text(x: float, y: float, said: str, anchor: str = "start", weight: str = "400") -> str:
-    look = f'font-size="9" font-weight="{weight}" text-anchor="{anchor}" fill="currentColor"'
-    return f'<text x="{x:.1f}" y="{y:.1f}" {look}>{escape(said)}</text>'
+def _text(x: float, y: float, said: str, look: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}"{look}>{escape(said)}</text>'

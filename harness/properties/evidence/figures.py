@@ -20,7 +20,7 @@ def show_all(values: Sequence[float]) -> str:
 
 def count(number: int, noun: str) -> str:
     """``1 window``, ``3 windows``, ``2 micro-batches``."""
-    plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
+    plural = f"{noun}es" if noun.endswith(("tch", "nch")) else f"{noun}s"
     return f"{number} {noun if number == 1 else plural}"
 
 
