@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.domain.errors import UserError
+from harness.properties import PROPERTIES
 from harness.scenarios import BankProblems, load_bank
 from tests.fakes.bank import FakeBank
 
@@ -142,17 +143,22 @@ def test_what_a_bank_of_ones_own_lacks_is_told_with_file_and_line(tmp_path, old,
     assert re.search(rf"scenario\.yaml:\d+: {re.escape(said)}", shown.stderr)
 
 
-def test_what_the_harness_own_property_needs_is_asked_for_as_well(tmp_path):
-    bank = FakeBank(tmp_path).add()
-    bank.edit(YAML, "    - finite-loss\n  adv", "    - nan-reported-before-backward\n  adv")
-    bank.edit(
-        YAML, "buggy_fails:\n  - finite-loss", "buggy_fails:\n  - nan-reported-before-backward"
-    )
+NEEDS = [(one.id, need) for one in PROPERTIES.values() for need in one.expects]
+
+
+@pytest.mark.parametrize(("name", "need"), NEEDS, ids=[f"{i}-{n.key}" for i, n in NEEDS])
+def test_each_key_that_a_property_needs_is_asked_for_with_the_line_and_what_to_write(
+    tmp_path, name, need
+):
+    bank = FakeBank(tmp_path).add().edit(YAML, "  max_norm: 1.0", "  own_data: true")
+    bank.edit(YAML, "    - finite-loss\n  adv", f"    - {name}\n  adv")
+    bank.edit(YAML, "buggy_fails:\n  - finite-loss", f"buggy_fails:\n  - {name}")
 
     with pytest.raises(BankProblems) as refused:
         load_bank(bank.folder)
 
-    assert "nan-reported-before-backward needs expects.poisoned_probe; write" in str(refused.value)
+    said = f"{name} needs expects.{need.key}; write `{need.write}`"
+    assert re.search(rf"scenario\.yaml:\d+: {re.escape(said)}", str(refused.value))
 
 
 @pytest.mark.parametrize(

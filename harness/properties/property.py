@@ -21,6 +21,12 @@ class Expected:
     """The key: ``healthy_probe``, or ``values.NAME`` for one that only this property knows."""
     write: str
     """What to write there, as an example of YAML and in words: ``calm  # the probe that ...``."""
+    instead: str = ""
+    """Another key that does as well."""
+
+
+A_THRESHOLD = Expected("max_norm", "max_norm: 1.0  # or max_norm_between: [0.5, 2]", "max_norm_between")
+"""For all that judge clipping of the whole."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,8 @@ def _properties_get_what_they_need(file: ScenarioFile, tree: Tree) -> Iterator[C
     for i, name in enumerate(file.properties.required):
         for need in PROPERTIES[name].expects:
             key = need.key.removeprefix("values.")
-            if key not in (given if key == need.key else given.get("values", {})):
+            known = given if key == need.key else given.get("values", {})
+            if not {key, need.instead} & set(known):
                 sentence = f"{name} needs expects.{need.key}; write `{need.write}`"
                 yield Complaint(tree.line_of(("properties", "required", i)), sentence)
 

@@ -27,7 +27,7 @@ from harness.properties.evidence.coefficients import even, largest, shares
 from harness.properties.evidence.consumption import WindowReading, transported
 from harness.properties.evidence.figures import count, middle, number, show, show_all, spread
 from harness.properties.evidence.regimes import Regimes, regimes
-from harness.properties.property import Property
+from harness.properties.property import A_THRESHOLD, Property
 
 ID = "clip-before-step"
 
@@ -174,6 +174,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    expects=(A_THRESHOLD,),
     applies=preconditions.clips,
     explains=(
         "clip-once-per-update",

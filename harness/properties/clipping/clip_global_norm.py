@@ -34,7 +34,7 @@ from harness.properties.evidence.figures import count, number, show, show_all, s
 from harness.properties.evidence.regimes import Regimes, regimes
 from harness.properties.evidence.short_windows import loud, of_another_size
 from harness.properties.evidence.windows import Window
-from harness.properties.property import Property
+from harness.properties.property import A_THRESHOLD, Property
 
 ID = "clip-global-norm"
 
@@ -315,6 +315,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    expects=(A_THRESHOLD,),
     applies=preconditions.clips,
     explains=("finite-loss", "params-stay-finite", "training-unchanged", "still-learns"),
     needs="a window whose true norm is far above the threshold",

@@ -25,7 +25,7 @@ from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.consumption import Account, WindowReading, factor_of, transported
 from harness.properties.evidence.figures import count, number, show, spread
-from harness.properties.property import Property
+from harness.properties.property import A_THRESHOLD, Property
 
 ID = "clip-inactive-when-small"
 
@@ -184,6 +184,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    expects=(A_THRESHOLD,),
     applies=preconditions.clips,
     explains=("clip-global-norm", "clip-once-per-update", "still-learns"),
     needs="a window whose true norm is below the threshold",

@@ -25,7 +25,7 @@ from harness.properties.evidence.figures import close, count, number, show, show
 from harness.properties.evidence.regimes import Regimes, regimes
 from harness.properties.evidence.thresholds import NAMED
 from harness.properties.evidence.windows import Window
-from harness.properties.property import Property
+from harness.properties.property import A_THRESHOLD, Property
 
 ID = "clip-once-per-update"
 
@@ -136,6 +136,7 @@ PROPERTY = Property(
     id=ID,
     story=str(__doc__),
     judge=judge,
+    expects=(A_THRESHOLD,),
     applies=preconditions.clips,
     explains=(
         "clip-global-norm",
