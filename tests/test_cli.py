@@ -263,6 +263,17 @@ def test_list_and_show_start_no_instruments(fake):
     assert "Is this right?" in shown.stdout
 
 
+def test_list_takes_ids_and_prints_json(fake):
+    """What a line says, with what its programs import; an unknown id is told."""
+    result = harness("list", "--scenario", "beta", "--json", "--bank", fake.folder)
+    unknown = harness("list", "--scenario", "bete", "--bank", fake.folder)
+
+    (listed,) = json.loads(result.stdout)
+    assert (listed["id"], listed["suite"], listed["requires"]) == ("beta", "toy", [])
+    assert unknown.exit_code == 2
+    assert "there is no scenario bete; did you mean beta?" in unknown.stderr
+
+
 def test_show_as_json_is_the_scenario(fake):
     """The rendered message and both programs included."""
     result = harness("show", "beta", "--json", "--bank", fake.folder)

@@ -57,6 +57,25 @@ def test_doctor_names_another_distribution_that_installs_a_harness(tmp_path, mon
     assert "harness-other installs a module `harness` too" in offers["harness"]["detail"]
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("ours", [True, False])
+def test_doctor_names_another_program_called_harness_that_path_finds_first(
+    tmp_path, monkeypatch, ours
+):
+    """A real script; not the command that the installation writes, wherever that lies."""
+    ends = "from harness.__main__ import main\nmain()\n" if ours else "print('CI 3.2')\n"
+    (tmp_path / "harness").write_text(f"#!{sys.executable}\n{ends}")
+    (tmp_path / "harness").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    told = CliRunner().invoke(app, ["doctor", "--plain"])
+    said = (
+        f"{tmp_path}/harness is another program: say gradient-skill-harness, or python -m harness"
+    )
+
+    assert (said in " ".join(told.stdout.split())) == (not ours)
+    assert told.exit_code == 0
+
+
 def test_a_foreign_harness_in_the_way_is_one_line(tmp_path):
     """Of the command that is ours alone, with exit code 2."""
     (tmp_path / "harness").mkdir()

@@ -9,6 +9,7 @@ from harness.cli.app import (
     BankOption,
     JsonOption,
     PlainOption,
+    ScenariosOption,
     SuiteOption,
     TrustOption,
     VerboseOption,
@@ -29,9 +30,12 @@ if TYPE_CHECKING:
 
 @app.command(name="list", epilog="Example: harness list --suite refactor")
 def list_scenarios(
+    *,
+    scenario: ScenariosOption = None,
     suite: SuiteOption = None,
     bank: BankOption = None,
     trust_bank: TrustOption = False,
+    as_json: JsonOption = False,
     plain: PlainOption = False,
     evals: Annotated[
         bool, typer.Option("--evals", metavar="", help="Write them as evals.json of skill-creator.")
@@ -40,30 +44,32 @@ def list_scenarios(
     """List the scenarios of the bank."""
     trusted(bank, trust=trust_bank)
     if evals:
-        _list_evals(bank, suite)
+        _list_evals(load(bank, scenario, suite).scenarios)
         return
-    from harness.report.scenario import render_list
+    from harness.report.scenario import list_as_json, render_list
     from harness.report.words import sentences_not_run
     from harness.scenarios.availability import not_runnable
     from harness.scenarios.listing import listed
     from harness.scenarios.selection import of_suite
 
     found: Sequence[Scenario | ListedScenario]
-    found = listed(bank_folder(bank)) or load(bank).scenarios
+    found = (not scenario and listed(bank_folder(bank))) or load(bank, scenario).scenarios
     chosen = of_suite(found, suite) if suite is not None else found
     output = Output(plain=plain)
+    if as_json:
+        output.text(list_as_json(chosen))
+        return
     output.show(render_list(chosen, plain=output.plain))
     for sentence in sentences_not_run(not_runnable(chosen)):
         output.text(sentence)
 
 
-def _list_evals(bank: Path | None, suite: str | None) -> None:
+def _list_evals(chosen: "Sequence[Scenario]") -> None:
     from harness.cli.configuring import configuration
     from harness.report.skill_creator import render_evals
 
     skill = configuration().skill
-    chosen = load(bank, suite=suite)
-    Output().text(render_evals(chosen.scenarios, skill.name if skill else "").rstrip("\n"))
+    Output().text(render_evals(chosen, skill.name if skill else "").rstrip("\n"))
 
 
 @app.command(epilog="Example: harness show clip-after-step")

@@ -3,11 +3,13 @@
 import json
 import os
 import platform
+import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions, version
 from importlib.util import find_spec
+from pathlib import Path
 
 import typer
 
@@ -82,13 +84,17 @@ def _basics() -> Iterator[Offer]:
 
 
 def _foreign() -> Iterator[Offer]:
-    """Another distribution that installs a module called ``harness``."""
+    """Another distribution's module called ``harness``, or its command before ours in PATH."""
     others = sorted({*packages_distributions().get("harness", ())} - {"gradient-skill-harness"})
     if others:
         said = (
             f"{', '.join(others)} installs a module `harness` too: keep the two apart, each in an"
         )
         yield Offer(name="harness", have="no", detail=f"{said} environment of its own")
+    command = shutil.which("harness")
+    if command is not None and b"harness.__main__" not in Path(command).read_bytes():
+        said = f"{command} is another program: say gradient-skill-harness, or python -m harness"
+        yield Offer(name="harness", have="no", detail=said)
 
 
 def _sandbox() -> Iterator[Offer]:

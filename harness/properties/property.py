@@ -25,7 +25,9 @@ class Expected:
     """Another key that does as well."""
 
 
-A_THRESHOLD = Expected("max_norm", "max_norm: 1.0  # or max_norm_between: [0.5, 2]", "max_norm_between")
+A_THRESHOLD = Expected(
+    "max_norm", "max_norm: 1.0  # or max_norm_between: [0.5, 2]", "max_norm_between"
+)
 """For all that judge clipping of the whole."""
 
 

@@ -1,5 +1,6 @@
 """What ``list`` and ``show`` print of the bank."""
 
+import json
 from collections.abc import Iterable
 
 from rich import box
@@ -22,6 +23,12 @@ def render_list(
     for scenario in scenarios:
         table.add_row(scenario.id, scenario.suite, scenario.title)
     return table
+
+
+def list_as_json(scenarios: Iterable[Scenario | ListedScenario]) -> str:
+    """The same for programs."""
+    lines = [s.model_dump(include=set(ListedScenario.model_fields)) for s in scenarios]
+    return json.dumps(lines, indent=2)
 
 
 def render_scenario(scenario: Scenario, *, plain: bool = False) -> RenderableType:
