@@ -56,6 +56,8 @@ _PROTOCOL = re.compile(
 """What a GradScaler says of calls out of order; a block that leaves its update out has not called it
 twice.
 """
+_NOTHING_SCALED = re.compile(r"_scale is None|No inf checks were recorded")
+"""What it says where a block goes back without its scale, or updates that without a step."""
 _NO_ATTRIBUTE = re.compile(
     r"^(?:'(?P<name>\w+)' object|type object '(?P<type>\w+)') has no attribute"
 )
@@ -112,6 +114,9 @@ def _elsewhere(program: BlockInContext) -> set[str]:
 def _is_proven(exception: str, said: str, program: BlockInContext) -> bool:
     if _PROTOCOL.search(said):
         return ".update(" in program.text or program.text.count(".unscale_(") > 1
+    if _NOTHING_SCALED.search(said):
+        own = "\n".join(program.text.split("\n")[program.own :])
+        return ".backward(" in own and ".step(" in own and ".update(" in own
     if exception == "UnpicklingError":
         return said.startswith("Weights only load failed")  # of a file that it wrote itself
     if found := _NOT_THERE.match(said):

@@ -156,7 +156,7 @@ def _decide(one: _One) -> tuple[Decision, BlockInContext | None]:
         told = (
             Finding(
                 f"It raises, as line {program.place(seen.program.line or 0)} says: "
-                f"{stopped(seen.program)}."
+                f"{stopped(seen.program).rstrip('.:')}."
             ),
         )
         wrong = part.mark is not None and part.mark.polarity in ("wrong", "suboptimal")
@@ -168,7 +168,9 @@ def _decide(one: _One) -> tuple[Decision, BlockInContext | None]:
         )
     elif error is not None:
         evidence = replace(
-            evidence, faults=(Finding(f"It does not run: {error}."), *evidence.faults), not_run=None
+            evidence,
+            faults=(Finding(f"It does not run: {error.rstrip('.:')}."), *evidence.faults),
+            not_run=None,
         )
     elif evidence.not_run is None and evidence.acquittal is None:
         evidence = replace(evidence, acquittal=no_error(part, seen.program))

@@ -13,6 +13,7 @@ from harness.untrusted import read_bytes
 
 MOST_FILES = 2000
 LONGEST_PAGE = 2_000_000
+_MARKDOWN = (".md", ".markdown", ".mdx")
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv"})
 
 
@@ -23,6 +24,8 @@ def load_skill(folder: Path) -> Skill:
         UsageError: there is nothing to read, too much, or it is no text.
     """
     if folder.is_file():
+        if folder.suffix.lower() not in _MARKDOWN:
+            raise UsageError(f"{folder} is no Markdown file: give a skill's folder or a page (.md)")
         return _one_page(folder)
     if not folder.is_dir():
         what = "is neither a folder nor a file" if folder.exists() else "does not exist"

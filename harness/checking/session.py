@@ -199,7 +199,7 @@ class _Taking:
 
     def is_of_a_moment(self, name: str) -> bool:
         """Whether a turn of a loop computes it anew, on the model of that loop."""
-        return self.moments and table().role(name, "parts") in _MOMENTS
+        return self.moments and table().role(name) in _MOMENTS
 
     def _candidates(self, name: str, before: int) -> Iterator[int]:
         above = [n for n in range(before - 1, -1, -1) if name in self._sources[n].statement.binds]

@@ -25,16 +25,20 @@ _OF_A_MODULE = frozenset({"__name__", "__file__", "__doc__", "__builtins__", "__
 @lru_cache(maxsize=64)  # each probe of a program asks
 def is_own_world(program: str, *, at_rest: bool = False) -> bool:
     """Whether nothing has to be lent to a program but data and packages: it is run as it is.
-    ``at_rest``: also where it trains nothing.
+    ``at_rest``: also where it trains nothing, and leaves no function that does to its reader.
     """
     try:
         code = unpacked(program).code
         tree = tree_of(code)
         if free_names(code) or (_are_read_early(tree) if at_rest else _is_given_anew(tree)):
             return False
-        return at_rest or trains(whole(program))
+        return trains(whole(program)) or (at_rest and not GOES_BACK & _asked_in(tree))
     except (SyntaxError, RecursionError):
         return False
+
+
+def _asked_in(tree: ast.AST) -> set[str]:
+    return {n.attr for n in walk(tree) if isinstance(n, ast.Attribute)}
 
 
 def _are_read_early(tree: ast.Module) -> bool:

@@ -1,6 +1,7 @@
 """One update of one rank, measured."""
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -169,6 +170,8 @@ def _micro_batches(
             _without_cleared([x for _, inside, x in listed if inside], len(listed), consumed)
             or solved
         )
+    elif None in solved.values:
+        solved = _reduced([x.gradient for _, _, x in listed], consumed)
     found = tuple(
         _micro_batch(rank, x, None if a is None else a * world, inside=inside)
         for (rank, inside, x), a in zip(listed, solved.values, strict=True)
@@ -199,6 +202,18 @@ def _without_cleared(
     rest = coefficients([x.gradient for x in window[cleared:]], consumed)
     zeros = (0.0,) * (listed - len(window))
     return Coefficients((0.0,) * cleared + rest.values + zeros, rest.unexplained)
+
+
+def _reduced(flows: list[Gradient], consumed: Gradient) -> Coefficients:
+    """Of a model of the program's own each backward is on record as the ranks have averaged it: what
+    is the same on several of them arrived from each in the same part.
+    """
+    alike = Counter(flow.digest for flow in flows)
+    one_each = {flow.digest: flow for flow in flows}
+    solved = coefficients([*one_each.values()], consumed)
+    parts = dict(zip(one_each, solved.values, strict=True))
+    found = ((parts[flow.digest], alike[flow.digest]) for flow in flows)
+    return Coefficients(tuple(None if a is None else a / n for a, n in found), solved.unexplained)
 
 
 def _listed(index: int, view: RankView) -> list[tuple[int, bool, Replayed]]:

@@ -46,8 +46,10 @@ _WITHIN = {
 _WARNS = re.compile(
     r"\b(?:mistakes?|pitfalls?|anti-?patterns?|bugs?|buggy|broken|wrong|incorrect|problems?|issues?"
     r"|bad(?! (?:batch|sample|row|gradient|value|step))"
-    r"|symptoms?|gotchas?|avoid|don'?t|do not|red flags?|fails?|failing|failure|errors?|raises?"
-    r"|crash(?:es)?|leaks?|diverges?|explodes?|naive|rationali[sz]ations?|slow|inefficient|OOM"
+    r"|symptoms?|gotchas?|avoid|(?<!that )(?<!which )do(?:n'?t| not)|red flags?"
+    r"|fails?|failing|failure|errors?|raises?"
+    r"|crash(?:es)?|(?:does|will|would) not work|(?:does|wo)n't work|leaks?|diverges?|explodes?"
+    r"|naive|rationali[sz]ations?|slow|inefficient|OOM"
     r"|NaN|instead of|not recommended|demonstrat\w+|reproduc\w+ the)\b|[❌✗✘🚫⛔🚨⚠]",
     re.IGNORECASE,
 )

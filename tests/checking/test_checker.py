@@ -176,6 +176,12 @@ def test_a_pipe_is_not_called_missing(tmp_path):
         check_skill(tmp_path / "pipe", opens(FakeExecutor()))
 
 
+def test_a_file_that_is_no_markdown_is_no_page(tmp_path):
+    """It was called a page without a block, and in order."""
+    with pytest.raises(UsageError, match=r"labels.yaml is no Markdown file: .* page \(\.md\)"):
+        check_skill(page(tmp_path, "labels.yaml", "a: 1\n"), opens(FakeExecutor()))
+
+
 PAGE = """# Page
 
 A NaN is clipped away, as before:
@@ -202,3 +208,68 @@ def test_an_assertion_behind_a_loop_that_is_cut_is_held_against_the_whole_of_it(
     block, *_ = check_skill(page(tmp_path, "page.md", PAGE.format(last=last)), warm).blocks
 
     assert block.status == status
+
+
+ON_A_PAGE = """# Training
+
+Parameters that do not train are left out:
+
+```python
+{what}
+```
+"""
+EPOCH = """import torch
+from torch import nn
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def train_one_epoch(model, loader, optimizer):
+    for x, y in loader:
+        {clear}
+        nn.functional.mse_loss(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()"""
+CYCLE = """schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=3 * len(loader))
+for epoch in range(3):
+    for x, y in loader:
+        optimizer.zero_grad()
+        criterion(model(x), y).backward()
+        optimizer.step(){within}
+    {after}"""
+FROZEN = """import torch
+bn = torch.nn.BatchNorm1d(2)
+bn.requires_grad_(False)
+mean = bn.running_mean.clone()
+bn(torch.randn(8, 2) + 3)
+assert {how}torch.equal(mean, bn.running_mean)"""
+CASES = {
+    "a function that nobody calls, beside an object of its page": (
+        EPOCH.format(clear="pass"),
+        EPOCH.format(clear="optimizer.zero_grad()"),
+    ),
+    "a schedule as long as there are updates, stepped once a pass": (
+        CYCLE.format(within="", after="schedule.step()"),
+        CYCLE.format(within="\n        schedule.step()", after="pass"),
+    ),
+    "an assertion about what does not train": (
+        FROZEN.format(how=""),
+        FROZEN.format(how="not "),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_fault_without_a_mark_is_found_and_its_right_twin_is_not_blamed(tmp_path, warm, case):
+    texts = [ON_A_PAGE.format(what=what) for what in CASES[case]]
+    path = page(tmp_path, "page.md", "")
+    found = []
+    for text in texts:
+        path.write_text(text)
+        found += [block.status for block in check_skill(path, warm).blocks]
+    assert found == ["fault", "runs"]
+
+
+def test_a_message_that_ends_in_a_full_stop_gets_no_second_one(tmp_path, warm):
+    text = ON_A_PAGE.format(what="import torch\nraise ValueError('too small.')")
+    block, *_ = check_skill(page(tmp_path, "page.md", text), warm).blocks
+    assert block.parts[0].sentence == "It does not run: line 7 raises ValueError: too small."

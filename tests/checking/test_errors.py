@@ -146,3 +146,13 @@ def test_a_line_that_was_added_is_never_blamed():
     ended = program(outcome="raised", exception="TypeError", message=said, line=3)
     assert authors_error(ended, BlockInContext(text, (1, 2, 0), 0)) is None
     assert authors_error(ended, BlockInContext(text, (1, 2, 3), 0)) is not None
+
+
+UNSCALED = "loss.backward()\n{}scaler.update()"
+
+
+@pytest.mark.parametrize(("step", "is_authors"), [("scaler.step(optimizer)\n", True), ("", False)])
+def test_a_scaler_that_nobody_gave_a_loss_is_the_authors_where_its_loop_is_shown(step, is_authors):
+    said = "Attempted step but _scale is None."
+    found = told(UNSCALED.format(step), "AssertionError", said, 2)
+    assert (found is not None) == is_authors

@@ -51,6 +51,13 @@ def test_a_loss_of_another_block_is_not_gone_back_through():
     assert last == "loss.backward()"
 
 
+def test_a_loss_function_of_another_block_is_no_loss_of_one_turn():
+    """All that such a block reads was lent, and its page's model with it."""
+    model = "import torch\nmodel = torch.nn.Linear(2, 2)\nloss_fn = torch.nn.MSELoss()"
+    *_, last = page(model, "loss_fn(model(x), y).backward()")
+    assert last == f"{model}\nloss_fn(model(x), y).backward()"
+
+
 def test_a_line_of_the_program_is_known_by_its_line_on_the_page():
     text = f"# A\n\n{FENCE}python\nx = 1\n{FENCE}\n\n{FENCE}python\n\nprint(x)\n{FENCE}\n"
     _, example = (examples := read_page("a.md", text).examples)
