@@ -254,6 +254,18 @@ def test_ranks_have_to_agree_on_the_mean_of_their_gradients(graded, tmp_path, lo
     assert graded(file)[1][0]["failed"] == ["ranks-agree"]
 
 
+def test_a_micro_batch_that_is_cleared_away_is_missed_though_ranks_average_each(graded, tmp_path):
+    """Each backward of a wrapped model is on record as the ranks averaged it: the same on all."""
+    layers = "nn.Sequential(nn.Linear(8, 32), nn.Tanh(), nn.Linear(32, 1))"
+    wrapped = RANKS.replace("nn.Linear(8, 1)", f"nn.parallel.DistributedDataParallel({layers})")
+    alone = wrapped[: wrapped.index("        for p in model")] + "        if turn % 4 == 3:\n    "
+    text = alone + "        optimizer.step()\n" + wrapped[wrapped.index("\n\nif __name__") :]
+    file = tmp_path / "train.py"
+    file.write_text(text.replace("for _ in range(12)", "for turn in range(24)"))
+
+    assert graded(file)[1][0]["failed"] == ["accumulation-not-wiped"]
+
+
 @pytest.mark.full
 def test_batch_norm_over_ranks_needs_no_gpu(graded, tmp_path):
     layers = (
