@@ -112,11 +112,8 @@ def _elsewhere(program: BlockInContext) -> set[str]:
 
 
 def _is_proven(exception: str, said: str, program: BlockInContext) -> bool:
-    if _PROTOCOL.search(said):
-        return ".update(" in program.text or program.text.count(".unscale_(") > 1
-    if _NOTHING_SCALED.search(said):
-        own = "\n".join(program.text.split("\n")[program.own :])
-        return ".backward(" in own and ".step(" in own and ".update(" in own
+    if _PROTOCOL.search(said) or _NOTHING_SCALED.search(said):
+        return _shows_its_scaler(said, program)
     if exception == "UnpicklingError":
         return said.startswith("Weights only load failed")  # of a file that it wrote itself
     if found := _NOT_THERE.match(said):
@@ -133,6 +130,14 @@ def _is_proven(exception: str, said: str, program: BlockInContext) -> bool:
     if exception == "AttributeError" and (found := _NO_ATTRIBUTE.match(said)):
         return (found["name"] or found["type"]) in _made(program)
     return False
+
+
+def _shows_its_scaler(said: str, program: BlockInContext) -> bool:
+    """Whether nothing is left out that a GradScaler could have been called with in between."""
+    if _PROTOCOL.search(said):
+        return ".update(" in program.text or program.text.count(".unscale_(") > 1
+    own = "\n".join(program.text.split("\n")[program.own :])
+    return all(call in own for call in (".backward(", ".step(", ".update("))
 
 
 def _is_shown(callee: str, program: BlockInContext) -> bool:
