@@ -66,10 +66,10 @@ def refuse_unreadable(arms: dict[str, Ask]) -> None:
 
 def arm_in(folder: Path) -> Arm:
     """A stored run as an arm."""
-    from harness.cli.stored import opened_run
+    from harness.store import load_run
     from harness.store.arms import arm_of
 
-    with opened_run(folder) as run:
+    with load_run(folder) as run:
         return arm_of(run)
 
 

@@ -78,11 +78,9 @@ def _rendered(found: Report, form: Format, pictures: int) -> str:
 
 def _report(folders: list[RunFolder], bank: Path | None) -> Report:
     scenarios, notes = _known(folders, bank)
-    missing = (folder.head.shards_missing for folder in folders)
-    notes += tuple(
-        f"{name}: {said}" for name, said in zip(_names(folders), missing, strict=True) if said
-    )
     if len(folders) == 1:
+        if said := folders[0].head.shards_missing:
+            notes += (f"{_names(folders)[0]}: {said}",)
         return Report(_sides(folders[0]), scenarios, notes=notes)
     sides = tuple(
         ReportSide(name, folder.head, numbered(folder), folder.traces)

@@ -30,7 +30,7 @@ def warnings_of(old: Arm, new: Arm, *, anyway: bool) -> tuple[str, ...]:
 
 def _cautions(old: Arm, new: Arm) -> tuple[str, ...]:
     """Differences that can be meant, and that a reader has to know about."""
-    said = []
+    said = [f"of {arm.name} {arm.missing}" for arm in (old, new) if arm.missing is not None]
     both_have_one = old.skill_digest is not None and new.skill_digest is not None
     if both_have_one and old.delivery != new.delivery:
         said.append(

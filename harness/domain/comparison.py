@@ -60,6 +60,8 @@ class Arm(Record):
     """Offset of the workloads' seeds."""
     rounds: int | None = None
     """Trials of each scenario that were to be asked at most, in rounds; ``None`` for one look."""
+    missing: str | None = None
+    """Which shards of it are not there; ``None``: it is whole, or nobody said."""
     scenarios: tuple[ScenarioTrials, ...]
     """One for each scenario that was asked; no id twice."""
 

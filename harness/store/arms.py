@@ -29,6 +29,7 @@ def arm_of_answers(name: str, head: RunHead, answers: Numbered) -> Arm:
         harness_version=head.harness_version,
         seed=head.seed,
         rounds=head.rounds,
+        missing=head.shards_missing,
         scenarios=tuple(
             ScenarioTrials(
                 scenario=scenario,

@@ -217,7 +217,11 @@ def _transcript(
             file=source.name, expected="messages", sentence=f"{where} holds no message"
         )
     if error := fields(sample.get("error")):
-        talk.note(f"The sample ended with an error: {string(error.get('message'))[:200]}")
+        said = string(error.get("message"))[:200]
+        if all(fields(message).get("role") != "assistant" for message in messages):
+            told = f"{where} ended with an error before it was answered: {said}"
+            return Unreadable(file=source.name, expected="an answer", sentence=told)
+        talk.note(f"The sample ended with an error: {said}")
     if limit := fields(sample.get("limit")):
         talk.note(f"The sample reached its limit: {string(limit.get('type'))}.")
     facts = _facts(header, sample)

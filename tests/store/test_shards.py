@@ -5,6 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+import harness
 from harness.cli import app
 from harness.domain.errors import UsageError
 from harness.domain.stored import GradedAnswer
@@ -95,6 +96,20 @@ def test_a_sum_over_some_of_the_shards_says_so(tmp_path):
 
     assert f"{said}; only what is there is told" in " ".join(shown.stderr.split())
     assert json.loads(report.stdout)["notes"][-1] == f"runs: {said}"
+
+
+def test_a_comparison_with_some_of_the_shards_says_so(tmp_path):
+    """From Python, on the command line and on a page: once each."""
+    shard(tmp_path / "some" / "1", "a", shard="1/3")
+    shard(tmp_path / "whole", "a")
+    said = "of some shards 1 of 3 present, missing 2, 3"
+    places = [str(tmp_path / "some"), str(tmp_path / "whole")]
+    compared = CliRunner().invoke(app, ["compare", *places])
+    report = json.loads(CliRunner().invoke(app, ["report", *places, "--format", "json"]).stdout)
+
+    assert said in harness.compare(*places).warnings
+    assert " ".join((compared.stdout + compared.stderr).split()).count(said) == 1
+    assert report["comparison"]["warnings"].count(said) == 1
 
 
 def test_a_second_shard_does_not_go_into_the_folder_of_the_first(tmp_path):

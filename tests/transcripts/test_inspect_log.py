@@ -1,5 +1,7 @@
 """Logs of Inspect."""
 
+import json
+
 import pytest
 
 from harness.domain.transcript import Transcript, Unreadable
@@ -29,6 +31,18 @@ def test_each_sample_is_a_transcript(name):
     assert (first.answer, second.answer) == (f"I write it.\n\n{ANSWER}", "Zero them.")
     assert (first.scenario, second.scenario) == ("step-before-backward", "no-zero-grad")
     assert second.notes == ("The sample ended with an error: boom",)
+
+
+def test_a_sample_that_failed_before_it_was_answered_is_no_answer():
+    """A provider that could not be reached says nothing of a skill."""
+    log = json.loads((MATERIAL / "inspect.json").read_text())
+    second = log["samples"][1]
+    second |= {"messages": second["messages"][:1], "output": {"choices": []}}
+    first, failed = results_of(json.dumps(log).encode())
+
+    assert isinstance(first, Transcript)
+    assert isinstance(failed, Unreadable)
+    assert failed.sentence.endswith("ended with an error before it was answered: boom")
 
 
 @pytest.mark.parametrize("name", LOGS)
