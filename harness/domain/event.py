@@ -123,6 +123,10 @@ class Backward(Record):
     """The gradient handed in for one scalar root: 0.25 for ``loss.backward(torch.tensor(0.25))``."""
     returned: tuple[tuple[str, float], ...] = ()
     """The means that torch's loss functions returned since the call before, by function."""
+    arrived: float | None = None
+    """The gradient that arrived at the one of these means that one arrived at, whatever the program
+    made of its value; loss scale and injected factor included.
+    """
     injected: float = 1.0
     """The known factor on the gradients that it started from, beside what the program asked for."""
     at_input: bool = False

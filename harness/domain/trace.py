@@ -42,8 +42,9 @@ class BackwardSeen(Record):
     after_update: int
     """How many updates came before it."""
     factor: float | None = None
-    """The loss over what torch's loss function returned for it, loss scale taken out: 0.25 for
-    ``criterion(output, y) / 4``. ``None`` where it was not made from one mean.
+    """The gradient of the loss at what torch's loss function returned, loss scale taken out, or the
+    loss over that: 0.25 for ``criterion(output, y) / 4``. ``None`` where it was not made from one
+    mean.
     """
     mean_of: str = ""
     """The function of torch that returned that mean."""

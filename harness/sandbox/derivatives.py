@@ -89,6 +89,48 @@ def untrue_loss(
     return None
 
 
+def enlarged(calls: Iterable[tuple[nn.Module, object]]) -> str | None:
+    """Which of a program's own models holds hooks that make gradients larger than without them. Hooks
+    that mask or clip make none larger, and those that change what comes out are part of the model.
+    """
+    for model, given in calls:
+        held = [hooks for hooks in _hooks_of(model) if hooks]
+        if not held or not isinstance(given, tuple) or not isinstance(given[0], Tensor):
+            continue
+        parameters = [p for p in model.parameters() if p.requires_grad]
+        with contextlib.suppress(Unasked), _apart(model, torch.float32):
+            run = _run_on(model, _taken_by(model, given[0]))
+            weights, output = _drawn(run().shape), run()
+            hooked = _gradients(parameters, run(), weights)
+            kept = [dict(hooks) for hooks in held]
+            try:
+                for hooks in held:
+                    hooks.clear()
+                plain, same = _gradients(parameters, run(), weights), torch.equal(run(), output)
+            finally:
+                for hooks, was in zip(held, kept, strict=True):
+                    hooks.update(was)
+            if same and any(map(_is_larger, hooked, plain)):
+                return (
+                    f"hooks of `{type(model).__name__}` make gradients larger than the derivatives"
+                )
+    return None
+
+
+def _hooks_of(model: nn.Module) -> Iterator[Any]:
+    for module in model.modules():
+        yield from (module._forward_hooks, module._backward_hooks, module._backward_pre_hooks)
+    for parameter in model.parameters():
+        yield parameter._backward_hooks
+        yield getattr(parameter, "_post_accumulate_grad_hooks", None)
+
+
+def _is_larger(hooked: Tensor | None, plain: Tensor | None) -> bool:
+    if hooked is None or plain is None:
+        return False
+    return bool((hooked.abs() > (1.0 + CLOSE) * plain.abs() + CLOSE * plain.abs().max()).any())
+
+
 def _value_of(function: type[torch.autograd.Function], inputs: list[Any]) -> Tensor:
     return cast("Tensor", function.apply(*inputs)).double().reshape(1)
 

@@ -1,6 +1,7 @@
 """What runs inside the jail: attach the probes, bind the program, run it, say how it ended."""
 
 import atexit
+import contextlib
 import dis
 import functools
 import traceback
@@ -15,7 +16,7 @@ from harness.extensions import load_where_told
 from harness.sandbox import world
 from harness.sandbox.absent import standins
 from harness.sandbox.channel import Channel
-from harness.sandbox.derivatives import untrue, untrue_loss
+from harness.sandbox.derivatives import enlarged, untrue, untrue_loss
 from harness.sandbox.job import Job
 from harness.sandbox.leader import Work
 from harness.sandbox.machine.spellings import install_spellings
@@ -88,7 +89,7 @@ def work_on(recorder: Recorder, job: Job, rank: int, world_size: int) -> None:
     recorder.start(ready.notes, ready.source, tuple(map(str, ready.calls)))
     with recorder.recording(ready.module, world_size):
         finished = _ended(ready.run, order.known)
-    examine = functools.partial(_untrue_loss if order.own_world else _untrue, recorder)
+    examine = functools.partial(_untrue, recorder, own_world=order.own_world)
     recorder.finish(finished.model_copy(update=_afterwards(ready)), examine)
 
 
@@ -156,19 +157,19 @@ def _afterwards(
         return {"unentered": None}
 
 
-def _untrue(recorder: Recorder) -> str | None:
-    """Which of its own models or losses gives untrue gradients; one that cannot be asked gives none."""
-    try:
-        return untrue(recorder.forwards.first_calls.values()) or _untrue_loss(recorder)
-    except Exception:  # noqa: BLE001 - a model of the program's own may raise anything
-        return None
-
-
-def _untrue_loss(recorder: Recorder) -> str | None:
-    try:
-        return untrue_loss(recorder.functions.first_calls.items())
-    except Exception:  # noqa: BLE001 - what the program wrote may raise anything
-        return None
+def _untrue(recorder: Recorder, *, own_world: bool) -> str | None:
+    """Which of its own models or losses gives untrue gradients; one that cannot be asked gives none.
+    In its own world a model may well have others than its derivatives, as a straight-through one does.
+    """
+    asked = enlarged if own_world else untrue
+    for about, calls in (
+        (asked, recorder.forwards.first_calls.values()),
+        (untrue_loss, recorder.functions.first_calls.items()),
+    ):
+        with contextlib.suppress(Exception):  # what the program wrote may raise anything
+            if (found := about(calls)) is not None:
+                return found
+    return None
 
 
 def _ended(run: Callable[[], None], known: Mapping[str, str]) -> Finished:

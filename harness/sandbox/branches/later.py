@@ -206,7 +206,10 @@ def _moved(node: ast.AST) -> set[str]:
     match node:
         case ast.AugAssign(target=target, value=by) if not _asks_for_data(by):
             return {word(target) or ""}
-        case ast.Assign(targets=[target], value=ast.BinOp(left=left, right=by)):
+        case (
+            ast.Assign(targets=[target], value=ast.BinOp(left=left, right=by))
+            | ast.NamedExpr(target=target, value=ast.BinOp(left=left, right=by))
+        ):
             counts = word(left) == word(target) and not _asks_for_data(by)
             return {word(target) or ""} if counts else set()
         case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in MOVES:

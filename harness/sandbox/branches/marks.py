@@ -61,12 +61,12 @@ class BranchesSeen:
         return value
 
     def hold(self, mark: int, value: object) -> object:
-        """Note the value of a part of a condition, and return it. Tensors are not looked at; what the
-        program lets answer by itself is asked once.
+        """Note the value of a part of a condition, and return it. Tensors of one number are looked at;
+        what the program lets answer by itself is asked once.
         """
         if isinstance(getattr(value.__class__, "__bool__", None), FunctionType):
             value = bool(value)
-        plain: Any = value if type(value) in (*NUMBERS, *MANY) else None
+        plain = _number_of(value)
         self.held.add((mark, None if plain is None else bool(plain)))
         if mark not in self.left and plain is not None:
             self._far(mark, plain if type(plain) in NUMBERS else len(plain))
@@ -76,6 +76,14 @@ class BranchesSeen:
         gaps = self.gaps.setdefault(mark, [])
         if len(gaps) < LONGEST:
             gaps.append(gap)
+
+
+def _number_of(value: Any) -> Any:
+    """What is looked at of a value: a plain one, or the one number of a tensor; else ``None``."""
+    if (type(value).__module__, type(value).__name__) == ("torch", "Tensor"):
+        with contextlib.suppress(RuntimeError):  # inside of ``vmap`` there is no number
+            value = value.item() if value.device.type == "cpu" and value.numel() == 1 else None
+    return value if type(value) in (*NUMBERS, *MANY) else None
 
 
 @dataclass(slots=True)
@@ -232,7 +240,9 @@ def _watched(
             test.values = [_watched(found, v, condition, opposite=opposite) for v in values]
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             test.operand = _watched(found, operand, condition, opposite=not opposite)
-        case ast.Constant() | ast.NamedExpr() | ast.Compare(ops=[ast.Is() | ast.IsNot()]):
+        case ast.Constant() | ast.NamedExpr():
+            condition.parts.append((test, 0, opposite))
+        case ast.Compare(left=ast.Name() | ast.Attribute(), ops=[ast.Is() | ast.IsNot()]):
             condition.parts.append((test, 0, opposite))
         case ast.Compare(comparators=[ast.Constant(value=str())]):
             condition.parts.append((test, 0, opposite))

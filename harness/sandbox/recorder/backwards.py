@@ -27,6 +27,7 @@ class Backwards:
         loss_scale: Callable[[], float | None],
         has_own: Callable[[], bool],
         returned: Callable[[], tuple[tuple[str, float], ...]] = tuple,
+        arrived: Callable[[], float | None] = lambda: None,
         after: After = lambda *_: (),
     ) -> None:
         """``loss_scale``: the scale in force, ``None`` when no enabled scaler has been used.
@@ -35,14 +36,15 @@ class Backwards:
         layers the program exchanged, or parts of one that are trained apart; then what each backward
         adds is written too.
 
-        ``returned``: what torch's loss functions returned since it was asked before.
+        ``returned``: what torch's loss functions returned since it was asked before; ``arrived``: the
+        gradient that came back to the one of them.
 
         ``after``: told of each call that is over; returns tensors that belong to its event.
         """
         self._tape = tape
         self._has_own = has_own
         self._loss_scale = loss_scale
-        self._returned = returned
+        self._returned, self._arrived = returned, arrived
         self._after = after
         self.graphs: Graphs | None = None
         """Who looks at what it goes through, if anybody does."""
@@ -119,6 +121,7 @@ class Backwards:
             gradients_finite=self._tape.finite_gradients(),
             raised=raised,
             returned=self._returned(),
+            arrived=self._arrived(),
         )
 
     def _write(

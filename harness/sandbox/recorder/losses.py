@@ -28,6 +28,7 @@ class Losses:
     def __init__(self) -> None:
         """Nothing was returned yet."""
         self._returned: list[tuple[str, float]] = []
+        self._arrived: list[float] = []
 
     def install(self) -> None:
         """Patch torch; called once in a process that then runs one candidate."""
@@ -38,6 +39,11 @@ class Losses:
         """The means since the last time, in order, each with the function that returned it."""
         taken, self._returned = tuple(self._returned), []
         return taken
+
+    def take_gradient(self) -> float | None:
+        """The gradient that arrived at the one mean that one arrived at since the last time."""
+        arrived, self._arrived = self._arrived, []
+        return arrived[0] if len(arrived) == 1 else None
 
     def _recorded(self, function: Callable[P, Tensor]) -> Callable[P, Tensor]:
         @functools.wraps(function)
@@ -51,6 +57,8 @@ class Losses:
                     # at once: the program may divide the result in place
                     values = (float(p.detach()) / of for p in plain if of and p.numel() == 1)
                     self._returned += [(function.__name__, value) for value in values]
+                if plain and plain[0] is result:
+                    result.register_hook(lambda g: self._arrived.append(float(g.sum()) * of))
             return result
 
         return wrapper

@@ -57,6 +57,7 @@ class Recorder:
             self.scalers.loss_scale,
             lambda: self.forwards.unlike_the_workload or self.tape.large or self.forwards.brief,
             losses.take,
+            losses.take_gradient,
             self.by_hand.after_backward,
         )
         self.backwards = backwards

@@ -63,3 +63,38 @@ def test_an_update_that_undoes_what_was_done_to_the_gradient_is_told(see, case):
 @pytest.mark.parametrize("case", LAWFUL)
 def test_momentum_and_rates_that_move_are_nothing_of_the_kind(see, case):
     assert see(SCRIPT % LAWFUL[case]).trace.contradiction is None
+
+
+LARGER = {
+    "a hook on outputs": "net.register_forward_hook(lambda m, i, o: o.register_hook(lambda g: g * 4) and None)",
+    "a hook on a layer": "net[2].register_full_backward_hook(lambda m, i, o: tuple(x * 4 for x in i))",
+    "a hook with a memory": """
+old = {}
+def more(g):
+    old[g.shape], before = g.clone(), old.get(g.shape, 0.0)
+    return g + before
+for p in net.parameters(): p.register_hook(more)
+""",
+    "a hook after the gradient is there": """
+def more(p): p.grad *= 4
+for p in net.parameters(): p.register_post_accumulate_grad_hook(more)
+""",
+}
+NO_LARGER = {
+    "a clip": "for p in net.parameters(): p.register_hook(lambda g: g.clamp(-0.1, 0.1))",
+    "a mask": "net[0].weight.register_hook(lambda g: g * (torch.arange(4) > 1))",
+    "a log": "net[2].register_full_backward_hook(lambda m, i, o: print(o[0].norm()))",
+    "another output": "net[2].register_forward_hook(lambda m, i, o: o * 4)",
+}
+
+
+@pytest.mark.parametrize("case", LARGER)
+def test_hooks_that_make_gradients_larger_are_told(see, case):
+    assert "hooks of `Sequential`" in (
+        see(SCRIPT % (LARGER[case], "", "")).trace.program.untrue or ""
+    )
+
+
+@pytest.mark.parametrize("case", NO_LARGER)
+def test_hooks_that_only_look_or_cut_are_none_of_these(see, case):
+    assert see(SCRIPT % (NO_LARGER[case], "", "")).trace.program.untrue is None

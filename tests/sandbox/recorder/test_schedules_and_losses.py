@@ -73,6 +73,9 @@ def test_backward_is_told_what_torchs_loss_functions_had_returned(
             0.25,
         ),
         ("((model(x) - y) ** 2).mean().backward()", None),
+        ("l = criterion(model(x), y); (l + (l / 4 - l).detach()).backward()", 1.0),
+        ("(criterion(model(x), y) / 4 + 0.1 * model[0].weight.norm()).backward()", 0.25),
+        ("l = criterion(model(x), y) / 4; l.register_hook(lambda g: g * 4); l.backward()", 1.0),
     ],
 )
 def test_a_factor_on_the_loss_is_seen_however_it_is_spelt(

@@ -71,6 +71,14 @@ LATER = {
         FLAG,
         f"if flag: {CLEARS}",
     ),
+    "an iterator that is asked for None": (
+        "left = iter([1] * 9)",
+        f"if next(left, None) is not None: {CLEARS}",
+    ),
+    "a tensor that counts in a condition": (
+        "import torch; c = torch.zeros(())",
+        f"if (c := c + 1) < 90: {CLEARS}",
+    ),
     "a date": ("import datetime", f"if datetime.date.today().year < 9999: {CLEARS}"),
     "a generator": ("left = iter([True] * 9)", f"if next(left): {CLEARS}"),
     "a count that an optimizer keeps": (
@@ -112,6 +120,10 @@ LAWFUL = {
     "lists of two lengths": (
         "parts = [[1] * 4, [1] * 2]",
         f"for part in parts:\n        if not part: {CLEARS}",
+    ),
+    "a loss that is large as long as it is": (
+        "import torch; value = torch.ones(())",
+        f"if value > 1e-3: {CLEARS}",
     ),
     "a number that was set aside": ("step = 9", f"if step > 3: {CLEARS}", "step += 1"),
     "a threshold that follows the data": (
