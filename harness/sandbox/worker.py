@@ -162,14 +162,12 @@ def _untrue(recorder: Recorder, *, own_world: bool) -> str | None:
     In its own world a model may well have others than its derivatives, as a straight-through one does.
     """
     asked = enlarged if own_world else untrue
-    for about, calls in (
-        (asked, recorder.forwards.first_calls.values()),
-        (untrue_loss, recorder.functions.first_calls.items()),
-    ):
-        with contextlib.suppress(Exception):  # what the program wrote may raise anything
-            if (found := about(calls)) is not None:
-                return found
-    return None
+    found = None
+    with contextlib.suppress(Exception):  # what the program wrote may raise anything
+        found = asked(recorder.forwards.first_calls.values())
+    with contextlib.suppress(Exception):
+        found = found or untrue_loss(recorder.functions.first_calls.items())
+    return found
 
 
 def _ended(run: Callable[[], None], known: Mapping[str, str]) -> Finished:
