@@ -380,6 +380,10 @@ class Finished(Record):
     """
     counted_twice: int = 0
     """Steps that consumed a gradient which one loss had given twice. Only in a program's own world."""
+    unscaled: int = 0
+    """Steps by a GradScaler that consumed the gradient of a loss without its scale. Only in a program's
+    own world.
+    """
     ranks: int | None = Field(default=None, ge=1)
     """How many ranks it starts or waits for, where it says that itself. Only in its own world."""
     options: tuple[Option, ...] = Field(default=(), max_length=8)

@@ -189,6 +189,8 @@ class Program(Record):
     """How many micro-batches an update gathers, as far as the program names such a number."""
     counted_twice: int = 0
     """Steps that consumed a gradient which one loss had given twice."""
+    unscaled: int = 0
+    """Steps by a GradScaler that consumed the gradient of a loss without its scale."""
     ranks: int | None = None
     """How many ranks it starts or waits for, where it says that itself."""
     options: tuple[str, ...] = ()

@@ -67,6 +67,7 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
         accumulates_over=finished.accumulates_over,
         grouped=finished.grouped,
         counted_twice=finished.counted_twice,
+        unscaled=finished.unscaled,
         options=finished.options,
         ranks=finished.ranks,
         piled_up=finished.piled_up,

@@ -8,8 +8,8 @@ Bug::
         optimizer.step()               # not scaler.step(optimizer): gradients still times the scale
 
 Signature: the scaler raises; update without a step; more unscale_ than steps; micro-batches of
-one window under different scales, or some of them added after it was unscaled; consumed over true is
-about the loss scale.
+one window under different scales, some of them added after it was unscaled, or some losses never
+scaled; consumed over true is about the loss scale.
 
 Masked by: a scaler that is disabled because there is no GPU (everything passes in silence); Adam.
 Lawful, unless the question is about the scaler's own calls: bfloat16, which needs none, and a loss scale
@@ -17,7 +17,7 @@ of the program's own that is taken out again and skips what overflows.
 """
 
 from harness.domain.scenario import Expectations
-from harness.domain.trace import Trace
+from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.coefficients import wiped
@@ -35,7 +35,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """
     skips = skipped_overflow(trace, expectations, followed=False)
     for probe in trace.probes:
-        wrong = complained(probe) or out_of_order(probe, skips=skips)
+        wrong = complained(probe) or out_of_order(probe, skips=skips) or never_scaled(probe)
         if wrong is not None:
             return wrong
     return (
@@ -59,6 +59,20 @@ def mixed_scales(trace: Trace) -> Verdict | None:
                 *(number("loss scale", s, window.where) for s in scales[:4]),
             )
     return None
+
+
+def never_scaled(probe: ProbeTrace) -> Verdict | None:
+    """A fail when the scaler's step divided a gradient by a scale that was never in it."""
+    steps = probe.program.unscaled
+    if not steps:
+        return None
+    return failed(
+        ID,
+        f"In {probe.probe} {count(steps, 'step')} of the scaler consumed the gradient of a loss that "
+        "was not scaled: the scaler divides it by the loss scale all the same, so next to nothing is "
+        "left of it. Call scaler.scale(loss).backward() for each loss.",
+        number("steps with a loss that was not scaled", steps, probe.probe),
+    )
 
 
 def unscaled_early(trace: Trace) -> Verdict | None:

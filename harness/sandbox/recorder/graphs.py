@@ -13,6 +13,7 @@ from torch.utils import checkpoint
 from torch.utils.weak import TensorWeakRef
 
 from harness.domain.event import Unheld, UnheldWhy
+from harness.sandbox.recorder.scalers import Scalers
 from harness.sandbox.recorder.tape import LARGE, Tape, dense
 
 Node = Any
@@ -47,6 +48,8 @@ class _Gone:
     roots: list[Node]
     leaves: list[Tensor]
     again: bool = False
+    plain: bool = False
+    """No loss scale is in it, though a scaler scales other losses."""
 
 
 class Reached(NamedTuple):
@@ -70,15 +73,18 @@ class _Graph:
 class Graphs:
     """Looks at the graph of each backward, before it is gone."""
 
-    def __init__(self, tape: Tape, optimizers: Callable[[], Iterable[Optimizer]]) -> None:
+    def __init__(
+        self, tape: Tape, optimizers: Callable[[], Iterable[Optimizer]], scalers: Scalers
+    ) -> None:
         """``optimizers``: those that the program has now."""
         self._tape = tape
+        self._scalers = scalers
         self._optimizers = optimizers
         self._leaves: dict[int, _Leaf] = {}
         self._gone: list[_Gone] = []
         self._frozen: set[str] = set()
         self._stepped = False
-        self._twice = self._piled = 0
+        self._twice = self._piled = self._unscaled = 0
         self._fed: set[int] = set()
         self._steps: dict[int, int] = {}
         """How often each parameter was in an optimizer that stepped, by its id; those with a gradient
@@ -101,8 +107,9 @@ class Graphs:
         self._piled, self._again = self._piled + (left and self._again), False
         for gone in self._gone:
             gone.again = gone.again and left
+            gone.plain = gone.plain and any(map(_has_gradient, gone.leaves))
         twice = any(_has_gradient(leaf) for gone in repeats for leaf in gone.leaves)
-        self._gone.append(_Gone(starts, trained, again=twice))
+        self._gone.append(_Gone(starts, trained, again=twice, plain=self._lacks_scale(graph)))
         at_input = bool(held) and self._note_unheld(graph, held)
         return Reached(at_input=at_input, covers=bool(repeats))
 
@@ -117,6 +124,8 @@ class Graphs:
         held = {id(p) for p in _held([optimizer])}
         ready = [g for g in self._gone if any(id(p) in held for p in g.leaves)]
         self._twice += any(g.again and any(map(_has_gradient, g.leaves)) for g in ready)
+        if self._scalers.stepping:
+            self._unscaled += any(g.plain and any(map(_has_gradient, g.leaves)) for g in ready)
         self._gone = [g for g in self._gone if g not in ready]
         self._stepped = True
         for leaf in self._leaves.values():
@@ -133,7 +142,19 @@ class Graphs:
     def found(self) -> dict[str, object]:
         """What the end of the record says."""
         untrained = (*self._unheld(), *self._cut_off())
-        return {"unheld": untrained, "counted_twice": self._twice, "piled_up": self._piled}
+        counts = {"counted_twice": self._twice, "piled_up": self._piled}
+        return {"unheld": untrained, "unscaled": self._unscaled, **counts}
+
+    def _lacks_scale(self, graph: _Graph) -> bool:
+        """Whether a scaler's factor, which it has for other losses, is nowhere in this one."""
+        scale = self._scalers.loss_scale()
+        known = self._scalers.scaled
+        return (
+            graph.whole
+            and scale not in (None, 1.0)
+            and not any(node in graph.nodes for node in known)
+            and not any(_multiplies(node, scale) for node in graph.nodes)
+        )
 
     def _unheld(self) -> tuple[Unheld, ...]:
         """Parameters that got gradients again and again, are in no optimizer, and never changed."""
@@ -323,6 +344,12 @@ def _graph(starts: list[Node]) -> _Graph:
                 graph.leaves[id(leaf)] = leaf
             waiting += [(child, False) for child, _ in node.next_functions if child is not None]
     return graph
+
+
+def _multiplies(node: Node, scale: float) -> bool:
+    """Whether a number that is the scale is multiplied with, as `loss * scaler.get_scale()` does."""
+    factor = getattr(node, "_saved_other", None) if "Mul" in type(node).__name__ else None
+    return isinstance(factor, Tensor) and factor.numel() == 1 and float(factor) == scale
 
 
 def _applied(graph: _Graph, held: set[int]) -> tuple[set[int], set[int]]:

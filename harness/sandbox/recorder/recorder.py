@@ -83,7 +83,7 @@ class Recorder:
         """From now on nothing is the workload's: all that is trained is the program's own."""
         self.forwards.brief = self.tape.expects = True
         self.owned.install()
-        self.graphs = self.backwards.graphs = Graphs(self.tape, self.owned.optimizers)
+        self.graphs = self.backwards.graphs = Graphs(self.tape, self.owned.optimizers, self.scalers)
         self.steps.consumes = self.graphs.at_step
         self.steps.evaluates = self.graphs.at_closure
 

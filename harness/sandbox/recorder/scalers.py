@@ -1,13 +1,14 @@
 """Calls on a GradScaler, with the loss scale before and after."""
 
 import functools
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Literal
 
 import torch
 
 from harness.domain.event import ScalerCall
-from harness.sandbox.recorder.tape import Tape
+from harness.sandbox.recorder.tape import Tape, tensors_in
 
 METHODS: tuple[Literal["scale", "unscale_", "step", "update"], ...] = (
     "scale", "unscale_", "step", "update",
@@ -26,6 +27,10 @@ class Scalers:
         self._scale: float | None = None
         self.divisor = 1.0
         """What the initial scale of every scaler is divided by."""
+        self.scaled: deque[Any] = deque(maxlen=64)
+        """The nodes of autograd's graph that enabled scalers made of losses lately."""
+        self.stepping = False
+        """Whether an enabled scaler takes the scale out and steps now."""
 
     def install(self) -> None:
         """Patch the one class from which every scaler inherits."""
@@ -63,14 +68,17 @@ class Scalers:
             # is what ``scale`` says of something that is no tensor
             raised: str | None = None
             self._inside = True
+            self.stepping = method == "step" and bool(scaler.is_enabled())
             try:
                 result = original(scaler, *args, **kwargs)
+                if method == "scale" and scaler.is_enabled():
+                    self.scaled.extend(t.grad_fn for t in tensors_in(result) or ())
             except (RuntimeError, AssertionError, ValueError) as error:
                 if method != "scale":
                     raised = str(error)[:500] or type(error).__name__
                 raise
             finally:
-                self._inside = False
+                self._inside = self.stepping = False
                 if method == "scale" and scaler.is_enabled():
                     self._scale = before
                 skipped = self._steps_taken() == steps if method == "step" else None

@@ -130,3 +130,63 @@ def test_parts_of_a_loss_that_go_backward_once_each_are_right(see, case):
 
     assert seen.trace.program.counted_twice == 0
     assert own_grade(Trace(probes=(seen.trace,)), "test").code != "wrong", seen.outcome
+
+
+MIXED = (
+    HEAD
+    + ALL
+    + """
+scaler = torch.amp.GradScaler("cpu", enabled={enabled})
+for step in range(12):
+    x = torch.randn(8, 4)
+    y = x.sum(1, keepdim=True)
+    loss = nn.functional.mse_loss(net(x), y)
+    penalty = 0.1 * net.head.weight.pow(2).sum()
+    optimizer.zero_grad()
+    {how}
+    scaler.step(optimizer)
+    scaler.update()
+"""
+)
+UNSCALED = {
+    "a penalty": "scaler.scale(loss).backward(); penalty.backward()",
+    "a penalty before the loss": "penalty.backward(); scaler.scale(loss).backward()",
+}
+SCALED = {
+    "each loss": "scaler.scale(loss).backward(); scaler.scale(penalty).backward()",
+    "their sum": "(scaler.scale(loss) + scaler.scale(penalty)).backward()",
+    "a part of what was scaled": "(scaler.scale(loss + penalty) / 2).backward()",
+    "several at once": "torch.autograd.backward(scaler.scale([loss, penalty]))",
+    "a scale by hand": "scaler.scale(loss).backward(); (penalty * scaler.get_scale()).backward()",
+    "a look that is cleared": (
+        "penalty.backward(); optimizer.zero_grad(); scaler.scale(loss + penalty).backward()"
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNSCALED)
+def test_a_loss_without_the_scale_that_the_scaler_takes_out_is_wrong(see, case):
+    seen = see(
+        "import torch\nfrom torch import nn\n" + MIXED.format(how=UNSCALED[case], enabled=True)
+    )
+    grade = own_grade(Trace(probes=(seen.trace,)), "test")
+
+    assert grade.code == "wrong", seen.outcome
+    assert any("a loss that was not scaled" in v.sentence for v in grade.verdicts)
+
+
+@pytest.mark.parametrize("case", SCALED)
+def test_losses_that_carry_the_scale_in_any_spelling_are_not_called_unscaled(see, case):
+    seen = see(
+        "import torch\nfrom torch import nn\n" + MIXED.format(how=SCALED[case], enabled=True)
+    )
+
+    assert seen.trace.program.unscaled == 0
+    assert own_grade(Trace(probes=(seen.trace,)), "test").code != "wrong", seen.outcome
+
+
+def test_losses_need_no_scale_under_a_scaler_that_is_off(see):
+    how = UNSCALED["a penalty"]
+    seen = see("import torch\nfrom torch import nn\n" + MIXED.format(how=how, enabled=False))
+
+    assert own_grade(Trace(probes=(seen.trace,)), "test").code != "wrong", seen.outcome
