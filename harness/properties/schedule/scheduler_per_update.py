@@ -24,6 +24,7 @@ in single-process steps), one for each of several optimizers, a step ahead that 
 several ahead that make up for an earlier run.
 """
 
+import ast
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 
@@ -38,6 +39,7 @@ from harness.properties.schedule.drawn_out import as_long_as_batches, leaves_res
 from harness.properties.schedule.rates_by_hand import by_hand
 from harness.properties.schedule.scheduled_late import by_micro_batch
 from harness.properties.schedule.spent_schedules import spent
+from harness.syntax import tree_of, walk
 
 ID = "scheduler-per-update"
 
@@ -197,11 +199,11 @@ def misfit(
     length_of: Callable[[ProbeTrace], int | None],
     sentence: Callable[[ProbeTrace, int, int], str],
 ) -> Verdict | None:
-    """A fail when ``length_of`` finds a misfit in two probes of different lengths. In one probe
-    alone a constant that the program names may coincide with a count.
+    """A fail when ``length_of`` finds a misfit in two probes of different lengths, or of a length that
+    the program computes: a constant that it names may coincide with a count.
     """
     found = {length: probe for probe in probes if (length := length_of(probe)) is not None}
-    if len(found) < 2:
+    if not found or (len(found) == 1 and not all(is_computed(n, p) for n, p in found.items())):
         return None
     length, probe = min(found.items())
     steps = sum(u.scheduler_steps for u in probe.updates)
@@ -211,6 +213,13 @@ def misfit(
         number("length of the schedule", length, probe.probe),
         number("scheduler steps", steps, probe.probe),
     )
+
+
+def is_computed(length: int, probe: ProbeTrace) -> bool:
+    """Whether the program names this number nowhere, so that it comes of its counts."""
+    source = probe.program.source
+    named = {n.value for n in walk(tree_of(source)) if isinstance(n, ast.Constant)}
+    return bool(source) and length not in named
 
 
 def runs_over(probe: ProbeTrace) -> int | None:
@@ -244,17 +253,22 @@ def barely_begun(probe: ProbeTrace) -> int | None:
     """The schedule's length, if it equals the number of updates, and the schedule moved at most
     half as often; ``None`` otherwise.
     """
-    length, steps = planned(probe), sum(u.scheduler_steps for u in probe.updates)
+    steps = sum(u.scheduler_steps for u in probe.updates)
+    cut = probe.program.outcome == "exited"
+    length = planned(probe, cut=cut)
     if length is None:
         return None
-    counts_updates = abs(len(probe.updates) - length) <= steps  # each pass may leave a tail
+    missing = len(probe.updates) / steps if cut and steps else steps  # a pass, or its tail
+    counts_updates = abs(len(probe.updates) - length) <= missing
     return length if counts_updates and steps <= length / 2 else None
 
 
-def planned(probe: ProbeTrace) -> int | None:
-    """The length of the only schedule that stepped; ``None`` if it has none or the run was cut short."""
+def planned(probe: ProbeTrace, *, cut: bool = False) -> int | None:
+    """The length of the only schedule that stepped; ``None`` if it has none or the run was cut short,
+    which ``cut`` allows.
+    """
     lengths = {u.scheduled_for for u in probe.updates if u.scheduler_steps}
-    ended = probe.program.outcome == "returned" and not probe.parts
+    ended = (probe.program.outcome == "returned" or cut) and not probe.parts
     return lengths.pop() if ended and len(lengths) == 1 else None
 
 

@@ -151,7 +151,7 @@ class Answers:
         target = named.get("target")
         for value in args:
             if isinstance(value, LentBatch):
-                return value.parts["input"], target
+                return value.parts["input"], value.parts["target"] if target is None else target
             if isinstance(value, dict):
                 inner = {self._table.part(name): part for name, part in value.items()}
                 return inner.get("input"), inner.get("target", target)
@@ -222,7 +222,11 @@ class Loss(nn.Module):
         self._answers = answers
 
     def forward(self, output: Any, target: Any = None, *more: Any, **keywords: Any) -> Any:
-        """Outputs and targets to a scalar, to one loss a sample, or to what the program reads of it."""
+        """Outputs and targets to a scalar, to one loss a sample, or to what the program reads of it;
+        a model and a batch where it is called with these.
+        """
+        if isinstance(output, nn.Module):
+            return self._answers.loss_of(output, target, *more, **keywords)
         output = output.get("logits") if isinstance(output, Fields) else output
         if isinstance(target, LentBatch):
             target = target.parts["target"]

@@ -93,7 +93,10 @@ class Starter:
         if name in own and not isinstance(own[name], Spy):
             return own[name]
         role = self._lender.role(name)
-        there = [(n, v) for n, v in own.items() if not n.startswith("__") and not _is_type(v)]
+        lent = self._lender.names
+        there = [
+            (n, v) for n, v in own.items() if not (n.startswith("__") or n in lent or _is_type(v))
+        ]
         made = [v for n, v in there if role and self._lender.role(n) == role]
         if len(made) == 1 and role not in ("effectless", "logger"):
             return made[0]

@@ -56,6 +56,36 @@ def test_a_schedule_as_long_as_the_micro_batches_that_moves_once_an_update_fails
     assert both(100, 200).outcome == "pass"
 
 
+COMPUTED = program(source="schedule = make(total=epochs * len(loader))")
+NAMED = program(source="schedule = make(total=16)")
+
+
+def test_a_length_that_the_program_computes_need_not_be_seen_to_change():
+    """One that it names may be a count by chance."""
+
+    def one(steps, length, of):
+        made = [update(i, scheduler_steps=s, scheduled_for=length) for i, s in enumerate(steps)]
+        return on(ID, trace(probe("plain", *made, program=of))).outcome
+
+    assert one([1, 1, 1, 1], 16, COMPUTED) == "fail"
+    assert one([1, 1, 1, 1], 16, NAMED) == "pass"
+    assert one([0, 0, 0, 0, 0, 0, 0, 1] * 2, 16, COMPUTED) == "fail"
+    assert one([0, 0, 0, 0, 0, 0, 0, 1] * 2, 16, NAMED) == "pass"
+
+
+def test_a_run_that_is_cut_in_a_pass_is_as_long_as_its_schedule():
+    """A schedule of passes has fewer steps, one of updates moves with each of them."""
+
+    def cut(steps, length):
+        source = program("exited", source="fit()")
+        made = [update(i, scheduler_steps=s, scheduled_for=length) for i, s in enumerate(steps)]
+        return on(ID, trace(probe("plain", *made, program=source))).outcome
+
+    assert cut([0, 0, 0, 1] * 3 + [0], 16) == "fail"
+    assert cut([0, 0, 0, 1] * 3 + [0], 160) == "pass"
+    assert cut([1] * 13, 16) == "pass"
+
+
 def test_a_schedule_as_long_as_the_updates_that_also_moves_once_a_pass_fails():
     """It is ahead from the first pass on; a schedule of passes beside a warm-up is lawful."""
 
