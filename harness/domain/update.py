@@ -175,6 +175,8 @@ class Update(Record):
     """
     trained_behind: float = 0.0
     """The same where it was along the gradient that this update consumed, or back along it; else 0."""
+    kept_average: bool = False
+    """Whether it began at averaged weights that an evaluation before it had put in."""
     moved: float | None = None
     """How far it moved the parameters, relative to their norm; ``None`` in traces of older versions."""
     output_differs: float = 0.0

@@ -138,6 +138,8 @@ class Consumed:
     """Scheduler steps between its last backward and its step, at a learning rate above 0."""
     scheduled_ahead: int = 0
     """Scheduler steps before the first backward of all, at a learning rate above 0."""
+    kept_average: bool = False
+    """Whether it began at averaged weights that an evaluation before it had put in."""
     timed: bool = False
     """Whether a clock had been read before it, and was read again after it."""
     last_batch: tuple[int, int] | None = None

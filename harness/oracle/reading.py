@@ -20,6 +20,7 @@ from harness.domain.event import (
     Start,
 )
 from harness.domain.recording import Recorded
+from harness.oracle.averages import Averages
 from harness.oracle.by_hand import read_by_hand
 from harness.oracle.facts import Consumed, Flow, Parameters, Passed, RankRun
 from harness.oracle.gradient import norm
@@ -104,13 +105,13 @@ class _Walk:
         self._batch: tuple[int, int] | None = None
         self._last_gradients: Parameters = {}
         self._last_backward: tuple[int, bool, tuple[int, int] | None] = 0, True, None
-        self.sampled = False
-        self._timed = False
+        self.sampled = self._timed = False
         self._in_training: set[str] = set()
         self._early = self._ahead = self._ended = 0
         self._rate = 0.0
         self._spread: dict[str, float] = {}
         self._norms: dict[str, float] = {}
+        self._averages = Averages()
 
     def take(self, position: int, item: Recorded) -> None:
         match item.event:
@@ -162,7 +163,9 @@ class _Walk:
     def _forward(self, position: int, event: Forward, item: Recorded) -> None:
         self.sampled = self.sampled or event.sampled
         self._rate = max(event.learning_rates, default=0.0)
+        before = self.parameters
         self._note_change(dict(named(item, "param:")))
+        self._averages.look(event, before, self.parameters, self.updates, self.initial)
         if event.differentiable and event.training:
             self._in_training.add(event.model)
         if event.differentiable:
@@ -308,8 +311,10 @@ class _Walk:
                 scheduled_early=self._early,
                 scheduled_ahead=0 if self.updates else self._ahead,
                 last_batch=self._batch,
+                kept_average=self._averages.kept,
             )
         )
+        self._averages.kept = False
         self.window, self._clips, self._early = {}, [], 0
         self._left_there = set()
         self._reduced = self._exchanged = 0

@@ -78,6 +78,7 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         parameters_followed=None if view.run.sampled else follower.follows(update),
         overwritten=overwritten(index, view.run),
         trained_behind=trained_behind(index, view.run),
+        kept_average=update.kept_average,
         moved=moved(update),
         output_differs=max((x.differs for x in own), default=0.0),
         output_spread=output_spread(own),

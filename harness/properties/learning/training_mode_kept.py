@@ -1,4 +1,4 @@
-"""A model that is trained is in training mode, also after it was evaluated.
+"""A model that is trained is in training mode and has its own weights, also after an evaluation.
 
 Bug::
 
@@ -10,7 +10,8 @@ Bug::
         evaluate(model, val_loader)
 
 Signature: updates whose forwards ran in training mode are followed by updates all of whose forwards ran
-in evaluation mode, in a model whose layers work differently there.
+in evaluation mode, in a model whose layers work differently there; or an update begins at averaged
+weights that were put in for an evaluation.
 
 Masked by: a loss that falls, and often faster, for there is no noise any more. Batch norm that is frozen
 on purpose is no such case: then layers are put into evaluation, and the model stays in training.
@@ -34,6 +35,15 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     if not windows:
         return inconclusive(ID, "No update was seen with the forwards that it came from.")
     late = [w for w in windows if in_evaluation(w)]
+    averaged = [w for w in windows if w.update.kept_average]
+    if averaged:
+        return failed(
+            ID,
+            f"Training goes on in {averaged[0].where} from weights that an evaluation had put in, an "
+            "average of earlier ones: what was trained since is lost. Put the model's own weights back "
+            "after the evaluation.",
+            number("updates that began at averaged weights", len(averaged)),
+        )
     if not late:
         return passed(
             ID, f"In {count(len(windows), 'update')} no model had been put into evaluation."

@@ -72,7 +72,7 @@ class Scalers:
             try:
                 result = original(scaler, *args, **kwargs)
                 if method == "scale" and scaler.is_enabled():
-                    self.scaled.extend(t.grad_fn for t in tensors_in(result) or ())
+                    self.scaled.extend(t.grad_fn for t in tensors_in(result))
             except (RuntimeError, AssertionError, ValueError) as error:
                 if method != "scale":
                     raised = str(error)[:500] or type(error).__name__

@@ -261,3 +261,53 @@ for step in range(12):
     second.step()
 """
     assert grade_of(see, two).code == "right"
+
+
+AVERAGED = """
+    import copy
+    import torch
+    from torch import nn
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.1), nn.Linear(8, 1))
+    ema = copy.deepcopy(net)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
+    saved = {{}}
+    for epoch in range(4):
+        for _ in range(5):
+            x = torch.randn(8, 4)
+            optimizer.zero_grad()
+            nn.functional.mse_loss(net(x), x.sum(1, keepdim=True)).backward()
+            optimizer.step()
+            with torch.no_grad():
+                for slow, fast in zip(ema.parameters(), net.parameters()):
+                    slow.lerp_(fast, 0.1)
+        saved[epoch] = copy.deepcopy(net.state_dict())
+        {before}
+        net.eval()
+        with torch.no_grad():
+            net(torch.randn(8, 4))
+        net.train()
+        {after}
+"""
+PUT_IN = "net.load_state_dict(ema.state_dict())"
+PUT_BACK = "net.load_state_dict(saved[epoch])"
+
+
+def test_an_average_that_an_evaluation_put_in_has_to_be_put_back(see):
+    seen = see(AVERAGED.format(before=PUT_IN, after="pass"))
+    grade = own_grade(Trace(probes=(seen.trace,)), "test")
+
+    assert grade.code == "wrong", seen.outcome
+    assert any("weights that an evaluation had put in" in v.sentence for v in grade.verdicts)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(PUT_IN, PUT_BACK), ("pass", "pass"), ("net.load_state_dict(saved[0])", "pass")],
+    ids=["put back", "never exchanged", "an earlier state of its own, on purpose"],
+)
+def test_weights_that_are_put_back_or_were_its_own_are_right(see, before, after):
+    seen = see(AVERAGED.format(before=before, after=after))
+    grade = own_grade(Trace(probes=(seen.trace,)), "test")
+
+    assert grade.code == "right", grade.reasons
