@@ -384,6 +384,8 @@ class Finished(Record):
     """Steps by a GradScaler that consumed the gradient of a loss without its scale. Only in a program's
     own world.
     """
+    divided_twice: int = 1
+    """By what most losses were divided two times in a row. Only in a program's own world."""
     ranks: int | None = Field(default=None, ge=1)
     """How many ranks it starts or waits for, where it says that itself. Only in its own world."""
     options: tuple[Option, ...] = Field(default=(), max_length=8)

@@ -68,6 +68,7 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
         grouped=finished.grouped,
         counted_twice=finished.counted_twice,
         unscaled=finished.unscaled,
+        divided_twice=finished.divided_twice,
         options=finished.options,
         ranks=finished.ranks,
         piled_up=finished.piled_up,

@@ -61,15 +61,38 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
             ID, "No full window of several micro-batches could be compared with a large batch."
         )
     of_own_loss = own_size(gathered) if seen.objective == "as-computed" else None
-    return of_own_loss or (
-        padding_trained(gathered)
-        or wrong_size(gathered, expectations)
-        or wrong_weights([r for r in gathered if not learned(r, gathered)])
-        or uneven_parameters(gathered, expectations)
-        or scaled_on_the_way(gathered, expectations)
-        or wrong_rest(trace, seen, expectations)
-        or in_order(trace, seen, gathered)
+    return (
+        divided_twice(trace, gathered)
+        or of_own_loss
+        or (
+            padding_trained(gathered)
+            or wrong_size(gathered, expectations)
+            or wrong_weights([r for r in gathered if not learned(r, gathered)])
+            or uneven_parameters(gathered, expectations)
+            or scaled_on_the_way(gathered, expectations)
+            or wrong_rest(trace, seen, expectations)
+            or in_order(trace, seen, gathered)
+        )
     )
+
+
+def divided_twice(trace: Trace, gathered: list[WindowReading]) -> Verdict | None:
+    """A fail when every loss is divided by the window's micro-batches two times in a row, as where a
+    framework divides what the program has divided.
+    """
+    windows = {r.update.window_size: r for r in gathered}
+    for probe in trace.probes:
+        first = windows.get(probe.program.divided_twice)
+        if first is not None:
+            size = first.update.window_size
+            return failed(
+                ID,
+                f"In {probe.probe} each loss is divided by {size} twice, and a window has {size} "
+                f"micro-batches: the optimizer consumes 1/{size} of their mean gradient. A framework "
+                "that accumulates divides the loss itself; divide it once.",
+                number("divisor", size, first.where),
+            )
+    return None
 
 
 def padding_trained(gathered: list[WindowReading]) -> Verdict | None:

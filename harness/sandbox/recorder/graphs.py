@@ -3,6 +3,7 @@ no optimizer, and losses that go backward a second time as part of a later one.
 """
 
 import gc
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -89,6 +90,8 @@ class Graphs:
         self._steps: dict[int, int] = {}
         """How often each parameter was in an optimizer that stepped, by its id; those with a gradient
         are in ``_fed``."""
+        self._divisors = Counter[int]()
+        """By what losses were divided two times in a row, and in how many backwards."""
         self._cut = _cut_checkpoints()
         self._again = False
         """Whether a closure that was evaluated in this step before is evaluated again now."""
@@ -99,6 +102,7 @@ class Graphs:
         if again or not starts:
             return Reached()
         graph = _graph(starts)
+        self._divisors[_divided_twice(starts[0]) if len(starts) == 1 else 1] += 1
         repeats = [g for g in self._gone if any(root in graph.nodes for root in g.roots)]
         held = {id(p) for p in _held(self._optimizers())}
         self._note_plain(graph, held)
@@ -143,7 +147,9 @@ class Graphs:
         """What the end of the record says."""
         untrained = (*self._unheld(), *self._cut_off())
         counts = {"counted_twice": self._twice, "piled_up": self._piled}
-        return {"unheld": untrained, "unscaled": self._unscaled, **counts}
+        twice, often = next(iter(self._divisors.most_common(1)), (1, 0))
+        twice = twice if 2 * often > self._divisors.total() else 1
+        return {"unheld": untrained, "unscaled": self._unscaled, "divided_twice": twice, **counts}
 
     def _lacks_scale(self, graph: _Graph) -> bool:
         """Whether a scaler's factor, which it has for other losses, is nowhere in this one."""
@@ -350,6 +356,26 @@ def _multiplies(node: Node, scale: float) -> bool:
     """Whether a number that is the scale is multiplied with, as `loss * scaler.get_scale()` does."""
     factor = getattr(node, "_saved_other", None) if "Mul" in type(node).__name__ else None
     return isinstance(factor, Tensor) and factor.numel() == 1 and float(factor) == scale
+
+
+def _divided_twice(node: Node) -> int:
+    """The number by which a loss is divided twice on its way out, else 1. A sum of as many terms is
+    divided once for itself.
+    """
+    divisors: list[float] = []
+    while (name := type(node).__name__) in ("DivBackward0", "MulBackward0"):
+        below = [child for child, _ in node.next_functions if child is not None]
+        if len(below) != 1:
+            return 1
+        by = node._saved_other
+        if name == "DivBackward0" and isinstance(by, Tensor) and by.numel() == 1:
+            divisors.append(float(by))
+        node = below[0]
+    terms = 1
+    while type(node).__name__ == "AddBackward0" and node.next_functions[0][0] is not None:
+        terms, node = terms + 1, node.next_functions[0][0]
+    same = {n for n in divisors if divisors.count(n) > 1 and n.is_integer() and n > 1.0}
+    return int(same.pop()) if len(same) == 1 and terms not in same else 1
 
 
 def _applied(graph: _Graph, held: set[int]) -> tuple[set[int], set[int]]:

@@ -190,3 +190,40 @@ def test_losses_need_no_scale_under_a_scaler_that_is_off(see):
     seen = see("import torch\nfrom torch import nn\n" + MIXED.format(how=how, enabled=False))
 
     assert own_grade(Trace(probes=(seen.trace,)), "test").code != "wrong", seen.outcome
+
+
+DIVIDED = (
+    HEAD
+    + ALL
+    + """
+for step in range(24):
+    x = torch.randn(8, 4)
+    y = x.sum(1, keepdim=True)
+    parts = [nn.functional.mse_loss(net(x) * k, y) for k in (1, 2, 3, 4)]
+    loss = {loss}
+    loss.backward()
+    if step % 4 == 3:
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+)
+ONCE_EACH = {
+    "the loss": "parts[0] / 4",
+    "the mean of as many parts, and the window": "(parts[0] + parts[1] + parts[2] + parts[3]) / 4 / 4",
+    "a temperature and the window": "parts[0] / 2 / 4",
+}
+
+
+def test_a_loss_that_is_divided_by_its_window_twice_is_wrong(see):
+    seen = see("import torch\nfrom torch import nn\n" + DIVIDED.format(loss="parts[0] / 4 / 4"))
+    grade = own_grade(Trace(probes=(seen.trace,)), "test")
+
+    assert grade.code == "wrong", seen.outcome
+    assert any("divided by 4 twice" in v.sentence for v in grade.verdicts)
+
+
+@pytest.mark.parametrize("case", ONCE_EACH)
+def test_a_loss_that_is_divided_once_by_each_of_its_counts_is_right(see, case):
+    seen = see("import torch\nfrom torch import nn\n" + DIVIDED.format(loss=ONCE_EACH[case]))
+
+    assert own_grade(Trace(probes=(seen.trace,)), "test").code == "right", seen.outcome
