@@ -384,6 +384,10 @@ class Finished(Record):
     """Steps by a GradScaler that consumed the gradient of a loss without its scale. Only in a program's
     own world.
     """
+    constant_terms: int = 0
+    """Losses that went backward with a term that hangs on gradients without a graph. Only in a program's
+    own world.
+    """
     divided_twice: int = 1
     """By what most losses were divided two times in a row. Only in a program's own world."""
     ranks: int | None = Field(default=None, ge=1)

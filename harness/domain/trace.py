@@ -191,6 +191,8 @@ class Program(Record):
     """Steps that consumed a gradient which one loss had given twice."""
     unscaled: int = 0
     """Steps by a GradScaler that consumed the gradient of a loss without its scale."""
+    constant_terms: int = 0
+    """Losses that went backward with a term that hangs on gradients without a graph."""
     divided_twice: int = 1
     """By what most losses were divided two times in a row; 1 where none was."""
     ranks: int | None = None

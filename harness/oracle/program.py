@@ -68,6 +68,7 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
         grouped=finished.grouped,
         counted_twice=finished.counted_twice,
         unscaled=finished.unscaled,
+        constant_terms=finished.constant_terms,
         divided_twice=finished.divided_twice,
         options=finished.options,
         ranks=finished.ranks,

@@ -31,6 +31,21 @@ def held_by_nobody(trace: Trace) -> Verdict | None:
     return None
 
 
+def from_constants(trace: Trace) -> Verdict | None:
+    """A fail for a term of the loss from which nothing learns: it hangs on gradients without a graph."""
+    for probe in trace.probes:
+        times = probe.program.constant_terms
+        if times:
+            return failed(
+                ID,
+                f"In {probe.probe} {count(times, 'backward')} began at a loss with a term that was "
+                "computed from torch.autograd.grad without create_graph=True: it is a constant to "
+                "backward, and nothing learns from it.",
+                number("losses with a term without a graph", times, probe.probe),
+            )
+    return None
+
+
 def _failed(probe: ProbeTrace) -> Verdict:
     found = probe.program.unheld
     why = found[0].why

@@ -107,9 +107,10 @@ class Backwards:
         """What it goes through, in a program's own world."""
         if self.graphs is None:
             return Reached()
+        differentiable = again(function, args, kwargs)
         if function == "backward":
-            return self.graphs.before_backward(roots, again=again(function, args, kwargs))
-        self.graphs.asked_for(inputs_in(args, kwargs))
+            return self.graphs.before_backward(roots, again=differentiable)
+        self.graphs.asked_for(inputs_in(args, kwargs), again=differentiable)
         return Reached()
 
     def _event(self, function: str, roots: Iterable[float | None], raised: str | None) -> Backward:

@@ -14,6 +14,7 @@ from torch.utils import checkpoint
 from torch.utils.weak import TensorWeakRef
 
 from harness.domain.event import Unheld, UnheldWhy
+from harness.sandbox.recorder.constants import Constants
 from harness.sandbox.recorder.scalers import Scalers
 from harness.sandbox.recorder.tape import LARGE, Tape, dense
 
@@ -80,6 +81,7 @@ class Graphs:
         """``optimizers``: those that the program has now."""
         self._tape = tape
         self._scalers = scalers
+        self.constants = Constants()
         self._optimizers = optimizers
         self._leaves: dict[int, _Leaf] = {}
         self._gone: list[_Gone] = []
@@ -101,6 +103,8 @@ class Graphs:
         starts = [root.grad_fn for root in roots if root.grad_fn is not None]
         if again or not starts:
             return Reached()
+        if len(starts) == 1:
+            self.constants.before_backward(starts[0])
         graph = _graph(starts)
         self._divisors[_divided_twice(starts[0]) if len(starts) == 1 else 1] += 1
         repeats = [g for g in self._gone if any(root in graph.nodes for root in g.roots)]
@@ -117,8 +121,10 @@ class Graphs:
         at_input = bool(held) and self._note_unheld(graph, held)
         return Reached(at_input=at_input, covers=bool(repeats))
 
-    def asked_for(self, inputs: Iterable[object]) -> None:
-        """Of these the program wants to know the gradient itself."""
+    def asked_for(self, inputs: Iterable[object], *, again: bool) -> None:
+        """Of these the program wants to know the gradient itself. ``again``: to differentiate it."""
+        if not again:
+            self.constants.cut()
         for tensor in inputs:
             if isinstance(tensor, Tensor):
                 self._known(tensor).asked = True
@@ -149,7 +155,12 @@ class Graphs:
         counts = {"counted_twice": self._twice, "piled_up": self._piled}
         twice, often = next(iter(self._divisors.most_common(1)), (1, 0))
         twice = twice if 2 * often > self._divisors.total() else 1
-        return {"unheld": untrained, "unscaled": self._unscaled, "divided_twice": twice, **counts}
+        return {
+            "unheld": untrained,
+            "unscaled": self._unscaled,
+            "divided_twice": twice,
+            **counts,
+        } | {"constant_terms": self.constants.backwards}
 
     def _lacks_scale(self, graph: _Graph) -> bool:
         """Whether a scaler's factor, which it has for other losses, is nowhere in this one."""

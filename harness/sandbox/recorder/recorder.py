@@ -84,6 +84,7 @@ class Recorder:
         self.forwards.brief = self.tape.expects = True
         self.owned.install()
         self.graphs = self.backwards.graphs = Graphs(self.tape, self.owned.optimizers, self.scalers)
+        self.graphs.constants.install()
         self.steps.consumes = self.graphs.at_step
         self.steps.evaluates = self.graphs.at_closure
 

@@ -227,3 +227,57 @@ def test_a_loss_that_is_divided_once_by_each_of_its_counts_is_right(see, case):
     seen = see("import torch\nfrom torch import nn\n" + DIVIDED.format(loss=ONCE_EACH[case]))
 
     assert own_grade(Trace(probes=(seen.trace,)), "test").code == "right", seen.outcome
+
+
+TERMS = (
+    HEAD
+    + ALL
+    + """
+frozen = nn.Linear(4, 1).requires_grad_(False)
+def penalty(x, again):
+    x = x.clone().requires_grad_(True)
+    grad, = torch.autograd.grad(net(x).sum(), x, create_graph=again)
+    return ((grad.norm(dim=1) - 1) ** 2).mean()
+for step in range(12):
+    x = torch.randn(8, 4)
+    y = x.sum(1, keepdim=True)
+    out = net(x)
+    with torch.no_grad():
+        distance = nn.functional.mse_loss(out, frozen(x))
+    loss = nn.functional.mse_loss(out, y)
+    {how}
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+)
+WITHOUT = {
+    "a penalty on a gradient": "loss = loss + 10.0 * penalty(x, False)",
+    "a part of it, and a part of the loss": "loss = (0.5 * loss + 0.5 * penalty(x, False)) / 2",
+    "in place": "loss += penalty(x, False)",
+}
+WITH = {
+    "a penalty whose gradient can be differentiated": "loss = loss + 10.0 * penalty(x, True)",
+    "a distance that is looked at": "seen = float(distance)",
+    "a frozen part": "loss = loss + nn.functional.mse_loss(frozen(x), y)",
+    "a weight": "loss = loss * (1 + distance)",
+    "a target": "loss = (loss - distance) ** 2",
+    "a number": "penalty(x, False); loss = loss + 0.5",
+}
+
+
+@pytest.mark.parametrize("case", WITHOUT)
+def test_a_penalty_on_gradients_without_a_graph_teaches_nothing(see, case):
+    seen = see("import torch\nfrom torch import nn\n" + TERMS.format(how=WITHOUT[case]))
+    grade = own_grade(Trace(probes=(seen.trace,)), "test")
+
+    assert grade.code == "wrong", seen.outcome
+    assert any("a constant to backward" in v.sentence for v in grade.verdicts)
+
+
+@pytest.mark.parametrize("case", WITH)
+def test_numbers_that_are_no_terms_of_their_own_teach_as_they_should(see, case):
+    seen = see("import torch\nfrom torch import nn\n" + TERMS.format(how=WITH[case]))
+
+    assert seen.trace.program.constant_terms == 0
+    assert own_grade(Trace(probes=(seen.trace,)), "test").code != "wrong", seen.outcome
