@@ -15,6 +15,7 @@ norm.
 Masked by: a look at the norm alone; norms below the threshold; windows of one micro-batch.
 """
 
+from harness.domain.clip_call import ClipCall, clip_calls
 from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
@@ -94,7 +95,8 @@ def each_micro_batch(reading: WindowReading, seen: Regimes) -> Verdict:
         number("cosine", reading.match.cosine, reading.where),
         number("norm of the consumed gradient", reading.consumed, reading.where),
     )
-    quiet_too = [r for r in seen.quiet if r.state == "turned" and not even(r.window)]
+    quiet = [r for r in seen.quiet if not any(map(fired, clip_calls(r.update)))]
+    quiet_too = [r for r in quiet if r.state == "turned" and not even(r.window)]
     if quiet_too or reading.consumed > reading.true * (1.0 + reading.window.tolerance):
         return inconclusive(
             ID,
@@ -108,6 +110,11 @@ def each_micro_batch(reading: WindowReading, seen: Regimes) -> Verdict:
         "was clipped, so the later ones dominate. Clip once, after the window's last backward.",
         *figures,
     )
+
+
+def fired(call: ClipCall) -> bool:
+    """Whether a call met a norm above its threshold, as it may before a window is whole."""
+    return call.limit is not None and (call.returned or 0.0) > call.limit
 
 
 def clipped_twice(reading: WindowReading, seen: Regimes) -> bool:

@@ -337,10 +337,22 @@ class Lender:
         return copy.deepcopy(self.values.model)
 
     def _optimizer(self, name: str) -> torch.optim.Optimizer:
-        """The optimizer of the whole model."""
+        """The optimizer of the whole model; of a part where the program steps several for one model."""
+        several = [n for n in self.together if self.role(n) == "optimizer"]
+        if name in several and self._halve_the_model(several):
+            return self.values.optimizer_of_part(several.index(name), len(several))
         if not self.own_model:
             self._is_the_only(name, "optimizer")
         return self.values.the_optimizer()
+
+    def _halve_the_model(self, optimizers: list[str]) -> bool:
+        """Whether either has a part of one model, and no other name of the program says which."""
+        others = [w for n in self.together if n not in optimizers for w in words(n)]
+        said = {
+            w for n in optimizers for w in words(n) if len(w) > 1 and self.role(w) != "optimizer"
+        }
+        named = any(other.startswith(w) for w in said for other in others)
+        return len(optimizers) == 2 and not named and self.reading.steps_all(optimizers)
 
     def _parameters(self, name: str) -> list[nn.Parameter]:
         """Those of the whole model."""

@@ -227,6 +227,13 @@ class ProgramReading:
             a.attr for a in asked if isinstance(a.value, ast.Name) and a.value.id == name
         )
 
+    def steps_all(self, names: list[str]) -> bool:
+        """Whether it steps each of these, itself or by a scaler."""
+        calls = [n for n in self.nodes if isinstance(n, ast.Call) and last_name(n.func) == "step"]
+        given = {a.id for c in calls for a in c.args if isinstance(a, ast.Name)}
+        own = {last_name(c.func.value) for c in calls if isinstance(c.func, ast.Attribute)}
+        return {*names} <= given | own
+
     @cached_property
     def classes(self) -> list[ast.ClassDef]:
         """Classes at module level."""

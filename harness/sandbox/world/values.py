@@ -47,6 +47,7 @@ class Values:
         self.targets = Targets(self.batches)
         self.parts = Parts(workload, self.model)
         self.optimizer: torch.optim.Optimizer | None = None
+        self._of_parts: dict[int, torch.optim.Optimizer] = {}
         self.trained: nn.Module = self.model
         """The model that a free optimizer steps: the workload's, or the program's own."""
         self.wrapped: nn.Module | None = None
@@ -66,10 +67,19 @@ class Values:
             self.optimizer = self.workload.optimizer(self.trained.parameters())
         return self.optimizer
 
+    def optimizer_of_part(self, part: int, parts: int) -> torch.optim.Optimizer:
+        """The workload's optimizer over one of several parts of the model that is trained."""
+        if part not in self._of_parts:
+            every = list(self.trained.parameters())
+            first, last = (len(every) * k // parts for k in (part, part + 1))
+            self._of_parts[part] = self.workload.optimizer(every[first:last])
+        return self._of_parts[part]
+
     @property
     def optimizers(self) -> tuple[torch.optim.Optimizer, ...]:
         """Those of ours that names were bound to so far."""
-        return () if self.optimizer is None else (self.optimizer,)
+        whole = () if self.optimizer is None else (self.optimizer,)
+        return (*whole, *self._of_parts.values())
 
     def the_model(self, *, wrap: bool) -> nn.Module:
         """The workload's model; in DDP where the program expects that."""

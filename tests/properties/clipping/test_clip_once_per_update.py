@@ -41,6 +41,20 @@ def test_uneven_shares_in_quiet_windows_too_are_another_fault():
     assert on(ID, seen).outcome == "inconclusive"
 
 
+def test_a_quiet_window_that_was_loud_before_it_was_whole_is_uneven_by_clipping_too():
+    """Micro-batches point apart: each alone is above the threshold, their sum below it."""
+    uneven = {"turned": 0.9, "coefficients": (0.1, 0.5, 0.7, 1.0)}
+
+    def judged(returned):
+        calls = ("clip_grad_norm_(4 gradients) at 1.0 returned " + returned,)
+        quiet = probe("quiet", update(0, true=0.1, **uneven, clip_calls=calls))
+        loud = update(0, true=10, consumed=1.0, **uneven)
+        return on(ID, trace(quiet, probe("loud", loud))).outcome
+
+    assert judged("3.0") == "fail"
+    assert judged("0.5") == "inconclusive"
+
+
 def test_the_factor_applied_twice_fails():
     """Threshold squared over the true norm."""
     twice = (update(i, true=n, consumed=1.0 / n) for i, n in enumerate(norms(10)))
