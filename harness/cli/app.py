@@ -132,12 +132,16 @@ BankOption = Annotated[
 TrustOption = Annotated[
     bool,
     typer.Option(
-        "--trust-bank", metavar="", help="Run code that the bank brings: properties and workloads."
+        "--trust-bank",
+        metavar="",
+        help="Run the bank's own properties and workloads, outside the jail.",
     ),
 ]
 ScenariosOption = Annotated[
     list[str] | None,
-    typer.Option("--scenario", metavar="ID[,ID]|all", help="Ids of scenarios.", show_default="all"),
+    typer.Option(
+        "--scenario", metavar="ID[,ID]|all", help="Only these scenarios, by id.", show_default="all"
+    ),
 ]
 SuiteOption = Annotated[
     str | None,
@@ -189,14 +193,14 @@ AllowOption = Annotated[
     typer.Option(
         "--allow",
         metavar="ID[=REASON]",
-        help="Let this property fail: its id, and why. May be given again.",
+        help="Call nothing wrong for this property: its id, and why. May be given again.",
         show_default=False,
     ),
 ]
 StrictOption = Annotated[
     bool,
     typer.Option(
-        "--strict", metavar="", help="Exit with 4 if an answer is inconclusive or has no code."
+        "--strict", metavar="", help="Exit with 4 if anything is inconclusive or has no code."
     ),
 ]
 

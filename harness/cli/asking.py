@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 ASKED_AT_ONCE = 8
 
 Delivery = Literal["system", "tool", "none"]
-DeliveryOption = Annotated[Delivery, typer.Option(help="How the skill reaches the agent.")]
+DeliveryOption = Annotated[
+    Delivery,
+    typer.Option(help="In the system prompt, through a tool that reads it, or not at all."),
+]
 TrialsOption = Annotated[
     int, typer.Option(min=1, max=1000, metavar="N", help="How often each question is asked.")
 ]
@@ -42,7 +45,7 @@ BatchOption = Annotated[
     ),
 ]
 FreshOption = Annotated[
-    bool, typer.Option("--fresh", metavar="", help="Ask anew what was answered before.")
+    bool, typer.Option("--fresh", metavar="", help="Ask again what was answered before.")
 ]
 
 
@@ -55,7 +58,7 @@ class Ask:
     skill: Path | None
     """Folder of the skill."""
     delivery: Delivery
-    """How the skill reaches the agent."""
+    """In the system prompt, through a tool that reads it, or not at all."""
     trials: int
     """How often each question is asked."""
     max_cost: float | None

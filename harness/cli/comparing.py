@@ -93,9 +93,7 @@ ArmsOption = Annotated[
 ]
 SkillsOption = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="DIR|none", help="Ask with these skills, the old one first. May be given again."
-    ),
+    typer.Option(metavar="DIR|none", help="A skill to ask with. Give it twice, the old one first."),
 ]
 
 

@@ -55,13 +55,16 @@ ClaimsOption = Annotated[
 ]
 ThoroughOption = Annotated[
     bool,
-    typer.Option("--thorough", metavar="", help="As much time for a block as for an answer."),
+    typer.Option(
+        "--thorough", metavar="", help="Give each block as much time as grade gives a program."
+    ),
 ]
 FreshOption = Annotated[
     bool, typer.Option("--fresh", metavar="", help="Run every block, also what is unchanged.")
 ]
 AnnotateOption = Annotated[
-    bool, typer.Option("--annotate", metavar="", help="Annotations for a pull request on GitHub.")
+    bool,
+    typer.Option("--annotate", metavar="", help="Print annotations for a pull request on GitHub."),
 ]
 JunitOption = Annotated[
     Path | None,

@@ -64,7 +64,9 @@ ScenarioOption = Annotated[
 ]
 MapOption = Annotated[
     Path | None,
-    typer.Option("--map", metavar="FILE", help="A table of file and scenario, YAML or CSV."),
+    typer.Option(
+        "--map", metavar="FILE", help="A table that names the scenario of each file, YAML or CSV."
+    ),
 ]
 AgainstOption = Annotated[
     Path | None,

@@ -38,7 +38,7 @@ def list_scenarios(
     as_json: JsonOption = False,
     plain: PlainOption = False,
     evals: Annotated[
-        bool, typer.Option("--evals", metavar="", help="Write them as evals.json of skill-creator.")
+        bool, typer.Option("--evals", metavar="", help="Print them as evals.json of skill-creator.")
     ] = False,
 ) -> None:
     """List the scenarios of the bank."""

@@ -33,7 +33,9 @@ OthersOption = Annotated[
 ]
 AmongOption = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="And among the skills in this folder.", show_default=False),
+    typer.Option(
+        metavar="DIR", help="List it among the skills in this folder too.", show_default=False
+    ),
 ]
 TriggerCost = Annotated[
     float | None,
