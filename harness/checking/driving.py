@@ -35,7 +35,6 @@ DRIVERS: dict[Kind, str] = {
     "module": "module",
     "initialisation": "initialisation",
     "scheduler": "scheduler",
-    "update-function": "update-function",
 }
 """What is executed with a driver, and which."""
 
@@ -51,9 +50,8 @@ def run_driver(code: str, own: str, kind: Kind, origin: str, tools: Instruments)
         NoReport: the process ended, or printed something that no driver prints.
         HarnessFault: the sandbox itself failed.
     """
-    ranks = 2 if {"dist", "no_sync", "all_reduce"} & _names(code) else 1
     marker = _marker()
-    said = _printed(_program(code, own, DRIVERS[kind], marker), marker, origin, tools, ranks)
+    said = _printed(_program(code, own, DRIVERS[kind], marker), marker, origin, tools)
     return _read(said[0])
 
 
@@ -66,7 +64,7 @@ def ask(driver: str, facts: Mapping[str, object], tools: Instruments) -> tuple[s
     """
     marker = _marker()
     head = "".join(f"{name} = {value!r}\n" for name, value in {**facts, "MARKER": marker}.items())
-    return _printed(_hidden(head + _text(driver)), marker, driver, tools, 1)
+    return _printed(_hidden(head + _text(driver)), marker, driver, tools)
 
 
 def run_whole(code: str, tools: Instruments) -> Ended:
@@ -88,13 +86,9 @@ def _marker() -> str:
     return f"harness-check {secrets.token_hex(8)}: "
 
 
-def _printed(
-    program: str, marker: str, origin: str, tools: Instruments, ranks: int
-) -> tuple[str, ...]:
+def _printed(program: str, marker: str, origin: str, tools: Instruments) -> tuple[str, ...]:
     """What stands behind the marker."""
-    workload = WorkloadSpec.model_validate(
-        {"name": "mlp", "parameters": {"batches": 1}, "world_size": ranks}
-    )
+    workload = WorkloadSpec.model_validate({"name": "mlp", "parameters": {"batches": 1}})
     probe = Probe(name="example", lifts="")
     recording = tools.executor.execute(Candidate(program=program, origin=origin), workload, probe)
     if recording.ours and not recording.timed_out:
@@ -124,12 +118,6 @@ _KNOWN = frozenset({"F", "DataLoader", "GradScaler", "SGD", "Adam", "AdamW", "RM
 @cache
 def _text(name: str) -> str:
     return files("harness.checking").joinpath("drivers", f"{name}.txt").read_text("utf-8")
-
-
-def _names(code: str) -> set[str]:
-    tree = tree_of(code)
-    found = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
-    return found | {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
 
 
 def _said(recording: Recording, marker: str) -> tuple[str, ...]:

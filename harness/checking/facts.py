@@ -145,28 +145,6 @@ class SchedulerSeen(_Seen):
     """Number of updates that those statements made."""
 
 
-class Taken(Record):
-    """One step of an optimizer."""
-
-    consumed: float
-    """Norm of the gradient that the step used."""
-    fresh: float
-    """Norm of what the last backward pass alone had added to it."""
-    cosine: float
-    """Cosine of these two gradients."""
-
-
-class UpdateFunctionSeen(_Seen):
-    """A function that computes gradients and steps optimizers, called three times."""
-
-    steps: tuple[Taken, ...] = ()
-    """Every step of an optimizer, in order."""
-    backwards: int = 0
-    """Number of backward passes."""
-    large_batch: float | None = None
-    """Relative distance from the gradient of the mean over all real tokens of all ranks."""
-
-
 class Facts(Record, Generic[S]):
     """What a driver measured of everything that an example defines."""
 
@@ -232,18 +210,9 @@ class SchedulerReport(Record):
     """What it saw."""
 
 
-class UpdateFunctionReport(Record):
-    """What the driver of that name reports."""
-
-    driver: Literal["update-function"]
-    """Discriminator."""
-    facts: Facts[UpdateFunctionSeen]
-    """What it saw."""
-
-
 Report = Annotated[
     GradientFunctionReport | InspectionReport | LossReport | ModuleReport | InitialisationReport
-    | SchedulerReport | UpdateFunctionReport,
+    | SchedulerReport,
     Field(discriminator="driver"),
 ]  # fmt: skip
 """What any driver reports."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from harness.checking import facts
 from harness.checking.evidence import Evidence, Finding
-from harness.checking.gradient_evidence import gradient_functions, inspection, update_function
+from harness.checking.gradient_evidence import gradient_functions, inspection
 from harness.checking.piece_evidence import initialisation, loss, module, scheduler
 from harness.domain.check import Observation
 
@@ -25,8 +25,6 @@ def _each(report: facts.Report) -> Iterable[Evidence]:
             return (together(of_one, None) for of_one in gradient_functions(report.facts.measured))
         case facts.InspectionReport():
             return map(inspection, report.facts.measured)
-        case facts.UpdateFunctionReport():
-            return map(update_function, report.facts.measured)
         case _:
             return _of_a_piece(report)
 

@@ -1,4 +1,4 @@
-"""What functions over gradients have shown: those that change them, look at them, or step. Pure."""
+"""What functions over gradients have shown: those that change them, and those that look. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -49,35 +49,6 @@ def inspection(seen: facts.InspectionSeen) -> Evidence:
     return Evidence(merits=tuple(merits))
 
 
-def update_function(seen: facts.UpdateFunctionSeen) -> Evidence:
-    """Evidence on a function that steps: each optimizer has to use the gradient of its own last
-    backward, clipped or not.
-    """
-    if seen.raised:
-        return Evidence(not_run=f"`{seen.name}` raised {seen.raised}")
-    if seen.large_batch is not None:
-        return _against_large_batch(seen, seen.large_batch)
-    if not seen.steps or seen.backwards != len(seen.steps):
-        return Evidence()  # several backwards for one step are no fault: they may be a window
-    worst = min(seen.steps, key=lambda taken: taken.cosine)
-    numbers = (
-        figure("norm consumed", worst.consumed),
-        figure("norm that the last backward made", worst.fresh),
-        figure("cosine", worst.cosine),
-    )
-    if worst.cosine < 0.999 or worst.consumed > 1.001 * worst.fresh:
-        sentence = (
-            f"In `{seen.name}` an optimizer took a gradient of norm {worst.consumed:.3g} where the last "
-            f"backward made one of {worst.fresh:.3g} (cosine {worst.cosine:.2g}): another's was left."
-        )
-        return Evidence(faults=(Finding(sentence, numbers),))
-    sentence = (
-        f"In all {len(seen.steps)} steps of `{seen.name}` each optimizer took the gradient of its own "
-        "last backward."
-    )
-    return Evidence(merits=(Finding(sentence, numbers),))
-
-
 def _gradient_function(seen: facts.GradientFunctionSeen) -> Evidence:
     if seen.raised:
         return Evidence(not_run=f"`{seen.name}` raised {seen.raised}")
@@ -126,15 +97,6 @@ def _bends(seen: facts.GradientFunctionSeen) -> Iterator[Observation]:
             f"(cosine {lowest:.2g}).",
             numbers=(figure("smallest cosine of a parameter", lowest),),
         )
-
-
-def _against_large_batch(seen: facts.UpdateFunctionSeen, off: float) -> Evidence:
-    numbers = (figure("relative distance from the mean over all real tokens", off),)
-    what = "the mean over all real tokens of all ranks"
-    if off < 1e-3:
-        sentence = f"`{seen.name}` leaves the gradient of {what} (off by {off:.1g})."
-        return Evidence(merits=(Finding(sentence, numbers),))
-    return Evidence(costs=(Finding(f"`{seen.name}` is off {what} by {off:.2g}.", numbers),))
 
 
 def _names(names: tuple[str, ...]) -> str:
