@@ -63,16 +63,16 @@ def check_skill(  # noqa: PLR0913 - each is an option of the command
     found = _check_all(left, open_instruments, work.begin, jobs, watch)
     ran = len(found.results)
     found.results |= known
+    since_last = _since_last(folder, _placed(skill.examples, found.results), kept, found)
     if claims_only:
         found.results = {key: _only_claims(block) for key, block in found.results.items()}
-    blocks = _placed(skill.examples, found.results)
     return CheckReport(
         skill=str(folder),
         is_page=skill.is_page,
         format=check_format(skill),
-        blocks=blocks,
+        blocks=_placed(skill.examples, found.results),
         comparison=_compared(skill, older, found, str(against), bank),
-        since_last=_since_last(folder, blocks, kept, found),
+        since_last=since_last,
         ran=ran,
         faults=tuple(found.faults),
         machine_notes=found.machine_notes,

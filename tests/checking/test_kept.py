@@ -69,6 +69,15 @@ def test_a_second_run_tells_which_block_changed(page, kept, warm):
     ]
 
 
+def test_looking_at_claims_only_changes_no_block(page, kept, warm):
+    """What has no mark was said to have changed, and to have changed back."""
+    check_skill(page, warm, kept=kept)
+    only = check_skill(page, never, kept=kept, claims_only=True)
+
+    assert [block.status for block in only.blocks] == ["runs", "runs"]
+    assert (only.since_last, check_skill(page, never, kept=kept).since_last) == ((), ())
+
+
 def test_what_an_older_version_kept_of_a_last_run_is_no_last_run(page, kept, warm):
     """It called a result by another name: nothing is said of what changed, and nothing breaks."""
     first = check_skill(page, warm, kept=kept)

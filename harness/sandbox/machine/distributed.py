@@ -14,6 +14,7 @@ import torch.multiprocessing
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+from harness.sandbox.machine.devices import is_accelerator
 from harness.sandbox.unbound import Unbound
 
 
@@ -92,6 +93,8 @@ def install() -> None:
             "barrier": _without(dist.barrier, "device_ids"),
         }.items():
             setattr(module, name, patched)
+    for module in (dist, dist.device_mesh):
+        setattr(module, "init_device_mesh", _on_the_cpu(dist.init_device_mesh))
     _ddp()
     for name in ("spawn", "start_processes"):
         setattr(torch.multiprocessing, name, _spawn)
@@ -109,6 +112,14 @@ def _without(original: Callable[..., Any], *names: str) -> Callable[..., Any]:
         return original(*args[:2], **{n: v for n, v in kwargs.items() if n not in names})
 
     return call
+
+
+def _on_the_cpu(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def mesh(device_type: str, *args: Any, **kwargs: Any) -> Any:
+        return original("cpu" if is_accelerator(device_type) else device_type, *args, **kwargs)
+
+    return mesh
 
 
 def _ddp() -> None:

@@ -44,6 +44,14 @@ def test_a_model_averaged_by_hand_is_not_wrapped(ranks):
     assert ran.result == "'Sequential'"
 
 
+def test_a_mesh_of_gpus_is_one_of_processes(ranks):
+    """FSDP asked the mesh for its device, and torch has none of that kind here."""
+    mesh = "from torch.distributed.device_mesh import init_device_mesh\nmesh = init_device_mesh('cuda', (2,))\n"
+    ran = ranks(f"{mesh}{PLAIN}result = mesh.device_type, mesh.size()\n", world_size=2)[0]
+
+    assert ran.result == "('cpu', 2)"
+
+
 @pytest.mark.full
 def test_a_model_that_a_class_of_its_own_wraps_is_wrapped_once(ranks):
     """Within another DDP each micro-batch was reduced, and ``no_sync`` had no say."""
