@@ -94,7 +94,7 @@ def install() -> None:
         }.items():
             setattr(module, name, patched)
     for module in (dist, dist.device_mesh):
-        setattr(module, "init_device_mesh", _on_the_cpu(dist.init_device_mesh))
+        module.init_device_mesh = _on_the_cpu(dist.init_device_mesh)
     _ddp()
     for name in ("spawn", "start_processes"):
         setattr(torch.multiprocessing, name, _spawn)
