@@ -85,16 +85,16 @@ def _leave_alone(*args: Any, **kwargs: Any) -> None:
 
 def install() -> None:
     """Patch what starts, ends and describes groups, and DDP's device arguments."""
-    for module in (dist, dist.distributed_c10d):
+    meshes = dist.device_mesh
+    for module in (dist, dist.distributed_c10d, meshes):
         for name, patched in {
             "init_process_group": _init_once,
             "destroy_process_group": _leave_alone,
             "new_group": _without(dist.new_group, "backend", "device_id"),
             "barrier": _without(dist.barrier, "device_ids"),
+            "init_device_mesh": _on_the_cpu(meshes.init_device_mesh),
         }.items():
             setattr(module, name, patched)
-    for module in (dist, dist.device_mesh):
-        module.init_device_mesh = _on_the_cpu(dist.init_device_mesh)
     _ddp()
     for name in ("spawn", "start_processes"):
         setattr(torch.multiprocessing, name, _spawn)
