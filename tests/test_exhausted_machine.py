@@ -43,6 +43,11 @@ def run(bank, error):
             "ulimit -u",
         ),
         (BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)), "too few processes"),
+        (
+            HarnessFault(f"{OF_ANOTHER_PROCESS}FileNotFoundError: No such file: '/proc/self/task'"),
+            "mount -t proc",
+        ),
+        (HarnessFault("RuntimeError: Unable to find address for: lo"), "ip link set lo up"),
         (OSError(errno.EFBIG, os.strerror(errno.EFBIG)), "ulimit -f"),
         (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "/dev/shm"),
         (OSError(errno.EMFILE, os.strerror(errno.EMFILE)), "ulimit -n"),
@@ -133,6 +138,39 @@ def test_a_limit_of_processor_time_is_one_sentence(tmp_path):
 
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "ulimit -t" in done.stderr
+
+
+NOWHERE = (
+    ("mount -t tmpfs none /proc", "unshare -m", "mount -t proc"),
+    (":", "unshare -n", "ip link"),
+)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="namespaces of one's own take root")
+@pytest.mark.parametrize(("before", "apart", "said"), NOWHERE)
+def test_a_machine_without_proc_or_a_loopback_device_is_told_so(tmp_path, before, apart, said):
+    """By a process that the harness starts, whose last words these are."""
+    probe = [*apart.split(), "sh", "-c", before]
+    if subprocess.run(probe, check=False, capture_output=True).returncode:
+        pytest.skip("no namespaces can be had here")
+    bank = FakeBank(tmp_path).add("alpha").folder
+    command = f"{before} && exec {sys.executable} -m harness run --plain --bank {bank}"
+
+    done = process([*apart.split(), "sh", "-c", command])
+
+    assert done.returncode == 2
+    assert said in done.stderr.rstrip().rpartition("\n")[2]
+
+
+def test_a_run_leaves_nothing_in_the_folder_for_temporary_files(tmp_path):
+    """Neither does torch, which makes a folder for what it compiles as soon as it is imported."""
+    bank, place = FakeBank(tmp_path).add("alpha").folder, tmp_path / "temporary"
+    place.mkdir()
+    command = [sys.executable, "-m", "harness", "run", "--plain", "--bank", str(bank)]
+
+    process(command, env={**os.environ, "TMPDIR": str(place)})
+
+    assert not [*place.iterdir()]
 
 
 def process(command, **how):

@@ -26,6 +26,8 @@ _SENTENCES = {
     "No space left on device": f"{_FULL}: make room (df -h shows where)",
     "Disk quota exceeded": f"{_FULL} to its quota: make room",
     "No usable temporary directory": f"{_FULL}: make room, or name another one in TMPDIR",
+    "'/proc/": "/proc is missing here: mount it (mount -t proc proc /proc)",
+    "Unable to find address for: lo": "there is no loopback device: bring it up (ip link set lo up)",
     "Too many open files": "this process may open too few files: raise ulimit -n",
 }
 

@@ -129,6 +129,10 @@ class Worker:
         return os.pread(self._log.fileno(), _SAID, 0).decode(errors="replace").rstrip()
 
 
+_SET = {"CUDA_VISIBLE_DEVICES": "", "OPENBLAS_NUM_THREADS": "1"}
+"""It compiles nothing either: told of no folder that exists, torch would make one and leave it."""
+
+
 def _spawn(fd: int, log: int) -> "subprocess.Popen[bytes]":
     """It has the path of this process, and nothing of what ``PYTHON...`` variables wish: warnings that
     are errors would end measurements.
@@ -140,7 +144,7 @@ def _spawn(fd: int, log: int) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
         [sys.executable, "-I", "-c", program],
         # OpenBLAS: numpy's threads wait by spinning
-        env=os.environ | variables() | {"CUDA_VISIBLE_DEVICES": "", "OPENBLAS_NUM_THREADS": "1"},
+        env=os.environ | variables() | _SET | {"TORCHINDUCTOR_CACHE_DIR": tempfile.gettempdir()},
         cwd="/",  # the current folder may go
         stdin=subprocess.DEVNULL,
         stdout=log,

@@ -214,7 +214,7 @@ class ZygoteHandle:
         end = os.fstat(self._log.fileno()).st_size
         said = os.pread(self._log.fileno(), 4096, max(0, end - 4096))
         text = said.decode(errors="replace").rstrip()
-        return f"{text}\nit ended with code {self._process.returncode}".lstrip()
+        return f"it ended with code {self._process.returncode}\n{text}".rstrip()
 
     def _read(self) -> None:
         while raw := self._receive():

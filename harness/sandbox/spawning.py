@@ -34,9 +34,14 @@ def spawn(fd: int, worker: str, folder: str, log: int) -> "subprocess.Popen[byte
     It knows nothing of this process but a few variables: no key, no path, no wish of its user.
     """
     command = [sys.executable, "-P", "-m", "harness.sandbox.zygote", str(fd)]
+    caches = {"TORCHINDUCTOR_CACHE_DIR": os.path.join(folder, "inductor")}
     return subprocess.Popen(
         [*command, "--worker", worker, "--folder", folder],
-        env={k: os.environ[k] for k in _KEPT if k in os.environ} | _SET | _packages() | variables(),
+        env={k: os.environ[k] for k in _KEPT if k in os.environ}
+        | _SET
+        | caches
+        | _packages()
+        | variables(),
         cwd="/",
         stdin=subprocess.DEVNULL,
         stdout=log,
