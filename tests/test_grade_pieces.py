@@ -38,6 +38,17 @@ for step in range(8):
     optimizer.step()
 ```
 """
+WARM_UP = """
+```python
+from transformers import Trainer, TrainingArguments
+
+args = TrainingArguments(
+    output_dir="out", gradient_accumulation_steps=4, max_grad_norm=0.5, warmup_ratio=0.1
+)
+trainer = Trainer(model=model, args=args, train_dataset=train_ds)
+trainer.train()
+```
+"""
 EVALUATED_WHOLE = """
 import torch
 from torch import nn
@@ -86,6 +97,13 @@ def test_inconclusive_with_the_one_thing_to_add(lines, claim):
 @pytest.mark.full
 def test_a_large_model_is_clipped_at_its_true_norm(graded, tmp_path):
     _, (line,) = graded(written(tmp_path, "large.md", LARGE))
+    assert line["code"] == "right", line["why"]
+
+
+@pytest.mark.full
+def test_a_warm_up_by_a_part_of_all_steps_is_one_in_every_version_of_the_trainer(graded, tmp_path):
+    pytest.importorskip("transformers")
+    _, (line,) = graded(written(tmp_path, "trainer.md", WARM_UP))
     assert line["code"] == "right", line["why"]
 
 

@@ -91,6 +91,10 @@ def _patch_arguments(arguments: Any, epochs: int, notes: list[str], forced: dict
                     name, "shards the model over devices, which one machine without any cannot"
                 )
         kept = {name: value for name, value in kwargs.items() if name not in DROPPED} | forced
+        ratio = kept.get("warmup_ratio")
+        if ratio is not None and "warmup_ratio" not in arguments.__dataclass_fields__:
+            del kept["warmup_ratio"]
+            kept.setdefault("warmup_steps", ratio)  # a part of all steps, in later versions
         if str(kept.get("optim", "")).endswith(("bit", "8bit", "apex_fused", "npu_fused")):
             kept["optim"] = "adamw_torch"
         posted = kept.get("num_train_epochs", 3)
