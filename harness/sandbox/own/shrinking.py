@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.beside import whole
 from harness.sandbox.own.sizes import WHOLE, Size, gathered_by, sizes_in
-from harness.syntax import walk
+from harness.syntax import dotted, walk
 
 MOST: tuple[tuple[str, int], ...] = (
     (r"n_?layers?|num_(hidden_|encoder_|decoder_)?layers?|num_?blocks|nlayers", 2),
@@ -33,6 +33,16 @@ EVALUATION: tuple[tuple[str, int], ...] = (
     (r"eval_?(iters?|batches)|val_?(iters|batches)|num_?eval\w*", 2),
 )
 """How often, and for how long, a program is evaluated at most: what that leaves behind is seen then."""
+
+SOON = 4
+"""In so many turns the first evaluation comes, where a number in the test says how often."""
+
+EVALUATES = re.compile(
+    r"(run_|do_)?(eval|evaluate|val|valid|validate|validation|estimate_loss)(_|$)"
+)
+"""Names of functions that evaluate."""
+
+TRAINING = frozenset({"step", "backward", "zero_grad", "update"})
 
 ALIKE = 96
 """From here on a number that is the same as a size is taken for it."""
@@ -72,7 +82,33 @@ def evaluate_soon(tree: ast.Module) -> list[str]:
         if size.value > most:
             size.constant.value = most
             said.append(f"sooner: {size.name} {size.value} -> {most}")
+    for node in walk(tree):
+        if isinstance(node, ast.If) and _only_evaluates(node):
+            said += _sooner(node.test)
     return [*dict.fromkeys(said)]
+
+
+def _only_evaluates(branch: ast.If) -> bool:
+    """Whether a branch evaluates, and does nothing to gradients."""
+    called = {
+        dotted(n.func).rpartition(".")[2]
+        for statement in branch.body
+        for n in walk(statement)
+        if isinstance(n, ast.Call)
+    }
+    return not called & TRAINING and any(map(EVALUATES.match, called))
+
+
+def _sooner(test: ast.expr) -> Iterator[str]:
+    """``update % 50 == 0`` becomes ``update % 4 == 0``."""
+    match test:
+        case ast.Compare(
+            left=ast.BinOp(op=ast.Mod(), right=ast.Constant(value=int(every)) as constant),
+            ops=[ast.Eq()],
+            comparators=[ast.Constant(value=0)],
+        ) if every > SOON:
+            constant.value = SOON
+            yield f"sooner: every {every} turns -> {SOON}"
 
 
 def is_large(program: str) -> bool:

@@ -124,3 +124,15 @@ for _ in range(20):
     assert found.problem is None
     (start,) = (e.event for e in found.ranks[0].events if isinstance(e.event, Start))
     assert start.notes == ("shrunk: hidden_size 512 -> 32",)
+
+
+def test_a_branch_that_evaluates_comes_soon_and_one_that_steps_stays_as_it_is():
+    loop = "if i % 50 == 0:\n    {}\n"
+
+    def soon(body):
+        tree = ast.parse(loop.format(body))
+        return evaluate_soon(tree), "% 4" in ast.unparse(tree)
+
+    assert soon("loss = validate(model)") == (["sooner: every 50 turns -> 4"], True)
+    assert soon("validate(model); optimizer.step()") == ([], False)
+    assert soon("values.append(i)") == ([], False)
