@@ -72,7 +72,10 @@ def _rest(report: CheckReport) -> Iterator[str]:
             sum(part.trains and not part.needs for part in idle),
             "with training code could not be run",
         ),
-        (sum(not part.trains and not part.needs for part in idle), "without could not be run"),
+        (
+            sum(not part.trains and not part.needs for part in idle),
+            "with other code could not be run",
+        ),
         (sum(bool(part.needs) for part in idle), f"need what is not installed: {packages}"),
         (open_, "inconclusive"),
     )

@@ -188,7 +188,7 @@ def test_what_is_not_installed_is_counted_by_package_in_the_last_line():
 
 def test_what_was_not_decided_is_one_counted_line():
     told = rest(status="cannot-be-run", kind="helper", mark=None)
-    assert told == "not shown: 1 without could not be run (--verbose)"
+    assert told == "not shown: 1 with other code could not be run (--verbose)"
     told = rest(status="inconclusive")
     assert told == "not shown: 1 inconclusive; 1 of these carry a claim (--verbose)"
 
