@@ -6,10 +6,9 @@ _ON = {
     "as-it-is": "",
     "quiet": "on small gradients",
     "loud": "on large gradients",
-    "fewer-batches": "on fewer batches",
 }
 """What the executions of a program by itself are, in words."""
-_REGIME = "as-it-is|quiet|loud|fewer-batches"
+_REGIME = "as-it-is|quiet|loud"
 _UPDATE = re.compile(
     rf"\b(?:in )?(?:(?P<regime>{_REGIME}),? )update (?P<n>\d+)|\bin update (?P<alone>\d+)",
     re.IGNORECASE,

@@ -133,9 +133,6 @@ WINDOWS = 3
 ROOM = 34
 """How many batches a program gets that made no update of those lent: as where it waits for 16."""
 
-FEWER = 10
-"""How many batches it gets where their number matters: fewer than any that are lent otherwise."""
-
 PASSES = 6
 """How many passes a program gets that does something else in later ones."""
 
@@ -203,17 +200,10 @@ def probe_of(regime: Regime) -> Probe:
 
 def further_regimes(first: ProbeTrace) -> tuple[Probe, ...]:
     """What else a program is run in, once it was seen as it is: where it clips, gradients far below
-    and far above its threshold; where its schedule is as long as there are updates and hardly moves,
-    fewer batches, as a constant of the program's may have come to the same number.
+    and far above its threshold.
     """
     others = fitted(first)[1:] if first.updates and thresholds(first) else ()
-    found = tuple(probe_of(regime) for regime in others if regime.injection != Injection())
-    moved = sum(u.scheduler_steps for u in first.updates)
-    lengths = {u.scheduled_for or 0 for u in first.updates if u.scheduler_steps}
-    if any(2 * moved <= length <= len(first.updates) + moved for length in lengths):
-        fewer = {"name": "fewer-batches", "parameters": {"batches": FEWER}}
-        found += (probe_of(AS_IT_IS).model_copy(update=fewer),)
-    return found
+    return tuple(probe_of(regime) for regime in others if regime.injection != Injection())
 
 
 OWN_SCENARIO = Scenario(
