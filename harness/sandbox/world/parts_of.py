@@ -11,7 +11,9 @@ from torch import nn
 from harness.sandbox.names.table import words
 from harness.sandbox.world.reading import ProgramReading, last_name
 
-FRONT = re.compile(r"enc|back|body|base|trunk|embed|emb|feat|bottom|first|front|pre")
+FRONT = re.compile(
+    r"enc|back|body|base|trunk|embed|emb|feat|bottom|first|front|pre|stem|(layer|block|stage|conv)\d"
+)
 BACK = re.compile(r"dec|head|class|cls|clf|top|fc|out|last|final|proj")
 """Words of what lies in front in a model, and of what lies behind."""
 
@@ -49,6 +51,13 @@ def name_methods(model: nn.Module, reading: ProgramReading, loss: Callable[..., 
             _call(model, name, functools.partial(loss, model))
         elif said & SWITCHING:
             _call(model, name, lambda *_, **__: None)
+        elif name == "get_input_embeddings":
+            for embedding in (m for m in model.modules() if isinstance(m, nn.Embedding)):
+                _call(model, name, functools.partial(_itself, embedding))
+
+
+def _itself(module: nn.Module) -> nn.Module:
+    return module
 
 
 def _trainable(module: nn.Module) -> list[nn.Module]:

@@ -45,6 +45,16 @@ def test_pictures_have_the_channels_and_the_size_of_the_real_ones(see, name, cha
     assert f"{name}: pictures by chance" in seen.lent
 
 
+def test_a_part_of_pictures_may_lie_where_only_the_real_set_has_any(see):
+    parts = "rows = torch.utils.data.Subset(rows, range(50000, 60000))\nassert len(list(all_rows)) < 50000\n"
+    program = PICTURES.format(name="MNIST", size=28).replace(
+        "loader =", f"all_rows = rows\n{parts}loader ="
+    )
+    model = "nn.Sequential(nn.Flatten(), nn.Linear(784, 10))"
+
+    assert see(program + TRAIN.format(model=model, batch="next(it)")).windows == [1] * 4
+
+
 def test_a_network_that_would_be_downloaded_has_the_head_of_the_real_one(see):
     program = PICTURES.format(name="CIFAR10", size=32) + TRAIN.format(
         model="resnet18(weights='DEFAULT')\nnet.fc = nn.Linear(net.fc.in_features, 10)\nassert net.fc.in_features == 512",

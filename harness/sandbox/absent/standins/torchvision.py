@@ -1,7 +1,7 @@
 """Pictures by chance, the usual transforms of them, and small networks with the usual heads."""
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,9 @@ class Pictures(Dataset[Any]):
     def __len__(self) -> int:
         return TRAIN if self.train else TEST
 
+    def __iter__(self) -> Iterator[Any]:
+        return (self[n] for n in range(len(self)))
+
     def _kind(self, index: int) -> int:
         return (index * 7 + index // 5) % self.kinds
 
@@ -79,9 +82,7 @@ class Pictures(Dataset[Any]):
         return (noise + 127 * self._kind(index) // self.kinds).to(torch.uint8)
 
     def __getitem__(self, index: int) -> Any:
-        """A picture and its class."""
-        if index >= len(self):
-            raise IndexError(index)
+        """A picture and its class; one behind the last, as a subset of the real set may ask for."""
         shown, kind = picture(self._pixels(index)), self._kind(index)
         return (
             shown if self.transform is None else self.transform(shown),
