@@ -92,9 +92,18 @@ def _foreign() -> Iterator[Offer]:
         )
         yield Offer(name="harness", have="no", detail=f"{said} environment of its own")
     command = shutil.which("harness")
-    if command is not None and b"harness.__main__" not in Path(command).read_bytes():
+    if command is not None and not _is_ours(Path(command)):
         said = f"{command} is another program: say gradient-skill-harness, or python -m harness"
         yield Offer(name="harness", have="no", detail=said)
+
+
+def _is_ours(command: Path) -> bool:
+    """Whether a command is the one that this distribution installs; one that may not be read is not."""
+    try:
+        with command.open("rb") as file:
+            return b"harness.__main__" in file.read(4096)
+    except OSError:
+        return False
 
 
 def _sandbox() -> Iterator[Offer]:

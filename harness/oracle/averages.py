@@ -29,7 +29,7 @@ class Averages:
         """At a forward. ``before``, ``now``: parameters before they were looked at, and since.
         ``updates``: all so far.
         """
-        if not forward.differentiable and not forward.training:
+        if not forward.differentiable and not forward.training and now is not before:
             known = forward.model in self._trained and updates
             if known and not self._own and are_averages(before, now, updates, initial):
                 self._own = before

@@ -64,15 +64,13 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     return (
         divided_twice(trace, gathered)
         or of_own_loss
-        or (
-            padding_trained(gathered)
-            or wrong_size(gathered, expectations)
-            or wrong_weights([r for r in gathered if not learned(r, gathered)])
-            or uneven_parameters(gathered, expectations)
-            or scaled_on_the_way(gathered, expectations)
-            or wrong_rest(trace, seen, expectations)
-            or in_order(trace, seen, gathered)
-        )
+        or padding_trained(gathered)
+        or wrong_size(gathered, expectations)
+        or wrong_weights([r for r in gathered if not learned(r, gathered)])
+        or uneven_parameters(gathered, expectations)
+        or scaled_on_the_way(gathered, expectations)
+        or wrong_rest(trace, seen, expectations)
+        or in_order(trace, seen, gathered)
     )
 
 

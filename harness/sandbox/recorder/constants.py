@@ -8,6 +8,8 @@ from typing import Any
 
 from torch import Tensor
 
+from harness.sandbox.recorder.transforms import unwrapped
+
 ADDING = ("__add__", "__radd__", "__iadd__", "__sub__", "__rsub__", "__isub__")
 
 FEW = 3
@@ -39,7 +41,7 @@ class Constants:
 
     def before_backward(self, root: Node) -> None:
         """A loss goes backward: see what it adds up."""
-        found = [value for node, value in self._added if node in _sums(root)]
+        found = [value for node, value in self._added if node in sums(root)]
         self._added.clear()
         cut, self._cut = self._cut, False
         if cut and found:
@@ -61,12 +63,14 @@ class Constants:
         return add
 
     def _note(self, constant: Tensor, result: Any) -> None:
-        alone = isinstance(result, Tensor) and result.dim() == constant.dim() == 0
-        if alone and result.grad_fn is not None:
-            self._added.append((result.grad_fn, float(constant)))
+        if not isinstance(result, Tensor) or result.grad_fn is None or result.dim() != 0:
+            return
+        plain = unwrapped([constant]) if constant.is_floating_point() else None
+        if plain and plain[0].numel() == 1:  # under vmap it is one number of many
+            self._added.append((result.grad_fn, float(plain[0])))
 
 
-def _sums(root: Node) -> set[Node]:
+def sums(root: Node) -> set[Node]:
     """The additions of which a loss is a sum, whatever it is multiplied with."""
     found, waiting = set[Node](), [root]
     while waiting:

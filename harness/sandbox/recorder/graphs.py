@@ -14,7 +14,7 @@ from torch.utils import checkpoint
 from torch.utils.weak import TensorWeakRef
 
 from harness.domain.event import Unheld, UnheldWhy
-from harness.sandbox.recorder.constants import Constants
+from harness.sandbox.recorder.constants import Constants, sums
 from harness.sandbox.recorder.scalers import Scalers
 from harness.sandbox.recorder.tape import LARGE, Tape, dense
 
@@ -117,7 +117,8 @@ class Graphs:
             gone.again = gone.again and left
             gone.plain = gone.plain and any(map(_has_gradient, gone.leaves))
         twice = any(_has_gradient(leaf) for gone in repeats for leaf in gone.leaves)
-        self._gone.append(_Gone(starts, trained, again=twice, plain=self._lacks_scale(graph)))
+        plain = self._lacks_scale(graph, starts)
+        self._gone.append(_Gone(starts, trained, again=twice, plain=plain))
         at_input = bool(held) and self._note_unheld(graph, held)
         return Reached(at_input=at_input, covers=bool(repeats))
 
@@ -152,17 +153,17 @@ class Graphs:
     def found(self) -> dict[str, object]:
         """What the end of the record says."""
         untrained = (*self._unheld(), *self._cut_off())
-        counts = {"counted_twice": self._twice, "piled_up": self._piled}
         twice, often = next(iter(self._divisors.most_common(1)), (1, 0))
-        twice = twice if 2 * often > self._divisors.total() else 1
         return {
             "unheld": untrained,
+            "counted_twice": self._twice,
+            "piled_up": self._piled,
             "unscaled": self._unscaled,
-            "divided_twice": twice,
-            **counts,
-        } | {"constant_terms": self.constants.backwards}
+            "divided_twice": twice if 2 * often > self._divisors.total() else 1,
+            "constant_terms": self.constants.backwards,
+        }
 
-    def _lacks_scale(self, graph: _Graph) -> bool:
+    def _lacks_scale(self, graph: _Graph, starts: list[Node]) -> bool:
         """Whether a scaler's factor, which it has for other losses, is nowhere in this one."""
         scale = self._scalers.loss_scale()
         known = self._scalers.scaled
@@ -170,7 +171,7 @@ class Graphs:
             graph.whole
             and scale not in (None, 1.0)
             and not any(node in graph.nodes for node in known)
-            and not any(_multiplies(node, scale) for node in graph.nodes)
+            and not any(_factor(node, "Mul") == scale for start in starts for node in sums(start))
         )
 
     def _unheld(self) -> tuple[Unheld, ...]:
@@ -363,10 +364,16 @@ def _graph(starts: list[Node]) -> _Graph:
     return graph
 
 
-def _multiplies(node: Node, scale: float) -> bool:
-    """Whether a number that is the scale is multiplied with, as `loss * scaler.get_scale()` does."""
-    factor = getattr(node, "_saved_other", None) if "Mul" in type(node).__name__ else None
-    return isinstance(factor, Tensor) and factor.numel() == 1 and float(factor) == scale
+def _factor(node: Node, kind: str) -> float | None:
+    """The one number that a node multiplies with or divides by; ``None`` where it is none, or gone."""
+    if type(node).__name__ != f"{kind}Backward0":
+        return None
+    try:
+        by = node._saved_other
+    except RuntimeError:  # freed by an earlier backward, or changed in place since
+        return None
+    one = isinstance(by, Tensor) and by.numel() == 1 and not by.is_complex()
+    return float(by) if one else None
 
 
 def _divided_twice(node: Node) -> int:
@@ -374,13 +381,11 @@ def _divided_twice(node: Node) -> int:
     divided once for itself.
     """
     divisors: list[float] = []
-    while (name := type(node).__name__) in ("DivBackward0", "MulBackward0"):
+    while type(node).__name__ in ("DivBackward0", "MulBackward0"):
         below = [child for child, _ in node.next_functions if child is not None]
         if len(below) != 1:
             return 1
-        by = node._saved_other
-        if name == "DivBackward0" and isinstance(by, Tensor) and by.numel() == 1:
-            divisors.append(float(by))
+        divisors.append(_factor(node, "Div") or 1.0)
         node = below[0]
     terms = 1
     while type(node).__name__ == "AddBackward0" and node.next_functions[0][0] is not None:

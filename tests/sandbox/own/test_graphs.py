@@ -281,3 +281,36 @@ def test_numbers_that_are_no_terms_of_their_own_teach_as_they_should(see, case):
 
     assert seen.trace.program.constant_terms == 0
     assert own_grade(Trace(probes=(seen.trace,)), "test").code != "wrong", seen.outcome
+
+
+CHECKPOINTED = (
+    HEAD
+    + ALL
+    + """
+from torch.utils.checkpoint import checkpoint
+other, factor, calls = nn.Linear(4, 1), torch.tensor(2.0), []
+plain = torch.optim.SGD(other.parameters(), lr=0.01)
+scaler = torch.amp.GradScaler("cpu")
+def part(x):
+    calls.append(x)
+    return torch.tanh(other(x)) * factor
+for step in range(6):
+    x = torch.randn(8, 4)
+    y = x.sum(1, keepdim=True)
+    optimizer.zero_grad()
+    scaler.scale(nn.functional.mse_loss(net(x), y)).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    plain.zero_grad()
+    nn.functional.mse_loss(checkpoint(part, x, use_reentrant=False), y).backward()
+    plain.step()
+    assert len(calls) == 2 * (step + 1), len(calls)
+"""
+)
+
+
+def test_what_lies_in_a_checkpoint_is_not_computed_again_to_look_for_a_scale(see):
+    seen = see("import torch\nfrom torch import nn\n" + CHECKPOINTED)
+
+    assert seen.outcome == "returned: None"
+    assert seen.trace.program.unscaled == 0
