@@ -89,9 +89,8 @@ class Backwards:
                         "seed": _seed(name, plain, args, kwargs),
                         "injected": factor,
                         "line": line_of_program(),
-                        **reached._asdict(),
                     }
-                    event = self._event(name, values, raised).model_copy(update=more)
+                    event = self._event(name, values, raised, reached).model_copy(update=more)
                     self._write(event, before, args, kwargs, result)
             return result
 
@@ -113,12 +112,20 @@ class Backwards:
         self.graphs.asked_for(inputs_in(args, kwargs), again=differentiable)
         return Reached()
 
-    def _event(self, function: str, roots: Iterable[float | None], raised: str | None) -> Backward:
+    def _event(
+        self,
+        function: str,
+        roots: Iterable[float | None],
+        raised: str | None,
+        reached: Reached,
+    ) -> Backward:
         self.met()
         return Backward(
             function="grad" if function == "grad" else "backward",
             roots=tuple(roots),
-            loss_scale=self._loss_scale(),
+            loss_scale=None if reached.plain else self._loss_scale(),
+            at_input=reached.at_input,
+            covers=reached.covers,
             gradients_finite=self._tape.finite_gradients(),
             raised=raised,
             returned=self._returned(),

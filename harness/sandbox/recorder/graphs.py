@@ -61,6 +61,8 @@ class Reached(NamedTuple):
     """An input that asks for a gradient."""
     covers: bool = False
     """A loss that had gone backward since the last step."""
+    plain: bool = False
+    """A loss without the scale that a scaler has for others."""
 
 
 @dataclass(slots=True)
@@ -120,7 +122,7 @@ class Graphs:
         plain = self._lacks_scale(graph, starts)
         self._gone.append(_Gone(starts, trained, again=twice, plain=plain))
         at_input = bool(held) and self._note_unheld(graph, held)
-        return Reached(at_input=at_input, covers=bool(repeats))
+        return Reached(at_input=at_input, covers=bool(repeats), plain=plain)
 
     def asked_for(self, inputs: Iterable[object], *, again: bool) -> None:
         """Of these the program wants to know the gradient itself. ``again``: to differentiate it."""

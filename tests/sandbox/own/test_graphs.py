@@ -314,3 +314,11 @@ def test_what_lies_in_a_checkpoint_is_not_computed_again_to_look_for_a_scale(see
 
     assert seen.outcome == "returned: None"
     assert seen.trace.program.unscaled == 0
+
+
+def test_a_plain_loss_of_an_optimizer_of_its_own_needs_no_scale(see):
+    """The scaler of another loss says nothing of it."""
+    seen = see("import torch\nfrom torch import nn\n" + CHECKPOINTED)
+    grade = own_grade(Trace(probes=(seen.trace,)), "test")
+
+    assert grade.code == "right", grade.reasons
