@@ -62,7 +62,7 @@ docs: $(BANK) ## write the pages that are generated from the code
 	@$(BIN)/python -m harness.report.schemas docs/schema
 	@$(BIN)/python -m harness.report.tree_page docs/modules.md
 
-extras: $(EXTRAS) ## install all that is optional: Lightning, Hugging Face, pictures, Inspect, OpenAI, Ray
+extras: $(EXTRAS) ## install all that is optional: Lightning, Hugging Face, Inspect, OpenAI, Ray
 
 site: $(WHOLE) ## the documentation as a site, with a gallery of faults made by execution, in build/site
 	@$(BIN)/python -m website
@@ -74,9 +74,9 @@ clean: ## remove caches and build output (rm -r .venv as well to start from noth
 
 # Each target installs what it needs and no more; what an extra holds, pyproject.toml says.
 $(BANK): WITH := .[huggingface,lightning]
-$(DEV): WITH := .[huggingface,lightning,pictures,inspect,openai,dev]
-$(EXTRAS): WITH := .[huggingface,lightning,pictures,inspect,openai,ray]
-$(WHOLE): WITH := .[huggingface,lightning,pictures,inspect,openai,ray,site,dev,browser]
+$(DEV): WITH := .[huggingface,lightning,inspect,openai,dev]
+$(EXTRAS): WITH := .[huggingface,lightning,inspect,openai,ray]
+$(WHOLE): WITH := .[huggingface,lightning,inspect,openai,ray,site,dev,browser]
 
 # The stamp is written last, so an install that was cut short is done again. pip finds the build
 # backend in .venv (no isolation): what builds this project is pinned like everything else.

@@ -13,6 +13,7 @@ from harness.checking.session import (
     BlockInContext,
     is_bare,
     is_here,
+    is_real,
     leaves_out,
     packages_of,
     release,
@@ -220,7 +221,7 @@ def _asks_the_machine(ended: Ended, program: BlockInContext) -> bool:
 
 
 def lent_names(program: BlockInContext) -> set[str]:
-    """Names that the page does not bring: lent, or of packages that are not here."""
+    """Names that the page does not bring: lent, or of packages that something stands in for."""
     tree = program.tree
     lent = {n for n in free_names(statements(tree)) if n not in libraries() or is_bare(n, tree)}
     lent |= program.guessed
@@ -229,7 +230,7 @@ def lent_names(program: BlockInContext) -> set[str]:
     for node in walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             relative = isinstance(node, ast.ImportFrom) and node.level > 0
-            if relative or not all(map(is_here, packages_of(node))):
+            if relative or not all(map(is_real, packages_of(node))):
                 lent |= {a.asname or a.name.partition(".")[0] for a in node.names}
         elif isinstance(node, ast.ClassDef) and _is_sketched(node):
             lent.add(node.name)

@@ -14,6 +14,7 @@ from sys import stdlib_module_names
 
 from harness.domain.skill import Example, Part
 from harness.extraction.names import DEFINITIONS, Statement, bound_names, free_names, statements
+from harness.sandbox.absent.watching import WATCHING
 from harness.sandbox.names.table import libraries, table
 from harness.skills.python import parsed
 from harness.syntax import dotted, tree_of, walk
@@ -298,6 +299,11 @@ def is_here(package: str) -> bool:
         return find_spec(package) is not None
     except (ImportError, ValueError):
         return False
+
+
+def is_real(package: str) -> bool:
+    """Whether it is installed, and nothing stands in for it where programs run."""
+    return is_here(package) and package not in WATCHING
 
 
 @cache

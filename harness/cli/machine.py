@@ -23,7 +23,6 @@ _OPTIONAL = {
     "lightning": "what trains with it is not run",
     "accelerate": "what trains with it is not run",
     "transformers": "what trains with it is not run",
-    "matplotlib": "pages have no pictures",
     "inspect_ai": "there are no tasks for Inspect",
     "openai": "openai:MODEL cannot be asked",
     "zstandard": "archived Inspect logs (.eval) cannot be read",

@@ -5,7 +5,6 @@ from functools import lru_cache
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Lock
 from urllib.parse import parse_qs, urlsplit
 
 from harness.cli.reporting import written_report
@@ -40,13 +39,11 @@ class RunShelf:
         """Runs are looked for in the folder, in its folders and in theirs."""
         self._folder = folder
         self._bank = bank
-        self._drawing = Lock()  # matplotlib's settings are the process's
 
     def index(self) -> str:
         """Newest first."""
         runs = sorted(self._runs().items(), key=lambda one: -_changed(one[1]))
-        with self._drawing:
-            entries = [_entry(name, path, _changed(path)) for name, path in runs]
+        entries = [_entry(name, path, _changed(path)) for name, path in runs]
         return render_index(str(self._folder.resolve()), entries)
 
     def report(self, *names: str) -> str:
@@ -59,9 +56,8 @@ class RunShelf:
         for name in names:
             if name not in runs:
                 raise UsageError(f"there is no run {name!r} here")
-        with self._drawing:
-            paths = tuple(runs[name] for name in names)
-            return _report(paths, tuple(map(_changed, paths)), self._bank)
+        paths = tuple(runs[name] for name in names)
+        return _report(paths, tuple(map(_changed, paths)), self._bank)
 
     def _runs(self) -> dict[str, Path]:
         found = [self._folder, *self._folder.glob("*"), *self._folder.glob("*/*")]

@@ -12,7 +12,6 @@ EXTRA_OF = {
     "lightning_fabric": "lightning",
     "accelerate": "huggingface",
     "transformers": "huggingface",
-    "matplotlib": "pictures",
     "inspect_ai": "inspect",
     "openai": "openai",
     "zstandard": "inspect",

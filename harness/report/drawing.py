@@ -3,7 +3,7 @@ takes forty milliseconds and ten kilobytes for each.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -33,6 +33,20 @@ class DrawnCurve:
     """Of the style sheet, with what it is without one."""
     values: Values
     """Update by update."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A difference in points, and between what it lies."""
+
+    label: str
+    """Beside it."""
+    low: float
+    """Its lower end."""
+    middle: float
+    """What was seen."""
+    high: float
+    """Its upper end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +109,39 @@ def bars(title: str, unit: str, curves: Sequence[DrawnCurve], limit: float) -> s
     return _chart(title, unit, scale, curves, limit, parts)
 
 
+def intervals(rows: Sequence[Interval], margin: float, unseen: tuple[float, float] | None) -> str:
+    """One under the other, from -100 to 100 points; the margin dashed, and in between, where effects are
+    too small to be shown, a band.
+    """
+    left, right, floor = 100.0, 2 * WIDTH, _TOP + 26.0 * len(rows)
+
+    def across(points: float) -> float:
+        return left + (right - left - 10) * (points + 100) / 200
+
+    entries = [(f"margin {margin:.0f}", LIMIT)]
+    parts = []
+    if unseen is not None:
+        x, width = across(unseen[0]), across(unseen[1]) - across(unseen[0])
+        box = f'x="{x:.1f}" y="{_TOP}" width="{width:.1f}" height="{floor - _TOP:.1f}"'
+        parts.append(f'<rect {box} fill="{_FAINT}" opacity="0.35"/>')
+        entries.append(("too small to be shown", _FAINT))
+    for points in (-100, -50, 0, 50, 100):
+        x = across(points)
+        parts.append(_line((x, x), (_TOP, floor), "currentColor" if not points else _FAINT, 0.8))
+        parts.append(_text(x, floor + 12, f"{points}", _CENTRED))
+    parts.append(_line((across(margin),) * 2, (_TOP, floor), LIMIT, 1.2, dashed=True))
+    for n, row in enumerate(rows):
+        y = _TOP + 26.0 * n + 13
+        parts.append(_text(left - 6, y + 3, row.label, _ENDS))
+        parts.append(_line((across(row.low), across(row.high)), (y, y), TRUE, 2.5))
+        x = across(row.middle)
+        parts.append(f'<path d="M{x - 4:.1f} {y}l4 -4l4 4l-4 4z" fill="{CONSUMED}"/>')
+    parts.append(
+        _text((left + right) / 2, floor + 26, "points of right answers, new less old", _CENTRED)
+    )
+    return _svg(right, floor + 30, [*parts, *_legend(left, entries)])
+
+
 def _chart(
     title: str,
     unit: str,
@@ -120,12 +167,18 @@ def _chart(
         y = scale.at(limit)
         parts.append(_line((_LEFT, right), (y, y), LIMIT, 1.2, dashed=True))
         entries.append((f"limit {limit:g}", LIMIT))
-    x = _LEFT
+    return _svg(WIDTH, HEIGHT, [*parts, *_legend(_LEFT, entries)])
+
+
+def _legend(x: float, entries: Iterable[tuple[str, str]]) -> Iterator[str]:
     for label, colour in entries:
-        parts.append(f'<rect x="{x:.0f}" y="19" width="10" height="4" fill="{colour}"/>')
-        parts.append(_text(x + 13, 25, label))
+        yield f'<rect x="{x:.0f}" y="19" width="10" height="4" fill="{colour}"/>'
+        yield _text(x + 13, 25, label)
         x += 22 + 5.5 * len(label)
-    box = f'viewBox="0 0 {WIDTH:g} {HEIGHT:g}"'
+
+
+def _svg(width: float, height: float, parts: Iterable[str]) -> str:
+    box = f'viewBox="0 0 {width:g} {height:g}"'
     look = 'font-size="9" fill="currentColor"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {box} {look}>{"".join(parts)}</svg>'
 

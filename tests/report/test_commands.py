@@ -104,15 +104,6 @@ def test_what_cannot_be_shown_gets_one_sentence(given, sentence):
     assert "Traceback" not in done.stderr
 
 
-def test_drawing_waits_until_somebody_wants_a_picture():
-    """Matplotlib takes longer to import than most commands take."""
-    code = "import sys, harness.cli, harness.cli.seeing; print('matplotlib' in sys.modules)"
-
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
-
-    assert done.stdout == b"False\n"
-
-
 @pytest.fixture
 def address(tmp_path):
     stored(tmp_path / "first", answer("wrong"))

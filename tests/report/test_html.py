@@ -1,8 +1,5 @@
 """The page shows what was found, and whatever came out of an answer is text on it."""
 
-import os
-import subprocess
-import sys
 from html.parser import HTMLParser
 
 import pytest
@@ -167,20 +164,6 @@ def test_a_page_without_pictures_is_asked_for_with_zero_and_says_how_to_have_the
 
     assert 'class="drawing"' not in page
     assert "1 program has none here. harness report --pictures N draws more." in Read(page).words
-
-
-@pytest.mark.full
-def test_a_home_that_cannot_be_written_to_adds_no_line():
-    """matplotlib wants a folder there, and would say on standard error that it has none."""
-    nowhere = {**os.environ, "HOME": "/dev/null/nobody", "XDG_CONFIG_HOME": "", "MPLCONFIGDIR": ""}
-    draws = "from tests.report.sides import *; from harness.report.html import render_page;"
-    draws += "assert 'class=\"drawing\"' in render_page(report(side('run', answer('wrong'))))"
-
-    done = subprocess.run(
-        [sys.executable, "-c", draws], env=nowhere, capture_output=True, text=True, check=False
-    )
-
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_no_two_elements_share_an_id():

@@ -20,7 +20,7 @@ from harness.report.html.answers import Drawing, scenario_views
 from harness.report.html.headline import headlines_of
 from harness.report.html.kills import kill_matrix_of
 from harness.report.html.matrix import matrix_of
-from harness.report.pictures import effect_picture, not_drawn
+from harness.report.pictures import effect_picture
 from harness.report.power import in_reach
 from harness.report.reported import WORDS, Report, tally_in_words
 from harness.report.words import READ, chance, clean, signed
@@ -45,7 +45,6 @@ def render_page(report: Report, *, most_pictures: int = 60) -> str:
             scenarios=scenario_views(report, drawing),
             headlines=headlines_of(report),
             undrawn=drawing.left_out,
-            lacking=not_drawn() if report.comparison else None,
             effect=effect_picture(report.comparison) if report.comparison else None,
             reach=_reach(report),
             differences=_differences(report),

@@ -10,6 +10,7 @@ tables       tables and arrays that are not here, for pandas, numpy and the modu
 pictures     pictures that are not here, in folders
 texts        texts that are not here
 inert        objects that do nothing
-trackers     packages that only watch: wandb, tensorboard and the like
+watching     which packages only watch: wandb, tensorboard and the like
+trackers     what stands in for them
 standins     packages that hand over data, models or arguments, as small as they can be
 """

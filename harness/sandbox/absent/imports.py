@@ -14,6 +14,7 @@ from harness.sandbox import extras
 from harness.sandbox.absent import standins, trackers
 from harness.sandbox.absent.lent import lend
 from harness.sandbox.absent.missing import Missing
+from harness.sandbox.absent.watching import WATCHING
 from harness.syntax import walk
 
 OWN = "candidate_files"
@@ -55,7 +56,7 @@ def _tops(tree: ast.Module) -> Iterator[str]:
     }  # fmt: skip
     for node in walk(tree):
         if id(node) in guarded:
-            names = [n for n in packages_of(node) if n.partition(".")[0] in trackers.WATCHING]
+            names = [n for n in packages_of(node) if n.partition(".")[0] in WATCHING]
         else:
             names = packages_of(node)
         for name in names:
@@ -76,7 +77,7 @@ def packages_of(node: ast.AST) -> list[str]:
 
 
 def _is_absent(top: str) -> bool:
-    if top in trackers.WATCHING or top in SHARDING or top == "torch.utils.tensorboard":
+    if top in WATCHING or top in SHARDING or top == "torch.utils.tensorboard":
         return True
     if top in standins.ALWAYS:
         return True
@@ -108,7 +109,7 @@ class Lent(MetaPathFinder, Loader):
         """Whatever stands in for it."""
         name = spec.name
         top = name.partition(".")[0]
-        if top in trackers.WATCHING or name == "torch.utils.tensorboard":
+        if top in WATCHING or name == "torch.utils.tensorboard":
             lend(f"{name.rpartition('.')[2] if top == 'torch' else top}: does nothing")
             return trackers.module(name)
         found = standins.module(name, lambda part: Missing(f"{name}.{part}", needs(name)))

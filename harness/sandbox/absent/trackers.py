@@ -6,21 +6,11 @@ from typing import Any
 from harness.sandbox.absent.inert import Inert
 from harness.sandbox.absent.settings import AbsentSettings
 
-WATCHING = frozenset({
-    "evaluate", "wandb", "mlflow", "tensorboard", "tensorboardX", "comet_ml", "neptune", "clearml",
-    "aim", "swanlab", "trackio", "dvclive", "sacred", "visdom", "matplotlib", "seaborn",
-    "plotly", "rich", "colorama", "colorlog", "coloredlogs", "termcolor", "loguru", "icecream",
-    "psutil", "pynvml", "GPUtil", "nvidia_smi", "gpustat", "prettytable", "tabulate", "torchinfo",
-    "torchsummary", "torchviz", "thop", "fvcore", "ptflops", "imageio", "moviepy", "IPython",
-    "ipdb", "pudb", "dotenv", "line_profiler", "beartype", "typeguard", "jaxtyping", "submitit",
-    "progressbar", "humanize", "setproctitle", "codecarbon", "lovely_tensors", "pytz",
-    "tensorboard_logger",
-})  # fmt: skip
-"""Packages that only log, show or measure the machine."""
-
 
 class Watching(ModuleType):
     """A module of which every name does nothing."""
+
+    __version__ = "0"
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):

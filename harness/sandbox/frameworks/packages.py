@@ -12,7 +12,7 @@ from typing import Any
 from harness.sandbox import extras
 from harness.sandbox.absent import inert, standins
 from harness.sandbox.absent.imports import lend_known, packages_of
-from harness.sandbox.absent.trackers import WATCHING
+from harness.sandbox.absent.watching import WATCHING
 from harness.syntax import walk
 
 REFUSED = frozenset({

@@ -1,0 +1,13 @@
+"""Which packages only watch: they are stood in for, installed or not. Without torch."""
+
+WATCHING = frozenset({
+    "evaluate", "wandb", "mlflow", "tensorboard", "tensorboardX", "comet_ml", "neptune", "clearml",
+    "aim", "swanlab", "trackio", "dvclive", "sacred", "visdom", "matplotlib", "seaborn",
+    "plotly", "rich", "colorama", "colorlog", "coloredlogs", "termcolor", "loguru", "icecream",
+    "psutil", "pynvml", "GPUtil", "nvidia_smi", "gpustat", "prettytable", "tabulate", "torchinfo",
+    "torchsummary", "torchviz", "thop", "fvcore", "ptflops", "imageio", "moviepy", "IPython",
+    "ipdb", "pudb", "dotenv", "line_profiler", "beartype", "typeguard", "jaxtyping", "submitit",
+    "progressbar", "humanize", "setproctitle", "codecarbon", "lovely_tensors", "pytz",
+    "tensorboard_logger",
+})  # fmt: skip
+"""Packages that only log, show or measure the machine."""
