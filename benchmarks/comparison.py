@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 from scipy import stats
 
-from harness.comparison import false_alarms, plan, rounds_plan, shapes
+from benchmarks.false_alarms import false_alarms, render_false_alarms
+from harness.comparison import plan, rounds_plan, shapes
 from harness.comparison.paired import Counts, decide
 from harness.domain.plan import Plan, Rules
 from harness.report.console import plain_text
-from harness.report.power import render_false_alarms
 from harness.report.rounds import render_rounds_plan
 
 COMPARISONS = 4000

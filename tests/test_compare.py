@@ -126,7 +126,7 @@ def test_a_plan_says_what_could_be_seen_before_anything_is_asked(bank):
 
 
 def test_a_run_is_not_compared_with_itself(bank, agent, tmp_path):
-    """Somebody meant another folder, or ``--aa``; the sentence says both."""
+    """Somebody meant another folder."""
     options = ["--agent", agent, "--trials", "1", "--out", tmp_path / "runs"]
     compare(bank, "--skill", "none", "--skill", "none", *options)
     run = tmp_path / "runs/none"
@@ -213,7 +213,10 @@ def test_sequential_is_refused_for_runs_that_are_stored(bank, tmp_path):
     """Whether they were asked in rounds stands in them."""
     result = compare(bank, tmp_path / "a", tmp_path / "b", "--sequential")
 
-    assert (result.exit_code, "--sequential and --ablate are for asking" in result.stderr) == (
+    assert (
+        result.exit_code,
+        "--sequential, --ablate and --aa are for asking" in result.stderr,
+    ) == (
         2,
         True,
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.cli.app import flag, valued
 from harness.cli.arms import Asker, arm_in
 from harness.cli.asking import Ask, planned
 from harness.domain.errors import UsageError
@@ -17,20 +18,16 @@ if TYPE_CHECKING:
     from harness.comparison.ablation import LeftOut
 
 AblateOption = Annotated[
-    bool,
-    typer.Option(
-        "--ablate", metavar="", help="Ask with --skill and without each of its sections in turn."
-    ),
+    bool, flag("--ablate", "Ask with --skill and without each of its sections in turn.")
 ]
 LevelOption = Annotated[
     int, typer.Option(min=1, max=6, metavar="N", help="Level of the headings that --ablate takes.")
 ]
 CoverageOption = Annotated[
     Path | None,
-    typer.Option(
+    valued(
         metavar="FILE",
         help="A table of what each section covers, as docs/coverage.yaml, for --ablate.",
-        show_default=False,
     ),
 ]
 

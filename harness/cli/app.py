@@ -120,22 +120,23 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+def flag(name: str, help_: str) -> Any:
+    """An option without a value."""
+    return typer.Option(name, metavar="", help=help_)
+
+
+def valued(*names: str, metavar: str, help: str, **more: Any) -> Any:  # noqa: A002 - as typer says
+    """An option with a value, of whose default its page of help is silent."""
+    return typer.Option(*names, metavar=metavar, help=help, show_default=False, **more)
+
+
 BankOption = Annotated[
     Path | None,
-    typer.Option(
-        "--bank",
-        metavar="DIR",
-        help="Use this bank: a folder of ID/scenario.yaml.",
-        show_default=False,
-    ),
+    valued("--bank", metavar="DIR", help="Use this bank: a folder of ID/scenario.yaml."),
 ]
 TrustOption = Annotated[
-    bool,
-    typer.Option(
-        "--trust-bank",
-        metavar="",
-        help="Run the bank's own properties and workloads, outside the jail.",
-    ),
+    bool, flag("--trust-bank", "Run the bank's own properties and workloads, outside the jail.")
 ]
 ScenariosOption = Annotated[
     list[str] | None,
@@ -144,18 +145,11 @@ ScenariosOption = Annotated[
     ),
 ]
 SuiteOption = Annotated[
-    str | None,
-    typer.Option(
-        "--suite", metavar="S", help="Only the scenarios of this suite.", show_default=False
-    ),
+    str | None, valued("--suite", metavar="S", help="Only the scenarios of this suite.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON.")]
-PlainOption = Annotated[
-    bool, typer.Option("--plain", metavar="", help="Plain text: no colours, no boxes.")
-]
-VerboseOption = Annotated[
-    bool, typer.Option("--verbose", metavar="", help="Show every verdict with its numbers.")
-]
+JsonOption = Annotated[bool, flag("--json", "Print JSON.")]
+PlainOption = Annotated[bool, flag("--plain", "Plain text: no colours, no boxes.")]
+VerboseOption = Annotated[bool, flag("--verbose", "Show every verdict with its numbers.")]
 JobsOption = Annotated[
     int | None,
     typer.Option(
@@ -175,11 +169,8 @@ EngineOption = Annotated[
 ]
 OutOption = Annotated[
     Path | None,
-    typer.Option(
-        "--out",
-        metavar="RUN",
-        help="Store the run in this folder; go on with one that is there.",
-        show_default=False,
+    valued(
+        "--out", metavar="RUN", help="Store the run in this folder; go on with one that is there."
     ),
 ]
 SeedOption = Annotated[
@@ -190,18 +181,14 @@ SeedOption = Annotated[
 ]
 AllowOption = Annotated[
     list[str] | None,
-    typer.Option(
+    valued(
         "--allow",
         metavar="ID[=REASON]",
         help="Call nothing wrong for this property: its id, and why. May be given again.",
-        show_default=False,
     ),
 ]
 StrictOption = Annotated[
-    bool,
-    typer.Option(
-        "--strict", metavar="", help="Exit with 4 if anything is inconclusive or has no code."
-    ),
+    bool, flag("--strict", "Exit with 4 if anything is inconclusive or has no code.")
 ]
 
 JudgeOption = Annotated[
@@ -218,9 +205,7 @@ JudgeOption = Annotated[
 @app.callback(invoke_without_command=True)
 def _harness(
     context: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", metavar="", help="Print the version.")
-    ] = False,
+    version: Annotated[bool, flag("--version", "Print the version.")] = False,
 ) -> None:
     """Judge advice about training loops by executing it."""
     if version:

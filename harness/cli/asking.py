@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from harness.cli.app import print_faults
+from harness.cli.app import flag, print_faults
 from harness.cli.stored import print_count, print_unread, print_unstored, printing, stored
 from harness.domain.answer import Batch
 from harness.domain.errors import UsageError
@@ -37,16 +37,9 @@ TrialsOption = Annotated[
     int, typer.Option(min=1, max=1000, metavar="N", help="How often each question is asked.")
 ]
 BatchOption = Annotated[
-    bool,
-    typer.Option(
-        "--batch",
-        metavar="",
-        help="Hand the questions in as batches: half the price, within a day.",
-    ),
+    bool, flag("--batch", "Hand the questions in as batches: half the price, within a day.")
 ]
-FreshOption = Annotated[
-    bool, typer.Option("--fresh", metavar="", help="Ask again what was answered before.")
-]
+FreshOption = Annotated[bool, flag("--fresh", "Ask again what was answered before.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,13 @@ from harness.cli.app import (
     VerboseOption,
     app,
     cores,
+    flag,
     instruments,
     load,
     only_runnable,
     print_faults,
     trusted,
+    valued,
 )
 from harness.cli.asking import (
     Ask,
@@ -47,40 +49,28 @@ from harness.report.console import Output, progress_bar
 
 AgentOption = Annotated[
     str | None,
-    typer.Option(
+    valued(
         "--agent",
         metavar="A",
         help="Ask this agent: anthropic:MODEL, openai:MODEL, command:'...', replay:DIR,"
         " reference, buggy.",
-        show_default=False,
     ),
 ]
 SkillOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR", help="The folder of the skill that the agent is given.", show_default=False
-    ),
+    Path | None, valued(metavar="DIR", help="The folder of the skill that the agent is given.")
 ]
 
 
 MaxCostOption = Annotated[
-    float | None,
-    typer.Option(
-        min=0.0, metavar="USD", help="Spend at most this many US dollars.", show_default=False
-    ),
+    float | None, valued(metavar="USD", help="Spend at most this many US dollars.", min=0.0)
 ]
 EvalsOption = Annotated[
     Path | None,
-    typer.Option(
-        "--evals",
-        metavar="FILE",
-        help="Ask the questions of this evals.json of skill-creator.",
-        show_default=False,
+    valued(
+        "--evals", metavar="FILE", help="Ask the questions of this evals.json of skill-creator."
     ),
 ]
-AskPlanOption = Annotated[
-    bool, typer.Option("--plan", metavar="", help="Say what asking would cost. Asks nothing.")
-]
+AskPlanOption = Annotated[bool, flag("--plan", "Say what asking would cost. Asks nothing.")]
 
 
 @app.command(epilog="Example: harness run --scenario all")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.app import app
+from harness.cli.app import app, valued
 from harness.domain.errors import UsageError
 from harness.report.console import Output
 
@@ -33,11 +33,10 @@ def init(
     ] = Path(),
     source: Annotated[
         Path | None,
-        typer.Option(
+        valued(
             "--from",
             metavar="ANSWER",
             help="Post the program of this answer, instead of an example.",
-            show_default=False,
         ),
     ] = None,
 ) -> None:

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from harness.cli.arms import arm_in
 from harness.domain.comparison import Comparison
 from harness.domain.errors import UsageError, reason
-from harness.domain.plan import FalseAlarms, Rules
+from harness.domain.plan import Rules
 from harness.domain.record import Record
 from harness.report.console import Output
 from harness.store import load_run
@@ -58,27 +58,15 @@ class Compared:
         self.printed(rounds_plan(scenarios, most, rules=self._rules), render_rounds_plan)
         return 0
 
-    def simulation(self, scenarios: int, trials: int) -> int:
-        """How often the gate errs, on several shapes of true rates."""
-        from harness.comparison import false_alarms, shapes
+    def runs(self, folders: Sequence[Path]) -> int:
+        """Two runs, or of three the first against each other."""
+        from harness.comparison import compare
 
-        rates = shapes(scenarios).items()
-        return self._alarms([false_alarms(n, r, trials, rules=self._rules) for n, r in rates])
-
-    def runs(self, folders: Sequence[Path], *, aa: bool) -> int:
-        """Two runs, or with ``aa`` one against itself; of three the first against each other."""
-        from harness.comparison import compare, false_alarms, stored_rates
-
-        arms = [arm_in(folder) for folder in folders]
-        if aa and len(arms) == 1:
-            rates, trials = stored_rates(arms[0]), max(len(s.trials) for s in arms[0].scenarios)
-            return self._alarms([false_alarms(arms[0].name, rates, trials, rules=self._rules)])
-        if aa or len(arms) < 2:
-            raise UsageError("compare takes two stored runs; with --aa one, against itself")
+        if len(folders) < 2:
+            raise UsageError("compare takes two stored runs")
         if len({folder.resolve() for folder in folders}) < len(folders):
-            raise UsageError(
-                "a run is given twice: name two, or one with --aa (how often the gate errs on it)"
-            )
+            raise UsageError("a run is given twice: name two")
+        arms = [arm_in(folder) for folder in folders]
         found = [compare(arms[0], new, self._rules, anyway=self._anyway) for new in arms[1:]]
         for comparison, folder in zip(found, folders[1:], strict=True):
             self._comparison(comparison, (folders[0], folder))
@@ -106,16 +94,6 @@ class Compared:
         else:
             plain, programs = self._output.plain, _programs(folders) if folders else {}
             self._output.show(render_comparison(found, plain=plain, programs=programs))
-
-    def _alarms(self, found: list[FalseAlarms]) -> int:
-        from harness.report.power import render_false_alarms
-
-        if self._as_json:
-            for one in found:
-                self._output.text(one.model_dump_json())
-        else:
-            self._output.show(render_false_alarms(found, plain=self._output.plain))
-        return 0
 
 
 def _programs(folders: tuple[Path, Path]) -> "Programs":

@@ -27,17 +27,18 @@ from harness.cli.app import (
     TrustOption,
     app,
     cores,
+    flag,
     instruments,
     load,
     only_runnable,
     trusted,
+    valued,
 )
 from harness.cli.arms import Asker, arms_below, arms_of, refuse_unreadable
 from harness.cli.asking import Ask, BatchOption, DeliveryOption, FreshOption, TrialsOption
 from harness.cli.compared import Compared
 from harness.domain.errors import UsageError
 from harness.domain.plan import Rules
-from harness.domain.scenario import Bank
 from harness.report.console import Output
 
 MARGIN = Rules().margin
@@ -54,42 +55,24 @@ MarginOption = Annotated[
     ),
 ]
 AnywayOption = Annotated[
-    bool,
-    typer.Option(
-        "--anyway", metavar="", help="Compare runs that differ in more than the skill; warn only."
-    ),
+    bool, flag("--anyway", "Compare runs that differ in more than the skill; warn only.")
 ]
 PlanOption = Annotated[
-    bool,
-    typer.Option(
-        "--plan", metavar="", help="Say how large a difference could be seen. Asks nothing."
-    ),
+    bool, flag("--plan", "Say how large a difference could be seen. Asks nothing.")
 ]
-AaOption = Annotated[
-    bool,
-    typer.Option(
-        "--aa", metavar="", help="Compare a skill with itself: how often is the result wrong?"
-    ),
-]
+AaOption = Annotated[bool, flag("--aa", "Ask twice with the same skill, and compare the answers.")]
 GateOption = Annotated[
-    bool,
-    typer.Option(
-        "--gate", metavar="", help="Exit with 0 if not worse, 1 if worse, 4 if inconclusive."
-    ),
+    bool, flag("--gate", "Exit with 0 if not worse, 1 if worse, 4 if inconclusive.")
 ]
 SequentialOption = Annotated[
     bool,
-    typer.Option(
+    flag(
         "--sequential",
-        metavar="",
-        help="Ask in rounds, at most --trials of them, and stop when the answer is clear.",
+        "Ask in rounds, at most --trials of them, and stop when the answer is clear.",
     ),
 ]
 ArmsOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR", help="Store each arm's run in a folder below this one.", show_default=False
-    ),
+    Path | None, valued(metavar="DIR", help="Store each arm's run in a folder below this one.")
 ]
 SkillsOption = Annotated[
     list[str] | None,
@@ -103,18 +86,10 @@ RunsArgument = Annotated[
         metavar="[RUN_A RUN_B]", help="Stored runs, or logs with answers, the old one first."
     ),
 ]
-AskedAgentOption = Annotated[
-    str | None,
-    typer.Option("--agent", metavar="A", help="The agent to ask.", show_default=False),
-]
+AskedAgentOption = Annotated[str | None, valued("--agent", metavar="A", help="The agent to ask.")]
 ArmCostOption = Annotated[
     float | None,
-    typer.Option(
-        min=0.0,
-        metavar="USD",
-        help="Spend at most this many US dollars for each arm.",
-        show_default=False,
-    ),
+    valued(metavar="USD", help="Spend at most this many US dollars for each arm.", min=0.0),
 ]
 
 
@@ -154,11 +129,12 @@ def compare(
     """Say whether the new skill is better or worse, or that the result is inconclusive."""
     rules, bank = Rules(margin=margin), trusted(bank, trust=trust_bank)
     shown = Compared(Output(plain=plain), as_json, anyway, gate, rules)
-    _refuse_contradictions(runs, asks=sequential or ablate)
+    _refuse_contradictions(runs, asks=sequential or ablate or aa)
     if runs:
-        raise typer.Exit(_given(context, shown, arms_below(runs), aa, (bank, judge, jobs)))
-    if not ablate and (plan or (aa and agent is None)):
-        raise typer.Exit(_planned(shown, load(bank, scenario, suite), trials, not plan, sequential))
+        raise typer.Exit(_given(context, shown, arms_below(runs), (bank, judge, jobs)))
+    if plan and not ablate:
+        planned = shown.rounds if sequential else shown.plan
+        raise typer.Exit(planned(len(load(bank, scenario, suite).scenarios), trials))
     if agent is None or not skill:
         raise UsageError("compare takes two stored runs, or an --agent and --skill OLD --skill NEW")
     asked = Ask(
@@ -173,7 +149,9 @@ def compare(
 
 def _refuse_contradictions(runs: list[Path] | None, *, asks: bool) -> None:
     if runs and asks:
-        raise UsageError("--sequential and --ablate are for asking, not for runs that are stored")
+        raise UsageError(
+            "--sequential, --ablate and --aa are for asking, not for runs that are stored"
+        )
 
 
 def _asked(shown: Compared, asker: Asker, arms: dict[str, Ask] | Ablating) -> int:
@@ -184,28 +162,19 @@ def _asked(shown: Compared, asker: Asker, arms: dict[str, Ask] | Ablating) -> in
     first = next(iter(arms.values()))
     _warn_of_few(len(asker.bank.scenarios), first.trials, asker.rules)
     with (asker.in_rounds if first.in_rounds else asker.at_once)(arms) as folders:
-        return shown.runs(folders, aa=False)
-
-
-def _planned(shown: Compared, bank: Bank, trials: int, aa: bool, sequential: bool) -> int:
-    """What a comparison could show, or how often it errs. Asks nothing."""
-    scenarios = len(bank.scenarios)
-    if aa:
-        return shown.simulation(scenarios, trials)
-    return (shown.rounds if sequential else shown.plan)(scenarios, trials)
+        return shown.runs(folders)
 
 
 def _given(
     context: typer.Context,
     shown: Compared,
     runs: Sequence[Path],
-    aa: bool,
     how: tuple[Path | None, str, int | None],
 ) -> int:
     """Of runs that are there; files are graded first, but for a benchmark, which is judged."""
     if not any(run.is_file() for run in runs):
-        return shown.runs(runs, aa=aa)
-    if len(runs) == 1 and not aa:
+        return shown.runs(runs)
+    if len(runs) == 1:
         return shown.benchmark(runs[0])
     from harness.cli.logged import Judgement, as_runs
     from harness.instruments import opened_once
@@ -214,7 +183,7 @@ def _given(
     open_ = context.with_resource(opened_once(instruments(context, jobs)))
     judgement = Judgement(load(bank), judge, cores(jobs), open_)
     with as_runs(runs, judgement) as folders:
-        return shown.runs(folders, aa=aa)
+        return shown.runs(folders)
 
 
 def _warn_of_few(scenarios: int, trials: int, rules: Rules) -> None:

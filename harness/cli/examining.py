@@ -22,9 +22,11 @@ from harness.cli.app import (
     VerboseOption,
     app,
     cores,
+    flag,
     instruments,
     load,
     trusted,
+    valued,
     write_file,
 )
 from harness.cli.configuring import configuration
@@ -40,40 +42,21 @@ SkillsArgument = Annotated[
     ),
 ]
 AgainstOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="OLD", help="Compare with this older version of the skill.", show_default=False
-    ),
+    Path | None, valued(metavar="OLD", help="Compare with this older version of the skill.")
 ]
 ClaimsOption = Annotated[
     bool,
-    typer.Option(
-        "--claims-only",
-        metavar="",
-        help="Only a claim that fails counts, not a fault where nothing is claimed.",
-    ),
+    flag("--claims-only", "Only a claim that fails counts, not a fault where nothing is claimed."),
 ]
 ThoroughOption = Annotated[
-    bool,
-    typer.Option(
-        "--thorough", metavar="", help="Give each block as much time as grade gives a program."
-    ),
+    bool, flag("--thorough", "Give each block as much time as grade gives a program.")
 ]
-FreshOption = Annotated[
-    bool, typer.Option("--fresh", metavar="", help="Run every block, also what is unchanged.")
-]
+FreshOption = Annotated[bool, flag("--fresh", "Run every block, also what is unchanged.")]
 AnnotateOption = Annotated[
-    bool,
-    typer.Option("--annotate", metavar="", help="Print annotations for a pull request on GitHub."),
+    bool, flag("--annotate", "Print annotations for a pull request on GitHub.")
 ]
-JunitOption = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Write JUnit XML here as well.", show_default=False),
-]
-SarifOption = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Write SARIF 2.1.0 here as well.", show_default=False),
-]
+JunitOption = Annotated[Path | None, valued(metavar="FILE", help="Write JUnit XML here as well.")]
+SarifOption = Annotated[Path | None, valued(metavar="FILE", help="Write SARIF 2.1.0 here as well.")]
 
 
 @app.command(epilog="Example: harness check skill/gradient-management")
@@ -202,15 +185,11 @@ def quality(
     engine: EngineOption = LOCAL,
     thorough: Annotated[
         bool,
-        typer.Option(
-            "--thorough",
-            metavar="",
-            help="Try every operator on every alternative, not on a sample.",
-        ),
+        flag("--thorough", "Try every operator on every alternative, not on a sample."),
     ] = False,
     matrix: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the kill matrix here.", show_default=False),
+        valued(metavar="FILE", help="Write the kill matrix here."),
     ] = None,
     as_json: JsonOption = False,
     plain: PlainOption = False,

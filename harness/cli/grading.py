@@ -24,10 +24,12 @@ from harness.cli.app import (
     VerboseOption,
     app,
     cores,
+    flag,
     instruments,
     load,
     print_faults,
     trusted,
+    valued,
     write_file,
 )
 from harness.cli.configuring import allowed
@@ -80,28 +82,23 @@ FormatOption = Annotated[
 ]
 ShardOption = Annotated[
     str | None,
-    typer.Option(
+    valued(
         "--shard",
         metavar="I/N",
         help="Only the I-th of N parts: for N machines, each with a run of its own.",
-        show_default=False,
     ),
 ]
 ArgumentsOption = Annotated[
     str | None,
-    typer.Option(
+    valued(
         "--args",
         metavar="TEXT",
         help='The command line that each script gets, such as "--amp --accum 4".',
-        show_default=False,
     ),
 ]
-LinesOption = Annotated[
-    bool, typer.Option("--json", metavar="", help="Print JSON, one object a line.")
-]
+LinesOption = Annotated[bool, flag("--json", "Print JSON, one object a line.")]
 ShowProgramOption = Annotated[
-    bool,
-    typer.Option("--show-program", metavar="", help="Print the program exactly as it was run."),
+    bool, flag("--show-program", "Print the program exactly as it was run.")
 ]
 
 
@@ -232,9 +229,7 @@ def regrade(
     bank: BankOption = None,
     trust_bank: TrustOption = False,
     out: OutOption = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", metavar="", help="Print JSON, one object a line.")
-    ] = False,
+    as_json: Annotated[bool, flag("--json", "Print JSON, one object a line.")] = False,
     plain: PlainOption = False,
     judge: JudgeOption = "none",
     strict: StrictOption = False,

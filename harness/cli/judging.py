@@ -15,6 +15,7 @@ from harness.cli.app import (
     TrustOption,
     app,
     cores,
+    flag,
     instruments,
     load,
     trusted,
@@ -36,11 +37,7 @@ def calibrate(
     judge: JudgeOption = "none",
     execute: Annotated[
         bool,
-        typer.Option(
-            "--execute",
-            metavar="",
-            help="Run the answers as well, and say where words and code differ.",
-        ),
+        flag("--execute", "Run the answers as well, and say where words and code differ."),
     ] = False,
     bank: BankOption = None,
     trust_bank: TrustOption = False,

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from harness.cli.app import JsonOption, app
+from harness.cli.app import JsonOption, app, valued
 from harness.report.console import Output
 from harness.report.words import text
 
@@ -23,9 +21,7 @@ def cache(
     *,
     older_than: Annotated[
         int | None,
-        typer.Option(
-            min=0, metavar="DAYS", help="Remove answers that are older.", show_default=False
-        ),
+        valued(metavar="DAYS", help="Remove answers that are older.", min=0),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

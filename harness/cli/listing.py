@@ -15,6 +15,7 @@ from harness.cli.app import (
     VerboseOption,
     app,
     bank_folder,
+    flag,
     load,
     trusted,
 )
@@ -37,9 +38,7 @@ def list_scenarios(
     trust_bank: TrustOption = False,
     as_json: JsonOption = False,
     plain: PlainOption = False,
-    evals: Annotated[
-        bool, typer.Option("--evals", metavar="", help="Print them as evals.json of skill-creator.")
-    ] = False,
+    evals: Annotated[bool, flag("--evals", "Print them as evals.json of skill-creator.")] = False,
 ) -> None:
     """List the scenarios of the bank."""
     trusted(bank, trust=trust_bank)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.app import BankOption, TrustOption, app, trusted, write_file
+from harness.cli.app import BankOption, TrustOption, app, trusted, valued, write_file
 from harness.cli.arms import arms_below
 from harness.cli.reporting import MOST_DRAWN, Format, written_report
 from harness.domain.errors import UsageError
@@ -33,11 +33,7 @@ def report(
     ] = "html",
     quality: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Add the kill matrix in this file, written by quality --json.",
-            show_default=False,
-        ),
+        valued(metavar="FILE", help="Add the kill matrix in this file, written by quality --json."),
     ] = None,
     pictures: Annotated[
         int,

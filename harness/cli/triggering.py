@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness import __version__
-from harness.cli.app import JsonOption, PlainOption, app
+from harness.cli.app import JsonOption, PlainOption, app, flag, valued
 from harness.cli.asking import ASKED_AT_ONCE, FreshOption, TrialsOption
 from harness.domain.comparison import Arm
 from harness.domain.errors import UsageError, UserError
@@ -32,18 +32,12 @@ OthersOption = Annotated[
     int, typer.Option(min=0, max=12, metavar="N", help="List it among so many skills of others.")
 ]
 AmongOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR", help="List it among the skills in this folder too.", show_default=False
-    ),
+    Path | None, valued(metavar="DIR", help="List it among the skills in this folder too.")
 ]
 TriggerCost = Annotated[
-    float | None,
-    typer.Option(min=0.0, metavar="USD", help="Spend at most this for each skill."),
+    float | None, typer.Option(min=0.0, metavar="USD", help="Spend at most this for each skill.")
 ]
-TriggerPlan = Annotated[
-    bool, typer.Option("--plan", metavar="", help="Say what it would take. Asks nothing.")
-]
+TriggerPlan = Annotated[bool, flag("--plan", "Say what it would take. Asks nothing.")]
 
 
 @dataclass(frozen=True, slots=True)

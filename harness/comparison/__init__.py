@@ -1,23 +1,20 @@
 """Is the new skill better, worse, or can we not tell? Pure: records in, records out.
 
 The scenario is the unit; trials of one scenario only say how well its rate is known. ``compare``
-reads two runs, ``plan`` says beforehand what they could show, ``false_alarms`` how often the
-instrument errs. The statistics and what was measured about them are on ``docs/statistics.md``.
+reads two runs, ``plan`` says beforehand what they could show. The statistics and what was measured
+about them are on ``docs/statistics.md``.
 """
 
 from harness.comparison.compare import compare
-from harness.comparison.false_alarms import false_alarms, shapes, stored_rates
 from harness.comparison.plan import plan
 from harness.comparison.rounds import looks_of
-from harness.comparison.rounds_plan import rounds_measured, rounds_plan
+from harness.comparison.rounds_plan import rounds_measured, rounds_plan, shapes
 
 __all__ = [
     "compare",
-    "false_alarms",
     "looks_of",
     "plan",
     "rounds_measured",
     "rounds_plan",
     "shapes",
-    "stored_rates",
 ]

@@ -1,12 +1,11 @@
 """Comparisons in rounds of agents whose true rates are known: how they err, what they see and ask."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
-from harness.comparison.false_alarms import shapes
 from harness.comparison.paired import Counts
 from harness.comparison.rounds import Looks, Truths, looks_of
 from harness.comparison.sign_flip import Floats, Integers
@@ -17,6 +16,17 @@ _RULES = Rules()
 
 _ROOM = 1.2
 """In rounds so many times the trials of a plan with one look are needed, at most, to see as much."""
+
+
+def shapes(scenarios: int) -> Mapping[str, tuple[float, ...]]:
+    """True rates of that many scenarios, in the shapes that banks come in."""
+    places = np.arange(scenarios)
+    return {
+        "all one half": _rates(np.full(scenarios, 0.5)),
+        "bimodal": _rates(np.where(places % 2 == 0, 0.9, 0.1)),
+        "near the ceiling": _rates(np.full(scenarios, 0.95)),
+        "heterogeneous": _rates(np.linspace(0.05, 0.95, scenarios)),
+    }
 
 
 def rounds_plan(scenarios: int, most: int, *, rules: Rules = _RULES) -> RoundsPlan:
@@ -123,3 +133,7 @@ def _as_powerful(rates: Floats, shown: EffectSeen, most: int, rules: Rules) -> f
             break
     rising = np.maximum.accumulate(np.asarray(powers))
     return float(np.interp(shown.power, rising, trials[: len(rising)]))
+
+
+def _rates(rates: Floats) -> tuple[float, ...]:
+    return tuple(rates.tolist())

@@ -65,40 +65,6 @@ class Plan(Record):
     """How often the gate would let an unchanged skill pass (exit 0)."""
 
 
-class FalseAlarms(Record):
-    """How often the comparison errs on equal skills, simulated many times."""
-
-    name: str
-    """Shape of the true rates."""
-    rates: tuple[float, ...]
-    """True rate of each scenario, the same in both arms."""
-    trials: int
-    """Trials of each scenario in each arm."""
-    rules: Rules
-    """What was fixed before looking."""
-    comparisons: int
-    """Simulated comparisons."""
-    alarms: int
-    """How many comparisons said better or worse."""
-    upper: float
-    """Upper end of the 95 % Clopper-Pearson interval of the share of false alarms."""
-    stopped: int
-    """How many the gate stopped (exit 1)."""
-    passed: int
-    """How many the gate let pass (exit 0)."""
-    let_through: int
-    """How many skills the gate let pass although they had lost the margin."""
-    planned: EffectSeen | None
-    """The smallest loss that the plan calls visible, and how often it would be shown."""
-    measured: float | None
-    """How often that loss was shown in as many comparisons, simulated with other random numbers."""
-
-    @property
-    def share(self) -> float:
-        """False alarms among all comparisons."""
-        return self.alarms / self.comparisons
-
-
 class RoundsMeasured(Record):
     """What a comparison that may stop early does, simulated many times."""
 

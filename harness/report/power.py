@@ -1,13 +1,10 @@
-"""What ``harness compare --plan`` and ``--aa`` print: what can be seen, and how often it errs."""
-
-from collections.abc import Sequence
+"""What ``harness compare --plan`` prints: what can be seen."""
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from harness.domain.plan import EffectSeen, FalseAlarms, Plan, Reach, Rules
-from harness.report.words import points, some, text
+from harness.domain.plan import EffectSeen, Plan, Reach, Rules
+from harness.report.words import points, some
 
 
 def render_plan(plan: Plan) -> RenderableType:
@@ -27,32 +24,6 @@ def render_plan(plan: Plan) -> RenderableType:
             f" of {points(plan.rules.margin)} must be ruled out)"
         ),
     )
-
-
-def render_false_alarms(measured: Sequence[FalseAlarms], *, plain: bool = False) -> RenderableType:
-    """One row for each shape of true rates."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in (
-        "true rates",
-        "bank",
-        "false alarms (at most)",
-        "gate 0 / 1 / 4",
-        "margin lost: 0",
-        "planned loss",
-        "power planned",
-        "measured",
-    ):
-        table.add_column(column, no_wrap=plain, overflow="fold")
-    for one in measured:
-        table.add_row(
-            text(one.name),
-            f"{len(one.rates)} x {one.trials}",
-            f"{one.share:.1%} ({one.upper:.1%})",
-            _gates(one),
-            f"{one.let_through / one.comparisons:.1%}",
-            *_power(one),
-        )
-    return table
 
 
 def in_reach(reach: Reach, rules: Rules) -> str:
@@ -77,15 +48,3 @@ def _needed(plan: Plan) -> str:
     if plan.needed is None:
         return "too few scenarios: even if all changed, and all one way, nothing could be shown"
     return f"at least {plan.needed} scenarios have to change, all one way, to show anything"
-
-
-def _gates(one: FalseAlarms) -> str:
-    cannot_tell = one.comparisons - one.passed - one.stopped
-    counts = (one.passed, one.stopped, cannot_tell)
-    return " / ".join(f"{count / one.comparisons:.1%}" for count in counts)
-
-
-def _power(one: FalseAlarms) -> tuple[str, str, str]:
-    if one.planned is None or one.measured is None:
-        return "none is shown", "", ""
-    return points(one.planned.effect), f"{one.planned.power:.1%}", f"{one.measured:.1%}"

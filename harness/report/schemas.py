@@ -13,7 +13,7 @@ from harness.domain.calibration import Calibration
 from harness.domain.check import CheckReport
 from harness.domain.comparison import Ablation, Comparison
 from harness.domain.machine import Machine
-from harness.domain.plan import FalseAlarms, Plan, RoundsPlan
+from harness.domain.plan import Plan, RoundsPlan
 from harness.domain.quality import QualityReport
 from harness.domain.record import Record, meaning_of
 from harness.domain.reported import AnswerLine, RunReport
@@ -30,7 +30,6 @@ SCHEMAS: Mapping[str, type[Record]] = MappingProxyType(
         "rounds-plan": RoundsPlan,
         "ablation": Ablation,
         "triggers": TriggerReport,
-        "false-alarms": FalseAlarms,
         "calibration": Calibration,
         "check": CheckReport,
         "quality": QualityReport,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.comparison.false_alarms import shapes
+from harness.comparison import shapes
 from harness.comparison.many_tests import holm
 from harness.comparison.paired import Counts, decide
 from harness.comparison.reliability import pass_all, pass_at

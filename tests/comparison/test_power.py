@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from harness.comparison import compare, false_alarms, plan, shapes, stored_rates
+from benchmarks.false_alarms import false_alarms
+from harness.comparison import compare, plan, shapes
 from harness.comparison.plan import assumed_rates
 from harness.domain.errors import UsageError
 from harness.domain.plan import Rules
-from tests.comparison.arms import arm, scripted
+from tests.comparison.arms import scripted
 
 CASES = [
     pytest.param(shape, trials, marks=[] if trials < 10 else [pytest.mark.full])
@@ -96,12 +97,3 @@ def test_a_plan_that_cannot_be_is_refused_in_a_sentence(asked, said):
     """It says what would be possible."""
     with pytest.raises(UsageError, match=said):
         plan(**asked)
-
-
-def test_stored_runs_give_the_rates_for_the_simulation():
-    """Both arms together, never quite 0 or 1; a scenario without a judged trial has none."""
-    found = stored_rates(arm("a", {"x": "+++", "y": "?"}), arm("b", {"x": "+--", "y": "!"}))
-
-    assert found == (4.5 / 7,)
-    with pytest.raises(UsageError, match="no trial of these runs was judged"):
-        stored_rates(arm("a", {"y": "?"}))

@@ -5,11 +5,12 @@ import json
 import pytest
 from rich.console import Console
 
-from harness.comparison import compare, false_alarms, plan
+from benchmarks.false_alarms import false_alarms, render_false_alarms
+from harness.comparison import compare, plan
 from harness.domain.plan import Rules
 from harness.report.comparison import comparison_json, render_comparison
 from harness.report.console import plain_text
-from harness.report.power import render_false_alarms, render_plan
+from harness.report.power import render_plan
 from tests.comparison.arms import FAIL, PASS, arm, trial
 
 QUICK = Rules(simulations=200)
