@@ -43,7 +43,9 @@ class NoReport(Exception):
     """The driver did not come to its end; the message says why."""
 
 
-def run_driver(code: str, own: str, kind: Kind, origin: str, tools: Instruments) -> Report:
+def run_driver(
+    code: str, own: str, kind: Kind, origin: str, tools: Instruments, *, seconds: float | None
+) -> Report:
     """Execute an example with the driver of its kind; ``own``: what of its code is looked at.
 
     Raises:
@@ -51,7 +53,8 @@ def run_driver(code: str, own: str, kind: Kind, origin: str, tools: Instruments)
         HarnessFault: the sandbox itself failed.
     """
     marker = _marker()
-    said = _printed(_program(code, own, DRIVERS[kind], marker), marker, origin, tools)
+    program = _program(code, own, DRIVERS[kind], marker)
+    said = _printed(program, marker, origin, tools, seconds=seconds)
     return _read(said[0])
 
 
@@ -86,10 +89,12 @@ def _marker() -> str:
     return f"harness-check {secrets.token_hex(8)}: "
 
 
-def _printed(program: str, marker: str, origin: str, tools: Instruments) -> tuple[str, ...]:
+def _printed(
+    program: str, marker: str, origin: str, tools: Instruments, *, seconds: float | None = None
+) -> tuple[str, ...]:
     """What stands behind the marker."""
     workload = WorkloadSpec.model_validate({"name": "mlp", "parameters": {"batches": 1}})
-    probe = Probe(name="example", lifts="")
+    probe = Probe(name="example", lifts="", seconds=seconds)
     recording = tools.executor.execute(Candidate(program=program, origin=origin), workload, probe)
     if recording.ours and not recording.timed_out:
         raise HarnessFault(recording.problem or "the sandbox failed")

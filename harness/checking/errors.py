@@ -77,7 +77,8 @@ def authors_error(ended: Ended, program: BlockInContext) -> str | None:
         return None
     if (found := _CALL.match(said)) and found["callee"].partition(".")[0] in _elsewhere(program):
         return None  # another block's function of that name may take other arguments
-    if _is_proven(ended.exception, said, program) or _is_untouched(ended, said, program):
+    proven = _is_proven(ended, said, program) or _uses_nothing(ended.line or 0, said, program)
+    if proven or _is_untouched(ended, said, program):
         installed = _installed(said, program)
         said = _PATH.sub("", said.partition(". This file can still be loaded")[0])
         message = f"{ended.exception}: {said}" if said else f"{ended.exception}"
@@ -112,7 +113,8 @@ def _elsewhere(program: BlockInContext) -> set[str]:
     return _defined(tree_of("\n".join(program.text.split("\n")[: program.own])))
 
 
-def _is_proven(exception: str, said: str, program: BlockInContext) -> bool:
+def _is_proven(ended: Ended, said: str, program: BlockInContext) -> bool:
+    exception = ended.exception
     if _PROTOCOL.search(said) or _NOTHING_SCALED.search(said):
         return _shows_its_scaler(said, program)
     if exception == "UnpicklingError":
@@ -129,8 +131,38 @@ def _is_proven(exception: str, said: str, program: BlockInContext) -> bool:
     if exception == "TypeError" and (found := _CALL.match(said)):
         return _is_shown(found["callee"], program)
     if exception == "AttributeError" and (found := _NO_ATTRIBUTE.match(said)):
-        return (found["name"] or found["type"]) in _made(program)
+        theirs = ended.calls and _is_of_the_page(ended.line or 0, said, program)
+        return not theirs and (found["name"] or found["type"]) in _made(program)
     return False
+
+
+def _uses_nothing(line: int, said: str, program: BlockInContext) -> bool:
+    """Whether the line uses what a function of a library returns, and that is nothing:
+    ``dist.all_reduce(x) / 2``.
+    """
+    used: list[ast.expr] = []
+    for node in (n for n in walk(program.tree) if getattr(n, "lineno", 0) == line):
+        if isinstance(node, ast.BinOp):
+            used += [node.left, node.right]
+        elif isinstance(node, ast.Attribute | ast.Subscript):
+            used.append(node.value)
+    paths = {n: p for n, p in imported(program.tree).items() if is_real(p.partition(".")[0])}
+    return "'NoneType'" in said and any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and dotted(node.func).partition(".")[0] in paths
+        and not any(k.arg == "async_op" for k in node.keywords)
+        for node in used
+    )
+
+
+def _is_of_the_page(line: int, said: str, program: BlockInContext) -> bool:
+    """Whether a function that nobody on the page calls asks a name of the page for what it lacks: the
+    page may mean something else by that name.
+    """
+    attribute, bound = said.rpartition(" ")[2].strip("'"), bound_names(statements(program.tree))
+    asked = (n for n in walk(program.tree) if isinstance(n, ast.Attribute) and n.lineno == line)
+    return any(n.attr == attribute and dotted(n.value) in bound for n in asked)
 
 
 def _shows_its_scaler(said: str, program: BlockInContext) -> bool:

@@ -270,7 +270,7 @@ def _short(one: _One, program: BlockInContext) -> BlockInContext:
 def _came_to_its_end(part: Part, seen: Seen) -> bool:
     used = uses(tree_of(part.code))
     trains = used.clips or "Trainer" in used.calls or "LightningModule" in part.code
-    if "def training_step(" in part.code:
+    if "def training_step(" in part.code or "def configure_optimizers(" in part.code:
         return seen.trains  # a module of Lightning
     if part.kind == "training-loop" and (trains or _shows_a_step(part)):
         return seen.trains
@@ -315,6 +315,7 @@ def _steps_itself(part: Part) -> bool:
     shows_all = "step" in calls and bool(calls & {"backward", "manual_backward", "grad"})
     shows_all = shows_all or forgets_backward(tree_of(part.code))
     shows_all = shows_all or "accumulate_grad_batches" in part.code  # it is about the whole window
+    shows_all = shows_all or "estimated_stepping_batches" in part.code  # about all updates
     return shows_all or bool(calls & {"fit", "train", "launch"})
 
 
@@ -375,7 +376,9 @@ def _listed(one: _One, program: BlockInContext) -> Iterator[Observation]:
 def _driven(one: _One, program: BlockInContext) -> tuple[Evidence, tuple[Observation, ...]]:
     part = one.part
     try:
-        report = run_driver(program.text, part.code, part.kind, one.origin, one.tools)
+        report = run_driver(
+            program.text, part.code, part.kind, one.origin, one.tools, seconds=one.seconds
+        )
     except NoReport as reason:
         return Evidence(not_run=str(reason)), ()
     tested = (*statements_about_losses(part, report), *statements_about_modules(part, report))

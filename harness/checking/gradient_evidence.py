@@ -11,6 +11,13 @@ from harness.domain.check import Observation
 _SAYS_CLIP = re.compile(r"\b(?:using|adding|applying) (?:gradient )?clipping", re.IGNORECASE)
 
 
+_LOOKS = re.compile(
+    r"grad|norm|check|monitor|log|inspect|print|report|diagnos|analy|detect|track|watch|stat",
+    re.IGNORECASE,
+)
+"""How a function shows that it is there to look: what else is given a model may change it."""
+
+
 def gradient_functions(
     measured: tuple[facts.GradientFunctionSeen, ...],
 ) -> Iterator[list[Evidence]]:
@@ -31,7 +38,8 @@ def inspection(seen: facts.InspectionSeen) -> Evidence:
     if seen.raised:
         return Evidence(not_run=f"{called} raised {seen.raised}")
     clipped = seen.gradients_changed and seen.norm_after <= seen.norm_before
-    if seen.values_changed or (seen.gradients_changed and not clipped):
+    looks = not seen.name or _LOOKS.search(seen.name) is not None
+    if looks and (seen.values_changed or (seen.gradients_changed and not clipped)):
         return Evidence(
             faults=(Finding(f"{called} was only to look, and changes what it looks at."),)
         )

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from harness.checking.errors import lent_names, names_in
 from harness.checking.evidence import Finding
-from harness.checking.session import BlockInContext
+from harness.checking.session import BlockInContext, last_of
 from harness.sandbox.names.table import table
 from harness.syntax import dotted, walk
 
 _IN_GROUPS = frozenset({"lr", "weight_decay", "momentum", "betas", "eps"})
 """Settings that an optimizer of torch reads from its groups, and from nowhere else."""
+_SHARDS = re.compile(r"FullyShardedDataParallel|FSDP|fully_shard|get_model_state_dict")
 _BROADCAST = re.compile(
     r"Using a target size \([^\n]*?\) that is different to the input size \([^)]*\)+"
 )
@@ -21,6 +22,8 @@ def proven(program: BlockInContext, texts: Sequence[str]) -> Iterator[Finding]:
     """Faults of a block's own lines. ``texts``: what its run printed and what libraries warned of."""
     yield from _unread(program)
     yield from _cut_off(program)
+    yield from _no_copy(program)
+    yield from _no_parameter(program)
     warned = next((found for text in texts if (found := _BROADCAST.search(text))), None)
     if warned is not None and not lent_names(program) & names_in(program.tree):
         yield Finding(
@@ -57,6 +60,92 @@ def _cut_off(program: BlockInContext) -> Iterator[Finding]:
                 f"Line {program.place(root.lineno)} goes back from a new tensor of a number: no "
                 "gradient reaches what the number was computed from."
             )
+
+
+def _no_copy(program: BlockInContext) -> Iterator[Finding]:
+    """``if better: best = model.state_dict()`` in a loop that goes on, and loaded after it."""
+    if _SHARDS.search(program.text):
+        return  # gathered weights are copies
+    calls = [n for n in walk(program.tree) if isinstance(n, ast.Call)]
+    loaded = {
+        (dotted(call.func).rpartition(".")[0], dotted(call.args[0]))
+        for call in calls
+        if last_of(call.func) == "load_state_dict" and call.args
+    }
+    for node, above in _with_parents(program.tree):
+        if not isinstance(node, ast.Assign) or not program.is_own(node.lineno):
+            continue
+        model, name = _state_of(node.value), dotted(node.targets[0])
+        if model and (model, name) in loaded and _goes_on(name, model, above):
+            yield Finding(
+                f"Line {program.place(node.lineno)} keeps references to the weights in `{name}`, no "
+                "copy: training changes them, so the last weights are loaded, and not the best. "
+                f"Take `copy.deepcopy({model}.state_dict())`."
+            )
+
+
+def _with_parents(
+    node: ast.AST, above: tuple[ast.AST, ...] = ()
+) -> Iterator[tuple[ast.AST, tuple[ast.AST, ...]]]:
+    for child in ast.iter_child_nodes(node):
+        yield child, above
+        yield from _with_parents(child, (*above, child))
+
+
+def _state_of(node: ast.expr) -> str:
+    """``model`` of ``model.state_dict()``, ``dict(...)`` of it, or a shallow copy; else nothing."""
+    if isinstance(node, ast.Call) and dotted(node.func) == "dict" and len(node.args) == 1:
+        node = node.args[0]
+    if (copied := _asked(node, "copy")) is not None:
+        node = copied
+    owner = _asked(node, "state_dict")
+    return dotted(owner) if owner is not None else ""
+
+
+def _goes_on(name: str, model: str, above: Sequence[ast.AST]) -> bool:
+    """Whether it is taken where something was better, and training goes on with the same model."""
+    choice = next((n for n in reversed(above) if isinstance(n, ast.If)), None)
+    if choice is None or any(isinstance(n, ast.Break | ast.Return) for n in walk(choice)):
+        return False
+    if name.startswith("self."):
+        return True  # it is called again and again
+    loop = next((n for n in reversed(above) if isinstance(n, ast.For | ast.While)), None)
+    stored = (n for n in walk(loop) if isinstance(n, ast.Name)) if loop is not None else ()
+    return loop is not None and not any(
+        n.id == model and isinstance(n.ctx, ast.Store) for n in stored
+    )
+
+
+def _no_parameter(program: BlockInContext) -> Iterator[Finding]:
+    """``self.prompt = torch.randn(4, requires_grad=True)`` of a module, used in its forward only."""
+    tree = program.tree
+    for kind in (n for n in tree.body if isinstance(n, ast.ClassDef)):
+        if not {"Module", "LightningModule"} & {last_of(base) for base in kind.bases}:
+            continue
+        forward = {id(n) for f in kind.body if getattr(f, "name", "") == "forward" for n in walk(f)}
+        for node in (n for n in walk(kind) if isinstance(n, ast.Assign)):
+            name = dotted(node.targets[0]).removeprefix("self.")
+            uses = [n for n in walk(tree) if isinstance(n, ast.Attribute) and n.attr == name]
+            read = [n for n in uses if isinstance(n.ctx, ast.Load)]
+            own = program.is_own(node.lineno) and dotted(node.targets[0]) == f"self.{name}"
+            if own and _requires_grad(node.value) and read and all(id(n) in forward for n in read):
+                yield Finding(
+                    f"Line {program.place(node.lineno)} makes `{name}` a plain tensor: "
+                    "`parameters()` does not hold it, and no optimizer trains it. Wrap it in "
+                    "`nn.Parameter`."
+                )
+
+
+def _requires_grad(node: ast.expr) -> bool:
+    """``torch.randn(4, requires_grad=True)``."""
+    return (
+        isinstance(node, ast.Call)
+        and dotted(node.func).startswith("torch.")
+        and any(
+            k.arg == "requires_grad" and getattr(k.value, "value", None) is True
+            for k in node.keywords
+        )
+    )
 
 
 def _is_of_numbers(node: ast.expr) -> bool:

@@ -84,7 +84,8 @@ class JailedExecutor:
         Raises:
             CannotExecuteHere: our own part failed where ``ulimit`` leaves it little.
         """
-        order = WorkOrder(workload=workload, injection=probe.injection)
+        brief = probe.seconds is not None
+        order = WorkOrder(workload=workload, injection=probe.injection, brief=brief)
         if probe.tests:
             given = order.model_copy(update={"tests": probe.tests, "posted": probe.posted})
             return self._run(candidate, given, probe)

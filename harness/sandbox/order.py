@@ -26,5 +26,7 @@ class WorkOrder(Record):
     """A pytest file that tests the program."""
     posted: str = ""
     """The program that was posted, with which the tests are tried."""
+    brief: bool = False
+    """Whether there is little time, so that fewer updates are enough."""
     shrunk: bool = False
     """Whether sizes of such a program are lowered that are too large for a CPU."""

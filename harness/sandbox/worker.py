@@ -131,6 +131,8 @@ def _ready(
         tracked=recorder.track,
         known=order.known,
     )
+    if order.brief:
+        bound.patience.hurry()
     recorder.steps.given = bound.optimizers
     return bound
 

@@ -7,9 +7,11 @@ from harness.checking.session import BlockInContext
 from tests.fakes.traces import program
 
 
-def told(text: str, exception: str, message: str, line: int, own: int = 0) -> str | None:
+def told(
+    text: str, exception: str, message: str, line: int, own: int = 0, calls: tuple[str, ...] = ()
+) -> str | None:
     lines = tuple(range(101, 101 + text.count("\n") + 1))
-    ended = program(outcome="raised", exception=exception, message=message, line=line)
+    ended = program(outcome="raised", exception=exception, message=message, line=line, calls=calls)
     return authors_error(ended, BlockInContext(text, lines, own))
 
 
@@ -156,3 +158,22 @@ def test_a_scaler_that_nobody_gave_a_loss_is_the_authors_where_its_loop_is_shown
     said = "Attempted step but _scale is None."
     found = told(UNSCALED.format(step), "AssertionError", said, 2)
     assert (found is not None) == is_authors
+
+
+def test_a_function_that_nobody_calls_may_mean_another_object_of_that_name():
+    text = "class Fast:\n    def clear(self): optimizer.zero_grad()\noptimizer = Fast()"
+    said = "'Fast' object has no attribute 'zero_grad'"
+    assert told(text, "AttributeError", said, 2, calls=("Fast().clear()",)) is None
+    assert told(f"{text}\noptimizer.clear()", "AttributeError", said, 2) is not None
+
+
+def test_what_something_stands_in_for_though_it_is_installed_is_lent():
+    text = "import rich\nassert isinstance(rich.__version__, str)"
+    assert told(text, "AttributeError", "__version__", 2) is None
+
+
+def test_what_a_function_of_a_library_does_not_return_is_its_authors_fault():
+    text = "import torch\nmean = torch.distributed.all_reduce(loss) / 2"
+    said = "unsupported operand type(s) for /: 'NoneType' and 'int'"
+    assert told(text, "TypeError", said, 2) is not None
+    assert told("import torch\nmean = gathered(loss) / 2", "TypeError", said, 2) is None

@@ -47,3 +47,53 @@ def test_a_loss_over_all_pairs_is_a_fault_where_nothing_was_lent():
     own = "import torch\na = torch.ones(8)\nb = a[:, None]\ntorch.nn.functional.mse_loss(b, a)"
     assert len(faults(own, BROADCAST)) == 1
     assert faults(f"{own}\nmodel(a)", BROADCAST) == []
+
+
+KEPT = """for epoch in range(9):
+    loss = train(model)
+    if loss < best:
+        best, state = loss, None
+        state = model.state_dict()
+model.load_state_dict(state)"""
+
+
+def test_a_best_state_that_is_no_copy_is_the_last_one():
+    (said,) = faults(KEPT)
+    assert "Line 5 keeps references" in said
+    assert len(faults(KEPT.replace("model.state_dict()", "dict(model.state_dict())"))) == 1
+    stopping = (
+        "class Stopping:\n    def __call__(self, loss, model):\n        if loss < self.best:\n"
+        "            self.kept = model.state_dict().copy()\n        else:\n"
+        "            model.load_state_dict(self.kept)"
+    )
+    assert len(faults(stopping)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        KEPT.replace("model.state_dict()", "copy.deepcopy(model.state_dict())"),
+        KEPT.replace("model.state_dict()", "{k: v.clone() for k, v in model.state_dict().items()}"),
+        KEPT.replace("    loss = train", "    model = Net()\n    loss = train"),
+        KEPT.replace("state_dict()", "state_dict()\n        break"),
+        KEPT.replace("model.load", "other.load"),
+        f"model = FSDP(model)\n{KEPT}",
+    ],
+)
+def test_a_state_that_is_copied_or_that_nothing_changes_is_no_fault(text):
+    assert faults(text) == []
+
+
+PROMPT = """class Prompted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.prompt = torch.randn(4, 8, requires_grad=True)
+    def forward(self, x):
+        return x + self.prompt.mean(0)"""
+
+
+def test_a_plain_tensor_in_a_module_is_trained_by_nobody():
+    (said,) = faults(PROMPT)
+    assert "nn.Parameter" in said
+    assert faults(f"{PROMPT}\noptimizer = SGD([net.prompt])") == []
+    assert faults(PROMPT.replace("torch.randn(4, 8, requires_grad=True)", "torch.ones(8)")) == []

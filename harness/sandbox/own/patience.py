@@ -36,6 +36,9 @@ BACKWARDS = 120
 LENT = 1000
 """Updates, over all ranks, that are enough on lent data of the usual size."""
 
+BRIEF = 100
+"""The same where there is little time."""
+
 _clock = time.monotonic  # the program may put its own in its place
 
 
@@ -62,6 +65,10 @@ class Patience:
         self._passes: dict[int, int] = {}
         self._backwards = self._at_pass = 0
         self.updates = 0
+
+    def hurry(self) -> None:
+        """There is little time."""
+        self._many = min(self._many, max(self._few, BRIEF))
 
     def began(self, loader: object) -> None:
         """A pass over a loader begins."""
