@@ -1,9 +1,10 @@
 """`harness check`: doctest for skills. Every example is executed and held against what it claims.
 
-reading      ``harness.skills`` (pure); folder (disk); format (rules of Agent Skills)
-executing    completing, techniques, loops (the sandbox's world, the oracle, the properties);
-             driving and drivers/ (everything that is no loop)
-judging      loop_evidence, function_evidence, statements, pairs -> evidence.decide (all pure)
+reading      ``harness.skills`` (pure); folder (disk); session (what a block takes from its page); format
+executing    completing; running (as a program without a scenario); driving and drivers/ (functions,
+             losses, modules, initialisations, schedules)
+judging      errors, repeated, proven (whose error it is); loop_evidence, function_evidence, statements
+             -> evidence.decide
 comparing    against: two versions of a skill
 """
 

@@ -12,7 +12,6 @@ from harness.checking.examples import check_example
 from harness.checking.folder import load_skill
 from harness.checking.format import check_format
 from harness.checking.kept import KeptResults, result_key
-from harness.checking.pairs import weigh_alternatives
 from harness.checking.running import SECONDS
 from harness.checking.session import Session
 from harness.checking.signatures import refused_calls
@@ -141,9 +140,7 @@ class _Work:
 
         def check(example: Example) -> BlockResult:
             session = self.sessions[id(example)]
-            found = weigh_alternatives(
-                check_example(example, session, tools, self.seconds, refused)
-            )
+            found = check_example(example, session, tools, self.seconds, refused)
             if self.kept is not None:
                 self.kept.keep(self._kept_as(example), found)
             return found

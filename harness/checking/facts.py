@@ -105,8 +105,6 @@ class ModuleSeen(_Seen):
     """Whether it defines ``forward``; otherwise its layers were called in order."""
     finite: bool = True
     """Whether its output is finite."""
-    first_over_last: float | None = None
-    """Gradient norm of its first weight over that of its last, at the start."""
     parameters: int = 0
     """Number of its parameter tensors."""
     unreached: tuple[str, ...] = ()

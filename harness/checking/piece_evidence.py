@@ -6,7 +6,6 @@ from math import inf, isfinite, log
 
 from harness.checking import facts
 from harness.checking.evidence import Evidence, Finding, figure
-from harness.checking.pairs import RATIO
 from harness.domain.check import Observation
 from harness.domain.verdict import Number
 
@@ -62,7 +61,7 @@ def module(seen: facts.ModuleSeen) -> Evidence:
     merit = Finding(
         f"Forward and backward of `{seen.name}` are finite, and a gradient reaches all "
         f"{seen.parameters} parameters.",
-        (figure("parameters reached", seen.parameters), *_depth(seen)),
+        (figure("parameters reached", seen.parameters),),
     )
     return Evidence(merits=(merit,), remarks=remarks)
 
@@ -124,11 +123,6 @@ def _broken(seen: facts.ModuleSeen) -> Iterator[Finding]:
             f"{single:.2g}.",
             (figure("gradient norm of fifty", stacked), figure("of one", single)),
         )
-
-
-def _depth(seen: facts.ModuleSeen) -> Iterator[Number]:
-    if seen.first_over_last is not None:
-        yield figure(RATIO, seen.first_over_last)
 
 
 def _distance(kept: float) -> float:

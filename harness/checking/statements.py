@@ -32,19 +32,14 @@ _GRADIENT_TOO_LARGE = re.compile(
     re.IGNORECASE,
 )
 _LEFTOVER = re.compile(r"remaining|left ?over|not divisible|end of epoch", re.IGNORECASE)
-_ONLY_LAST = re.compile(r"only (?:the )?last (?:micro-)?batch", re.IGNORECASE)
 _NEGATIVE_ROOT = re.compile(
     r"(?:sqrt|roots?) of (?:a )?negative|negative from rounding", re.IGNORECASE
 )
-_BLAMES_LOSS = re.compile(r"(?:problem|fault|error|bug) is in (?:the |your )?loss", re.IGNORECASE)
 _NO_EXPLOSION = re.compile(r"(?:prevents?|keeps?) gradients from exploding", re.IGNORECASE)
 _RATE_PER_UPDATE = re.compile(
     r"^(?:stepped|steps?|called|moves|updated) (?:after |on |at )?(?:every|each|once per|per) "
     r"(?:optimizer |training )?(?:step|update|batch)\b",
     re.IGNORECASE,
-)
-_LARGE_BATCH = re.compile(
-    r"equivalent to (?:a )?(?:single )?large batch|average grad", re.IGNORECASE
 )
 
 
@@ -58,14 +53,11 @@ def statements_about(part: Part, seen: Seen) -> tuple[Observation, ...]:
             _shrunk,
             _times_too_large,
             _leftover,
-            _only_last,
-            _large_batch,
             _moves,
         )
         for observation in test(comment, seen)
     ]
     found += _marked_times_too_large(part.mark, seen)
-    found += _blame(seen)
     return tuple({one.sentence: one for one in found}.values())
 
 
@@ -110,22 +102,6 @@ def statements_about_modules(part: Part, report: Report) -> tuple[Observation, .
         )
         for m in exploding[:1]
     )
-
-
-def _blame(seen: Seen) -> Iterator[Observation]:
-    """Refutes output that blames the loss function for a NaN: here the loss is sound and the inputs
-    hold the NaN.
-    """
-    poisoned = seen.trace.probe("poisoned")
-    texts = poisoned.program.texts if poisoned else ()
-    said = next((text for text in texts if _BLAMES_LOSS.search(text)), None)
-    if said is not None:
-        yield Observation(
-            statement=said.strip()[:120],
-            holds=False,
-            sentence="A batch with a NaN among its inputs makes it blame the loss function, which is "
-            "sound: look at inputs, parameters and outputs first.",
-        )
 
 
 def _idle_clip(comment: str, seen: Seen) -> Iterator[Observation]:
@@ -216,20 +192,4 @@ def _moves(comment: str, seen: Seen) -> Iterator[Observation]:
             holds=2 * moved > count,
             sentence=f"The schedule moved after {moved:.0f} of {count} updates.",
             numbers=(Number(name="updates after which it moved", value=moved),),
-        )
-
-
-def _only_last(comment: str, seen: Seen) -> Iterator[Observation]:
-    verdict = seen.verdict("accumulation-not-wiped")
-    if _ONLY_LAST.search(comment) and verdict is not None and verdict.outcome == "fail":
-        yield Observation(
-            statement=comment, holds=True, sentence=verdict.sentence, numbers=verdict.numbers
-        )
-
-
-def _large_batch(comment: str, seen: Seen) -> Iterator[Observation]:
-    verdict = seen.verdict("accumulation-equals-large-batch")
-    if _LARGE_BATCH.search(comment) and verdict is not None and verdict.outcome == "pass":
-        yield Observation(
-            statement=comment, holds=True, sentence=verdict.sentence, numbers=verdict.numbers
         )
