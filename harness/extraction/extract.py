@@ -14,7 +14,6 @@ from harness.extraction.edited import program_in_files, said_since_edits
 from harness.extraction.parsing import parses
 from harness.extraction.pieces import Piece, pieces_of
 from harness.extraction.posted_file import changed_file
-from harness.extraction.prose import told_in_words
 from harness.extraction.snippets import into_posted, only_snippets, whole_loop
 from harness.extraction.standing import with_what_stands
 from harness.markdown import fenced_blocks
@@ -89,7 +88,7 @@ def proposals(transcript: Transcript, scenario: Scenario) -> tuple[Assembled, ..
         return NoCandidate(reason=many)
     pieces = _pieces(blocks, transcript, scenario)
     if not pieces:
-        return _in_words(transcript, scenario, blocks) or NoCandidate(reason=_why_none(blocks))
+        return NoCandidate(reason=_why_none(blocks))
     question = f"{transcript.prompt}\n{scenario.prompt}"
     heads = heads_of(pieces, question)
     if scenario.expectations.measures:
@@ -100,17 +99,6 @@ def proposals(transcript: Transcript, scenario: Scenario) -> tuple[Assembled, ..
     shelf = BlockShelf(pieces, question)
     found = [assemble(head, shelf) for head in heads] or [join(_unmarked(pieces))]
     return tuple(_completed(one, transcript, scenario, pieces) for one in found)
-
-
-def _in_words(
-    transcript: Transcript, scenario: Scenario, blocks: tuple[Block, ...]
-) -> tuple[Assembled] | None:
-    """The posted loop with the changes that an answer without any block tells."""
-    posted = whole_loop(_posted(transcript, scenario))
-    if blocks or posted is None or scenario.expectations.measures:
-        return None
-    program = told_in_words(posted, transcript.answer)
-    return (Assembled(program, ()),) if program is not None else None
 
 
 def _shows_a_loop(transcript: Transcript, scenario: Scenario) -> bool:
@@ -183,8 +171,6 @@ def _why_none(blocks: tuple[Block, ...]) -> str:
 
 
 def _origin(one: Assembled) -> str:
-    if not one.blocks:
-        return "the posted loop, changed as the answer says"
     numbers = [str(index + 1) for index in one.blocks]
     noun = "Python block" if len(numbers) == 1 else "Python blocks"
     return f"answer, {noun} {' and '.join(numbers)}"

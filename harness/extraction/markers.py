@@ -5,8 +5,6 @@ import io
 import re
 import tokenize
 
-from harness.extraction.tongues import called_right, called_wrong
-
 _CROSS = "[\u274c\u2717\u2718\u2716\U0001f6ab\u26d4\U0001f44e]"
 _TICK = "[\u2705\u2713\u2714\U0001f44d]"
 
@@ -38,33 +36,15 @@ _RIGHT_LABEL = _label(
     "RIGHT|GOOD|CORRECT|FIXED|AFTER|INSTEAD|BETTER|DO THIS",
     "right|good|correct|fixed|after|instead|better|recommended|do this(?: instead)?",
 )
-_LEFT_ALONE = re.compile(
-    r"^[#\s=*~\-\[]*(?:before|original|current)\s*[:(\-\u2013\u2014]"
-    r"(?!.*\b(?:loop|code|order|version|clip\w*|step\w*|backward)\b)"
-    r"\s*(?:(?:the|your|all|its|same)\s+){0,2}(?:model|optimi[sz]er|(?:data\s?)?loader|data|criterion"
-    r"|scheduler|scaler|set-?up|imports?|config\w*)\b.*?"
-    r"(?:\b(?:stays?|remains?)\s*(?:as\b|the same\b|[.,;)]|$)"
-    r"|\b(?:unchanged|untouched|as (?:it is|they are|you have)|no changes?|nothing changes)\b)",
-    re.IGNORECASE,
-)
-"""A place in the program and what stays there: "Before: the model stays as it is"."""
 _WRONG_HEADING = _any(
     _CROSS,
-    r"\b(?:wrong|broken|buggy|incorrect|anti-?patterns?|mistakes?|pitfalls?|not to do|why not)\b",
-    r"\b(?:traps?|what some would do)\b",
+    r"\b(?:wrong|broken|buggy|incorrect|anti-?patterns?|mistakes?|pitfalls?|traps?|not to do|why not)\b",
     r"^\W*before\W*$",
-    r"^\W*before\s*[:(]",
     r"^\W*(?:don'?t|do not|avoid|never)\b",
     r"\byour (?:current|original|existing) (?:code|loop|version|setup)\b",
-    r"\bwhat you have\b",
     r"^\W*(?:\d+\W+)?(?:the )?(?:problem|bug|issue)s?\b",
-    r"\bwhat(?:'s| is)? (?:happening|happens|going on|goes wrong)\b",
 )
-_REMEDY = _any(
-    r"\b(?:avoiding|how to avoid|preventing|how to prevent|getting rid of|undoing|resolving|solving"
-    r"|without|instead of)\s+(?:the|this|that|your|it|both|these)\b(?:\s+\w+){0,2}?\s+"
-    r"(?:mistakes?|pitfalls?|traps?|anti-?patterns?|bugs?|problems?|issues?)\b",
-)
+_REMEDY = _any(r"\b(?:avoiding|preventing|undoing|resolving|solving|without)\b")
 _WRONG_LEAD = _any(
     _CROSS,
     r"\b(?:don'?t|do not|never|avoid)\s+(?:do|write|use|try|writing|doing)?\s*"
@@ -77,12 +57,10 @@ _WRONG_LEAD = _any(
     r"\byou(?:'re| are) (?:currently |now |actually |really |in (?:effect|essence) )?doing\b",
     r"\b(?:what|this is what) (?:happens|your (?:code|loop) does|you do) (?:now|today|at the moment"
     r"|at present|currently|right now)\b",
-    r"^\W*(?:unrolled|written out|spelt out),[^.]*\b(?:of|in) (?:yours|your (?:loop|code))\b",
     r"\bsome (?:people|would|of us|repair|\"?fix)\b.*[\"\u201c'](?:fix|repair|solve)",
     r"\b(?:this|the following|here) (?:line|order|loop|code|version) (?:is|are|does) "
     r"(?:the (?:bug|problem)|not)\b",
     r"\bnot recommended\b",
-    r"\btempting\b",
 )
 _WORSE = _any(
     r"\b(?:would|will) (?:be|make (?:it|things|matters)) (?:even )?worse\b",
@@ -97,28 +75,7 @@ _DIAGNOSTIC = _any(
     r"\b(?:check|checks|verify|verifying|sanity|measure|measuring|profil\w+|benchmark\w*|debug\w*)\b",
     r"\b(?:diagnos\w+|inspect\w*|confirm|prove|test|testing|timing|locate|reproduce)\b",
     r"\b(?:convince|see (?:\w+ ){0,2}?for) yourself\b",
-    r"\b(?:little|small|tiny|short|quick|minimal|self-contained) (?:\w+ )?demo(?:nstration)?\b",
-    r"\btoy (?:model|example|script|problem)\b",
-    r"\bto see the (?:difference|effect)\b",
 )
-_LOOKING = "(?:debug(?:ging)?|diagnostics?|profiling|benchmark(?:ing)?|timing|sanity checks?)"
-_BITS = "(?:prints?|outputs?|code|statements?|lines?|logging|logs?|hooks?|checks?)"
-_NO_DIAGNOSIS = _any(
-    r"\bcheck\s+(?:(?:it|this|that|them)\s+)?in"
-    r"(?:to\s+(?:git|main|master|trunk|version control|the repo\w*))?"
-    r"(?=\s*(?:[,.;:!)]|$)|\s+(?:as|with|today|now)\b)",
-    r"\b(?:for|under|in|with|on)\s+(?:your|our|the)\s+"
-    r"(?:(?!memory|time|timing|cpu|cuda|torch|first|quick|short)[\w-]+\s+){1,2}?profiles?\b",
-    rf"\b{_LOOKING}"
-    rf"(?:[- ]{_BITS})?"
-    r"\s+(?:(?:is|are|all|now|again)\s+){0,2}"
-    r"(?:removed|gone|stripped|taken out|dropped|deleted|left out)\b",
-    r"\b(?:without|minus|stripped of|free of|no more)\s+(?:(?:the|any|all|my|these)\s+)*"
-    rf"{_LOOKING}[- ]{_BITS}\b",
-    r"\b(?:without|minus|stripped of|free of)\s+(?:the|any|all|my|these)\s+(?:\w+\s+)?"
-    r"(?:checks|diagnostics|profiler|benchmark|timing)\b",
-)
-"""Words of a measurement that speak of something else, or of one that is gone."""
 _DIAGNOSTIC_NAME = re.compile(
     r"(?:^|_)(?:time|timed|timing|bench|benchmark|measure|profile|verify|check|test|compare|debug"
     r"|diagnose|sanity)(?:_|$)"
@@ -151,7 +108,6 @@ _OFFERED = _any(
 )
 _ALTERNATIVE = _any(
     r"\b(?:option|alternative(?:ly)?|variant|solution|approach|method|version|or(?:,| else)?|either)\b",
-    r"\banother way\b",
     r"\bif you(?:'d| would)? (?:need|want|prefer|like|can'?t|cannot|rather)\b",
 )
 _SAME_SETTING = (
@@ -206,13 +162,12 @@ def shown_as_wrong(heading: str, lead: str) -> bool:
     """Whether the words around a block call it wrong."""
     if _WORSE.search(lead):
         return True
-    if _REPAIRS.search(lead) or called_right(lead):
+    if _REPAIRS.search(lead):
         return False
-    if _WRONG_LEAD.search(lead) or called_wrong(lead):
+    if _WRONG_LEAD.search(lead):
         return True
-    heading = _REMEDY.sub(" ", heading)
-    wrong = _WRONG_HEADING.search(heading) or called_wrong(heading)
-    return bool(wrong) and not _REPAIRS.search(heading)
+    remedies = _REPAIRS.search(heading) or _REMEDY.search(heading)
+    return bool(_WRONG_HEADING.search(heading)) and not remedies
 
 
 def is_diagnostic(heading: str, lead: str, *, whole: bool = False) -> bool:
@@ -220,7 +175,7 @@ def is_diagnostic(heading: str, lead: str, *, whole: bool = False) -> bool:
 
     ``whole``: it is a training loop, which is none where the same words make it what is run from now on.
     """
-    said = (_NO_DIAGNOSIS.sub(" ", text) for text in (heading, lead))
+    said = (heading, lead)
     return any(_DIAGNOSTIC.search(t) and not (whole and _OFFERED.search(t)) for t in said)
 
 
@@ -281,7 +236,7 @@ def _labelled_lines(code: str) -> tuple[tuple[int, bool], ...]:
     """1-based lines of labels at the left margin, and whether they say "wrong"."""
     found: list[tuple[int, bool]] = []
     for line, comment in _margin_comments(code):
-        if _WRONG_LABEL.match(comment) and not _LEFT_ALONE.match(comment):
+        if _WRONG_LABEL.match(comment):
             found.append((line, True))
         elif _RIGHT_LABEL.match(comment):
             found.append((line, False))

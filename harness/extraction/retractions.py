@@ -2,38 +2,18 @@
 
 import re
 
-from harness.extraction.tongues import taken_back_in
-
 _TAKEN_BACK = re.compile(
-    r"^\W*(?:"
-    r"(?:(?:but|oh|no|actually|hmm+|hm|ah)\W+)*"
-    r"(?:wait|hold on|hang on|oops|whoops)\s*(?:[,.!:;\u2014\u2013-]|$)"
-    r"|(?:scratch|strike) that\b|on second thoughts?\b|my mistake\b|correction\s*[:.\u2014\u2013-]"
-    r"|hmm+\W+(?:actually|no|that|this|wait|not)\b"
-    r"|(?:sorry|apologies)\W+(?:that|this|the|I)\b"
-    r"|(?:actually|no)\W+(?:no\b|wait\b|let me\b|I (?:made|got|mixed|put)\b"
-    r"|(?:that|this|the above) (?:still|has|won't|doesn't|isn't (?!wrong|a problem))"
-    r"|(?:that|this|the above)(?:'s| is) (?:not|still|wrong|too|backwards|broken|incorrect)\b)"
-    r"|let me (?:fix|correct|redo|rewrite|reconsider|start over|try (?:that |this )?again)\b"
-    r"|I (?:just )?(?:made|see) a (?:mistake|slip|bug|error)\b"
-    r"|I (?:got|put|have|had) (?:that|this|it|the order) (?:wrong|backwards|the wrong way)\b"
-    r"|(?:disregard|ignore|forget) (?:the|that|this|what)\b.{0,20}"
-    r"\b(?:above|previous|block|code|snippet|loop|version|I (?:just )?wrote)\b"
-    r"|(?:(?:that|this|the above|the code above|what I (?:just )?wrote)(?:'s| is| was))\s+"
-    r"(?:still |actually |also |of course )?"
+    r"^\W*(?:\w+\W+){0,2}?"
+    r"(?:wait|hold on|hang on|oops|whoops|(?:scratch|strike) that|on second thoughts?|my mistake"
+    r"|correction|sorry|apologies|moment|stopp?|halt|attendez|espera|aspetta|等等|更正)"
+    r"\s*(?:[,.!:;\u2014\u2013-]|$)"
+    r"|^\W*(?:(?:hmm+|actually|no)\W+){1,2}(?:no\b|(?:this|that|the above)(?:'s| is)?\s+"
+    r"(?:still|not|wrong|too|backwards|broken|incorrect|doesn't|won't)\b)"
+    r"|^\W*(?:edit|update)\W+\d*\W*.{0,60}?\b(?:pointed out|noticed|reali[sz]ed?|is wrong|was wrong)\b"
+    r"|^\W*(?:but |yet |though )?I would(?: not|n't)\s*(?:recommend|advise|[:.,;\u2014\u2013-])"
+    r"|^\W*(?:that|this|the above|what I wrote)(?:'s| is| was) (?:still |also )?"
     r"(?:wrong|incorrect|broken|backwards|not (?:quite )?(?:right|correct))\b"
-    r"(?! (?:if|when|for|unless|only|under|with|in|on)\b)"
-    r"|(?:but |yet |though )?I (?:would(?: not|n't)|do(?: not|n't)|cannot|can't) "
-    r"(?:recommend|advise|suggest|(?:use|do|take|choose|go (?:for|with)) (?:it|this|that)\b)"
-    r"|(?:but )?I would(?: not|n't)\s*[:.,;\u2014\u2013-]"
-    r"|which (?:\w+ ){0,2}?(?:throws? away|throws? \w+ .{0,30}away|wipes?|discards?|loses?|destroys?"
-    r"|defeats?|breaks|is (?:still |also |of course |just as )?(?:wrong|worse|bad|too (?:early|late)))\b"
-    r"(?!\s+(?:nothing|no|none)\b)"
-    r"|(?:edit|update|erratum|ps)\W*\d*\W+.*?\b(?:pointed out|noticed|reali[sz]ed?|sorry|oops)\b.*?"
-    r"\b(?:this|that|it|the above|I|the first)\b"
-    r"|(?:edit|update|erratum|ps)\W*\d*\W+(?:this|that|it|the above|the first \w+) (?:is|was)\s+"
-    r"(?:wrong|a mistake|incorrect|too (?:early|late))\b"
-    r")",
+    r"(?! (?:if|when|for|unless|only|under|with|in|on)\b)",
     re.IGNORECASE,
 )
 _FINE_AFTER_ALL = re.compile(
@@ -64,8 +44,7 @@ _NEW = re.compile(
 
 def takes_back(after: str) -> bool:
     """Whether the words that follow a block say that it is wrong: "Wait, that clips too early"."""
-    said = _TAKEN_BACK.search(after) or taken_back_in(after)
-    return bool(said) and not _FINE_AFTER_ALL.search(after)
+    return bool(_TAKEN_BACK.search(after)) and not _FINE_AFTER_ALL.search(after)
 
 
 def replaced_by_the_next(lead: str, next_lead: str) -> bool:

@@ -23,11 +23,6 @@ for x, y in loader:
 """
 
 OFFERS = {
-    "check in": "This is what goes into the repository; please check it in as it stands:",
-    "to check in": "What I would check in, with progress:",
-    "a profile": "For the small profile take the one that prints:",
-    "debug lines gone": "The same with all debug output gone and one line of progress:",
-    "without checks": "And without the checks, for the long run:",
     "from now on": "Test with five batches, then run this one from now on:",
     "what is kept": "After the test, this is what I would keep:",
     "how it reads": "Check that your loop now reads like this:",
@@ -94,19 +89,6 @@ OTHER_EXTRAS = {
 def test_an_extra_that_is_something_else_is_left_out(said, code):
     """The question was not about it, and running it here could call a right answer wrong."""
     assert chosen(block(CLIPS, "Clip first:") + block(code, said)) == [[0]]
-
-
-LEFT_ALONE = [
-    "# Before: model and optimizer stay as they are",
-    "# Original: optimizer and model, nothing changes",
-    "# Before: your data loader, unchanged",
-    "# BEFORE THE LOOP",
-]
-
-
-@pytest.mark.parametrize("comment", LEFT_ALONE)
-def test_a_comment_that_says_what_stays_is_no_label(comment):
-    assert program(block(f"{comment}\n{LATE}")).endswith(LATE)
 
 
 LABELS = [
