@@ -5,7 +5,6 @@ A script that writes in a way that is not followed is named for every Python fil
 """
 
 import ast
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -52,12 +51,12 @@ class _Text:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lines:
+class _Unknown:
     """A value that nothing is known of but that using it changes no file."""
 
 
-_Value = str | _Path | _Text | _Lines | tuple[str, ...]
-_UNKNOWN = _Lines()
+_Value = str | _Path | _Text | _Unknown
+_UNKNOWN = _Unknown()
 
 
 class _Follower:
@@ -75,39 +74,17 @@ class _Follower:
 
     def _statement(self, node: ast.stmt) -> None:
         match node:
-            case ast.Assign(targets=[target], value=value):
-                self._assign(target, value)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                self._names[name] = self._value(value)
             case ast.Expr(value=value):
                 self._value(value)
             case ast.Assert() | ast.Import() | ast.ImportFrom() | ast.Pass():
                 pass
-            case _:
-                self._compound(node)
-
-    def _compound(self, node: ast.stmt) -> None:
-        match node:
             case ast.With(items=[ast.withitem(call, ast.Name(id=name))], body=body):
                 self._names[name] = self._value(call)
                 self.body(body)
-            case ast.For(target=target, iter=ast.List() | ast.Tuple() as given, body=body):
-                for item in given.elts:
-                    self._assign(target, item)
-                    self.body(body)
             case ast.If(test=ast.Compare(ops=[ast.In()]), body=body, orelse=[]):
                 self.body(body)  # "if old in text": without it, replacing does nothing either
-            case ast.If(body=body, orelse=[]) if not any(map(_writes, ast.walk(node))):
-                if not all(isinstance(s, ast.Raise | ast.Expr) for s in body):
-                    raise _NotFollowedError
-            case _:
-                raise _NotFollowedError
-
-    def _assign(self, target: ast.expr, value: ast.expr) -> None:
-        match target, value:
-            case ast.Name(id=name), _:
-                self._names[name] = self._value(value)
-            case ast.Tuple(elts=names), ast.Tuple(elts=values) if len(names) == len(values):
-                for one, given in zip(names, values, strict=True):
-                    self._assign(one, given)
             case _:
                 raise _NotFollowedError
 
@@ -138,8 +115,6 @@ class _Follower:
             case ast.Call(func=ast.Name(id="Path") | ast.Attribute(attr="Path"), args=[path]):
                 given = self._value(path)
                 return _Path(given) if isinstance(given, str) else _UNKNOWN
-            case ast.Call(func=ast.Attribute(value=ast.Name("textwrap"), attr=name), args=args):
-                return _wrapped(name, [self._value(arg) for arg in args])
             case ast.Call(func=ast.Attribute(value=on, attr=name), args=args):
                 return self._method(self._value(on), name, args)
             case _:
@@ -159,16 +134,12 @@ class _Follower:
         match on, name, given:
             case _Path(path), "read" | "read_text", _:
                 return _Text(path)
-            case _Path(path), "open", _:
-                return _Path(path, given[0] if given and isinstance(given[0], str) else "r")
             case _Path(path, mode), "write" | "write_text", [content]:
                 self._write(path, content, appends=name == "write" and "a" in mode)
                 return _UNKNOWN
             case _Text(path, made), "replace", [str(old), str(new), *count]:
                 step = Replacement(old=old, new=new, everywhere=not count, optional=True)
                 return _Text(path, (*made, step))
-            case str(text), "replace", [str(old), str(new)]:
-                return _replaced(text, old, new)
             case _, changing, _ if changing in _WRITES:
                 raise _NotFollowedError
             case _:
@@ -191,29 +162,6 @@ class _Follower:
         if any(map(_writes, ast.walk(node))):
             raise _NotFollowedError
         return _UNKNOWN
-
-
-def _wrapped(name: str, given: list[_Value]) -> _Value:
-    match name, given:
-        case "dedent", [str(text)]:
-            return textwrap.dedent(text)
-        case "indent", [str(text), str(prefix)]:
-            return textwrap.indent(text, _short(prefix, text.count("\n") + 1))
-        case _:
-            return _UNKNOWN
-
-
-def _replaced(text: str, old: str, new: str) -> str:
-    return text.replace(old, _short(new, text.count(old)))
-
-
-def _short(text: str, times: int) -> str:
-    """The text, where so many repetitions of it stay within memory; else ``_NotFollowedError`` is
-    raised.
-    """
-    if len(text) * times > _LONGEST:
-        raise _NotFollowedError
-    return text
 
 
 def _writes(node: ast.AST) -> bool:

@@ -44,8 +44,15 @@ _ANY_FILE = ("make", "just", "npm", "yarn", "tar", "unzip", "rsync", "node", "fa
 _TARGETS = re.compile(r"-.*|\w*(?:test|lint|check|type|run|train|install|doc|build|all|clean)\w*")
 """What is asked of ``make`` and its like where it leaves the sources alone."""
 _MOUNTS = re.compile(r"-v.*|--volume.*|--mount.*")
-_TELLS = {"sort": re.compile(r"-\w*o|--output.*"), "jupytext": re.compile(".*"),
-          "docker": _MOUNTS, "podman": _MOUNTS}  # fmt: skip
+_MAY_CHANGE = {
+    **dict.fromkeys(("awk", "gawk"), re.compile("inplace")),
+    "docker": _MOUNTS,
+    "jupytext": re.compile(".*"),
+    "perl": re.compile(r"-\w*i.*|--in-place"),
+    "podman": _MOUNTS,
+    "sort": re.compile(r"-\w*o|--output.*"),
+}
+"""What has to stand among the words of a program for it to change files."""
 _WRITES = re.compile(r"\bw\s+(\S+\.py)\b")
 _SHELLS = ("bash", "sh", "zsh", "dash", "eval", "source", ".")
 _NESTED = 5  # command lines in one another
@@ -148,15 +155,15 @@ def _within(text: str, command: Command) -> Iterator[FileEdit]:
         yield from (moved(e, folder) for e in _edits(*program_of(one), one))
 
 
-def _any_file(program: str, words: list[str]) -> Iterator[FileEdit]:
-    if not words or not all(map(_TARGETS.fullmatch, words)):
-        yield Unshown(path="*.py", why=f"{program} may have changed it")
-
-
-def _awk(words: list[str]) -> Iterator[FileEdit]:
-    if "inplace" in words:
-        files = [word for word in words if word.endswith(".py")]
-        yield from (Unshown(path=f, why="awk changed it in place") for f in files or ["*.py"])
+def _may_change(program: str, words: list[str]) -> Iterator[FileEdit]:
+    """Any file that it names; where it names none, any file there is."""
+    if program in _ANY_FILE:
+        changes = not words or not all(map(_TARGETS.fullmatch, words))
+    else:
+        changes = any(map(_MAY_CHANGE[program].fullmatch, words))
+    files = [word for word in words if word.endswith(".py")] or ["*.py"]
+    if changes:
+        yield from (Unshown(path=f, why=f"{program} may have changed it") for f in files)
 
 
 def _for_each(program: str, words: list[str], command: Command) -> Iterator[FileEdit]:
@@ -251,28 +258,6 @@ def _sed(words: list[str]) -> Iterator[FileEdit]:
             yield LineScript(path=path, language=language, script="\n".join(scripts))
 
 
-def _perl(words: list[str]) -> Iterator[FileEdit]:
-    if any(map(_IN_PLACE.match, words)):
-        named = (w for w in words if w.endswith(".py"))
-        yield from (Unshown(path=w, why="perl changed it in place") for w in named)
-
-
-def _as_told(program: str, words: list[str]) -> Iterator[FileEdit]:
-    if any(map(_TELLS[program].fullmatch, words)):
-        yield Unshown(path="*.py", why=f"{program} may have changed it")
-
-
-def _installed(words: list[str]) -> Iterator[FileEdit]:
-    files = operands(words)
-    yield from _copied(files[-2:], moves=False)
-
-
-def _linked(words: list[str]) -> Iterator[FileEdit]:
-    files = operands(words)
-    if len(files) == 2 and files[1].endswith(".py"):
-        yield Unshown(path=files[1], why="it became a link to another file")
-
-
 def _copied(words: list[str], *, moves: bool) -> Iterator[FileEdit]:
     files = operands(words)
     if len(files) == 2:
@@ -292,15 +277,10 @@ def _removed(words: list[str]) -> Iterator[FileEdit]:
 _PROGRAMS: dict[str, Callable[[list[str]], Iterator[FileEdit]]] = {
     "sed": _sed,
     "gsed": _sed,
-    "awk": _awk,
-    "gawk": _awk,
-    "perl": _perl,
     "cp": lambda words: _copied(words, moves=False),
     "mv": lambda words: _copied(words, moves=True),
-    "install": _installed,
-    "ln": _linked,
+    "install": lambda words: _copied(operands(words)[-2:], moves=False),
     "rm": _removed,
     "git": edits_of_git,
-    **{program: partial(_as_told, program) for program in _TELLS},
-    **{program: partial(_any_file, program) for program in _ANY_FILE},
+    **{program: partial(_may_change, program) for program in (*_MAY_CHANGE, *_ANY_FILE)},
 }
