@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.extraction.test_extract import block, chosen, program
+from tests.extraction.test_extract import block, chosen
 
 CLIPS = """\
 for x, y in loader:
