@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from random import Random
 from threading import Lock
 from time import perf_counter
 from typing import TypeVar
@@ -17,7 +18,6 @@ from harness.domain.instruments import Instruments, OpenInstruments
 from harness.domain.progress import Progress
 from harness.domain.quality import MutantResult, OperatorSeen, ProgramResult, QualityReport
 from harness.domain.scenario import Bank, Scenario
-from harness.quality.asked import AskedProgram, mixed
 from harness.quality.equivalence import EquivalenceCheck
 from harness.quality.idle import idle_properties
 from harness.quality.mutants import DEPTH, Mutant, derive
@@ -25,7 +25,6 @@ from harness.quality.operator import Operator
 from harness.quality.operators import OPERATORS
 from harness.quality.originals import Originals
 from harness.quality.probing import said
-from harness.quality.repeats import Repeats
 from harness.quality.sources import NamedSource, read_sources
 from harness.quality.trial import Judged, try_program
 from harness.scenarios.availability import runnable
@@ -82,6 +81,7 @@ def judge_the_judge(
 
 
 _Programs = list[tuple[Scenario, NamedSource]]
+_Work = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +92,13 @@ class _Beside:
     alternatives: _Programs = field(default_factory=list)
     cheats: _Programs = field(default_factory=list)
 
-    def derived(self, plan: QualityPlan) -> list[Mutant]:
-        """All mutants, those of one form in one spelling: some seconds of work for a large bank."""
+    def derived(self, plan: QualityPlan) -> tuple[Mutant, ...]:
+        """All mutants: some seconds of work for a large bank."""
         right: dict[str, list[NamedSource]] = {scenario.id: [] for scenario in self.scenarios}
         for scenario, source in self.alternatives:
             right[scenario.id].append(source)
         originals = [(scenario, right[scenario.id]) for scenario in self.scenarios]
-        spelt: dict[str, str] = {}
-        return [
-            replace(mutant, text=spelt.setdefault(mutant.form, mutant.text))
-            for mutant in derive(originals, plan.operators, plan.depth)
-        ]
+        return derive(originals, plan.operators, plan.depth)
 
 
 def _read(bank: Bank, plan: QualityPlan) -> _Beside:
@@ -119,7 +115,6 @@ class _Desk:
     """Keeps as many programs going as there are jobs, and stops them all at Ctrl-C."""
 
     tools: Instruments
-    sharing: Instruments
     comparison: EquivalenceCheck
     originals: Originals
 
@@ -147,7 +142,6 @@ class _Desk:
             pool = stack.enter_context(ThreadPoolExecutor(threads, "quality"))
             try:
                 with open_instruments(self.plan.jobs) as self.tools:
-                    self.sharing = replace(self.tools, executor=Repeats(self.tools.executor))
                     self.comparison = EquivalenceCheck(self.tools)
                     self.originals = Originals(self.tools)
                     try:
@@ -162,13 +156,14 @@ class _Desk:
             except KeyboardInterrupt:
                 self.interrupted = True
 
-    def _submit(self, pool: ThreadPoolExecutor, asked: list[AskedProgram]) -> list[Future[None]]:
+    def _submit(self, pool: ThreadPoolExecutor, asked: list[_Work]) -> list[Future[None]]:
+        """In no order: where those that are slow to measure came together, the jail stood still."""
         self._total += len(asked)
-        return [pool.submit(one.work) for one in mixed(asked)]
+        return [pool.submit(work) for work in Random(0).sample(asked, len(asked))]
 
-    def _programs(self) -> list[AskedProgram]:
+    def _programs(self) -> list[_Work]:
         return [
-            self._asked(scenario, one.text, i, results, partial(judged, (scenario, one)))
+            partial(self._one, scenario, i, results, partial(judged, (scenario, one)))
             for programs, results, judged in (
                 (self.beside.alternatives, self.alternatives, self._alternative),
                 (self.beside.cheats, self.cheats, self._cheat),
@@ -176,21 +171,11 @@ class _Desk:
             for i, (scenario, one) in enumerate(programs)
         ]
 
-    def _mutants(self, mutants: list[Mutant]) -> list[AskedProgram]:
+    def _mutants(self, mutants: Sequence[Mutant]) -> list[_Work]:
         return [
-            self._asked(m.scenario, m.text, i, self.mutants, partial(self._mutant, m))
+            partial(self._one, m.scenario, i, self.mutants, partial(self._mutant, m))
             for i, m in enumerate(mutants)
         ]
-
-    def _asked(
-        self,
-        scenario: Scenario,
-        text: str,
-        index: int,
-        results: dict[int, Result],
-        judged: Callable[[], Result],
-    ) -> AskedProgram:
-        return AskedProgram(scenario.id, text, partial(self._one, scenario, index, results, judged))
 
     @staticmethod
     def _wait(futures: list[Future[None]]) -> None:
@@ -224,7 +209,7 @@ class _Desk:
             return wrong and not naming.isdisjoint(judged.grade.failed)
 
         first = mutant.operator.shows_in
-        judged = try_program(mutant.scenario, mutant.text, self.sharing, enough, first)
+        judged = try_program(mutant.scenario, mutant.text, self.tools, enough, first)
         new = judged.failed
         if (
             judged.grade.code != "wrong" and new

@@ -33,8 +33,6 @@ class Mutant:
     """Line of the source."""
     text: str
     """The program."""
-    form: str
-    """The same for programs that differ in spelling only, of whatever scenario."""
 
 
 def derive(
@@ -109,7 +107,7 @@ def _fresh(
         if form is not None and form not in seen:
             seen.add(form)
             line = min(program.line(node) for node in changes)
-            yield Mutant(scenario, source, operator, site, line, text, form)
+            yield Mutant(scenario, source, operator, site, line, text)
 
 
 def _form(text: str) -> str | None:

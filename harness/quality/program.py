@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import cast
 
 import libcst as cst
-from libcst.helpers import get_full_name_for_node
 from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
 
 Replaced = cst.CSTNode | cst.RemovalSentinel | cst.FlattenSentinel[cst.BaseStatement]
@@ -227,19 +226,9 @@ def code(node: cst.CSTNode) -> str:
     return cst.Module([]).code_for_node(node)
 
 
-def name_of(node: cst.CSTNode) -> str | None:
-    """``a.b`` for a name or a chain of attributes."""
-    return get_full_name_for_node(node)
-
-
 def statement(text: str) -> cst.BaseStatement:
     """One statement."""
     return cast("cst.BaseStatement", cst.parse_statement(text))
-
-
-def expression(text: str) -> cst.BaseExpression:
-    """One expression."""
-    return cst.parse_expression(text)
 
 
 def instead(text: str) -> Change:

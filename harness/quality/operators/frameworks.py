@@ -1,4 +1,4 @@
-"""Faults in what is handed to a framework: transformers' Trainer and Accelerate."""
+"""Faults in what is handed to a framework: Lightning's Trainer, transformers' and Accelerate."""
 
 from collections.abc import Iterator
 from typing import cast
@@ -21,11 +21,11 @@ def _keyword(call: cst.Call, name: str) -> cst.Arg | None:
     return next((a for a in call.args if a.keyword is not None and a.keyword.value == name), None)
 
 
-def _argument(name: str, value: str | None) -> Derive:
-    """An operator that changes an argument of ``TrainingArguments``, or leaves it out."""
+def _argument(called: str, name: str, value: str | None) -> Derive:
+    """An operator that changes an argument of each such call, or leaves it out."""
 
     def derive(program: ParsedProgram) -> Iterator[Changes]:
-        for call in program.calls("TrainingArguments"):
+        for call in program.calls(called):
             arg = _keyword(call, name)
             if arg is not None:
                 yield (
@@ -35,6 +35,30 @@ def _argument(name: str, value: str | None) -> Derive:
                 )
 
     return derive
+
+
+def _thresholds(prefix: str, called: str, name: str, off: str | None) -> tuple[Operator, ...]:
+    """Operators on the threshold that a framework is given; ``off``: the one at which it never clips."""
+    return (
+        Operator(
+            f"{prefix}-not-clipping",
+            f"{called} is told not to clip.",
+            ("clip-before-step",),
+            _argument(called, name, off),
+        ),
+        Operator(
+            f"{prefix}-threshold-too-low",
+            f"The threshold of {called} is a hundredth.",
+            ("clip-inactive-when-small", "clip-global-norm"),
+            _argument(called, name, "{} * 0.01"),
+        ),
+        Operator(
+            f"{prefix}-threshold-too-high",
+            f"The threshold of {called} is a thousand times too high.",
+            ("clip-before-step", "clip-global-norm"),
+            _argument(called, name, "{} * 1000"),
+        ),
+    )
 
 
 def _trainers(program: ParsedProgram) -> list[cst.Call]:
@@ -65,6 +89,21 @@ def _division_left_to_the_model(program: ParsedProgram) -> Iterator[Changes]:
             yield {program.statement(node): after(f"{trainer}.loss_is_scaled_for_ga = True")}
 
 
+def _clipped_ahead_of_backward(program: ParsedProgram) -> Iterator[Changes]:
+    for function in cast("list[cst.FunctionDef]", program.all(cst.FunctionDef)):
+        if function.name.value == "training_step" and isinstance(function.body, cst.IndentedBlock):
+            clip = "torch.nn.utils.clip_grad_norm_(self.parameters(), 1.0)"
+            for off in _argument("Trainer", "gradient_clip_val", None)(program):
+                yield {**off, function.body.body[0]: before(clip)}
+
+
+def _returned_detached(program: ParsedProgram) -> Iterator[Changes]:
+    for node in cast("list[cst.Return]", program.all(cst.Return)):
+        functions = [n for n in program.above(node) if isinstance(n, cst.FunctionDef)]
+        if node.value is not None and functions and functions[0].name.value == "training_step":
+            yield {node.value: instead(f"({code(node.value)}).detach().requires_grad_()")}
+
+
 def _divides_by_itself(program: ParsedProgram) -> bool:
     names = ("gradient_accumulation_steps", "gradient_accumulation_plugin")
     return any(_keyword(c, name) for c in program.calls("Accelerator") for name in names)
@@ -88,29 +127,31 @@ def _optimizer_not_prepared(program: ParsedProgram) -> Iterator[Changes]:
 SUM = ("accumulation-equals-large-batch",)
 
 OPERATORS = (
+    *_thresholds("arguments", "TrainingArguments", "max_grad_norm", "0"),
+    *_thresholds("trainer", "Trainer", "gradient_clip_val", None),
     Operator(
-        "arguments-do-not-clip",
-        "TrainingArguments switch clipping off.",
+        "trainer-clips-by-value",
+        "The Trainer clips element by element.",
+        ("clip-global-norm",),
+        _argument("Trainer", "gradient_clip_algorithm", '"value"'),
+    ),
+    Operator(
+        "clip-in-training-step",
+        "The clip stands in training_step, before backward.",
         ("clip-before-step",),
-        _argument("max_grad_norm", "0"),
+        _clipped_ahead_of_backward,
     ),
     Operator(
-        "arguments-threshold-too-low",
-        "The threshold of TrainingArguments is a hundredth.",
-        ("clip-inactive-when-small", "clip-global-norm"),
-        _argument("max_grad_norm", "{} * 0.01"),
-    ),
-    Operator(
-        "arguments-threshold-too-high",
-        "The threshold of TrainingArguments is a thousand times too high.",
-        ("clip-before-step", "clip-global-norm"),
-        _argument("max_grad_norm", "{} * 1000"),
+        "training-step-detached",
+        "training_step returns a loss that is cut off from the model.",
+        ("every-parameter-learns", "no-batch-lost"),
+        _returned_detached,
     ),
     Operator(
         "arguments-do-not-accumulate",
         "TrainingArguments do not say that several micro-batches make an update.",
         ("one-update-per-window",),
-        _argument("gradient_accumulation_steps", None),
+        _argument("TrainingArguments", "gradient_accumulation_steps", None),
         where="accumulation",
     ),
     Operator(

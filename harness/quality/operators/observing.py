@@ -1,4 +1,4 @@
-"""Checks, diagnoses and measurements that no longer tell the truth, and a Trainer's settings."""
+"""Checks, diagnoses and measurements that no longer tell the truth."""
 
 from collections.abc import Iterator
 from typing import cast
@@ -108,34 +108,6 @@ def _one_graph(program: ParsedProgram) -> Iterator[Changes]:
         yield {backward: instead(f"{twice}({receiver(backward)})")}
 
 
-def _setting(name: str, value: str | None) -> Derive:
-    """An operator that changes an argument of Lightning's Trainer, or leaves it out."""
-
-    def derive(program: ParsedProgram) -> Iterator[Changes]:
-        for call in program.calls("Trainer"):
-            for arg in call.args:
-                if arg.keyword is not None and arg.keyword.value == name:
-                    text = value.format(code(arg.value)) if value is not None else None
-                    yield {arg: gone} if text is None else {arg.value: instead(text)}
-
-    return derive
-
-
-def _clipped_in_training_step(program: ParsedProgram) -> Iterator[Changes]:
-    for function in cast("list[cst.FunctionDef]", program.all(cst.FunctionDef)):
-        if function.name.value == "training_step" and isinstance(function.body, cst.IndentedBlock):
-            clip = "torch.nn.utils.clip_grad_norm_(self.parameters(), 1.0)"
-            for off in _setting("gradient_clip_val", None)(program):
-                yield {**off, function.body.body[0]: before(clip)}
-
-
-def _returned_detached(program: ParsedProgram) -> Iterator[Changes]:
-    for node in cast("list[cst.Return]", program.all(cst.Return)):
-        functions = [n for n in program.above(node) if isinstance(n, cst.FunctionDef)]
-        if node.value is not None and functions and functions[0].name.value == "training_step":
-            yield {node.value: instead(f"({code(node.value)}).detach().requires_grad_()")}
-
-
 FAIR = ("measurement-is-fair",)
 ADVERSE = ("loss-finite-on-adverse-inputs",)
 REPORTED = ("nan-reported-before-backward",)
@@ -197,41 +169,5 @@ OPERATORS = (
         _one_graph,
         observes=True,
     ),
-    Operator(
-        "trainer-does-not-clip",
-        "The Trainer is not told to clip.",
-        ("clip-before-step",),
-        _setting("gradient_clip_val", None),
-    ),
-    Operator(
-        "trainer-clips-by-value",
-        "The Trainer clips element by element.",
-        ("clip-global-norm",),
-        _setting("gradient_clip_algorithm", '"value"'),
-    ),
-    Operator(
-        "trainer-threshold-too-low",
-        "The Trainer's threshold is a hundredth.",
-        ("clip-inactive-when-small", "clip-global-norm"),
-        _setting("gradient_clip_val", "{} * 0.01"),
-    ),
-    Operator(
-        "trainer-threshold-too-high",
-        "The Trainer's threshold is a thousand times too high.",
-        ("clip-before-step", "clip-global-norm"),
-        _setting("gradient_clip_val", "{} * 1000"),
-    ),
-    Operator(
-        "clip-in-training-step",
-        "The clip stands in training_step, before backward.",
-        ("clip-before-step",),
-        _clipped_in_training_step,
-    ),
-    Operator(
-        "training-step-detached",
-        "training_step returns a loss that is cut off from the model.",
-        ("every-parameter-learns", "no-batch-lost"),
-        _returned_detached,
-    ),
 )
-"""The operators on what a program says, and on Lightning's Trainer."""
+"""The operators on what a program says and measures."""
