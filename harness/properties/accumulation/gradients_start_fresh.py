@@ -8,9 +8,8 @@ Bug::
         optimizer.step()               # zero_grad() is missing: update k consumes k windows
 
 Signature: micro-batches of earlier windows have a coefficient clearly above 0 in a later update
-(sizes grow 1, 2, 3, ... on similar data); an update without a micro-batch of its own consumes the
-last gradient again; a batch whose step was left out is in the next update; or one graph went backward
-twice and both gradients arrived.
+(sizes grow 1, 2, 3, ... on similar data); a batch whose step was left out is in the next update; or one
+graph went backward twice and both gradients arrived.
 
 Masked by: a probe of one update, which is perfect; active clipping, which hides the growth but
 not the direction.
@@ -23,7 +22,7 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
-from harness.properties.evidence.coefficients import consumed_again, stale
+from harness.properties.evidence.coefficients import stale
 from harness.properties.evidence.consumption import transported
 from harness.properties.evidence.figures import close, count, number, show
 from harness.properties.evidence.windows import UNDIVIDED, Window, full, of_probe, usual_size
@@ -44,9 +43,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """Look for earlier windows in later updates, except where the consumed gradient is right anyway."""
     seen = transported(trace, expectations)
     right = {r.where for r in seen.readings if r.right} if seen else set()
-    everywhere = (w for p in trace.probes for w in of_probe(p))
     by_steps = chain(
-        (consumed_twice(w) for w in everywhere if consumed_again(w)),
         (backward_twice(w) for w in full(trace) if flowed_twice(w, expectations)),
         (skipped_and_kept(w) for w in of_skips(trace, expectations) if held(w)),
         (counted_twice(p) for p in trace.probes if p.program.counted_twice),
@@ -229,18 +226,6 @@ def backward_twice(window: Window) -> Verdict:
         "gradients in between.",
         number("backwards", times, window.where),
         number("norm of the consumed gradient", window.update.consumed_norm, window.where),
-    )
-
-
-def consumed_twice(window: Window) -> Verdict:
-    """The fail for two steps in a row on one gradient."""
-    norm = window.update.consumed_norm
-    return failed(
-        ID,
-        f"In {window.where} the optimizer stepped without a new micro-batch and consumed the last "
-        f"gradient (norm {show(norm)}) again. Step once a window, and clear the gradients after it.",
-        number("micro-batches in the window", 0, window.where),
-        number("norm of the consumed gradient", norm, window.where),
     )
 
 

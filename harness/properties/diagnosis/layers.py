@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from harness.domain.trace import Learning, ProbeTrace
-from harness.properties.diagnosis.layer_sequences import in_sequence
 from harness.properties.diagnosis.printed import (
     PrintedNumber,
     Truths,
@@ -67,8 +66,7 @@ class ShownLayers:
 def shown(probe: ProbeTrace) -> ShownLayers | None:
     """What was printed about early and late layers; ``None`` when the true norms were not measured.
 
-    Where they are no norms of early and late layers at any moment, they may be averages over the run,
-    or rows of another statistic.
+    Where they are no norms of early and late layers at any moment, they may be averages over the run.
     """
     learning = probe.learning
     if learning is None or not learning.printed_norms:
@@ -77,14 +75,7 @@ def shown(probe: ProbeTrace) -> ShownLayers | None:
     if found.contrast is not None:
         return found
     at_the_end = held_against(probe, averaged(learning))
-    if at_the_end.contrast is not None:
-        return at_the_end
-    least = MOSTLY * found.count if found.count > MANY else 0.0
-    row = in_sequence(probe.program.texts, learning, least)
-    if row is None:
-        return found
-    third, values = max(1, len(row) // 3), tuple(n.value for n in row)
-    return replace(found, early=values[:third], late=values[-third:], rounded=False)
+    return found if at_the_end.contrast is None else at_the_end
 
 
 def averaged(learning: Learning) -> Learning:

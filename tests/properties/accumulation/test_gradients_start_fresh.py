@@ -54,23 +54,9 @@ def test_what_was_cleared_within_the_window_was_not_consumed():
     assert verdict.outcome != "fail"
 
 
-def test_the_same_norm_again_without_a_micro_batch_fails_where_nothing_can_be_separated():
-    """Noise or centralisation leave no coefficients, but a second step has the first one's norm."""
-    again = update(1, consumed=3.0, coefficients=(), matches=(), unexplained=None)
-    assert on(ID, trace(probe("plain", update(0), again))).outcome == "fail"
-
-
 def test_one_update_alone_is_inconclusive():
     """The first update is perfect in every such loop."""
     assert on(ID, trace(probe("plain", update(0)))).outcome == "inconclusive"
-
-
-def test_a_second_step_on_the_same_gradient_fails():
-    """It has no micro-batch of its own, and the old ones in full."""
-    again = update(1, coefficients=(), stale=(1.0,) * 4, matches=())
-    verdict = on(ID, trace(probe("plain", update(0), again, update(2))))
-    assert verdict.outcome == "fail"
-    assert "without a new micro-batch" in verdict.sentence
 
 
 def test_one_graph_that_goes_backward_twice_fails_where_both_gradients_arrive():

@@ -40,6 +40,12 @@ def test_the_same_gradient_stepped_twice_fails():
     assert "a second time" in verdict.sentence
 
 
+def test_the_same_norm_again_without_a_micro_batch_fails_where_nothing_can_be_separated():
+    """Noise or centralisation leave no coefficients, but a second step has the first one's norm."""
+    again = update(1, consumed=3.0, coefficients=(), matches=(), unexplained=None)
+    assert on(ID, trace(probe("plain", update(0), again))).outcome == "fail"
+
+
 def again_on(gradients, **fields):
     """Two windows with a step between them that has no micro-batch and a gradient of norm 0."""
     nothing = {"coefficients": (), "matches": (), "consumed_norm": 0.0, "gradients": gradients}
