@@ -11,7 +11,7 @@ Bug::
 Signature: in loud windows each parameter has a factor of its own (clipped one by one, or only a
 part); each element has one (clipped by value); each rank has one (clipped before
 synchronisation); only some windows are clipped, or all but the short last one; the calls were
-given no gradient; the norm was that of a part; or the norm that is left is not the intended one.
+given no gradient; or the norm that is left is not the intended one.
 
 Masked by: norms below the threshold; a look at the norm alone, which a wrong direction survives.
 """
@@ -25,8 +25,6 @@ from harness.properties.clipping.clip_once_per_update import TWICE, clipped_twic
 from harness.properties.clipping.clip_reasons import NO_GRADIENT, why_other, why_turned, why_whole
 from harness.properties.clipping.clipped_together import together
 from harness.properties.clipping.clips import after_the_step, by_value, on_nothing
-from harness.properties.clipping.part_of_norm import by_a_part
-from harness.properties.clipping.wandering import wandering
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.coefficients import by_rank
 from harness.properties.evidence.consumption import WindowReading, factor_of
@@ -60,11 +58,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         or now_and_then(seen)
         or not_one_factor(seen)
         or together(seen)
-        or by_a_part(seen)
         or other_norm(seen)
         or short_window(trace, seen)
         or another_size(trace, seen)
-        or wandering(seen, ID)
         or clipped(seen)
     )
 

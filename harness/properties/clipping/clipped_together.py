@@ -5,7 +5,7 @@ import math
 from harness.domain.clip_call import clip_calls
 from harness.domain.verdict import Verdict, failed
 from harness.properties.evidence.consumption import WindowReading
-from harness.properties.evidence.figures import middle, number, show, spread
+from harness.properties.evidence.figures import number, show
 from harness.properties.evidence.regimes import Regimes
 
 ID = "clip-global-norm"
@@ -20,14 +20,7 @@ def together(seen: Regimes) -> Verdict | None:
     """
     parted = [r for r in seen.loud if r.update.trains]
     shown = [r for r in parted if counted_in(r)]
-    if len(shown) > 1:
-        return handed_both(max(shown, key=weight))
-    shrunk = [r for r in parted if r.state == "shrunk"]
-    slack = 2 * max((r.slack for r in shrunk), default=0.0)
-    thresholds = [r.ratio * math.hypot(r.true, r.update.beside) for r in shrunk]
-    if spread([r.consumed for r in shrunk]) <= 10 * slack or spread(thresholds) > slack:
-        return None
-    return by_both(max(shrunk, key=weight), middle(thresholds))
+    return handed_both(max(shown, key=weight)) if len(shown) > 1 else None
 
 
 def weight(reading: WindowReading) -> float:
@@ -47,20 +40,6 @@ def counted_in(reading: WindowReading) -> bool:
         both / reading.true - 1.0 > SEEN
         and abs((c.returned or 0.0) / both - 1.0) < (both / reading.true - 1.0) / 4
         for c in calls
-    )
-
-
-def by_both(reading: WindowReading, threshold: float) -> Verdict:
-    """The fail, at the window in which the other network's gradients weighed most."""
-    beside = reading.update.beside
-    return failed(
-        ID,
-        f"In {reading.where} a true norm of {show(reading.true)} became {show(reading.consumed)} "
-        f"although the threshold is {show(threshold)}: the other network's gradients, of norm "
-        f"{show(beside)}, were counted in. Clip each network on its own.",
-        number("norm of the true gradient", reading.true, reading.where),
-        number("norm of the consumed gradient", reading.consumed, reading.where),
-        number("norm of the other network's gradients", beside, reading.where),
     )
 
 

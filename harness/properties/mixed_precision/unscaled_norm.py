@@ -9,8 +9,7 @@ Bug::
 
 Signature: consumed norm times loss scale is the threshold in every window; or consumed over true
 is one over the scale (unscaled twice). The short last window alone may be at threshold over scale.
-Calling clip first and ``unscale_`` second gives the same number. Or, under a clip, losses keep the
-factor of a scale that the scaler has left.
+Calling clip first and ``unscale_`` second gives the same number.
 
 Masked by: Adam, which hides the size; a scaler that is disabled because there is no GPU.
 """
@@ -18,16 +17,14 @@ Masked by: Adam, which hides the size; a scaler that is disabled because there i
 from collections.abc import Sequence
 
 from harness.domain.scenario import Expectations
-from harness.domain.trace import Match, Trace
+from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.consumption import Account, WindowReading, transported
 from harness.properties.evidence.figures import close, count, number, show, spread
 from harness.properties.evidence.short_windows import aligned
 from harness.properties.evidence.thresholds import NAMED, Bounds
-from harness.properties.evidence.windows import Window
 from harness.properties.mixed_precision.own_scale import own_way, shows
-from harness.properties.mixed_precision.stale_scale import left_behind, times
 from harness.properties.property import Property
 
 ID = "unscaled-norm"
@@ -53,11 +50,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         return unscaled_twice(twice[0], len(twice))
     if too_soon:
         return clipped_first(too_soon[0], len(too_soon), len(scaled))
-    return (
-        short_window(trace, account, bounds)
-        or stale_scale(scaled)
-        or in_order(account, scaled, bounds)
-    )
+    return short_window(trace, account, bounds) or in_order(account, scaled, bounds)
 
 
 def without_scaler(trace: Trace, expectations: Expectations) -> Verdict:
@@ -124,12 +117,10 @@ def unscaled_twice(reading: WindowReading, found: int) -> Verdict:
 
 def short_window(trace: Trace, account: Account, bounds: Bounds | None) -> Verdict | None:
     """A fail when only the short last window has norm threshold over scale: it was clipped while
-    scaled; or its true norm over the scale: it was unscaled twice.
+    scaled.
     """
     for window, found in aligned(trace, account.objective):
         scale, left = window.update.loss_scale, found.consumed_norm
-        if scale > 1.0 and close(found.ratio * scale, 1.0, NAMED + window.tolerance):
-            return short_unscaled_twice(window, found)
         if bounds is None or bounds.accept(left) or not bounds.accept(left * scale):
             continue
         return failed(
@@ -142,37 +133,6 @@ def short_window(trace: Trace, account: Account, bounds: Bounds | None) -> Verdi
             number("loss scale", scale, window.where),
         )
     return None
-
-
-def short_unscaled_twice(window: Window, found: Match) -> Verdict:
-    """The fail for dividing by the loss scale twice in the short last window alone."""
-    scale = window.update.loss_scale
-    return failed(
-        ID,
-        f"In {window.where}, the short last window, the optimizer consumed {show(found.ratio)} of the "
-        f"true gradient, one over the loss scale {scale:.0f}; full windows are right. The scale was "
-        "taken out twice there. Leave it to scaler.unscale_ or scaler.step, once.",
-        number("consumed over true", found.ratio, window.where),
-        number("loss scale", scale, window.where),
-    )
-
-
-def stale_scale(scaled: Sequence[WindowReading]) -> Verdict | None:
-    """A fail when the loss goes on to be multiplied by a scale that the scaler has left."""
-    if (found := left_behind(scaled)) is None:
-        return None
-    first, late = found
-    new = late.update.loss_scale
-    old = new * times(first, late)
-    whose = f", the loss scale of {first.where}" if old == first.update.loss_scale else ""
-    return failed(
-        ID,
-        f"In {late.where} the loss was multiplied by {old:.0f}{whose}, and its gradients were divided "
-        f"by {new:.0f}: they came to the clip {show(old / new)} times as large as they are. Call "
-        "scaler.scale(loss) in every window, which knows the scale.",
-        number("loss scale", new, late.where),
-        number("what the loss was multiplied by", old, late.where),
-    )
 
 
 def in_order(account: Account, scaled: Sequence[WindowReading], bounds: Bounds | None) -> Verdict:
