@@ -20,7 +20,6 @@ __all__ = [
     "Learning",
     "Match",
     "MicroBatch",
-    "OneSided",
     "ParameterMatch",
     "ProbeTrace",
     "Program",
@@ -83,18 +82,7 @@ class ScalerSeen(Record):
     """How many updates came before it."""
 
 
-class OneSided(Record):
-    """A part of the model that was run on two kinds of rows and learned from one of them only."""
-
-    part: str
-    """The part."""
-    unlearned: Literal["data", "made"]
-    """What it never learned from: rows of the data, or those that a generator makes."""
-    forwards: int
-    """How many forwards with gradient it was run on them."""
-
-
-class RankTrace(Record):
+class RankTrace(Record, extra="ignore"):  # traces of earlier days say more
     """One rank's part of a probe."""
 
     rank: int
@@ -119,8 +107,6 @@ class RankTrace(Record):
     """How many times the parameters changed without an optimizer, after the first backward."""
     unused_forwards: int = 0
     """Forwards through which a gradient flowed after the last update."""
-    one_sided: tuple[OneSided, ...] = ()
-    """Parts that are trained against each other, and what they never learned from."""
     ended: str | None = None
     """How the program ended on this rank, as in ``Program.outcome``; ``None`` in traces of older
     versions.

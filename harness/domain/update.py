@@ -51,7 +51,7 @@ class Match(Record):
         return self.consumed_norm / self.expected_norm if self.expected_norm else float("inf")
 
 
-class MicroBatch(Record):
+class MicroBatch(Record, extra="ignore"):  # traces of earlier days say more
     """One forward through which a gradient flowed back, as a part of an update."""
 
     forward: int
@@ -70,10 +70,6 @@ class MicroBatch(Record):
     """How much of its gradient reached the optimizer: 1 all of it, 0 none (wiped), less than 1
     clipped. ``None`` if it cannot be separated from others.
     """
-    share: float | None = None
-    """Norm of what reached the optimizer of its gradient, over the norm of all that was consumed.
-    Measured only for two micro-batches in one rank's window.
-    """
     weight: float | None
     """Total weight that the loss gave to its samples, loss scale taken out: 1/N when the loss was
     divided by N. ``None`` if the loss is another one than the workload's.
@@ -90,8 +86,6 @@ class MicroBatch(Record):
     """How many times a gradient flowed back into it: 2 where backward ran twice over one graph."""
     after_batch: tuple[int, int] | None = None
     """Pass and index of the batch that the bound loader had handed out last when the forward ran."""
-    on_padding: float = 0.0
-    """Part of its output gradient that lies on samples without weight, relative to the whole."""
     at_input: bool = False
     """Whether its backward reached an input that asks for a gradient, as an attack's does."""
     evaluating: bool = False

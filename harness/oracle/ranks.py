@@ -10,7 +10,6 @@ from harness.oracle.following import Follower
 from harness.oracle.gradient import Gradient
 from harness.oracle.lost import lost_batches
 from harness.oracle.noise import with_repeats
-from harness.oracle.one_sided import one_sided
 from harness.oracle.parts import apart
 from harness.oracle.replay import Replay
 from harness.oracle.updates import RankView, measure_update
@@ -65,9 +64,6 @@ def _rank(run: RankRun, views: list[RankView], replay: Replay) -> RankTrace:
         unrecognised=tuple(u for view in views for u in _unrecognised(view)),
         implicit_updates=run.implicit_updates,
         unused_forwards=len(run.open_flows),
-        one_sided=tuple(
-            found for view in views for found in one_sided(view.trains, view.run, replay)
-        ),
     )
 
 

@@ -13,7 +13,7 @@ from harness.domain.injection import OnePass
 from harness.domain.workload import WorkloadSpec
 from harness.oracle.facts import Array, Flow, Parameters, Passed
 from harness.oracle.gradient import Gradient, norm
-from harness.oracle.objective import UNIFORM, fitted_weights, part_on_padding, uniform_factor
+from harness.oracle.objective import UNIFORM, fitted_weights, uniform_factor
 from harness.oracle.recent import Recent, digest
 from harness.oracle.replayed import Replayed
 from harness.oracle.samples import SampleIndex
@@ -159,7 +159,7 @@ class Replay:
         breakdown = differs if flow.forward.autocast is not None else 0.0
         return Replayed(
             flow, loss.samples, int((loss.weights > 0).sum()), gradient, own, weight, error, breakdown,
-            differs=differs, target=loss.target, on_padding=part_on_padding(received, loss.weights),
+            differs=differs, target=loss.target,
         )  # fmt: skip
 
     def _of_a_part(self, flow: Flow) -> Replayed:

@@ -34,5 +34,3 @@ class Replayed:
     """Relative distance of the recorded output from the recomputed one, at any precision."""
     target: Array | None = None
     """What the samples are compared with; ``None`` if they are unknown. (n, ...)"""
-    on_padding: float = 0.0
-    """Part of dL/dout, relative to it, that lies on samples which carry no weight."""

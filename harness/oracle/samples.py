@@ -44,16 +44,6 @@ class SampleIndex:
                 return self._found(array)
         return None
 
-    def known_rows(self, inputs: tuple[Array, ...]) -> tuple[int, int] | None:
-        """How many rows of the first recognisable input are rows of the data, bit for bit, and of how
-        many; ``None`` without such an input.
-        """
-        for array in inputs:
-            if array.ndim >= 1 and array.shape[1:] == self._rows.shape[1:]:
-                found = array.astype(self._rows.dtype, copy=False)
-                return sum(content in self._exact for content in _contents(found)), len(array)
-        return None
-
     def target(self, samples: tuple[int, ...]) -> WorkloadBatch:
         """The samples put together as one batch."""
         rows = torch.tensor([self._row_of[sample] for sample in samples], dtype=torch.long)

@@ -20,11 +20,6 @@ SPLIT = """bce(real_score, torch.ones_like(real_score)).backward()
         loss_d.backward()
 """
 
-REAL_DETACHED = """bce(fake_score, torch.zeros_like(fake_score)).backward()
-"""
-FAKE_DETACHED = """bce(real_score, torch.ones_like(real_score)).backward()
-"""
-
 FAULTS: dict[str, tuple[dict[str, str], str]] = {
     "only the generator is clipped": ({CLIP_D: "0.0"}, "clip-before-step"),
     "only the discriminator is clipped": ({CLIP_G: "0.0"}, "clip-before-step"),
@@ -57,12 +52,6 @@ FAULTS: dict[str, tuple[dict[str, str], str]] = {
         "accumulation-not-wiped",
     ),
     "the generator is never trained": ({STEP_G: ""}, "every-parameter-learns"),
-    "the loss on real rows is detached": ({"loss_d.backward()\n": REAL_DETACHED}, "no-batch-lost"),
-    "the loss on fakes is detached": ({"loss_d.backward()\n": FAKE_DETACHED}, "no-batch-lost"),
-    "the generator steps a turn late": (
-        {STEP_G: "", "        fake = gen": f"{STEP_G}        fake = gen"},
-        "no-batch-lost",
-    ),
 }
 
 

@@ -87,18 +87,6 @@ def test_gradient_that_flows_back_twice_through_one_graph_is_counted(court: Cour
     assert one.weight == pytest.approx(2.0, rel=1e-4)
 
 
-def test_padding_that_has_a_part_in_the_loss_shows_in_the_output_gradient(court: Court) -> None:
-    """A row of padding with a label of its own."""
-    trained = PADDING.reference.replace("target, reduction", "target.clamp(min=0), reduction")
-    trained = trained.replace(" * mask).sum()", ").sum()")
-
-    first = court.judged(PADDING, trained).trace.probes[0].updates[0]
-    usual = court.judged(PADDING, PADDING.reference).trace.probes[0].updates[0]
-
-    assert all(m.on_padding > 0.1 for m in first.window)
-    assert {m.on_padding for m in usual.window} == {0.0}
-
-
 @pytest.mark.full
 def test_a_schedule_that_moves_between_backward_and_step_is_early(court: Court) -> None:
     """After the step it is in time; a rate of 0 is none that could be lost."""

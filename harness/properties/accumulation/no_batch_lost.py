@@ -10,7 +10,7 @@ Bug::
     # batches 13 and 14 are wiped by the next epoch's zero_grad(), or leak into its first window
 
 Signature: batches whose gradient no optimizer consumed; a window larger than usual that spans two
-passes; a network that tells data from what another one makes and learns from one of them only.
+passes.
 
 Masked by: a number of batches that the window divides; a single pass over the data.
 """
@@ -35,7 +35,6 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     handed_out = 0
     for probe in ordinary(trace, expectations):
         wrong = cut_away(probe, trace) or lost(probe) or carried(probe)
-        wrong = wrong or one_sided(probe) or one_behind(probe)
         if wrong is not None:
             return wrong
         if any(rank.updates for rank in probe.ranks):
@@ -136,43 +135,6 @@ def carried(probe: ProbeTrace) -> Verdict | None:
         number("micro-batches in the window", window.update.window_size, window.where),
         number("usual", usual, probe.probe),
     )
-
-
-def one_sided(probe: ProbeTrace) -> Verdict | None:
-    """A fail when a network that tells rows of the data from made ones never learned from one kind."""
-    found = next((one for rank in probe.ranks for one in rank.one_sided), None)
-    if found is None:
-        return None
-    kinds = {"data": "rows of the data", "made": "rows that the other network makes"}
-    other = next(text for kind, text in kinds.items() if kind != found.unlearned)
-    return failed(
-        ID,
-        f"In {probe.probe} the {found.part} was run on {kinds[found.unlearned]} "
-        f"{count(found.forwards, 'time')}, and no gradient of that ever reached its optimizer: it "
-        f"learns from {other} alone. Let both losses go backward before its step, neither detached.",
-        number("forwards that it never learned from", found.forwards, probe.probe),
-    )
-
-
-def one_behind(probe: ProbeTrace) -> Verdict | None:
-    """A fail when one of several networks steps before its backward: its first step has no gradient
-    yet, each later one that of the turn before, and the last gradient none.
-    """
-    for rank in probe.ranks if probe.parts else ():
-        if len(rank.updates) < 2 or not rank.unused_forwards:
-            continue
-        first, *later = rank.updates
-        empty = not (first.skipped or first.window_size or first.consumed_norm)
-        if empty and all(u.window_size for u in later):
-            return failed(
-                ID,
-                f"In {probe.probe} the {first.trains} stepped {count(1 + len(later), 'time')}, first "
-                "without a gradient, and the gradient of the last turn found no step: it steps before "
-                "its backward. Step after it.",
-                number("norm of the gradient at the first step", 0.0, probe.probe),
-                number("steps", 1 + len(later), probe.probe),
-            )
-    return None
 
 
 PROPERTY = Property(

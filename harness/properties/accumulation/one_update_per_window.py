@@ -11,7 +11,7 @@ Bug::
 Signature: a window that the end of the data did not cut differs in size from the usual one, and is
 not the mean of its own micro-batches, or much smaller or larger; all windows hold one micro-batch,
 once or several times, where several were meant; an update has no new micro-batch and the old
-gradient, or zeros; batches of the window before are in the next one again, in the same pass; or a batch
+gradient; batches of the window before are in the next one again, in the same pass; or a batch
 is in one window twice; or losses are divided for an accumulation that never takes place.
 
 Masked by: one update; a loss curve, which falls all the same.
@@ -24,7 +24,7 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import MicroBatch, ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.accumulation.declared import divided_for_nothing
-from harness.properties.accumulation.stepped_again import on_zeros, repeated
+from harness.properties.accumulation.stepped_again import repeated
 from harness.properties.evidence import cut_off, preconditions
 from harness.properties.evidence.figures import close, count, number
 from harness.properties.evidence.windows import (
@@ -62,7 +62,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     whole = 0
     sizes: set[int] = set()
     for probe in ordinary(trace, expectations):
-        wrong = repeated(probe) or on_zeros(probe) or trained_again(probe) or counted_twice(probe)
+        wrong = repeated(probe) or trained_again(probe) or counted_twice(probe)
         wrong = wrong or divided_for_nothing(probe)
         if wrong is None and expectations.accumulates:
             wrong = too_small(probe) or odd(probe, expectations)

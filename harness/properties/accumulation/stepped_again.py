@@ -1,12 +1,10 @@
-"""Steps without a new micro-batch: on the gradient of the step before, or on zeros."""
-
-from itertools import pairwise
+"""Steps without a new micro-batch, on the gradient of the step before."""
 
 from harness.domain.trace import ProbeTrace
 from harness.domain.verdict import Verdict, failed
 from harness.properties.evidence.coefficients import consumed_again
 from harness.properties.evidence.figures import number
-from harness.properties.evidence.windows import of_probe, of_rank
+from harness.properties.evidence.windows import of_probe
 
 ID = "one-update-per-window"
 
@@ -24,25 +22,4 @@ def repeated(probe: ProbeTrace) -> Verdict | None:
                 number("micro-batches in the window", 0, window.where),
                 number("norm of the consumed gradient", window.update.consumed_norm, window.where),
             )
-    return None
-
-
-def on_zeros(probe: ProbeTrace) -> Verdict | None:
-    """A fail when the optimizer stepped between two windows on gradients that had been set to 0. Where
-    they are gone altogether such a step does nothing; zeros let momentum and Adam go on.
-    """
-    of_its_own = probe.learning is not None and probe.learning.own_optimizer
-    for rank in () if probe.parts else probe.ranks:
-        for before, now in pairwise(of_rank(probe, rank)):
-            update = now.update
-            zeros = not (update.window_size or update.consumed_norm) and bool(update.gradients)
-            nothing = of_its_own and not update.moved  # plain descent, and the program's own choice
-            if zeros and before.update.window_size and not nothing:
-                return failed(
-                    ID,
-                    f"In {now.where} the optimizer stepped again without a new micro-batch, on "
-                    "gradients of zero: momentum and Adam move all the same. Step once a window.",
-                    number("micro-batches in the window", 0, now.where),
-                    number("parameters with a gradient of 0", update.gradients or 0, now.where),
-                )
     return None

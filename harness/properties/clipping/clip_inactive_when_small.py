@@ -9,9 +9,8 @@ Bug::
 
 Signature: windows whose true norm is far below the intended threshold are consumed at a common
 smaller norm (threshold too low), at norms that a clip with a moving threshold left, at a common
-larger one (normalised, not clipped), or with factors by parameter; or few of them, not most, are
-consumed as exactly 0, where the threshold stands over a norm that is not there yet; or any windows
-are consumed at the very threshold that a clip was called with, and their true norms are below it.
+larger one (normalised, not clipped), or with factors by parameter; or any windows are consumed at the
+very threshold that a clip was called with, and their true norms are below it.
 
 Masked by: a probe with loud gradients only; Adam.
 """
@@ -76,15 +75,12 @@ def of_small(small: list[WindowReading]) -> Verdict:
 
 
 def other_factor(small: list[WindowReading]) -> Verdict | None:
-    """A fail where quiet gradients are raised to one norm, or a few of them multiplied by 0."""
+    """A fail where quiet gradients are raised to one norm."""
     grown = [r for r in small if r.state == "grown"]
     if len(grown) > 1 and spread([r.consumed for r in grown]) < 0.1 * spread(
         [r.true for r in grown]
     ):
         return normalised(grown[0])
-    lost = [r for r in small if r.state == "nothing"]
-    if lost and 2 * len(lost) < sum(r.window.probe == lost[0].window.probe for r in small):
-        return made_nothing(lost, len(small))
     return None
 
 
@@ -152,19 +148,6 @@ def clipped_small(touched: list[WindowReading], of: int) -> Verdict:
         number("norm of the true gradient", first.true, first.where),
         number("norm of the consumed gradient", first.consumed, first.where),
         number("windows clipped", len(touched)),
-    )
-
-
-def made_nothing(lost: list[WindowReading], of: int) -> Verdict:
-    """The fail for a factor of 0: no clip has one."""
-    first = lost[0]
-    return failed(
-        ID,
-        f"In {first.where} a true norm of {show(first.true)}, below the intended threshold, was "
-        f"multiplied by 0, and so in {len(lost)} of {count(of, 'quiet window')}: that update is lost. "
-        "The factor is min(1, threshold / norm), and 1 while there is no threshold yet.",
-        number("norm of the true gradient", first.true, first.where),
-        number("norm of the consumed gradient", first.consumed, first.where),
     )
 
 

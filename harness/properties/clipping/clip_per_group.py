@@ -59,8 +59,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
             )
         evidence.append(shown)
     return (
-        grown(seen)
-        or exchanged(seen)
+        exchanged(seen)
         or one_group_twice(readings, expectations.groups, seen)
         or idle(readings, seen)
         or passed(ID, f"{'; '.join(evidence)}.", number("windows", len(readings)))
@@ -113,20 +112,6 @@ def untouched(readings: Sequence[WindowReading], seen: Mapping[str, list[GroupIn
     """Whether every gradient arrived whole in every window, as a whole and group by group."""
     alone = all(p.whole for parts in seen.values() for p in parts)
     return alone and all(close(r.consumed, r.true, NAMED) for r in readings)
-
-
-def grown(seen: Mapping[str, list[GroupInWindow]]) -> Verdict | None:
-    """Inconclusive when a group's gradient arrives enlarged for another reason: no clip does that."""
-    for name, parts in seen.items():
-        most = max(parts, key=lambda p: p.kept, default=None)
-        if most is not None and most.raised and most.kept > 1.0 + NAMED:
-            return inconclusive(
-                ID,
-                f"In {most.reading.where} {name}'s gradient arrived {show(most.kept)} times as "
-                "large as it is: that is no clip.",
-                number(f"consumed over true of {name}", most.kept, most.reading.where),
-            )
-    return None
 
 
 def exchanged(seen: Mapping[str, list[GroupInWindow]]) -> Verdict | None:

@@ -30,15 +30,12 @@ def parsed(source: str) -> ast.Module | None:
 
 def choices(source: str) -> list[Branches]:
     """Sets of texts of which a run prints one: the two sides of a condition, the returns of a
-    function, the values assigned to one name. Last come flags: texts that are printed or left out.
+    function, the values assigned to one name.
     """
     tree = parsed(source)
     found: list[Branches] = []
-    flags: list[Branches] = []
     for node in ast.walk(tree) if tree is not None else ():
         match node:
-            case ast.IfExp(body=body, orelse=ast.Constant(value=str(rest))) if not rest.strip():
-                flags.append((texts([body]), ()))
             case ast.IfExp():
                 found.append((texts([node.body]), texts([node.orelse])))
             case ast.If():
@@ -48,7 +45,7 @@ def choices(source: str) -> list[Branches]:
         if isinstance(node, ast.FunctionDef | ast.Module):
             found += _assigned(node)
     spoken = [tuple(branch for branch in branches if branch) for branches in found]
-    return [branches for branches in spoken if len(branches) > 1] + flags
+    return [branches for branches in spoken if len(branches) > 1]
 
 
 def texts(nodes: Iterable[ast.AST]) -> tuple[str, ...]:

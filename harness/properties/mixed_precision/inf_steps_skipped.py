@@ -8,21 +8,16 @@ Bug::
     optimizer.step()                               # scaler.step(optimizer) would have skipped it
 
 Signature: in the overflow probe an update that is not skipped consumes a gradient that is not
-finite; parameters are not finite afterwards; no update follows; or updates that nothing overflows in
-are skipped, since ``.grad`` still holds the infinities.
+finite; parameters are not finite afterwards; or no update follows.
 
 Masked by: data that never overflows; a scaler that is disabled because there is no GPU.
 """
 
-from collections.abc import Sequence
-
 from harness.domain.scenario import Expectations
-from harness.domain.trace import ProbeTrace, RankTrace, Trace, Update
+from harness.domain.trace import ProbeTrace, RankTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
-from harness.properties.evidence.figures import count, number, show
-from harness.properties.evidence.losses import none_is_finite
-from harness.properties.mixed_precision.kept_infinities import kept
+from harness.properties.evidence.figures import count, number
 from harness.properties.mixed_precision.own_scale import all_finite, own_way
 from harness.properties.property import Expected, Property
 
@@ -34,10 +29,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     probe = trace.probe(expectations.overflow_probe)
     if probe is None:
         return inconclusive(ID, "There is no probe in which a scaled gradient overflows.")
-    before = broken_before(trace, probe)
     wrong = (consumed(probe, rank) for rank in probe.ranks)
-    if (decided := before or next(filter(None, wrong), None)) is not None:
-        return decided
+    if (reached := next(filter(None, wrong), None)) is not None:
+        return reached
     seen = [first for r in probe.ranks if (first := overflow(r)) is not None]
     if not seen and in_bfloat16(trace, expectations):
         return passed(
@@ -75,30 +69,6 @@ def ended(trace: Trace, probe: ProbeTrace, first: int) -> Verdict:
     )
 
 
-def broken_before(trace: Trace, overflow_probe: ProbeTrace) -> Verdict | None:
-    """Inconclusive where training is broken without any overflow: no loss is finite in another probe,
-    or the parameters are not finite before the first one.
-    """
-    for probe in trace.probes:
-        if probe is not overflow_probe and none_is_finite(probe.ranks):
-            return inconclusive(
-                ID,
-                f"In {probe.probe}, where nothing is made to overflow, no loss was finite.",
-                number("calls of backward", len(probe.ranks[0].backwards), probe.probe),
-            )
-    for rank in overflow_probe.ranks:
-        first = overflow(rank)
-        for update in rank.updates[:first]:
-            if update.consumed_finite and not update.parameters_finite:
-                return inconclusive(
-                    ID,
-                    f"In {overflow_probe.probe} the parameters were no longer finite after update "
-                    f"{update.index}, before anything overflowed.",
-                    number("updates before it", update.index, overflow_probe.probe),
-                )
-    return None
-
-
 def in_bfloat16(trace: Trace, expectations: Expectations) -> bool:
     """Whether the program used bfloat16 without a loss scale, and every number stayed finite."""
     way = None if expectations.needs_scaler else own_way(trace, expectations)
@@ -134,24 +104,8 @@ def overflow(rank: RankTrace) -> int | None:
     return min(found, default=None)
 
 
-def never_cleared(probe: ProbeTrace, stuck: Sequence[Update]) -> Verdict:
-    """The fail for infinities that outlive the update that they belong to."""
-    first = stuck[0]
-    return failed(
-        ID,
-        f"In {probe.probe} {count(len(stuck), 'update')} after a skipped one was skipped as well "
-        f"(first update {first.index}, at a loss scale of {show(first.loss_scale)}), though a higher "
-        "scale had left larger losses finite: the infinite gradients of the overflow were still in "
-        ".grad. Clear the gradients after every scaler.step, skipped or not.",
-        number("updates skipped without an overflow", len(stuck), probe.probe),
-        number("loss scale", first.loss_scale, f"{probe.probe}, update {first.index}"),
-    )
-
-
 def went_on(probe: ProbeTrace, first: int) -> Verdict:
     """A pass when sound updates follow the overflow."""
-    if stuck := kept(probe):
-        return never_cleared(probe, stuck)
     skips = sum(u.skipped for u in probe.updates)
     after = sum(not u.skipped and u.index >= first for u in probe.updates)
     if not after and still_looking(probe.ranks[0], first):

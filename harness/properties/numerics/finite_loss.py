@@ -10,9 +10,8 @@ Bug::
 
 Signature: the value of a backward's root is not finite, in a probe whose data is sound.
 
-Masked by: a GradScaler, which skips such an update (lawful, but for a run in which no loss is finite
-under a scale that it would fit); ``nan_to_num``, which hides the
-value (the gradients show it).
+Masked by: a GradScaler, which skips such an update (lawful); ``nan_to_num``, which hides the value
+(the gradients show it).
 """
 
 import math
@@ -23,16 +22,9 @@ from harness.domain.trace import BackwardSeen, ProbeTrace, RankTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.figures import count, number
-from harness.properties.evidence.losses import none_is_finite
 from harness.properties.property import Property
 
 ID = "finite-loss"
-
-LARGEST_HALF = 65504.0
-"""The largest finite number in half precision."""
-
-FAR = 100.0
-"""How much larger than the workload's own a lawful loss may be: a sum over a batch is."""
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
@@ -52,13 +44,10 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 def losses(probe: ProbeTrace) -> Iterator[tuple[RankTrace, BackwardSeen, float]]:
-    """The losses that count: without those whose update a GradScaler skipped, unless all were lost
-    under a scale that is not to blame.
-    """
-    hopeless = none_is_finite(probe.ranks) and fits_in_half(probe)
+    """The losses that count: without those whose update a GradScaler skipped."""
     for rank in probe.ranks:
         for backward in rank.backwards:
-            if backward.loss is not None and (hopeless or not skipped(backward, rank)):
+            if backward.loss is not None and not skipped(backward, rank):
                 yield rank, backward, backward.loss
 
 
@@ -81,16 +70,6 @@ def broken(probe: ProbeTrace, rank: RankTrace, backward: BackwardSeen, loss: flo
         "away) and stop before backward.",
         *figures,
     )
-
-
-def fits_in_half(probe: ProbeTrace) -> bool:
-    """Whether the workload's loss, under the smallest loss scale of the run, is far from the largest
-    number in half precision: then no scale is to blame for a loss that is not finite.
-    """
-    scales = [s.scale_before for s in probe.ranks[0].scaler if s.method == "scale" and s.enabled]
-    if not scales or probe.learning is None:
-        return False
-    return FAR * min(scales) * probe.learning.before < LARGEST_HALF
 
 
 def skipped(backward: BackwardSeen, rank: RankTrace) -> bool:

@@ -1,6 +1,5 @@
 import pytest
 
-from harness.domain.trace import OneSided
 from tests.fakes.traces import probe, program, rank, trace, update
 from tests.properties.verdicts import on
 
@@ -94,18 +93,6 @@ def test_what_clips_between_the_backwards_cut_away_is_no_batch_that_was_lost():
     assert cut(often[0]) == "fail"
 
 
-@pytest.mark.parametrize(("unlearned", "left"), [("data", "made"), ("made", "data")])
-def test_a_judge_of_two_kinds_that_learns_from_one_fails(unlearned, left):
-    """The loss on the other kind was detached; every batch is in some forward all the same."""
-    side = OneSided(part="judge", unlearned=unlearned, forwards=6)
-    seen = rank([update(0)], batches_yielded=6, one_sided=(side,))
-    verdict = on(ID, trace(probe("loud", ranks=[seen])))
-    kinds = {"data": "rows of the data", "made": "rows that the other network makes"}
-    assert verdict.outcome == "fail"
-    assert f"the judge was run on {kinds[unlearned]} 6 times" in verdict.sentence
-    assert f"learns from {kinds[left]} alone" in verdict.sentence
-
-
 def turns(*, first_is_empty, unused, parts=("judge", "maker")):
     """Three updates of one of two networks."""
     nothing = {"coefficients": (), "matches": (), "consumed_norm": 0.0}
@@ -113,13 +100,6 @@ def turns(*, first_is_empty, unused, parts=("judge", "maker")):
     made = [first, *(update(i, trains="maker") for i in (1, 2))]
     seen = rank(made, batches_yielded=8, unused_forwards=unused)
     return trace(probe("loud", ranks=[seen], parts=parts))
-
-
-def test_a_network_that_steps_before_its_backward_is_one_behind():
-    """Its first step has nothing to consume, and its last gradient finds no step."""
-    verdict = on(ID, turns(first_is_empty=True, unused=2))
-    assert verdict.outcome == "fail"
-    assert "the maker stepped 3 times, first without a gradient" in verdict.sentence
 
 
 @pytest.mark.parametrize(

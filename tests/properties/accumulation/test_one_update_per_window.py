@@ -53,14 +53,6 @@ def again_on(gradients, **fields):
     return trace(probe("plain", *made, **fields))
 
 
-def test_a_step_on_zeros_fails_and_one_on_nothing_does_not():
-    """Momentum and Adam move on zeros; where ``.grad`` is None, nothing does."""
-    verdict = on(ID, again_on(4))
-    assert verdict.outcome == "fail"
-    assert "on gradients of zero" in verdict.sentence
-    assert on(ID, again_on(0)).outcome == "pass"
-
-
 def test_a_step_on_zeros_is_nothing_where_the_program_chose_plain_descent():
     """Nor is the first step of all one that comes again, nor does a network take another's turn."""
     assert on(ID, again_on(4, learning=learning(own_optimizer=True))).outcome == "pass"

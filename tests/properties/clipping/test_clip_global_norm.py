@@ -250,17 +250,6 @@ def test_a_clip_over_the_model_beside_which_another_tensor_is_trained_passes():
     assert on(ID, loud(*seen)).outcome == "pass"
 
 
-def by_norm_of(kept, size):
-    """Windows scaled until the weights alone, or everything, have norm 1; the bias has its own share."""
-    for i, share in enumerate((0.1, 0.3, 0.6, 0.2)):
-        sizes = {"a.weight": 20.0, "b.weight": 30.0 + i, "a.bias": 20 * share, "b.bias": 30 * share}
-        factor = size(i) / math.hypot(*(v for k, v in sizes.items() if k.endswith(kept)))
-        true = math.hypot(*sizes.values())
-        parts = [parameter(name, norm, norm * factor) for name, norm in sizes.items()]
-        one = match(true=true, consumed=true * factor, parameters=parts)
-        yield update(i, true=true, consumed=true * factor, matches=[one])
-
-
 def banded(*left):
     """Loud windows whose true norms go up and down, each clipped to the norm that is given."""
     true = (30, 48, 25, 60, 33, 41, 29)

@@ -221,7 +221,6 @@ VERDICTS = {
     "two branches": "if few:\n    print(f'vanishing {few} of {net}')\nelse:\n    print('all layers healthy')",
     "two returns": "def say(n):\n    if n < 1e-5:\n        return 'VANISHING'\n    return 'ok'",
     "a name": "state = 'ok'\nif norm < 1e-5:\n    state = 'vanishing!'",
-    "a flag or nothing": "print(f\"{name} {norm:.2e}{' VANISHING' if norm < 1e-5 else ''}\")",
 }
 
 
@@ -250,16 +249,6 @@ def test_words_that_both_branches_say_are_no_all_clear():
     ran = well.program.model_copy(update={"source": source})
     healthy = well.model_copy(update={"program": ran})
     assert on(ID, trace(healthy, seen.probes[1]), **WHERE).outcome == "fail"
-
-
-def test_a_flag_on_some_layers_alone_is_no_alarm():
-    """The smallest of several may be marked."""
-    source = VERDICTS["a flag or nothing"]
-    seen = saying(lambda n, v: f"{n} {v:.2e}{' VANISHING' if '0' in n else ''}")
-    well = seen.probes[0]
-    ran = well.program.model_copy(update={"source": source})
-    healthy = well.model_copy(update={"program": ran})
-    assert on(ID, trace(healthy, seen.probes[1]), **WHERE).outcome == "pass"
 
 
 def test_a_loss_that_is_rounded_to_zero_beside_the_whole_norm_is_no_early_layer():

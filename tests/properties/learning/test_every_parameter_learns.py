@@ -55,15 +55,6 @@ def test_a_parameter_that_got_its_gradient_and_rests_is_not_said_to_be_unreached
     assert "puts them back" in on(ID, trace(probe("plain", update(0), learning=stuck))).sentence
 
 
-def test_a_step_that_single_precision_rounds_away_is_put_back_by_nobody():
-    """Below a head of zeros that hardly moves yet, rate times gradient is too small for a weight."""
-    stuck = learning(moved={"net.0.weight": 0.1, "net.2.weight": 0.0})
-    slow = update(0, learning_rates=(1e-9,))
-    verdict = on(ID, trace(probe("plain", slow, learning=stuck)))
-    assert verdict.outcome == "inconclusive"
-    assert "less than single precision can add" in verdict.sentence
-
-
 def test_a_gradient_below_the_rounding_of_float32_is_none_and_a_small_one_is_one():
     """The floor of an adaptive clip: 1e-8 never starts a head at zero, 1e-3 does."""
     assert on(ID, trace(probe("plain", with_head(1e-9)))).outcome == "fail"

@@ -90,30 +90,9 @@ def test_unscaling_after_the_last_backward_is_in_order():
     assert on(ID, amp(*late, updates=made)).outcome != "fail"
 
 
-def test_a_wrong_gradient_past_the_scaler_is_not_said_to_be_scaled():
-    """It is smaller than the true one."""
-    calls = (call("unscale_"), call("update", 1, enabled=False))
-    made = [update(0, true=8e4, consumed=1.0, turned=0.9, scale=S)]
-    said = on(ID, amp(*calls, updates=made)).sentence
-    assert "no step ever went through the scaler" in said
-    assert "scaled gradients" not in said
-
-
 def test_a_step_without_any_update_fails():
     """The scale never adapts."""
     assert on(ID, amp(call("step"))).outcome == "fail"
-
-
-def test_micro_batches_under_different_scales_fail():
-    """Their sum has no scale."""
-    mixed = update(0, true=0.2, scale=S, turned=0.3)
-    window = tuple(
-        m.model_copy(update={"loss_scale": S / 2**i}) for i, m in enumerate(mixed.micro_batches)
-    )
-    made = [mixed.model_copy(update={"micro_batches": window})]
-    verdict = on(ID, amp(*IN_ORDER, updates=made))
-    assert verdict.outcome == "fail"
-    assert "different loss scales" in verdict.sentence
 
 
 def test_a_step_on_scaled_gradients_fails():

@@ -2,8 +2,6 @@ import math
 
 from tests.fakes.traces import (
     backward,
-    call,
-    learning,
     probe,
     program,
     rank,
@@ -51,21 +49,6 @@ def test_a_loss_whose_update_the_scaler_skipped_is_lawful():
     """In half precision overflows are routine."""
     seen = rank([update(0), skipped(1)], backwards=(backward(1.0), backward(math.inf, after=1)))
     assert on(ID, trace(probe("half", ranks=[seen]))).outcome == "pass"
-
-
-def test_a_scaler_excuses_no_run_in_which_every_loss_would_have_fitted_its_scale():
-    """A loss of 2 fits into half precision at a scale of 16, and not at 65536."""
-
-    def run(scale):
-        seen = rank(
-            [skipped(0), skipped(1)],
-            backwards=(backward(math.inf), backward(math.inf, after=1)),
-            scaler=(call("scale", scale_before=65536.0), call("scale", scale_before=scale)),
-        )
-        return trace(probe("half", ranks=[seen], learning=learning(2.0, 2.0)))
-
-    assert on(ID, run(16.0)).outcome == "fail"
-    assert on(ID, run(32768.0)).outcome == "inconclusive"
 
 
 def test_the_poisoned_probe_is_not_its_business():
