@@ -237,16 +237,6 @@ def test_figures_stand_on_top_and_identical_trials_in_one_place(opened, expect):
     expect(page.get_by_text("Trial 3: the same program; what was said")).to_be_visible()
 
 
-def test_two_sides_show_how_their_programs_differ(opened, expect):
-    """Line by line, with signs, for the usual program of each."""
-    sides = side("old", different(1)), side("new", different(2, "right"))
-    page = opened(report(*sides)).page
-    page.get_by_text("How the programs differ: old, trial 1 and new, trial 1").click()
-
-    expect(page.locator(".old-line")).to_have_text("-# 1")
-    expect(page.locator(".new-line")).to_have_text("+# 2")
-
-
 @pytest.mark.parametrize("width", [400, 1280])
 def test_the_matrix_is_readable(opened, width):
     """Its words are not cut, and what does not fit scrolls in a box that a keyboard reaches."""

@@ -8,7 +8,6 @@ from harness.domain.scenario import Objective, Scenario
 from harness.domain.stored import StoredAnswer
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict
-from harness.report.html.difference import ProgramDifference, difference_of
 from harness.report.html.transcript import MessageView, transcript_view
 from harness.report.pictures import Picture, pictures_of
 from harness.report.reported import Report, ReportSide
@@ -101,8 +100,6 @@ class ScenarioView:
     """What the bank says about it, where it knows it."""
     sides: tuple[tuple[str, tuple[AnswerView, ...]], ...]
     """Name of each side, and its answers."""
-    difference: ProgramDifference | None = None
-    """Of the programs of two sides; ``None`` on one side, and where one has no program."""
 
 
 class Drawing:
@@ -142,8 +139,7 @@ def scenario_views(report: Report, drawing: Drawing) -> Iterator[ScenarioView]:
             (side.name, tuple(_answers(side, name, f"answer-{place}-{column}", drawing)))
             for column, side in enumerate(report.sides)
         )
-        known, between = report.scenarios.get(name), difference_of(report.sides, name)
-        yield ScenarioView(f"scenario-{place}", name, known, sides, between)
+        yield ScenarioView(f"scenario-{place}", name, report.scenarios.get(name), sides)
 
 
 def _answers(
