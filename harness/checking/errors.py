@@ -14,6 +14,7 @@ from harness.checking.session import (
     is_bare,
     is_here,
     is_real,
+    last_of,
     leaves_out,
     packages_of,
     release,
@@ -97,10 +98,18 @@ def _leaves_arguments_out(program: BlockInContext, line: int) -> bool:
 
 
 def _means_another(said: str, program: BlockInContext) -> bool:
-    """Whether an object of the page lacks what a class that the block shows has."""
+    """Whether an object of the page lacks what a class that the block shows has, or is what another
+    block has made of a library: ``model = nn.Linear(8, 2)``.
+    """
+    found = _NO_ATTRIBUTE.match(said)
+    if found is None:
+        return False
     attribute = said.rpartition(" ")[2].strip("'")
     own = "\n".join(program.text.split("\n")[program.own :])
-    return _NO_ATTRIBUTE.match(said) is not None and f"self.{attribute} = " in own
+    kind, tree = found["name"] or found["type"], program.tree
+    made = [n.lineno for n in walk(tree) if isinstance(n, ast.Call) and last_of(n.func) == kind]
+    elsewhere = made and kind not in _defined(tree) and not any(map(program.is_own, made))
+    return f"self.{attribute} = " in own or bool(elsewhere)
 
 
 def of_the_machine(said: str) -> bool:

@@ -177,3 +177,10 @@ def test_what_a_function_of_a_library_does_not_return_is_its_authors_fault():
     said = "unsupported operand type(s) for /: 'NoneType' and 'int'"
     assert told(text, "TypeError", said, 2) is not None
     assert told("import torch\nmean = gathered(loss) / 2", "TypeError", said, 2) is None
+
+
+def test_a_model_that_another_block_made_of_a_library_may_not_be_the_one_that_is_meant():
+    text = "from yaml import Loader\nmodel = Loader(1)\nx = model.conv1(1)"
+    said = "'Loader' object has no attribute 'conv1'"
+    assert told(text, "AttributeError", said, 3, own=2) is None
+    assert told(text, "AttributeError", said, 3) is not None
