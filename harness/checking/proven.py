@@ -12,6 +12,8 @@ from harness.syntax import dotted, walk
 
 _IN_GROUPS = frozenset({"lr", "weight_decay", "momentum", "betas", "eps"})
 """Settings that an optimizer of torch reads from its groups, and from nowhere else."""
+_Above = tuple[ast.AST, ...]
+"""What a part of a program stands in, the outermost first."""
 _SHARDS = re.compile(r"FullyShardedDataParallel|FSDP|fully_shard|get_model_state_dict")
 _BROADCAST = re.compile(
     r"Using a target size \([^\n]*?\) that is different to the input size \([^)]*\)+"
@@ -63,30 +65,23 @@ def _cut_off(program: BlockInContext) -> Iterator[Finding]:
 
 
 def _no_copy(program: BlockInContext) -> Iterator[Finding]:
-    """``if better: best = model.state_dict()`` in a loop that goes on, and loaded after it."""
+    """``if better: best = model.state_dict()`` in a loop that goes on, and used after it."""
     if _SHARDS.search(program.text):
         return  # gathered weights are copies
-    calls = [n for n in walk(program.tree) if isinstance(n, ast.Call)]
-    loaded = {
-        (dotted(call.func).rpartition(".")[0], dotted(call.args[0]))
-        for call in calls
-        if last_of(call.func) == "load_state_dict" and call.args
-    }
-    for node, above in _with_parents(program.tree):
+    nodes = list(_with_parents(program.tree))
+    for node, above in nodes:
         if not isinstance(node, ast.Assign) or not program.is_own(node.lineno):
             continue
         model, name = _state_of(node.value), dotted(node.targets[0])
-        if model and (model, name) in loaded and _goes_on(name, model, above):
+        if model and _goes_on(name, model, above, nodes):
             yield Finding(
                 f"Line {program.place(node.lineno)} keeps references to the weights in `{name}`, no "
-                "copy: training changes them, so the last weights are loaded, and not the best. "
-                f"Take `copy.deepcopy({model}.state_dict())`."
+                "copy: training changes them, so it holds the last weights in the end, and not the "
+                f"best. Take `copy.deepcopy({model}.state_dict())`."
             )
 
 
-def _with_parents(
-    node: ast.AST, above: tuple[ast.AST, ...] = ()
-) -> Iterator[tuple[ast.AST, tuple[ast.AST, ...]]]:
+def _with_parents(node: ast.AST, above: _Above = ()) -> Iterator[tuple[ast.AST, _Above]]:
     for child in ast.iter_child_nodes(node):
         yield child, above
         yield from _with_parents(child, (*above, child))
@@ -102,18 +97,32 @@ def _state_of(node: ast.expr) -> str:
     return dotted(owner) if owner is not None else ""
 
 
-def _goes_on(name: str, model: str, above: Sequence[ast.AST]) -> bool:
-    """Whether it is taken where something was better, and training goes on with the same model."""
+def _goes_on(name: str, model: str, above: _Above, nodes: Sequence[tuple[ast.AST, _Above]]) -> bool:
+    """Whether it is taken where something was better, training goes on with the same model, and it is
+    handed to something afterwards.
+    """
     choice = next((n for n in reversed(above) if isinstance(n, ast.If)), None)
     if choice is None or any(isinstance(n, ast.Break | ast.Return) for n in walk(choice)):
         return False
-    if name.startswith("self."):
-        return True  # it is called again and again
+    if name.startswith("self."):  # it is called again and again
+        loads = (n for n, _ in nodes if isinstance(n, ast.Call) and n.args)
+        return any(
+            (dotted(n.func), dotted(n.args[0])) == (f"{model}.load_state_dict", name) for n in loads
+        )
     loop = next((n for n in reversed(above) if isinstance(n, ast.For | ast.While)), None)
-    stored = (n for n in walk(loop) if isinstance(n, ast.Name)) if loop is not None else ()
-    return loop is not None and not any(
-        n.id == model and isinstance(n.ctx, ast.Store) for n in stored
+    if loop is None or any(_is_stored(n, model) for n in walk(loop)):
+        return False
+    return any(
+        isinstance(n, ast.Name)
+        and n.id == name
+        and n.lineno > (loop.end_lineno or 0)
+        and any(isinstance(m, ast.Call | ast.Return) for m in around)
+        for n, around in nodes
     )
+
+
+def _is_stored(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
 
 
 def _no_parameter(program: BlockInContext) -> Iterator[Finding]:
@@ -137,10 +146,11 @@ def _no_parameter(program: BlockInContext) -> Iterator[Finding]:
 
 
 def _requires_grad(node: ast.expr) -> bool:
-    """``torch.randn(4, requires_grad=True)``."""
+    """``torch.randn(4, requires_grad=True)``; one number alone may only keep a graph alive."""
     return (
         isinstance(node, ast.Call)
         and dotted(node.func).startswith("torch.")
+        and [getattr(a, "value", None) for a in node.args] != [1]
         and any(
             k.arg == "requires_grad" and getattr(k.value, "value", None) is True
             for k in node.keywords

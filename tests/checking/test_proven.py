@@ -61,6 +61,7 @@ def test_a_best_state_that_is_no_copy_is_the_last_one():
     (said,) = faults(KEPT)
     assert "Line 5 keeps references" in said
     assert len(faults(KEPT.replace("model.state_dict()", "dict(model.state_dict())"))) == 1
+    assert len(faults(KEPT.replace("model.load_state_dict(state)", "torch.save(state, 'b')"))) == 1
     stopping = (
         "class Stopping:\n    def __call__(self, loss, model):\n        if loss < self.best:\n"
         "            self.kept = model.state_dict().copy()\n        else:\n"
@@ -76,7 +77,7 @@ def test_a_best_state_that_is_no_copy_is_the_last_one():
         KEPT.replace("model.state_dict()", "{k: v.clone() for k, v in model.state_dict().items()}"),
         KEPT.replace("    loss = train", "    model = Net()\n    loss = train"),
         KEPT.replace("state_dict()", "state_dict()\n        break"),
-        KEPT.replace("model.load", "other.load"),
+        KEPT.replace("model.load_state_dict(state)", "assert state is not None"),
         f"model = FSDP(model)\n{KEPT}",
     ],
 )
@@ -97,3 +98,7 @@ def test_a_plain_tensor_in_a_module_is_trained_by_nobody():
     assert "nn.Parameter" in said
     assert faults(f"{PROMPT}\noptimizer = SGD([net.prompt])") == []
     assert faults(PROMPT.replace("torch.randn(4, 8, requires_grad=True)", "torch.ones(8)")) == []
+    anchor = PROMPT.replace(
+        "torch.randn(4, 8, requires_grad=True)", "torch.ones(1, requires_grad=True)"
+    )
+    assert faults(anchor) == []
