@@ -125,7 +125,7 @@ def _elsewhere(program: BlockInContext) -> set[str]:
 def _is_proven(ended: Ended, said: str, program: BlockInContext) -> bool:
     exception = ended.exception
     if _PROTOCOL.search(said) or _NOTHING_SCALED.search(said):
-        return _shows_its_scaler(said, program)
+        return _shows_its_scaler(said, program) and not program.guessed
     if exception == "UnpicklingError":
         return said.startswith("Weights only load failed")  # of a file that it wrote itself
     if found := _NOT_THERE.match(said):

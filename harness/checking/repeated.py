@@ -25,6 +25,7 @@ _OF_USE = re.compile(
     re.IGNORECASE,
 )
 """What libraries say about how they are used, and not about the shape of what they are given."""
+_NO_GRAPH = "does not require grad"
 _STATED = frozenset({"settings", "optimizer", "optimizers", "scheduler", "scaler", "accelerator"})
 """Roles of what is lent with values of ours that no other world changes."""
 
@@ -48,6 +49,8 @@ def doubt_about(ended: Ended, program: BlockInContext) -> Doubt | None:
     said = ended.message or ""
     if of_the_machine(said):
         return None
+    if _NO_GRAPH in said and not any(table().role(n) == "model" for n in names_in(program.tree)):
+        return None  # whether what is lent requires a gradient is ours
     if any(_OF_A_LOOP in note for note in ended.bound) and _OF_GRADIENTS.search(program.text):
         return None
     if ended.exception == "AssertionError":

@@ -112,3 +112,10 @@ def test_a_world_whose_shapes_do_not_fit_the_line_that_raises_says_nothing():
     assert doubt is not None
     assert error_everywhere(doubt, [first, misfit], program) is not None
     assert error_everywhere(doubt, [misfit], program) is None
+
+
+def test_whether_what_is_lent_requires_a_gradient_is_ours_where_no_model_is_in_sight():
+    said = "element 0 of tensors does not require grad and does not have a grad_fn"
+    first = ended("RuntimeError", said, 2).model_copy(update={"during": "backward"})
+    assert doubt_about(first, block("out = double(data)\nout.sum().backward()")) is None
+    assert doubt_about(first, block("out = model(data).detach()\nout.sum().backward()")) is not None
