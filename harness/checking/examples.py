@@ -49,12 +49,12 @@ from harness.checking.statements import (
     statements_about_losses,
     statements_about_modules,
 )
-from harness.checking.wording import plainly
 from harness.domain.check import BlockResult, Observation, PartResult
 from harness.domain.event import ENOUGH
 from harness.domain.instruments import Instruments
 from harness.domain.skill import Example, Part
 from harness.domain.trace import Program as Ended
+from harness.report.wording import plainly
 from harness.sandbox.names.table import table
 from harness.skills.claims import expects_failure, warns
 from harness.skills.kinds import uses

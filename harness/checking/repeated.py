@@ -49,13 +49,18 @@ def doubt_about(ended: Ended, program: BlockInContext) -> Doubt | None:
     said = ended.message or ""
     if of_the_machine(said):
         return None
-    if _NO_GRAPH in said and not any(table().role(n) == "model" for n in names_in(program.tree)):
+    if _NO_GRAPH in said and not _shows_a_model(program):
         return None  # whether what is lent requires a gradient is ours
     if any(_OF_A_LOOP in note for note in ended.bound) and _OF_GRADIENTS.search(program.text):
         return None
     if ended.exception == "AssertionError":
         return _doubt_about_assertion(ended, program)
     return Doubt(ended, program) if ended.during and _OF_USE.search(said) else None
+
+
+def _shows_a_model(program: BlockInContext) -> bool:
+    named = any(table().role(name) == "model" for name in names_in(program.tree))
+    return named or "Module" in program.text or ".parameters(" in program.text
 
 
 def error_everywhere(doubt: Doubt, others: Sequence[Ended], program: BlockInContext) -> str | None:

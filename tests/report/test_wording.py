@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.checking.wording import plainly
+from harness.report.wording import plainly
 
 
 @pytest.mark.parametrize(
