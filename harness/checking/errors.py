@@ -74,7 +74,7 @@ def authors_error(ended: Ended, program: BlockInContext) -> str | None:
     if ended.outcome != "raised" or ended.exception not in _TYPES or not program.is_own(ended.line):
         return None
     said = (ended.message or "").split("\n")[0]
-    if _leaves_arguments_out(program, ended.line or 0) or _means_another(said, program):
+    if _leaves_arguments_out(program, ended.line or 0) or _means_another(ended, program):
         return None
     if (found := _CALL.match(said)) and found["callee"].partition(".")[0] in _elsewhere(program):
         return None  # another block's function of that name may take other arguments
@@ -97,10 +97,11 @@ def _leaves_arguments_out(program: BlockInContext, line: int) -> bool:
     )
 
 
-def _means_another(said: str, program: BlockInContext) -> bool:
+def _means_another(ended: Ended, program: BlockInContext) -> bool:
     """Whether an object of the page lacks what a class that the block shows has, or is what another
     block has made of a library: ``model = nn.Linear(8, 2)``.
     """
+    said = (ended.message or "").split("\n")[0]
     found = _NO_ATTRIBUTE.match(said)
     if found is None:
         return False
@@ -108,7 +109,8 @@ def _means_another(said: str, program: BlockInContext) -> bool:
     own = "\n".join(program.text.split("\n")[program.own :])
     kind, tree = found["name"] or found["type"], program.tree
     made = [n.lineno for n in walk(tree) if isinstance(n, ast.Call) and last_of(n.func) == kind]
-    elsewhere = made and kind not in _defined(tree) and not any(map(program.is_own, made))
+    here = any(program.is_own(line) and line <= (ended.line or 0) for line in made)
+    elsewhere = made and kind not in _defined(tree) and not here
     return f"self.{attribute} = " in own or bool(elsewhere)
 
 

@@ -183,4 +183,5 @@ def test_a_model_that_another_block_made_of_a_library_may_not_be_the_one_that_is
     text = "from yaml import Loader\nmodel = Loader(1)\nx = model.conv1(1)"
     said = "'Loader' object has no attribute 'conv1'"
     assert told(text, "AttributeError", said, 3, own=2) is None
+    assert told(f"{text}\nmodel.fc = Loader(2)", "AttributeError", said, 3, own=2) is None
     assert told(text, "AttributeError", said, 3) is not None
