@@ -11,6 +11,7 @@ from harness.extraction.assembly import Assembled, BlockShelf, assemble, join
 from harness.extraction.blocks import Block, blocks_of, code_blocks
 from harness.extraction.choice import driven_by, heads_of
 from harness.extraction.edited import program_in_files, said_since_edits
+from harness.extraction.gaps import has_gap
 from harness.extraction.parsing import parses
 from harness.extraction.pieces import Piece, pieces_of
 from harness.extraction.posted_file import changed_file
@@ -98,7 +99,10 @@ def proposals(transcript: Transcript, scenario: Scenario) -> tuple[Assembled, ..
         return snippets
     shelf = BlockShelf(pieces, question)
     found = [assemble(head, shelf) for head in heads] or [join(_unmarked(pieces))]
-    return tuple(_completed(one, transcript, scenario, pieces) for one in found)
+    whole = [one for one in found if not has_gap(one.program)]
+    if found and not whole:
+        return NoCandidate(reason="the loop of the answer leaves lines out")
+    return tuple(_completed(one, transcript, scenario, pieces) for one in whole)
 
 
 def _shows_a_loop(transcript: Transcript, scenario: Scenario) -> bool:

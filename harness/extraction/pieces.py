@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from harness.extraction.blocks import Block
 from harness.extraction.echoes import echoes
-from harness.extraction.gaps import filled
 from harness.extraction.loops import Doing, doing
 from harness.extraction.markers import (
     is_diagnostic,
@@ -117,8 +116,6 @@ def fingerprint(code: str) -> str | None:
 
 def _piece(block: Block, posted: tuple[str, ...]) -> Piece:
     code = _without_placeholders(block)
-    full = (filled(code, one) for one in posted if not block.changes)
-    code = next((one for one in full if one is not None), code)
     tree = parsed(code)
     parts = statements(tree)
     said = block.taken_back or shown_as_wrong(block.heading, block.lead)

@@ -15,13 +15,19 @@ from harness.extraction.moves import moved
 from harness.extraction.names import bound_names, statements
 from harness.extraction.parsing import parsed
 from harness.extraction.pieces import Piece
-from harness.extraction.positions import (
-    beside_the_loop,
-    next_to_a_quoted_line,
-    side_of_the_loop,
-)
 from harness.extraction.splicing import Snippet, before_the_loop, quotes, splice
 from harness.syntax import walk
+
+_LOOP = (
+    r"(?:the|your|each|every|that|this)\s+(?:`?\w+`?\s+){0,3}?(?:loop|epoch|pass)s?\b"
+    r"(?!'s|\s+(?:body|variable))"
+)
+_OUTSIDE = re.compile(
+    r"\b(?:after|behind|below|once|at the end of|when|before|above|in front of|ahead of)\s+"
+    + _LOOP,
+    re.IGNORECASE,
+)
+_INSIDE = re.compile(rf"\b(?:inside|within|in)\s+(?:of\s+)?{_LOOP}", re.IGNORECASE)
 
 
 def whole_loop(codes: tuple[str, ...]) -> str | None:
@@ -127,8 +133,8 @@ class _Work:
 
         ``needed``: names that other snippets use.
         """
-        if self._change(piece, self._where_it_says(piece)):
-            return True
+        if _is_beside_the_loop(piece):
+            return False
         spliced = _changed(self.program, piece) or splice(self.program, snippet, moves=self._moves)
         if spliced is not None and self._takes_back(spliced):
             return False
@@ -144,17 +150,6 @@ class _Work:
         else:
             return piece.diagnostic or not _updates(piece)
         return True
-
-    def _where_it_says(self, piece: Piece) -> str | None:
-        """The program with a snippet where the words around it put it."""
-        heading, lead = piece.block.heading, piece.block.lead
-        side = side_of_the_loop(heading, lead, piece.code)
-        if side is None:
-            goes_on = lead if re.search(r"[.!?:]\W*$", lead) else f"{lead} {piece.block.after}"
-            return next_to_a_quoted_line(self.program, piece.code, goes_on)
-        if side == "before" and not _updates(piece):
-            return None  # it may set anew what is set there already
-        return beside_the_loop(self.program, piece.code, side, f"{heading} {lead}")
 
     def _takes_back(self, program: str) -> bool:
         """Whether the new program would lose what an earlier snippet inserted."""
@@ -200,6 +195,14 @@ def _what(node: ast.stmt) -> str:
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         return ast.dump(node.value)
     return ast.dump(node)
+
+
+def _is_beside_the_loop(piece: Piece) -> bool:
+    """Whether the words around a snippet that updates put it before or after the loop."""
+    first = piece.code.lstrip().partition("\n")[0]
+    words = (piece.block.lead, first if first.startswith("#") else "", piece.block.heading)
+    said = next((text for text in words if _OUTSIDE.search(text) or _INSIDE.search(text)), "")
+    return _updates(piece) and bool(said) and not _INSIDE.search(said)
 
 
 def _anchored(piece: Piece) -> frozenset[str]:

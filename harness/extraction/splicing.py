@@ -9,7 +9,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from textwrap import dedent, indent
+from textwrap import indent
 
 from harness.extraction.anchors import (
     UPDATE,
@@ -21,8 +21,7 @@ from harness.extraction.anchors import (
     told_apart,
     unscales_beside,
 )
-from harness.extraction.names import free_names, statements
-from harness.extraction.parsing import first_line, parsed, parses, source_of
+from harness.extraction.parsing import first_line, parsed, parses
 from harness.syntax import walk
 
 
@@ -48,19 +47,6 @@ class _Place:
     def replaced(self) -> list[ast.stmt]:
         return self.body[min(self.matched) : max(self.matched) + 1]
 
-    def needed_by(self, new: list[ast.stmt]) -> list[ast.stmt]:
-        """Statements in between that set what the new ones use and do not set: they were left out."""
-        kept: list[ast.stmt] = []
-        for index in reversed(range(min(self.matched), max(self.matched))):
-            (old,) = statements(ast.Module([self.body[index]], []))
-            if (
-                index not in self.matched
-                and is_simple(old.node)
-                and old.binds & free_names(statements(ast.Module([*kept, *new], [])))
-            ):
-                kept.insert(0, old.node)
-        return kept
-
 
 def splice(posted: str, snippet: Snippet, *, moves: frozenset[str] = frozenset()) -> str | None:
     """The posted program with the snippet in its place; ``None`` where that is not clear.
@@ -85,17 +71,16 @@ def _at(
         return None
     if unscales_beside(place.body, place.replaced, new):
         return None
-    kept = place.needed_by(new)
-    if _lost(place, [*kept, *new]):
+    if _lost(place, new):
         inner = _deeper(place, new)
         return splice(posted, Snippet(inner), moves=moves) if inner else None
     doubled = _doubled(tree, place, new)
-    if not doubled.keys() <= moves or _said_again(tree, place, new):
+    if not doubled.keys() <= moves:
         return None
     gone = [node for node in _outside(tree, place) if _only(node, doubled)]
     if doubled - sum((anchors(node) for node in gone), Counter()):
         return None
-    return _written(posted, place, _with(kept, posted, snippet.code), gone)
+    return _written(posted, place, snippet.code, gone)
 
 
 def quotes(posted: str, code: str) -> bool:
@@ -245,13 +230,6 @@ def _doubled(tree: ast.Module, place: _Place, new: list[ast.stmt]) -> Counter[st
     })  # fmt: skip
 
 
-def _said_again(tree: ast.Module, place: _Place, new: list[ast.stmt]) -> bool:
-    """Whether the snippet sets something in the same words as the loop does elsewhere."""
-    loops = [node for node in tree.body if not is_simple(node)]
-    there = {ast.dump(node) for node in _outside(ast.Module(loops, []), place)}
-    return any(isinstance(node, ast.Assign) and ast.dump(node) in there for node in new)
-
-
 def _outside(tree: ast.Module, place: _Place) -> list[ast.stmt]:
     """Simple statements that are not replaced."""
     inside = {id(part) for node in place.replaced for part in walk(node)}
@@ -265,17 +243,6 @@ def _only(node: ast.stmt, doubled: Counter[str]) -> bool:
 
 
 # ------------------------------------------------------------------------------------------ writing
-
-
-def _with(kept: list[ast.stmt], posted: str, code: str) -> str:
-    """The snippet, and what it leaves out before the first line that uses it."""
-    if not kept:
-        return code
-    lines = code.split("\n")
-    names = frozenset().union(*(part.binds for part in statements(ast.Module([*kept], []))))
-    user = next(part.node for part in statements(parsed(code)) if part.needs & names)
-    text = [dedent(source_of(posted, node)) for node in kept]
-    return "\n".join([*lines[: user.lineno - 1], *text, *lines[user.lineno - 1 :]])
 
 
 def _written(posted: str, place: _Place, code: str, gone: list[ast.stmt]) -> str | None:
