@@ -16,9 +16,12 @@ from harness.transcripts.shell_words import Command, commands_of
 _PRE = re.compile(
     r"<pre[^>]*>\s*(?:<code[^>]*>)?(.*?)(?:</code>\s*)?</pre>", re.DOTALL | re.IGNORECASE
 )
+_COLOURS = re.compile(r"</?(?:span|b|i|em|strong|mark|a)\b[^<>]*>", re.IGNORECASE)
+"""What a page paints code with."""
 _HIDDEN = re.compile(
     r"^ {0,3}<(?:(?P<tag>[a-z]{1,20})\b[^<>\n]*?"
-    r"(?:\shidden\b|(?:display|visibility)\s*:\s*(?:none|hidden))[^<>\n]*>|(?P<made>template|script|style)\b[^<>\n]*>|!--)",
+    r"(?:\shidden\b|(?:display|visibility|opacity|font-size)\s*:\s*(?:none|hidden|0(?![.\d])))"
+    r"[^<>\n]*>|(?P<made>template|script|style)\b[^<>\n]*>|!--)",
     re.MULTILINE | re.IGNORECASE,
 )
 _SHELL = frozenset({"bash", "sh", "shell", "zsh", "console", "terminal", "shell-session", ""})
@@ -91,7 +94,8 @@ def _heredocs(script: str) -> Iterator[str]:
 
 
 def _is_python(command: Command) -> bool:
-    return bool(command.words) and command.words[0].rpartition("/")[2].startswith("python")
+    words = command.words[command.words[:1] == ["$"] :]  # past the prompt of a shell
+    return bool(words) and words[0].rpartition("/")[2].startswith("python")
 
 
 def _is_code(block: Fence) -> bool:
@@ -141,7 +145,11 @@ def _unwrapped(text: str) -> str:
 def _from_html(text: str) -> str:
     if text.lower().count("<pre") > _MOST_PRE:
         return text
-    return _PRE.sub(lambda m: f"\n{_fenced(html.unescape(m[1]).strip(chr(10)))}\n", text)
+    return _PRE.sub(lambda m: f"\n\n{_fenced(_as_text(m[1]))}\n\n", text)
+
+
+def _as_text(shown: str) -> str:
+    return html.unescape(_COLOURS.sub("", shown)).strip("\n")
 
 
 def _fenced(code: str) -> str:

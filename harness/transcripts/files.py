@@ -115,7 +115,7 @@ class Files:
             return
         found = edits_of_python(file.content) if is_program else edits_of_diff(file.content)
         for edit in found:
-            if edit.path.endswith(".py"):
+            if edit.path.endswith(".py") and not _GLOB.search(edit.path):
                 path = posixpath.normpath(posixpath.join(script.root, edit.path))
                 self._change(edit.model_copy(update={"path": path}))
 

@@ -5,6 +5,7 @@ A script that writes in a way that is not followed is named for every Python fil
 """
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from harness.syntax import tree_of
 
 _MOST_STEPS = 500
 _LONGEST = 1 << 18  # characters
+_FILE = re.compile(r"[\w./-]*[A-Za-z_][\w-]*\.[a-z]\w*")
 _WRITES = ("write", "write_text", "writelines", "write_bytes", "FileInput", "input")
 
 
@@ -174,7 +176,9 @@ def _writes(node: ast.AST) -> bool:
 def _unfollowed(tree: ast.Module) -> Iterator[FileEdit]:
     if not any(map(_writes, ast.walk(tree))):
         return
-    texts = (n.value for n in ast.walk(tree) if isinstance(n, ast.Constant))
-    for path in dict.fromkeys(t for t in texts if isinstance(t, str) and t.endswith(".py")):
-        if "\n" not in path:
-            yield Unshown(path=path, why="a Python script changed it")
+    texts = [str(n.value) for n in ast.walk(tree) if isinstance(n, ast.Constant)]
+    named = dict.fromkeys(t for t in texts if t.endswith(".py") and "\n" not in t)
+    if not named and not any(map(_FILE.fullmatch, texts)):
+        named = {"*.py": None}
+    for path in named:
+        yield Unshown(path=path, why="a Python script changed it")

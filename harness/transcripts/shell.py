@@ -34,6 +34,10 @@ _IN_PLACE = re.compile(r"-\w*i|--in-place")
 _EXTENDED = re.compile(r"-[a-zA-Z]*[Er]|--regexp-extended")
 _PRINTS = re.compile(r"-[a-zA-Z]*n|--quiet|--silent")
 _HERE = re.compile(r"\$\{?PWD\}?|\$\(pwd\)")
+_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_GIVEN = re.compile(r"(\w+)=(?:([^$`]+)|\$\(mktemp\b.*\))")
+_SCRATCH = "/mktemp"  # whatever its name is, nothing else lies there
+_OTHER_SUFFIX = re.compile(r"\.(?!py\b)\w+$")
 _LONGEST_PATH = 4096  # bytes, on Linux; a folder that is deeper was made to keep us busy
 _HARMLESS = """accelerate bat black cat cd chmod cmp cut diff dos2unix echo egrep fgrep file
 flake8 git grep head isort jq jupyter less ls md5sum mkdir more mypy nl nvidia-smi pip
@@ -41,7 +45,9 @@ pre-commit printf pwd pylint pyright pytest realpath rg ruff sha1sum sha256sum s
 tee test time torchrun touch tree true uniq unix2dos uv wc which"""
 """Programs that change no Python file that they name, or only its layout."""
 _ANY_FILE = ("make", "just", "npm", "yarn", "tar", "unzip", "rsync", "node", "fastmod", "comby")
-_TARGETS = re.compile(r"-.*|\w*(?:test|lint|check|type|run|train|install|doc|build|all|clean)\w*")
+_TARGETS = re.compile(
+    r"-.*|all|[\w-]*(?:test|lint|check|type|run|train|install|doc|build|clean)[\w-]*"
+)
 """What is asked of ``make`` and its like where it leaves the sources alone."""
 _MOUNTS = re.compile(r"-v.*|--volume.*|--mount.*")
 _MAY_CHANGE = {
@@ -62,8 +68,27 @@ def edits_of_command(command: str) -> tuple[FileEdit, ...]:
     """Changes to files, in the order of the commands; paths are as written, after any ``cd``."""
     if "*** Begin Patch" in command and "<<" not in command:
         return edits_of_patch(command[command.index("*** Begin Patch") :])
-    found = in_folders(commands_of(_HERE.sub(".", command)))
+    found = in_folders(_filled_in(commands_of(_HERE.sub(".", command))))
     return tuple(moved(e, folder) for one, folder in found for e in _edits(*program_of(one), one))
+
+
+def _filled_in(commands: Iterable[Command]) -> Iterator[Command]:
+    """Each command with the variables that a plain text was given in the same script."""
+    known: dict[str, str] = {}
+
+    def fill(word: str | None) -> str | None:
+        return word and _VARIABLE.sub(lambda m: known.get(m[1] or m[2], m[0]), word)
+
+    for one in commands:
+        if one.expands:
+            one.words = [fill(word) or "" for word in one.words]
+            one.into, one.reads = fill(one.into), fill(one.reads)
+            left = "".join([*one.words, one.into or ""])
+            one.expands = one.body is not None or "$" in left or "`" in left
+        known |= {m[1]: m[2] or _SCRATCH for m in map(_GIVEN.fullmatch, one.words) if m}
+        if one.words[:1] in (["for"], ["read"]):
+            known.pop(one.words[1] if len(one.words) > 1 else "", None)
+        yield one
 
 
 def in_folders(commands: Iterable[Command]) -> Iterator[tuple[Command, str]]:
@@ -131,7 +156,9 @@ def _edits_of_program(program: str, words: list[str], command: Command) -> Itera
         yield from _inner(program, words, command)
     elif program in _PROGRAMS:
         found = _PROGRAMS[program](words)
-        yield from map(_doubted, found) if command.expands else found
+        yield from (_doubted(e, program) for e in found) if command.expands else found
+    elif program.endswith(".sh"):
+        yield from _scripted(program)
     elif program not in _HARMLESS.split():
         for word in words:
             if word.endswith(".py"):
@@ -147,10 +174,18 @@ def _inner(program: str, words: list[str], command: Command) -> Iterator[FileEdi
         yield Unshown(path="*.py", why="eval may have changed it")
     elif text is not None and command.depth < _NESTED:
         yield from _within(text, command)
+    else:
+        yield from (e for w in operands(words)[:1] for e in _scripted(posixpath.basename(w)))
+
+
+def _scripted(script: str) -> Iterator[FileEdit]:
+    """A script that is not shown may change any file, unless its name says what it is for."""
+    if not _TARGETS.fullmatch(script.removesuffix(".sh")):
+        yield Unshown(path="*.py", why=f"{script} may have changed it")
 
 
 def _within(text: str, command: Command) -> Iterator[FileEdit]:
-    for one, folder in in_folders(commands_of(text)):
+    for one, folder in in_folders(_filled_in(commands_of(text))):
         one.depth, one.expands = command.depth + 1, one.expands or command.expands
         yield from (moved(e, folder) for e in _edits(*program_of(one), one))
 
@@ -173,24 +208,34 @@ def _for_each(program: str, words: list[str], command: Command) -> Iterator[File
         if start is None:
             return
         names = [words[i + 1] for i, w in enumerate(words[:start]) if w in ("-name", "-path")]
-        called = [w for w in words[start + 1 :] if w not in ("{}", "+", ";")]
+        called = [w for w in words[start + 1 :] if w not in ("+", ";")]
         target = resolved(names[-1] if names else "*.py", words[0])
     else:
         called = words[next((i for i, w in enumerate(words) if not w.startswith("-")), 0) :]
         target = "*.py"
+    called = called[1:] if called[:1] == ["{}"] else called
+    placed = [word.replace("{}", target) for word in called]
     if called and called[0] not in ("find", "xargs"):
-        inner = Command(words=[*called, target], expands=command.expands)
+        given = placed if placed != called else [*called, target]
+        inner = Command(words=given, expands=command.expands)
         yield from _edits(*program_of(inner), inner)
 
 
-def _doubted(edit: FileEdit) -> FileEdit:
+def _doubted(edit: FileEdit, program: str) -> FileEdit:
     """What it was given is not known: the shell filled in parts of it."""
     if isinstance(edit, Git):
         return edit.model_copy(update={"action": "other-version"})
-    if isinstance(edit, Copy):
-        return Unshown(path=edit.to, why="the shell filled in parts of the command")
-    path = posixpath.basename(edit.path) if "$" in edit.path else edit.path
-    return Unshown(path=path, why="the shell filled in parts of the command")
+    path = edit.to if isinstance(edit, Copy) else edit.path
+    why = f"{program} may have changed it: the shell filled in parts of the command"
+    return Unshown(path=_meant(path), why=why)
+
+
+def _meant(path: str) -> str:
+    """The file; any Python file where the shell fills in a name that may be one's."""
+    name = path if "$(" in path or "`" in path else posixpath.basename(path)
+    if "$" not in name and "`" not in name:
+        return name if "$" in path else path
+    return path if _OTHER_SUFFIX.search(name) else "*.py"
 
 
 def _output(program: str, words: list[str], command: Command) -> Iterator[FileEdit]:
@@ -204,14 +249,14 @@ def _output(program: str, words: list[str], command: Command) -> Iterator[FileEd
     if text is not None and not command.expands:
         yield Append(path=into, content=text) if appends else Write(path=into, content=text)
     elif text is not None:
-        yield Unshown(path=into, why="the shell filled in parts of it")
+        yield Unshown(path=_meant(into), why="the shell filled in parts of it")
     elif program == "cat" and len(files) == 1 and not appends:
         yield Copy(path=files[0], to=into)
     elif program == "sed" and len(files) == 2 and not appends and not command.expands:
         yield Copy(path=files[1], to=into)
         yield from _sed(["-i", *words[:-1], into])
-    elif into.endswith(".py"):
-        yield Unshown(path=into, why="what a command printed was written to it")
+    elif _meant(into).endswith(".py"):
+        yield Unshown(path=_meant(into), why="what a command printed was written to it")
 
 
 def _text(program: str, words: list[str], command: Command) -> str | None:
@@ -234,7 +279,8 @@ def _python(words: list[str], command: Command) -> Iterator[FileEdit]:
         found = (Script(path=files[0], root="."),) if files[0].endswith(".py") else ()
     else:
         found = edits_of_python(command.body or "")
-    yield from map(_doubted, found) if command.expands and "-c" in words else found
+    doubted = command.expands and "-c" in words
+    yield from (_doubted(e, "python") for e in found) if doubted else found
 
 
 def _sed(words: list[str]) -> Iterator[FileEdit]:

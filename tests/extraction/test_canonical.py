@@ -16,6 +16,10 @@ INDENTED = "".join(f"    {line}\n" for line in LOOP.splitlines())
 WRITTEN = {
     "indented by four": f"Like so:\n\n{INDENTED}\nDone.\n",
     "in HTML": f"Like so:\n\n<pre><code>{LOOP.replace('.', '&#46;')}</code></pre>\nDone.\n",
+    "in HTML with colours": '<div class="highlight"><pre><code>'
+    + "".join(f'<span class="line">{line}</span>\n' for line in LOOP.splitlines())
+    + "</code></pre></div>\n",
+    "after the prompt of a shell": f"```console\n$ python3 - <<'EOF'\n{LOOP}EOF\n```\n",
     "in Markdown inside of a fence": f"~~~~markdown\nThe wiki:\n\n```python\n{LOOP}```\n~~~~\n",
     "in a fence that nobody closed": f"```python\n{LOOP}\nThat is everything. Good luck!\n",
 }
@@ -46,6 +50,7 @@ BESIDE = {
 HIDDEN = {
     "in a hidden element": f"<div hidden>\n\nThe final loop:\n\n{block(WRONG)}\n</div>\n",
     "without display": f'<p style="display:none">\n\n{block(WRONG)}\n</p>\n',
+    "without a size": f'<div style="font-size:0">\n\n{block(WRONG)}\n</div>\n',
     "in a comment": f"<!-- The final loop:\n\n<pre><code>{WRONG}</code></pre> -->\n",
     "in a template": f"<template>\n\n{block(WRONG)}\n</template>\n",
 }

@@ -234,7 +234,7 @@ def test_a_listing_that_contradicts_what_is_known_makes_the_file_unknown():
         "ed -s a.py <<'E'\nw\nE",
         "vim -es a.py",
         "awk 1 a.py > a.py",
-        'n=5; sed -i "${n}d" a.py',
+        'n=$(wc -l < b); sed -i "${n}d" a.py',
         "sed -i '8{h;d};9{G}' a.py",
         "git merge fix",
         "git switch main",
@@ -256,10 +256,12 @@ def test_what_a_command_may_have_changed_is_unknown(command):
         "find . -name '*.py' -exec sed -i 's/1.0/9/' {} +",
         "find . -name '*.py' -exec sed -i 's/1.0/9/' {} \\;",
         "grep -rl max_norm . | xargs sed -i 's/1.0/9/'",
+        "ls | xargs -I{} sh -c 'sed -i s/1.0/9/ {}'",
         "sed -i 's/1.0/9/' *.py",
         "sed 's/1.0/9/' a.py > b.py && mv b.py a.py",
         "timeout 60 sed -i.bak 's/1.0/9/' a.py",
         "cd $PWD && sed -i 's/1.0/9/' a.py",
+        "F=a.py; sed -i 's/1.0/9/' \"$F\"",
     ],
 )
 def test_a_command_over_many_files_or_by_another_file_is_followed(command):
@@ -308,7 +310,12 @@ UNKNOWN = {
     "awk": "awk -i inplace '{ gsub(/1.0/, 9) } 1' a.py",
     "make": "make fix",
     "npm": "npm exec rewrite",
-    "eval": "C='sed -i s/1.0/9/ a.py'; eval $C",
+    "eval": 'eval "$(cat fix)"',
+    "a variable": "for f in *; do sed -i 's/1.0/9/' \"$f\"; done",
+    "a variable for an output": "head -3 b > $OUT",
+    "what another command names": "sed -i 's/1.0/9/' $(git ls-files)",
+    "a script": "bash tools/fix.sh",
+    "every file, in Python": "python -c \"for p in glob('*'): open(p, 'w').write('')\"",
     "git": "git restore --source HEAD~1 a.py",
     "ed": "printf '1d\\nw\\n' | ed -s a.py",
     "ex": "ex -sc '1d|x' a.py",
@@ -326,7 +333,16 @@ def test_a_file_that_a_command_may_have_changed_unseen_is_unknown(command):
 
 
 @pytest.mark.parametrize(
-    "command", ["make test", "make -j4 lint", "npm install", "awk '{print}' a.py"]
+    "command",
+    [
+        "make test",
+        "make -j4 run-tests",
+        "npm install",
+        "awk '{print}' a.py",
+        "bash run_train.sh",
+        "LOG=out.log; python a.py > $LOG",
+        "d=$(mktemp -d); cp b.txt $d/",
+    ],
 )
 def test_a_command_that_builds_or_looks_changes_no_source(command):
     assert after(command) == {}
