@@ -12,7 +12,7 @@ MOST = 4
 """Most branches that one sentence names."""
 
 
-class Unentered(Record):
+class Unentered(Record, extra="ignore"):  # traces of earlier days say more
     """One branch that one run of a program did not enter."""
 
     first: int
@@ -37,8 +37,6 @@ class Unentered(Record):
     """Whether a count of steps or epochs kept the run out of it, whatever it does."""
     thaws: bool = False
     """Whether it changes which parameters require a gradient."""
-    uncalled: bool = False
-    """Whether it is a function that a loop defines in every turn and nothing refers to."""
 
     @property
     def place(self) -> tuple[object, ...]:

@@ -59,8 +59,6 @@ class Property:
     """Whether the property can be judged where a model's gradients are not the derivatives of its
     outputs: it speaks of the gradient that arrives, whatever that is the gradient of.
     """
-    of_all_parts: Callable[[Trace], Verdict | None] = lambda _: None
-    """What to say of parts that are trained against each other as a whole, where none of them fails."""
 
     @property
     def claim(self) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.properties.evidence.timed_training import is_timed_training, may_be_training
+from harness.properties.evidence.timed_training import is_timed_training
 from tests.fakes.traces import backward, probe, rank, segment, trace, update
 from tests.properties.verdicts import on
 
@@ -79,18 +79,3 @@ def test_updates_of_such_a_loop_are_held_against_their_true_gradients():
 
     assert on("clip-global-norm", trace(few), measures=True).outcome == "fail"
     assert on("clip-global-norm", trace(all_of_them), measures=True).outcome == "inconclusive"
-
-
-def test_a_clip_timed_apart_in_every_other_step_is_no_measurement_that_can_be_told():
-    """Whole steps in turn can be compared, and need no part for the clip."""
-    turns = {0, 2, 4, 6, 8, 10, 12}
-    whole = [segment(1, 1, int(i in turns), 1) for i in ALL]
-    beside_backward = [s for i in ALL for s in (segment(1, 1, int(i in turns)), segment(steps=1))]
-
-    assert may_be_training(loop(turns, staged(turns)))
-    assert not may_be_training(loop(turns, whole))
-    assert not may_be_training(loop(turns, beside_backward))
-    assert not may_be_training(loop({9}, staged({9})))
-    assert not may_be_training(loop({*ALL}, staged({*ALL})))
-    assert on("measurement-is-fair", trace(loop(turns, staged(turns)))).outcome == "inconclusive"
-    assert on("measurement-is-fair", trace(loop({*ALL}, staged({*ALL})))).outcome == "pass"

@@ -2,8 +2,6 @@
 the norm that it took. A clip that a program computes itself has no calls, and nothing is said of it.
 """
 
-import math
-
 from harness.domain.clip_call import clip_calls
 from harness.properties.clipping.clips import after_the_step
 from harness.properties.evidence.consumption import WindowReading
@@ -56,24 +54,9 @@ def other_norm_taken(reading: WindowReading) -> str | None:
     taken = calls[0].returned if len(calls) == 1 else None
     if taken is None or not 0.0 < taken < (1.0 - ABOUT) * reading.true:
         return None
-    if (stale := of_another_scale(reading, taken)) is not None:
-        return stale
     return (
         f"it took {show(taken)} for a norm that is {show(reading.true)} (another kind of norm, or that "
         "of a part). Take the 2-norm of the whole gradient"
-    )
-
-
-def of_another_scale(reading: WindowReading, taken: float) -> str | None:
-    """That the norm was less by what a loss scale changes by when gradients overflow."""
-    scale, times = reading.update.loss_scale, reading.true / taken
-    halvings = round(math.log2(times))
-    if scale <= 1.0 or halvings < 1 or not close(times, 2.0**halvings, ABOUT):
-        return None
-    return (
-        f"it took {show(taken)} for a norm that is {2**halvings} times that: gradients had been divided "
-        f"by another scale than the one that they were multiplied by, which was {scale:.0f} here and "
-        "changes when gradients overflow. Let the scaler take it out (scaler.unscale_)"
     )
 
 

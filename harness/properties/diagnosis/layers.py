@@ -169,7 +169,7 @@ def ratios(
     ]
     found: list[float] = []
     both = [(Truths.of(pair), Truths.of(1.0 / t for t in pair)) for pair in pairs]
-    for place in (*by_place(texts), *lasting(texts)):
+    for place in by_place(texts):
         exact = [n for n in place if n.digits > 2 and n.value > 0]
         for pair, inverse in both if exact else ():
             if mostly(exact, pair):
@@ -177,13 +177,6 @@ def ratios(
             elif mostly(exact, inverse):
                 found += [1.0 / value for value in matching(exact, inverse)]
     return tuple(found)
-
-
-def lasting(texts: Sequence[str]) -> list[tuple[PrintedNumber, ...]]:
-    """Places told apart by whole numbers such as a layer's index, where each recurs often enough
-    not to match by chance.
-    """
-    return [place for place in by_place(texts, counted=True) if len(place) > 2 * FEW]
 
 
 def whole_norms(learning: Learning) -> tuple[float, ...]:

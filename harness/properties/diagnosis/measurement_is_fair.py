@@ -24,7 +24,6 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, SegmentSeen, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence.figures import count, number
-from harness.properties.evidence.timed_training import may_be_training
 from harness.properties.property import Expected, Property
 
 ID = "measurement-is-fair"
@@ -39,8 +38,6 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     seen: list[Verdict] = []
     for probe in trace.probes:
         verdict = crashed(probe) or compare(probe)
-        if verdict is not None and verdict.outcome == "pass" and may_be_training(probe):
-            verdict = undecided(probe)
         if verdict is not None and verdict.outcome == "pass" and probe.restored_nothing:
             verdict = not_put_back(probe)
         if verdict is not None and verdict.outcome == "fail":
@@ -65,15 +62,6 @@ def crashed(probe: ProbeTrace) -> Verdict | None:
         "backward through the graph a second time): it repeats backward() on one loss. Put "
         "forward and loss inside of the timed loop, for both variants.",
         number("line", program.line or 0, probe.probe),
-    )
-
-
-def undecided(probe: ProbeTrace) -> Verdict:
-    """No verdict where a clip that is timed on its own is left out in many steps of the one loop."""
-    return inconclusive(
-        ID,
-        f"In {probe.probe} clipping was timed on its own, and left out in other steps of the same "
-        "loop: training that is clipped now and then, or two variants in turn.",
     )
 
 
@@ -183,7 +171,7 @@ def alike(
     for each in sorted(same, reverse=True):
         places = [i for i, s in enumerate(probe.segments) if work(s) == each]
         timed = [i for i in places if warm(probe, i)]
-        kinds = {each_time(probe.segments[i]) for i in timed if not partly(probe.segments[i])}
+        kinds = {each_time(probe.segments[i]) for i in timed}
         if len(kinds) == 2 and not alike_fed(probe, timed):
             return fed_differently(probe, timed)
         if len(kinds) == 2:
@@ -199,7 +187,7 @@ def alike(
 
 def alike_fed(probe: ProbeTrace, timed: Sequence[int]) -> bool:
     """Whether a part with clipping and one without agree in loading their data, or in not loading it."""
-    parts = [probe.segments[i] for i in timed if not partly(probe.segments[i])]
+    parts = [probe.segments[i] for i in timed]
     kinds = {(each_time(s), loads_data(s)) for s in parts}
     return any({(True, loads), (False, loads)} <= kinds for loads in (True, False))
 
@@ -214,7 +202,7 @@ def fed_differently(probe: ProbeTrace, timed: Sequence[int]) -> Verdict:
     inconclusive: a program that keeps batches in memory loads them once, in the part that runs
     first.
     """
-    parts = [probe.segments[i] for i in timed if not partly(probe.segments[i])]
+    parts = [probe.segments[i] for i in timed]
     loads = [loads_data(s) for s in parts]
     text = (
         f"In {probe.probe} one of the timed parts also takes its batches from the loader and the "
@@ -229,11 +217,6 @@ def fed_differently(probe: ProbeTrace, timed: Sequence[int]) -> Verdict:
 def each_time(segment: SegmentSeen) -> bool:
     """Whether the part has a clip for every step."""
     return segment.clips >= max(1, segment.steps)
-
-
-def partly(segment: SegmentSeen) -> bool:
-    """Whether the part clips in some steps and not in others."""
-    return bool(segment.clips) and not each_time(segment)
 
 
 def too_few(probe: ProbeTrace, segment: SegmentSeen) -> Verdict:

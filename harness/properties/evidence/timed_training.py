@@ -1,13 +1,13 @@
 """Training that is timed as it runs, told from variants that run for the clock alone.
 
-One loop over the loader whose steps are clipped now and then is no comparison: with its clip timed
-on its own it needs no steps without one, and with one step in ten clipped it has no two sides.
+One loop over the loader whose steps are clipped now and then is no comparison: with one step in ten
+clipped it has no two sides.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import groupby, pairwise
 
-from harness.domain.trace import ProbeTrace, SegmentSeen, Update
+from harness.domain.trace import ProbeTrace, Update
 
 SIDE = 3
 """Clipped steps in a row that may be a side of a comparison; and of so many steps one has to be, or
@@ -22,12 +22,6 @@ def is_timed_training(probe: ProbeTrace) -> bool:
     """Whether all its updates are one loop over the loader of which few are clipped, here and there."""
     touched = scattered(probe)
     return 0 < SIDE * sum(touched) < len(touched)
-
-
-def may_be_training(probe: ProbeTrace) -> bool:
-    """Whether a clip is timed on its own in many updates of one such loop, and left out in others."""
-    touched = scattered(probe)
-    return 0 < len(touched) <= SIDE * sum(touched) and left_out(probe.segments)
 
 
 def scattered(probe: ProbeTrace) -> list[bool]:
@@ -52,21 +46,3 @@ def clipped(update: Update) -> bool:
 def longest(touched: Iterable[bool]) -> int:
     """Most updates in a row that were clipped."""
     return max((len([*run]) for each, run in groupby(touched) if each), default=0)
-
-
-def left_out(segments: Iterable[SegmentSeen]) -> bool:
-    """Whether an update follows in which no clip was timed apart, after one in which one was."""
-    stages = [*between(segments)]
-    first = next((i for i, clips in enumerate(stages) if clips), len(stages))
-    return not all(stages[first:])
-
-
-def between(segments: Iterable[SegmentSeen]) -> Iterator[int]:
-    """The clips that were timed apart from backward and step, one number an update."""
-    clips = 0
-    for each in segments:
-        if each.steps:
-            yield clips
-            clips = 0
-        elif not each.backwards:
-            clips += each.clips

@@ -15,7 +15,7 @@ def by_part(judged: Property, trace: Trace, expectations: Expectations) -> Verdi
     """
     seen = parts_of(trace)
     found = [verdict(judged, of_part, expectations) for of_part in seen]
-    failing = next((v for v in found if v.outcome == "fail"), None) or judged.of_all_parts(trace)
+    failing = next((v for v in found if v.outcome == "fail"), None)
     decisive = failing or next((v for v in found if v.outcome == "inconclusive"), None)
     if decisive is not None:
         return decisive

@@ -8,8 +8,8 @@ Bug::
     loss = custom_loss(model(x), y)
     loss.backward()
 
-Signature: in the adverse probe a backward's root, a gradient after backward, or a parameter after
-an update is not finite; or batches disappear there that are trained on elsewhere.
+Signature: in the adverse probe a backward's root or a gradient after backward is not finite; or
+batches disappear there that are trained on elsewhere.
 
 Masked by: data that keeps predictions positive; ``log(pred + 1e-8)``, which moves the edge and
 leaves it; ``nan_to_num`` and skipped batches, which hide the value and lose the samples.
@@ -57,18 +57,6 @@ def not_finite(probe: ProbeTrace) -> Verdict | None:
                     "loss",
                     math.nan if backward.loss is None else backward.loss,
                     f"{probe.probe}, backward {nth + 1}",
-                ),
-            )
-        broken = next((u for u in rank.updates if not u.parameters_finite), None)
-        if broken is not None:
-            return failed(
-                ID,
-                f"In {probe.probe} the parameters are no longer finite after update "
-                f"{broken.index}: the adverse inputs got through.",
-                number(
-                    "norm of the consumed gradient",
-                    broken.consumed_norm,
-                    f"{probe.probe}, update {broken.index}",
                 ),
             )
     return None

@@ -1,12 +1,11 @@
 """Learning rates that a program sets itself, without a scheduler: what its updates consumed.
 
 A curve that follows the length of the training in two probes, and is spent when that ends, counts
-updates. One that is spent early, or runs through its cosine as often as a window has micro-batches,
-counts these.
+updates. One that is spent early counts something else.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,9 +19,6 @@ ID = "scheduler-per-update"
 
 ALIKE = 0.1
 """Part of the peak by which two probes may differ at the same part of the training."""
-
-FITS = 1e-3
-"""Relative distance from a cosine that is the cosine."""
 
 SPENT = 1.4
 """Part of the peak that is left for the last update, times the updates: 1 for a straight line."""
@@ -59,7 +55,7 @@ def by_hand(probes: Sequence[ProbeTrace]) -> Verdict | None:
     curves.sort(key=lambda c: len(c.rates))
     if len(curves) != len(probes) or len({len(c.rates) for c in curves}) < 2:
         return None
-    return spent_early(curves) or several_waves(curves) or spent_at_the_end(curves)
+    return spent_early(curves) or spent_at_the_end(curves)
 
 
 def curve_of(probe: ProbeTrace) -> Curve | None:
@@ -97,58 +93,6 @@ def spent_early(curves: Sequence[Curve]) -> Verdict | None:
         "Divide the updates made by the updates of the whole training.",
         number("updates until the rate was 0", end, where),
         number("updates", len(curve.rates), where),
-    )
-
-
-def several_waves(curves: Sequence[Curve]) -> Verdict | None:
-    """A fail where the rates are a cosine of the micro-batches over the number of updates."""
-    for length in LENGTHS:
-        for ahead in (0, 1):
-            bases = [base_of(c, length(c), ahead) for c in curves]
-            known = [base for base in bases if base is not None]
-            if len(known) == len(curves) and max(known) <= (1.0 + FITS) * min(known):
-                return run_through(curves[-1])
-    return None
-
-
-def updates_made(curve: Curve) -> int:
-    """As many as there were."""
-    return len(curve.rates)
-
-
-def windows_of_all(curve: Curve) -> int:
-    """As many as all micro-batches fill."""
-    return curve.probe.ranks[0].batches_yielded // curve.window
-
-
-LENGTHS: tuple[Callable[[Curve], int], ...] = (updates_made, windows_of_all)
-"""What people call the number of updates."""
-
-
-def base_of(curve: Curve, length: int, ahead: int) -> float | None:
-    """The rate whose cosine over micro-batches these rates are; ``None`` if they are none."""
-    if curve.window < 2 or not length:
-        return None
-    wave = [0.5 * (1 + math.cos(math.pi * (m - ahead) / length)) for m in curve.batches]
-    whole = math.fsum(w * w for w in wave)
-    if not whole:
-        return None
-    base = math.fsum(w * r for w, r in zip(wave, curve.rates, strict=True)) / whole
-    off = max(abs(r - base * w) for w, r in zip(wave, curve.rates, strict=True))
-    return base if base > 0.0 and off <= FITS * base else None
-
-
-def run_through(curve: Curve) -> Verdict:
-    """The fail for a cosine that comes to its end and goes on."""
-    where = curve.probe.probe
-    rises = sum(one < other for one, other in pairwise(curve.rates))
-    return failed(
-        ID,
-        f"In {where} the learning rate, set by hand, is a cosine of the micro-batches over the number "
-        f"of updates: it runs {curve.window} times too fast, and rose in {count(rises, 'update')}. "
-        "Count the updates that were made.",
-        number("micro-batches in a window", curve.window, where),
-        number("updates at which the rate rose", rises, where),
     )
 
 

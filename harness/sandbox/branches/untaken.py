@@ -11,7 +11,6 @@ from harness.sandbox.branches.marks import Branch, BranchesSeen, Marked
 from harness.sandbox.branches.reading import (
     CALLS,
     TRAINS,
-    Definition,
     Loop,
     Sources,
     Touch,
@@ -46,13 +45,11 @@ def untaken(marked: Marked) -> Branches:
     own = {function.name for function in marked.functions}
     left = [b for b in marked.branches if _is_left(b, marked.seen) and _may_touch(b, own)]
     hidden = [node for node in walk(marked.tree) if _is_unwritten(node)]
-    never = _not_entered(marked)
     limits = [n for n in walk(marked.tree) if isinstance(n, ast.Call) and thresholds(n)]
-    if not (left or hidden or never or limits):
+    if not (left or hidden or limits):
         return ()
     reader = _Reader(marked)
-    found = (*reader.read(left), *reader.hidden(hidden), *reader.uncalled(never))
-    return (*found, *reader.scheduled(limits))
+    return (*reader.read(left), *reader.hidden(hidden), *reader.scheduled(limits))
 
 
 def _is_unwritten(node: ast.AST) -> bool:
@@ -95,18 +92,6 @@ def _may_touch(branch: Branch, own: set[str]) -> bool:
 def _is_in_place(call: ast.Call) -> bool:
     name = word(call.func) or ""
     return name.endswith("_") or name.startswith("clip_grad") or name in ("step", "update", "scale")
-
-
-def _not_entered(marked: Marked) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Functions right in the body of a loop that ran, none of whose turns entered them."""
-    entered = marked.seen.entered
-    return [
-        statement
-        for branch in marked.branches
-        if isinstance(branch.owner, Loop) and branch.mark in entered
-        for statement in branch.body
-        if isinstance(statement, Definition) and marked.functions[statement] not in entered
-    ]
 
 
 class _Reader:
@@ -158,22 +143,6 @@ class _Reader:
             if any(map(self._later.is_scheduled, thresholds(clip))):
                 touch = Touch(deep=[word(clip.func) or ""])
                 yield _told([clip], touch, reached=True, waits=True, written=False)
-
-    def uncalled(
-        self, functions: list[ast.FunctionDef | ast.AsyncFunctionDef]
-    ) -> Iterator[Unentered]:
-        """Those that go backward or step, and whose name is read nowhere: nobody else can call what
-        each turn of a loop defines anew.
-        """
-        names = (n for n in self._sources.nodes if isinstance(n, ast.Name))
-        read = {n.id for n in names if isinstance(n.ctx, ast.Load)}
-        for function in functions:
-            touched = self._touching.of(function.body).names
-            trains = [name for name in touched if name in TRAINS]
-            if trains and function.name not in read and not function.decorator_list:
-                touch = Touch(deep=[*trains, *touched])
-                told = _told([function], touch, reached=True, waits=False)
-                yield told.model_copy(update={"uncalled": True})
 
     def _is_a_value(self, branch: Branch) -> bool:
         """``1.0 if step < 9 else 5.0``: nothing is done there, but what it is decides."""

@@ -32,12 +32,6 @@ def test_a_finite_loss_with_an_infinite_gradient_fails():
     assert "its gradient is not" in verdict.sentence
 
 
-def test_parameters_that_are_not_finite_afterwards_fail():
-    """Even where nothing else was seen."""
-    seen = probe("adverse", update(0), update(1, parameters_finite=False))
-    assert on(ID, trace(seen), **WHERE).outcome == "fail"
-
-
 def test_batches_that_vanish_only_there_fail():
     """Skipping what is not finite hides it."""
     seen = trace(probe("quiet", update(0)), adverse(batches_lost=3))

@@ -61,8 +61,6 @@ SPENT = {
 TOO_FAST = {
     "a line of micro-batches over updates": lambda _, m, n: line((m - 1) / n),
     "a cosine that stays at its end": lambda _, m, n: cosine(min(1.0, (m - 1) / n)),
-    "a cosine of micro-batches over updates": lambda _, m, n: cosine((m - 1) / n),
-    "that one, counted before": lambda _, m, n: cosine(m / n),
 }
 """Spent at a quarter."""
 
@@ -98,22 +96,6 @@ def test_rates_that_count_micro_batches_over_updates_fail(rate):
 @pytest.mark.parametrize("rate", OPEN.values(), ids=OPEN)
 def test_rates_that_fit_no_count_are_inconclusive(rate):
     assert both(rate).outcome == "inconclusive"
-
-
-OVER = {
-    "all updates": lambda n: n,
-    "windows that all micro-batches fill": lambda n: (4 * n - 4) // 4,
-}
-
-
-@pytest.mark.parametrize("length", OVER.values(), ids=OVER)
-def test_micro_batches_are_counted_through_short_windows_and_passes(length):
-    """Two short windows are two updates more than the micro-batches fill windows."""
-
-    def rate(_, m, n):
-        return cosine((m - 1) / length(n))
-
-    assert both(rate, missing=2).outcome == "fail"
 
 
 UNKNOWN = {
