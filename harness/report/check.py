@@ -16,7 +16,7 @@ from harness.domain.check import (
     SkillChange,
     Status,
 )
-from harness.report.findings import WORDS, all_findings, of_ours, path_in, said_of
+from harness.report.findings import WORDS, all_findings, of_format, of_ours, path_in, said_of
 from harness.report.words import clean, indented, text
 
 _STYLES: dict[Status, str] = {
@@ -37,7 +37,7 @@ def render_check(report: CheckReport, *, verbose: bool = False) -> RenderableTyp
         for block in report.blocks:
             shown = [p for p in block.parts if p.status == status and (verbose or _is_wrong(p))]
             parts += _block(block, shown, path_in(report, block.file), verbose=verbose)
-    parts += [_format_line(finding, path_in(report, finding.file)) for finding in report.format]
+    parts += [_format_line(report, finding) for finding in report.format]
     parts += _comparison(report)
     parts += [text(of_ours(fault), "red") for fault in report.faults]
     parts += [Text(f"this machine: {note}", "yellow") for note in report.machine_notes]
@@ -131,13 +131,13 @@ def _is_wrong(part: PartResult) -> bool:
     return told or part.status in ("fails", "fault")
 
 
-def _format_line(finding: FormatFinding, file: str) -> Text:
-    refused = f" Refused by: {', '.join(finding.refused_by)}." if finding.refused_by else ""
+def _format_line(report: CheckReport, finding: FormatFinding) -> Text:
+    told = of_format(report, finding)
     return Text.assemble(
-        (clean(f"{file}:{finding.line}"), "bold"),
+        (clean(f"{told.file}:{told.line}"), "bold"),
         "  ",
         (finding.level, _LEVELS[finding.level]),
-        clean(f"  {finding.rule}: {finding.sentence}{refused}"),
+        clean(f"  {finding.rule}: {told.sentence}"),
     )
 
 

@@ -15,7 +15,11 @@ def render_junit(report: Report) -> str:
     judged, or has no code, is skipped.
     """
     suites = [_suite(report, side, name) for side in report.sides for name in side.answers]
-    whole = ET.Element("testsuites", _text({"name": report.title, **_sums(suites)}))
+    return _written({"name": report.title, **_sums(suites)}, suites)
+
+
+def _written(about: dict[str, object], suites: Sequence[ET.Element]) -> str:
+    whole = ET.Element("testsuites", _text(about))
     whole.extend(suites)
     ET.indent(whole)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(whole, encoding="unicode")}\n'
@@ -25,26 +29,18 @@ def render_check_junit(reports: Sequence[CheckReport]) -> str:
     """A suite for each skill: what fails is a failure, a fault of ours an error, and what could not be
     run or told is skipped. What is nothing but comments is no test.
     """
-    whole = ET.Element("testsuites", _text({"name": "harness check"}))
+    suites = []
     for report in reports:
         parts = [(block, p) for block in report.blocks for p in block.parts]
         cases = [_block_case(report, b, p) for b, p in parts if p.status != "pseudo-code"]
         cases += [_format_case(report, of_format(report, finding)) for finding in report.format]
         cases += [_case_of_ours(report, fault) for fault in report.faults]
-        counted = {
-            "tests": len(cases),
-            "failures": sum(case.find("failure") is not None for case in cases),
-            "errors": len(report.faults),
-            "skipped": sum(case.find("skipped") is not None for case in cases),
-            "time": f"{report.seconds:.3f}",
-        }
-        suite = ET.SubElement(whole, "testsuite", _text({"name": report.skill, **counted}))
-        suite.extend(cases)
+        suite = _suite_of(report.skill, cases, report.seconds)
+        suites.append(suite)
         if report.machine_notes:
             notes = "\n".join(f"this machine: {note}" for note in report.machine_notes)
             ET.SubElement(suite, "system-out").text = clean(notes)
-    ET.indent(whole)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(whole, encoding="unicode")}\n'
+    return _written({"name": "harness check"}, suites)
 
 
 def _block_case(report: CheckReport, block: BlockResult, part: PartResult) -> ET.Element:
@@ -82,14 +78,16 @@ def _case_of_ours(report: CheckReport, fault: CheckFault) -> ET.Element:
 def _suite(report: Report, side: ReportSide, scenario: str) -> ET.Element:
     name = scenario if len(report.sides) == 1 else f"{side.name}.{scenario}"
     cases = [_case(name, number, one) for number, one in side.trials(scenario).items()]
-    counted = {
-        "tests": len(cases),
-        "failures": sum(case.find("failure") is not None for case in cases),
-        "errors": sum(case.find("error") is not None for case in cases),
-        "skipped": sum(case.find("skipped") is not None for case in cases),
-        "time": f"{sum(float(case.get('time', '0')) for case in cases):.3f}",
+    return _suite_of(name, cases, sum(float(case.get("time", "0")) for case in cases))
+
+
+def _suite_of(name: str, cases: Sequence[ET.Element], seconds: float) -> ET.Element:
+    kinds = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+    counted = {"tests": len(cases)} | {
+        many: sum(case.find(one) is not None for case in cases) for many, one in kinds.items()
     }
-    suite = ET.Element("testsuite", _text({"name": name, **counted}))
+    about: dict[str, object] = {"name": name, **counted, "time": f"{seconds:.3f}"}
+    suite = ET.Element("testsuite", _text(about))
     suite.extend(cases)
     return suite
 
