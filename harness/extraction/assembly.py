@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass
 
 from harness.extraction.markers import elsewhere, is_repair
-from harness.extraction.names import DEFINITIONS, Statement
+from harness.extraction.names import DEFINITIONS
 from harness.extraction.parsing import first_line, parsed, source_of
 from harness.extraction.pieces import Piece
 
@@ -42,8 +42,11 @@ class BlockShelf:
         return next(above, None) or next(below, None)
 
     def coming_along(self, head: Piece) -> list[Piece]:
-        """Definitions that the answer makes part of the fix, and the module that a trainer trains."""
-        return [p for p in self._offered if p.index != head.index and _comes_along(p, head)]
+        """Definitions that the answer makes part of the fix."""
+        own = _definitions(head).keys()
+        return [
+            p for p in self._offered if p.index != head.index and not _definitions(p).keys() & own
+        ]
 
     def revisers(self, head: Piece) -> list[Piece]:
         """Blocks of later turns that define again what the head defines, in order."""
@@ -91,14 +94,7 @@ def _brings(piece: Piece, name: str, head: Piece) -> bool:
     things up.
     """
     sets_up = not (piece.doing.backward or piece.diagnostic) and piece.block.turn <= head.block.turn
-    return _defines(piece, name) or (
-        sets_up and name in piece.brings and not _loops_over(piece, name)
-    )
-
-
-def _loops_over(piece: Piece, name: str) -> bool:
-    makers = [p.node for p in piece.parts if name in p.binds]
-    return all(isinstance(node, ast.For | ast.While) for node in makers)
+    return _defines(piece, name) or (sets_up and name in piece.brings)
 
 
 def _defines(piece: Piece, name: str) -> bool:
@@ -132,24 +128,7 @@ def _may_come_along(piece: Piece, question: str) -> bool:
     """Whether it would beside some head."""
     if elsewhere(piece.block.heading, piece.block.lead, question) or piece.doing.part:
         return False
-    return _is_repair(piece) or any(map(_is_module_with_step, piece.parts))
-
-
-def _comes_along(piece: Piece, head: Piece) -> bool:
-    if _is_repair(piece):
-        return not _definitions(piece).keys() & _definitions(head).keys()
-    steps = any(map(_is_module_with_step, piece.parts))
-    return head.doing.fits and steps and not any(map(_is_module_with_step, head.parts))
-
-
-def _is_repair(piece: Piece) -> bool:
     return piece.inert and not piece.diagnostic and is_repair(piece.block.heading)
-
-
-def _is_module_with_step(part: Statement) -> bool:
-    return isinstance(part.node, ast.ClassDef) and any(
-        isinstance(n, ast.FunctionDef) and n.name == "training_step" for n in part.node.body
-    )
 
 
 def _revised(head: Piece, revisers: list[Piece]) -> str:

@@ -109,7 +109,7 @@ def _parts(text: str) -> Iterator[list[str]]:
 def _readings(lines: list[str]) -> Iterator[DiffHunk]:
     """With marks in a column of their own, in front of the code, or in place of a blank."""
     read: list[DiffHunk] = []
-    for marked, plain in ((_cut, _cut), (_cut, _kept), (_blanked, _kept)):
+    for marked, plain in ((_cut, _cut), (_cut, _kept)):
         if plain is _cut and any(line[:1] not in (" ", "+", "-", "") for line in lines):
             continue
         before, after = (_side(lines, sign, marked, plain) for sign in "-+")
@@ -147,10 +147,6 @@ def _cut(line: str) -> str:
 
 def _kept(line: str) -> str:
     return line
-
-
-def _blanked(line: str) -> str:
-    return f" {line[1:]}"
 
 
 def _applied(posted: str, hunk: DiffHunk) -> str | None:

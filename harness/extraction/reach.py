@@ -54,9 +54,8 @@ def _edges(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
                 yield from ((node.name, n) for n in own if n.name.startswith("__"))
             case ast.Assign(targets=[target]) | ast.withitem(optional_vars=target) if target:
                 value = node.value if isinstance(node, ast.Assign) else node.context_expr
-                if not _is_a_result(value, functions):
-                    held = target.value if isinstance(target, ast.Subscript) else target
-                    yield last_name(held), value
+                held = target.value if isinstance(target, ast.Subscript) else target
+                yield last_name(held), value
             case ast.Call(func=ast.Name(id="getattr"), args=[_, named, *_]):
                 yield from _looked_up(named, tree)
             case ast.Call() if called := functions.get(last_name(node.func)):
@@ -85,9 +84,8 @@ def _kept(tree: ast.Module, functions: dict[str, _Function]) -> Iterator[tuple[s
             for decorator in node.decorator_list:
                 yield from ((n, node) for n in objects & _involved(decorator, functions))
         elif isinstance(node, ast.Call):
-            given = [a for a in node.args if not _is_a_result(a, functions)]
-            keepers = objects & _involved(node.func, functions) if given else ()
-            yield from ((n, a) for n in keepers for a in given)
+            keepers = objects & _involved(node.func, functions) if node.args else ()
+            yield from ((n, a) for n in keepers for a in node.args)
 
 
 def _objects(tree: ast.Module) -> frozenset[str]:
@@ -102,14 +100,6 @@ def _involved(by: ast.expr, functions: dict[str, _Function]) -> set[str]:
     """
     mentioned = _mentioned(by)
     return mentioned.union(*(_mentioned(functions[n]) for n in mentioned & functions.keys()))
-
-
-def _is_a_result(value: ast.expr, functions: dict[str, _Function]) -> bool:
-    """Whether a value is what a function computed: none that makes functions."""
-    if not isinstance(value, ast.Call) or (called := functions.get(last_name(value.func))) is None:
-        return False
-    inner = (n for n in walk(called) if n is not called)
-    return not any(isinstance(n, (*_FUNCTIONS, ast.Lambda, ast.ClassDef)) for n in inner)
 
 
 def _handed_over(call: ast.Call, function: _Function) -> Iterator[tuple[str, ast.AST]]:

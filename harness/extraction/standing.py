@@ -33,7 +33,7 @@ def with_what_stands(
     for code in posted:
         standing = _Standing(code, answer, others, known & _called(tree))
         taken = standing.needed(set(free_names(parts)), known)
-        if taken and not _unreachable(taken, tree, known):
+        if taken:
             return _in_front(tree, program, [source_of(code, part.node) for part in taken])
     return program
 
@@ -130,18 +130,6 @@ def _changes(sentence: str, name: str) -> bool:
     )
     flat = " ".join(sentence.split())
     return not _KEEPS.search(flat) and any(re.search(pattern, flat) for pattern in patterns)
-
-
-def _unreachable(taken: list[Statement], tree: ast.Module, known: frozenset[str]) -> bool:
-    """Whether it reads what the answer's program has inside of its functions only."""
-    inside = {
-        node.id
-        for function in walk(tree)
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-        for node in walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-    return bool(free_names(tuple(taken)) & (inside - known))
 
 
 def _in_front(tree: ast.Module, program: str, codes: list[str]) -> str:

@@ -71,11 +71,3 @@ def test_a_loop_that_calls_methods_by_a_name_is_a_whole_one(named):
 
     assert doing(ast.parse(trainer + loop)).whole
     assert not doing(ast.parse(trainer + loop.replace(named, "'name'"))).whole
-
-
-def test_a_loop_over_what_training_left_is_none():
-    """The list keeps results, and nobody calls these."""
-    program = "losses = []\ndef train(x, y):\n    criterion(model(x), y).backward()\n    optimizer.step()\n    return 1\n"
-    program += "losses.append(train(x, y))\nfor loss in losses:\n    print(loss)\n"
-
-    assert not doing(ast.parse(program)).loops

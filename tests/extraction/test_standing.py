@@ -97,14 +97,6 @@ def test_a_function_that_is_only_spoken_of_stands(said):
     assert proposed(said + fenced(LOOP), POSTED).startswith(HOOK.rstrip())
 
 
-def test_a_posted_function_that_reads_what_the_answer_has_elsewhere_is_left_out():
-    body = "optimizer = make()\n" + LOOP
-    main = "def main():\n    " + body.replace("\n", "\n    ").rstrip()
-
-    assert HOOK.rstrip() in proposed(fenced(body), POSTED)
-    assert HOOK.rstrip() not in proposed(fenced(main), POSTED)
-
-
 WRAPPED = """\
 class Wrapped(torch.nn.Module):
     def forward(self, x):
