@@ -1,16 +1,12 @@
-"""What a listing shows beside code: prompts of a shell, numbers of lines, magics of a notebook, spaces
-that are none.
-"""
+"""What a listing shows beside code: prompts of a shell, magics of a notebook, spaces that are none."""
 
 import re
 import textwrap
-from itertools import pairwise
 
 from harness.extraction.parsing import parses
 
 _PROMPT = re.compile(r"\s*(?:>>> ?|In ?\[\d*\]: ?)(?P<code>.*)$")
 _GOES_ON = re.compile(r"\s*\.\.\.+:?(?: (?P<code>.*))?$")
-_NUMBER = re.compile(r"\s*(?P<number>\d+)(?:[:|.)]|\s|$) ?(?P<code>.*)$")
 _CELL_MAGIC = re.compile(r"%%(?:time|timeit|capture|prun|writefile|python3?)\b")
 _TIMED = re.compile(r"(\s*)%time (.*)$")
 _MAGIC = re.compile(r"(\s*)((?:[!?]|%(?!%)).*)$")
@@ -18,9 +14,9 @@ _NO_SPACE = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2007": " ", "\u200b"
 
 
 def plain(listing: str) -> str:
-    """The code of a listing: without prompts and what a shell printed, without numbers of lines."""
+    """The code of a listing: without prompts and what a shell printed."""
     lines = listing.translate(_NO_SPACE).split("\n")
-    shown = "\n".join(_of_a_shell(lines) or _numbered(lines) or lines)
+    shown = "\n".join(_of_a_shell(lines) or lines)
     return shown if parses(textwrap.dedent(shown)) else _without_magics(shown)
 
 
@@ -50,19 +46,3 @@ def _of_a_shell(lines: list[str]) -> list[str] | None:
         found = _PROMPT.match(line) or _GOES_ON.match(line)
         typed.append((found["code"] or "") if found else "")
     return typed
-
-
-def _numbered(lines: list[str]) -> list[str] | None:
-    """The lines without their numbers, where every one has the next number."""
-    found = [_NUMBER.match(line) for line in lines if line.strip()]
-    numbers = [int(match["number"]) for match in found if match]
-    if len(numbers) < max(len(found), 2) or any(b != a + 1 for a, b in pairwise(numbers)):
-        return None
-    matches = (_NUMBER.match(line) for line in lines)
-    return _dedented([match["code"] if match else "" for match in matches])
-
-
-def _dedented(lines: list[str]) -> list[str]:
-    """Without the margin between a number and its line."""
-    margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
-    return [line[margin:] for line in lines]

@@ -17,10 +17,8 @@ _TAKEN_BACK = re.compile(
     re.IGNORECASE,
 )
 _FINE_AFTER_ALL = re.compile(
-    r"\b(?:that(?:'s| is) (?:fine|right|correct)|it(?:'s| is) (?:fine|right|correct)|no change)\b"
-    r"|\b(?:is|does|reicht|stimmt|suffit|basta)\b[^.?]*?\b(?:that|this|it|das|so|ça|eso)\b"
-    r"[^.?]*?(?:\b(?:enough|right|correct|work\w*|sufficient|all|safe|okay|ok|do)\b|(?<=das)|(?<=so)|(?<=ça))[^.?]*"
-    r"\?\W*(?:yes|ja|oui|sí|it (?:is|does))\b",
+    r"\b(?:that|it)(?:'s| is) (?:fine|right|correct)|no change\b"
+    r"|\?\W*(?:yes|ja|oui|sí|it (?:is|does))\b",
     re.IGNORECASE,
 )
 

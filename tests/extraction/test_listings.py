@@ -15,10 +15,6 @@ LISTINGS = {
         [f">>> {LINES[0]}", *(f"... {line}" for line in LINES[1:]), "...", "tensor(1.5)"]
     ),
     "ipython": "\n".join([f"In [3]: {LINES[0]}", *(f"   ...: {line}" for line in LINES[1:])]),
-    "numbers": "\n".join(f"{number}  {line}" for number, line in enumerate(LINES, start=1)),
-    "numbers from 41": "\n".join(
-        f"{number}: {line}" for number, line in enumerate(LINES, start=41)
-    ),
     "spaces of a web page": LOOP.replace("    ", "\u00a0" * 4),
 }
 
