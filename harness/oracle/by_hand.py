@@ -33,7 +33,7 @@ def read_by_hand(recorded: tuple[Recorded, ...]) -> tuple[Recorded, ...]:
     if any(isinstance(item.event, OptimizerStep) for item in recorded):
         return tuple(_told_later(recorded))
     changes = changes_of(recorded)
-    read = _read(changes) or _one_multiple(changes)
+    read = _read(changes)
     if read is None:
         return tuple(_told_later(recorded))
     alone = all(c.after.keys() & changes[0].after.keys() for c in changes)
@@ -79,21 +79,6 @@ def _read(changes: list[HandChange]) -> list[tuple[GradientFactor | None, float]
     if not known or _divided(known):
         return None
     return [(factor, known[0][1] if rate is None else rate) for factor, rate in found]
-
-
-def _one_multiple(changes: list[HandChange]) -> list[tuple[None, float]] | None:
-    """One multiple of one gradient at every change, where nothing has the name of a rate: whatever it
-    is made of, it is the rate.
-    """
-    if any(map(_rates, changes)):
-        return None
-    found = [c.plain() if c.is_finite and c.backwards == 1 else None for c in changes]
-    plain = [f for f in found if f is not None and not f.by_name]
-    known = [f for f in plain if f.is_known]
-    if not known or len(plain) < len(changes) or known[0].value <= 0.0:
-        return None  # of the others rounding leaves too little to tell
-    rate = known[0].value
-    return [(None, rate)] * len(changes) if all(f.near(rate) for f in known) else None
 
 
 def _rate(factor: GradientFactor, change: HandChange) -> float | None:

@@ -65,8 +65,6 @@ class HandChange:
     """By how much the change before moved each."""
     numbers: tuple[tuple[str, float], ...]
     """What the program had at hand."""
-    backwards: int = 1
-    """How many backwards came since the change before."""
 
     @property
     def still(self) -> tuple[str, ...]:
@@ -175,7 +173,6 @@ class _Walk:
         self._returned: list[Parameters] = []
         self._since: set[str] = set()
         self._trained = False
-        self._backwards = 0
 
     def take(self, position: int, item: Recorded) -> bool:
         """Go on by one event; false where it cannot be followed."""
@@ -203,7 +200,6 @@ class _Walk:
         if not self._since:  # the first one of a window
             self._returned = []
         self._trained = True
-        self._backwards += 1
         self._since.add(event.function)
         self._returned.append({n: g.astype(np.float64) for n, g in named(item, "ret:")})
 
@@ -219,14 +215,13 @@ class _Walk:
             gradients={n: g.astype(np.float64) for n, g in named(item, "grad:")},
             earlier=self._earlier,
             numbers=event.numbers,
-            backwards=self._backwards,
         )
         if not any(change.gradients[n].any() for n in after if n in change.gradients):
             change = self._by_returned(change)
         self.changes.append(change)
         self._parameters = {**self._parameters, **after}
         self._earlier = {**self._earlier, **change.moved}
-        self._since, self._backwards = set(), 0
+        self._since = set()
         return True
 
     def _by_returned(self, change: HandChange) -> HandChange:

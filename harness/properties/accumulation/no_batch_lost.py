@@ -15,9 +15,6 @@ passes.
 Masked by: a number of batches that the window divides; a single pass over the data.
 """
 
-from math import inf
-
-from harness.domain.clip_call import clip_calls
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
@@ -34,7 +31,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """Compare batches handed out with batches consumed, where the data are sound."""
     handed_out = 0
     for probe in ordinary(trace, expectations):
-        wrong = cut_away(probe, trace) or lost(probe) or carried(probe)
+        wrong = lost(probe) or carried(probe)
         if wrong is not None:
             return wrong
         if any(rank.updates for rank in probe.ranks):
@@ -46,39 +43,6 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     return passed(
         ID, f"All {handed_out} batches reached the optimizer{also}.", number("batches", handed_out)
     )
-
-
-def cut_away(probe: ProbeTrace, trace: Trace) -> Verdict | None:
-    """Inconclusive where batches left nothing in what was consumed, only where clips between the
-    backwards of a window act: what they cut away is no batch that was lost.
-    """
-    gone = missing_within(probe)
-    others = [p for p in trace.probes if p is not probe and usual_size(p)]
-    if not gone or not others or any(map(missing_within, others)):
-        return None
-    if any(rank.lost_at_end for rank in probe.ranks):
-        return None  # some are lost for certain
-    for window in of_probe(probe):
-        cuts = [
-            c
-            for c in clip_calls(window.update)
-            if c.gradients and (c.limit or inf) < (c.returned or 0.0)
-        ]
-        if len(cuts) >= max(2, window.update.window_size - 1):
-            return inconclusive(
-                ID,
-                f"In {probe.probe} {count(gone, 'batch')} left next to nothing in what was consumed: "
-                f"{len(cuts)} clips in {window.where} cut what had been gathered. In "
-                f"{others[0].probe} none is missing.",
-                number("batches of which little is left", gone, probe.probe),
-                number("clips in the window", len(cuts), window.where),
-            )
-    return None
-
-
-def missing_within(probe: ProbeTrace) -> int:
-    """How many batches never reached the optimizer, beside those at the end of a pass."""
-    return sum(rank.batches_lost - rank.lost_at_end for rank in probe.ranks)
 
 
 def lost(probe: ProbeTrace) -> Verdict | None:

@@ -78,21 +78,6 @@ def test_where_each_batch_is_an_update_no_tail_can_be_in_the_next_pass():
     assert on(ID, trace(probe("plain", first, *alone))).outcome == "pass"
 
 
-def cut(*calls, elsewhere=0):
-    """Two batches of which nothing is left where gradients are loud, in windows with these clips."""
-    quiet = rank([update(0)], batches_lost=elsewhere)
-    loud = rank([update(0, clip_calls=calls)], batches_lost=2)
-    return on(ID, trace(probe("quiet", ranks=[quiet]), probe("loud", ranks=[loud]))).outcome
-
-
-def test_what_clips_between_the_backwards_cut_away_is_no_batch_that_was_lost():
-    """Unless as much is missing where they do not act, or there are not as many of them."""
-    often = ["clip_grad_norm_(4 gradients) at 1.0 returned 60.0"] * 4
-    assert cut(*often) == "inconclusive"
-    assert cut(*often, elsewhere=2) == "fail"
-    assert cut(often[0]) == "fail"
-
-
 def turns(*, first_is_empty, unused, parts=("judge", "maker")):
     """Three updates of one of two networks."""
     nothing = {"coefficients": (), "matches": (), "consumed_norm": 0.0}
