@@ -83,8 +83,8 @@ def _filled_in(commands: Iterable[Command]) -> Iterator[Command]:
         if one.expands:
             one.words = [fill(word) or "" for word in one.words]
             one.into, one.reads = fill(one.into), fill(one.reads)
-            left = "".join([*one.words, one.into or ""])
-            one.expands = one.body is not None or "$" in left or "`" in left
+            left = "".join([*one.words, one.into or "", one.body or ""])
+            one.expands = "$" in left or "`" in left
         known |= {m[1]: m[2] or _SCRATCH for m in map(_GIVEN.fullmatch, one.words) if m}
         if one.words[:1] in (["for"], ["read"]):
             known.pop(one.words[1] if len(one.words) > 1 else "", None)

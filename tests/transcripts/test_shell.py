@@ -111,6 +111,11 @@ def test_a_file_checked_out_from_another_commit_is_not_known(command):
     assert after("sed -i 's/1.0/9/' a.py", command) == {"/r/a.py": None}
 
 
+def test_a_variable_that_was_given_a_plain_text_names_a_file():
+    """The file that it named was graded as it had been before."""
+    assert after("F=b.py\ncat > \"$F\" <<'E'\nx\nE") == {"/r/b.py": "x\n"}
+
+
 def test_a_new_file_is_none_of_version_controls():
     assert after("cat > b.py <<'E'\nx\nE", "git stash") == {"/r/b.py": "x\n"}
 
