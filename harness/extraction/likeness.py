@@ -44,9 +44,10 @@ def most_like(text: str, bank: Bank) -> Likeness | None:
     weights = {word: math.log(1 + len(messages) / count) for word, count in users.items()}
     said = _words(text)
     scores = {name: _covered(words, said, weights) for name, words in messages.items()}
-    best, next_one, *_ = (*sorted(scores, key=scores.__getitem__, reverse=True), None, None)
-    if best is None or scores[best] < COVERED:
+    ranked = sorted(scores, key=scores.__getitem__, reverse=True)
+    if not ranked or scores[ranked[0]] < COVERED:
         return None
+    best, next_one = ranked[0], ranked[1] if len(ranked) > 1 else None
     shared = sorted(messages[best] & said, key=lambda word: (-weights[word], word))
     if len(shared) < _ENOUGH:
         return None

@@ -35,7 +35,7 @@ _EXTENDED = re.compile(r"-[a-zA-Z]*[Er]|--regexp-extended")
 _PRINTS = re.compile(r"-[a-zA-Z]*n|--quiet|--silent")
 _HERE = re.compile(r"\$\{?PWD\}?|\$\(pwd\)")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-_GIVEN = re.compile(r"(\w+)=(?:([^$`]+)|\$\(mktemp\b.*\))")
+_PLAIN = re.compile(r"[^$`]{1,200}")
 _SCRATCH = "/mktemp"  # whatever its name is, nothing else lies there
 _OTHER_SUFFIX = re.compile(r"\.(?!py\b)\w+$")
 _LONGEST_PATH = 4096  # bytes, on Linux; a folder that is deeper was made to keep us busy
@@ -77,7 +77,9 @@ def _filled_in(commands: Iterable[Command]) -> Iterator[Command]:
     known: dict[str, str] = {}
 
     def fill(word: str | None) -> str | None:
-        return word and _VARIABLE.sub(lambda m: known.get(m[1] or m[2], m[0]), word)
+        if word is None or len(word) > _LONGEST_PATH:
+            return word
+        return _VARIABLE.sub(lambda m: known.get(m[1] or m[2], m[0]), word)
 
     for one in commands:
         if one.expands:
@@ -85,10 +87,20 @@ def _filled_in(commands: Iterable[Command]) -> Iterator[Command]:
             one.into, one.reads = fill(one.into), fill(one.reads)
             left = "".join([*one.words, one.into or "", one.body or ""])
             one.expands = "$" in left or "`" in left
-        known |= {m[1]: m[2] or _SCRATCH for m in map(_GIVEN.fullmatch, one.words) if m}
-        if one.words[:1] in (["for"], ["read"]):
-            known.pop(one.words[1] if len(one.words) > 1 else "", None)
+        _learn(known, one.words)
         yield one
+
+
+def _learn(known: dict[str, str], words: list[str]) -> None:
+    """What variables are after a command."""
+    sets = bool({"for", "read", "unset"} & {*words[:2]})
+    for name, sign, value in (word.partition("=") for word in words):
+        if sign or sets:
+            known.pop(name, None)
+        if _PLAIN.fullmatch(value) and name.isidentifier():
+            known[name] = value
+        elif value.startswith("$(mktemp"):
+            known[name] = _SCRATCH
 
 
 def in_folders(commands: Iterable[Command]) -> Iterator[tuple[Command, str]]:

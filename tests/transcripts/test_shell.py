@@ -317,6 +317,8 @@ UNKNOWN = {
     "npm": "npm exec rewrite",
     "eval": 'eval "$(cat fix)"',
     "a variable": "for f in *; do sed -i 's/1.0/9/' \"$f\"; done",
+    "a variable that is set anew": "f=b.txt; f=$(ls | head -1); echo 1 >> $f",
+    "a variable that is read": "f=b.txt; cat names | while read f; do echo 1 >> $f; done",
     "a variable for an output": "head -3 b > $OUT",
     "what another command names": "sed -i 's/1.0/9/' $(git ls-files)",
     "a script": "bash tools/fix.sh",
