@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -45,8 +44,6 @@ if TYPE_CHECKING:
 def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Nothing that an earlier run or the user's own commands have kept decides a test."""
     with pytest.MonkeyPatch.context() as patch:
-        fonts = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "matplotlib"
-        patch.setenv("MPLCONFIGDIR", os.environ.get("MPLCONFIGDIR") or str(fonts))
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
 
