@@ -80,11 +80,13 @@ def stopped(program: Program) -> str:
 
 
 def _is_lost_within(verdict: Verdict) -> bool:
-    """Whether it tells of many batches that are lost within a pass."""
+    """Whether it tells of many batches that are lost within a pass; one may be what a function is given
+    that does not train.
+    """
     if verdict.property != "no-batch-lost":
         return False
     found = re.search(r"(\d+) of (\d+) batches", verdict.sentence)
-    return found is None or 10 * int(found[1]) >= int(found[2])
+    return found is None or (int(found[1]) > 1 and 10 * int(found[1]) >= int(found[2]))
 
 
 def _is_divided_twice(verdict: Verdict, seen: Seen) -> bool:
