@@ -242,7 +242,17 @@ bn.requires_grad_(False)
 mean = bn.running_mean.clone()
 bn(torch.randn(8, 2) + 3)
 assert {how}torch.equal(mean, bn.running_mean)"""
+COPIED = """import copy
+prepared = {made}
+for x, y in train_loader:
+    optimizer.zero_grad()
+    criterion(prepared(x), y).backward()
+    optimizer.step()"""
 CASES = {
+    "a loop that detaches, and one with a copy that an optimizer of ours does not hold": (
+        COPIED.format(made="lambda x: model(x).detach().requires_grad_()"),
+        COPIED.format(made="copy.deepcopy(model)"),
+    ),
     "a function that nobody calls, beside an object of its page": (
         EPOCH.format(clear="pass"),
         EPOCH.format(clear="optimizer.zero_grad()"),
