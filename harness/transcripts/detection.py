@@ -233,7 +233,7 @@ def _is_python(source: Source) -> bool:
         )
     written = [line.rstrip() for line in text.splitlines()[:2000] if line.strip()]
     lines = [line.strip() for line in written]
-    if any(line.startswith(("```", "~~~", "---")) for line in lines):
+    if any(line.startswith(("```", "~~~", "---", "<pre", "<div")) for line in lines):
         return False
     code = sum(bool(_CODE.match(line)) or line.startswith("#") for line in lines)
     return bool(lines) and 2 * code >= len(lines) and any(_CODE.match(line) for line in written)

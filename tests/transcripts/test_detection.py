@@ -46,6 +46,7 @@ def test_every_format_and_every_fixture_is_in_the_table():
         ("train(model)\n", "python"),
         ("---\n\nA ruler, then prose.\n", "markdown"),
         ("```python\nx = 1\n```", "markdown"),
+        ("Use:\n\n<pre><code>x = 1\ny = 2\nf(x)\n</code></pre>\n", "markdown"),
         ('An event:\n\n```json\n{"type": "thread.started"}\n```\n', "markdown"),
         ('{"a": 1}', "its JSON has no form of a conversation"),
         ("[1, 2", "its JSON has no form of a conversation"),
