@@ -127,6 +127,10 @@ class Backward(Record):
     """The gradient that arrived at the one of these means that one arrived at, whatever the program
     made of its value; loss scale and injected factor included.
     """
+    times_mean: float | None = None
+    """What a mean of several numbers, of whatever loss, was multiplied by to make the one scalar that
+    it started from, loss scale included. Only in a program's own world.
+    """
     injected: float = 1.0
     """The known factor on the gradients that it started from, beside what the program asked for."""
     at_input: bool = False

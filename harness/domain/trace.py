@@ -47,6 +47,10 @@ class BackwardSeen(Record):
     """
     mean_of: str = ""
     """The function of torch that returned that mean."""
+    times_own_mean: float | None = None
+    """By what a mean that the program took itself was multiplied, loss scale taken out; ``None`` where
+    its loss is none.
+    """
     returned: bool = False
     """Whether the program got the gradients handed over (``torch.autograd.grad``) and may do with them
     what nobody sees.

@@ -139,6 +139,7 @@ def _backwards(run: RankRun) -> tuple[BackwardSeen, ...]:
                     after_update=bisect_left(position, at),
                     factor=_factor(event, loss),
                     mean_of=event.returned[0][0] if len(event.returned) == 1 else "",
+                    times_own_mean=_times_own_mean(event),
                     returned=event.function == "grad",
                     put_by_hand=at in run.holding and not left,
                     in_vain=at in run.in_vain,
@@ -150,15 +151,25 @@ def _backwards(run: RankRun) -> tuple[BackwardSeen, ...]:
 
 def _factor(event: Backward, loss: float | None) -> float | None:
     """What the program multiplied the one mean by that its loss was made of."""
-    if loss is None or len(event.roots) != 1 or len(event.returned) != 1:
+    if loss is None or len(event.roots) != 1:
         return None
     if event.arrived is not None:
         scale = event.injected * (event.loss_scale or 1.0)
         return event.arrived / scale if math.isfinite(event.arrived) else None
+    if len(event.returned) != 1:
+        return None
     seed = 1.0 if event.seed is None else event.seed
     mean = event.returned[0][1]
     factor = seed * loss / mean if mean else math.nan
     return factor if math.isfinite(factor) else None
+
+
+def _times_own_mean(event: Backward) -> float | None:
+    """What the program multiplied a mean of its own by."""
+    if event.times_mean is None:
+        return None
+    times = event.times_mean * (1.0 if event.seed is None else event.seed)
+    return times / (event.loss_scale or 1.0)
 
 
 def _scaler_calls(run: RankRun) -> tuple[ScalerSeen, ...]:

@@ -1,4 +1,6 @@
-"""An accumulation that the program's own settings name, and that no update shows."""
+"""An accumulation that the program's own numbers name, and that no update shows."""
+
+from collections import Counter
 
 from harness.domain.trace import ProbeTrace
 from harness.domain.verdict import Verdict, failed
@@ -9,6 +11,9 @@ ID = "one-update-per-window"
 
 SAME = 0.01
 """How far a loss's factor may be from one over the declared size."""
+
+OFTEN = 2
+"""How many windows of a size make it one of the program's own, not a rest."""
 
 
 def divided_for_nothing(probe: ProbeTrace) -> Verdict | None:
@@ -28,4 +33,27 @@ def divided_for_nothing(probe: ProbeTrace) -> Verdict | None:
         f"{size} times too small. Step and clear once in {size} micro-batches.",
         number("micro-batches that were declared", size, probe.probe),
         number("micro-batches in an update", 1, probe.probe),
+    )
+
+
+def divided_by_another(probe: ProbeTrace) -> Verdict | None:
+    """A fail when every loss is divided by one whole number, windows hold different numbers of
+    micro-batches, and hardly one holds that many: the steps do not follow the count that the loss does.
+    """
+    factors = [b.factor for rank in probe.ranks for b in rank.backwards]
+    held = Counter(w.update.window_size for w in of_probe(probe) if not w.update.short)
+    sizes = {size: n for size, n in held.items() if size and n >= OFTEN}
+    known = [f for f in factors if f is not None and f > 0.0]
+    if len(sizes) < 2 or not known or len(known) < len(factors):
+        return None
+    by = round(1.0 / known[0])
+    if by < 2 or held[by] or not all(close(f, 1.0 / by, SAME) for f in known):
+        return None
+    found = " or ".join(map(str, sorted(sizes)))
+    return failed(
+        ID,
+        f"In {probe.probe} each loss is divided by {by}, and windows hold {found} micro-batches, never "
+        f"{by}: the step follows another count than the division. Step once in {by} micro-batches.",
+        number("divisor", by, probe.probe),
+        *(number(f"windows of {size}", n, probe.probe) for size, n in sorted(sizes.items())),
     )

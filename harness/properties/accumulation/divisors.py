@@ -102,12 +102,22 @@ def mean(totals: Sequence[Total], of: int) -> Verdict:
 def total(reading: WindowReading) -> Total | None:
     """What a window adds up to; ``None`` where a factor is not known, or what a clip met is not."""
     update, rank = reading.update, reading.window.rank_trace
-    factors = [b.factor for b in rank.backwards if is_of(b, update)]
+    declared = reading.window.probe.program.accumulates_over == update.window_size
+    factors = [factor_of(b, own=declared) for b in rank.backwards if is_of(b, update)]
     known = [f for f in factors if f is not None]
     arrived = before_the_clip(reading, update)
     if len(known) != update.window_size or len(known) < len(factors) or arrived is None:
         return None
     return Total(reading, sum(known) * arrived)
+
+
+def factor_of(backward: BackwardSeen, *, own: bool) -> float | None:
+    """What a mean was multiplied by: one of torch's losses, or of the program's own where it says how
+    many micro-batches it gathers, so that their mean is due.
+    """
+    if backward.factor is None and own:
+        return backward.times_own_mean
+    return backward.factor
 
 
 def before_the_clip(reading: WindowReading, update: Update) -> float | None:

@@ -23,7 +23,7 @@ from itertools import pairwise
 from harness.domain.scenario import Expectations
 from harness.domain.trace import MicroBatch, ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
-from harness.properties.accumulation.declared import divided_for_nothing
+from harness.properties.accumulation.declared import divided_by_another, divided_for_nothing
 from harness.properties.accumulation.stepped_again import repeated
 from harness.properties.evidence import cut_off, preconditions
 from harness.properties.evidence.figures import close, count, number
@@ -63,7 +63,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     sizes: set[int] = set()
     for probe in ordinary(trace, expectations):
         wrong = repeated(probe) or trained_again(probe) or counted_twice(probe)
-        wrong = wrong or divided_for_nothing(probe)
+        wrong = wrong or divided_for_nothing(probe) or divided_by_another(probe)
         if wrong is None and expectations.accumulates:
             wrong = too_small(probe) or odd(probe, expectations)
         if wrong is not None:

@@ -151,12 +151,29 @@ def losses_of_one_batch(window: Window) -> bool:
     if len(window.own) > 1 and len({(m.rank, m.forward) for m in window.own}) == 1:
         return True  # one pass, several losses
     places = {m.after_batch for m in window.own}
+    if fetches_ahead(window.probe):
+        return False
     if window.update.trains:
         return len(places) == 1 and None not in places
     if len(places) != 1 or None in places or any(m.samples for m in window.own):
         return False
     own = (b for b in window.rank_trace.backwards if b.after_update == window.update.index)
     return all(b.factor is None or abs(b.factor - 1.0) <= UNDIVIDED for b in own)
+
+
+def fetches_ahead(probe: ProbeTrace) -> bool:
+    """Whether every update comes several batches after the one before, so that a window's batches were
+    fetched together before the first of them was used.
+    """
+    for rank in probe.ranks:
+        last = [
+            max((m.after_batch for m in w.own if m.after_batch), default=None)
+            for w in of_rank(probe, rank)
+        ]
+        steps = [b[1] - a[1] for a, b in pairwise(last) if a and b and a[0] == b[0]]
+        if not steps or min(steps) < 2:
+            return False
+    return bool(probe.ranks)
 
 
 def over_and_over(probe: ProbeTrace) -> bool:

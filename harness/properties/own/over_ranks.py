@@ -8,8 +8,10 @@ from harness.properties.evidence.consumption import account
 from harness.properties.evidence.figures import close, count, middle, number, show, spread
 from harness.properties.ranks.ranks_agree import ID
 
-HALVED = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
-"""Losses that people multiply by a half whatever the number of ranks."""
+HALVED = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "")
+"""Losses that people multiply by a half whatever the number of ranks; one that has no name may be of
+them.
+"""
 
 
 def mean_over_ranks(verdict: Verdict, trace: Trace, settings: OwnSettings) -> Verdict:

@@ -124,6 +124,7 @@ class Backwards:
             function="grad" if function == "grad" else "backward",
             roots=tuple(roots),
             loss_scale=None if reached.plain else self._loss_scale(),
+            times_mean=reached.times_mean,
             at_input=reached.at_input,
             covers=reached.covers,
             gradients_finite=self._tape.finite_gradients(),

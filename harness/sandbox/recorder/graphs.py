@@ -63,6 +63,8 @@ class Reached(NamedTuple):
     """A loss that had gone backward since the last step."""
     plain: bool = False
     """A loss without the scale that a scaler has for others."""
+    times_mean: float | None = None
+    """How often a mean of several numbers is in the one loss; ``None`` where it is none."""
 
 
 @dataclass(slots=True)
@@ -122,7 +124,8 @@ class Graphs:
         plain = self._lacks_scale(graph, starts)
         self._gone.append(_Gone(starts, trained, again=twice, plain=plain))
         at_input = bool(held) and self._note_unheld(graph, held)
-        return Reached(at_input=at_input, covers=bool(repeats), plain=plain)
+        times = _times_mean(starts[0]) if len(starts) == 1 else None
+        return Reached(at_input, bool(repeats), plain, times)
 
     def asked_for(self, inputs: Iterable[object], *, again: bool) -> None:
         """Of these the program wants to know the gradient itself. ``again``: to differentiate it."""
@@ -378,17 +381,45 @@ def _factor(node: Node, kind: str) -> float | None:
     return float(by) if one else None
 
 
+def _way_down(node: Node) -> tuple[list[Node], Node] | None:
+    """Multiplications and divisions by one number that made a loss, and what they were made of;
+    ``None`` where two things that carry gradient were multiplied.
+    """
+    passed: list[Node] = []
+    while type(node).__name__ in ("DivBackward0", "MulBackward0", "NegBackward0"):
+        below = [child for child, _ in node.next_functions if child is not None]
+        if len(below) != 1:
+            return None
+        passed.append(node)
+        node = below[0]
+    return passed, node
+
+
+def _times_mean(node: Node) -> float | None:
+    """By what the mean of several numbers was multiplied on its way out; ``None`` for another loss."""
+    way = _way_down(node)
+    if way is None or type(way[1]).__name__ != "MeanBackward0":
+        return None
+    times = 1.0
+    for passed in way[0]:
+        by, factor = _factor(passed, "Div"), _factor(passed, "Mul")
+        if by:
+            times /= by
+        elif factor is not None:
+            times *= factor
+        elif type(passed).__name__ != "NegBackward0":
+            return None
+    return times if getattr(way[1], "_saved_self_sym_numel", 0) > 1 else None
+
+
 def _divided_twice(node: Node) -> int:
     """The number by which a loss is divided twice on its way out, else 1. A sum of as many terms is
     divided once for itself.
     """
-    divisors: list[float] = []
-    while type(node).__name__ in ("DivBackward0", "MulBackward0"):
-        below = [child for child, _ in node.next_functions if child is not None]
-        if len(below) != 1:
-            return 1
-        divisors.append(_factor(node, "Div") or 1.0)
-        node = below[0]
+    way = _way_down(node)
+    if way is None:
+        return 1
+    divisors, node = [_factor(passed, "Div") or 1.0 for passed in way[0]], way[1]
     terms = 1
     while type(node).__name__ == "AddBackward0" and node.next_functions[0][0] is not None:
         terms, node = terms + 1, node.next_functions[0][0]

@@ -19,10 +19,15 @@ MEANS = (
 BY_CLASS = ("cross_entropy", "nll_loss")
 """Those whose targets may name rows that do not count."""
 
+FEW = 32
+"""Numbers in a row up to which a sum over them may be meant, as over the 4 of a box: so many could be
+the micro-batches of a window as well.
+"""
+
 
 class Losses:
-    """Remembers means that can carry gradient until a backward takes them. A sum stands for the mean
-    of what it adds up.
+    """Remembers means that can carry gradient until a backward takes them, and what gradient arrived at
+    losses. A sum stands for the mean of what it adds up, and losses one by one for their mean.
     """
 
     def __init__(self) -> None:
@@ -41,7 +46,9 @@ class Losses:
         return taken
 
     def take_gradient(self) -> float | None:
-        """The gradient that arrived at the one mean that one arrived at since the last time."""
+        """How often the mean of a loss counts, by the gradient that arrived at it since the last time;
+        ``None`` where gradients arrived at several losses, or at none.
+        """
         arrived, self._arrived = self._arrived, []
         return arrived[0] if len(arrived) == 1 else None
 
@@ -50,29 +57,36 @@ class Losses:
         def wrapper(*args: P.args, **kwargs: P.kwargs) -> Tensor:
             result = function(*args, **kwargs)
             reduction = kwargs.get("reduction", "mean")
-            if reduction in ("mean", "sum") and result.requires_grad:
+            if reduction in ("mean", "sum", "none") and result.requires_grad:
                 plain = unwrapped([result]) or []
                 with outside():
-                    of = _added_up(function.__name__, args, kwargs) if reduction == "sum" else 1
-                    # at once: the program may divide the result in place
-                    values = (float(p.detach()) / of for p in plain if of and p.numel() == 1)
-                    self._returned += [(function.__name__, value) for value in values]
-                if plain and plain[0] is result:
+                    of = _added_up(function.__name__, result, args, kwargs)
+                    if reduction != "none":
+                        # at once: the program may divide the result in place
+                        values = (float(p.detach()) / of for p in plain if of and p.numel() == 1)
+                        self._returned += [(function.__name__, value) for value in values]
+                if of and plain and plain[0] is result:
                     result.register_hook(lambda g: self._arrived.append(float(g.sum()) * of))
             return result
 
         return wrapper
 
 
-def _added_up(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
-    """How many losses a sum adds up; 0 where that is not plain."""
+def _added_up(name: str, result: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    """How many losses each entry of the result adds up, a mean counting as one; 0 where that is not
+    plain.
+    """
+    reduction = kwargs.get("reduction", "mean")
+    if reduction != "sum":
+        return 1 if reduction == "mean" or result.dim() == 1 else 0
     given = kwargs.get("target", args[1] if len(args) > 1 else None)
     plain = unwrapped([given]) if isinstance(given, Tensor) else None
     if not plain or kwargs.get("weight") is not None:
         return 0
     target = plain[0]
     if name not in BY_CLASS:
-        return int(target.numel())
+        in_a_row = target.numel() // max(1, len(target)) if target.dim() else 1
+        return 0 if 1 < in_a_row <= FEW else int(target.numel())
     if target.is_floating_point():  # probabilities of classes
         return 0
     return int((target != kwargs.get("ignore_index", -100)).sum())

@@ -4,6 +4,7 @@ On numbers that loss is none to train on, and its gradient says nothing about ho
 it is given.
 """
 
+import functools
 from typing import Any
 
 from torch import Tensor
@@ -45,6 +46,7 @@ def refuse_forced() -> None:
 def _of_numbers(lender: Lender, original: Any) -> Any:
     values = lender.values
 
+    @functools.wraps(original)  # who records losses tells them by name
     def loss(input: Any, target: Any, *args: Any, **keywords: Any) -> Tensor:  # noqa: A002 - torch's name
         if not isinstance(target, Tensor) or not target.is_floating_point():
             return original(input, target, *args, **keywords)  # type: ignore[no-any-return]  # a tensor

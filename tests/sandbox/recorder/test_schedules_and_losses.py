@@ -69,9 +69,16 @@ def test_backward_is_told_what_torchs_loss_functions_had_returned(
         ("torch.autograd.backward([criterion(model(x), y)], [torch.tensor(0.25)])", 0.25),
         ("(criterion(model(x), y) / 2).backward(torch.tensor(0.5))", 0.25),
         (
-            "(nn.functional.mse_loss(model(x), y, reduction='sum') / (4 * y.numel())).backward()",
+            "o, t = model(x)[:, 0], y[:, 0]; F = nn.functional"
+            "; (F.mse_loss(o, t, reduction='sum') / (4 * len(t))).backward()",
             0.25,
         ),
+        (
+            "o, t = model(x)[:, 0], y[:, 0]; F = nn.functional"
+            "; (F.mse_loss(o, t, reduction='none').mean() / 4).backward()",
+            0.25,
+        ),
+        ("(nn.functional.mse_loss(model(x), y, reduction='sum') / len(y)).backward()", None),
         ("((model(x) - y) ** 2).mean().backward()", None),
         ("l = criterion(model(x), y); (l + (l / 4 - l).detach()).backward()", 1.0),
         ("(criterion(model(x), y) / 4 + 0.1 * model[0].weight.norm()).backward()", 0.25),
