@@ -129,7 +129,7 @@ class Backward(Record):
     """
     times_mean: float | None = None
     """What a mean of several numbers, of whatever loss, was multiplied by to make the one scalar that
-    it started from, loss scale included. Only in a program's own world.
+    it started from, loss scale included.
     """
     injected: float = 1.0
     """The known factor on the gradients that it started from, beside what the program asked for."""

@@ -78,6 +78,8 @@ class MicroBatch(Record, extra="ignore"):  # traces of earlier days say more
     """Relative distance of its output gradient from the nearest multiple of the workload's own;
     ``None`` if not computed.
     """
+    uneven: float = 0.0
+    """Relative distance of its output gradient, on real samples, from one weight for all of them."""
     loss_scale: float
     """Loss scale at its backward; 1 without a scaler."""
     autocast: str | None

@@ -36,6 +36,16 @@ def fitted_weights(
     return float(fitted[weights > 0].sum()), error
 
 
+def unevenness(received: Array, reference: Array, weights: Array) -> float:
+    """Relative distance of dL/dout on real samples from the nearest multiple of the mean loss's."""
+    real = weights > 0
+    rows, references = received[real].reshape(-1), reference[real].reshape(-1)
+    size, squared = norm(rows), float((references * references).sum())
+    if not (0.0 < size < math.inf and 0.0 < squared < math.inf):
+        return 0.0
+    return norm(rows - float((rows * references).sum()) / squared * references) / size
+
+
 def uniform_factor(received: Array, reference: Array) -> float | None:
     """The factor by which ``received`` is a multiple of ``reference``, up to rounding; ``None`` if
     it is none.

@@ -13,7 +13,12 @@ from harness.domain.injection import OnePass
 from harness.domain.workload import WorkloadSpec
 from harness.oracle.facts import Array, Flow, Parameters, Passed
 from harness.oracle.gradient import Gradient, norm
-from harness.oracle.objective import UNIFORM, fitted_weights, uniform_factor
+from harness.oracle.objective import (
+    UNIFORM,
+    fitted_weights,
+    unevenness,
+    uniform_factor,
+)
 from harness.oracle.recent import Recent, digest
 from harness.oracle.replayed import Replayed
 from harness.oracle.samples import SampleIndex
@@ -106,6 +111,7 @@ class Replay:
         return Replayed(
             flow, samples, real, gradient, own, weight, error,
             recomputed=False, target=batch.target.numpy(),
+            uneven=unevenness(flow.gradients[0], reference, weights),
         )  # fmt: skip
 
     def flow(self, flow: Flow) -> Replayed:
@@ -160,6 +166,7 @@ class Replay:
         return Replayed(
             flow, loss.samples, int((loss.weights > 0).sum()), gradient, own, weight, error, breakdown,
             differs=differs, target=loss.target,
+            uneven=unevenness(received, reference, loss.weights),
         )  # fmt: skip
 
     def _of_a_part(self, flow: Flow) -> Replayed:

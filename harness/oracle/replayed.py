@@ -34,3 +34,5 @@ class Replayed:
     """Relative distance of the recorded output from the recomputed one, at any precision."""
     target: Array | None = None
     """What the samples are compared with; ``None`` if they are unknown. (n, ...)"""
+    uneven: float = 0.0
+    """How far dL/dout is from giving every real sample one weight, relative to it."""

@@ -231,6 +231,7 @@ def _micro_batch(rank: int, x: Replayed, coefficient: float | None, *, inside: b
         coefficient=coefficient,
         weight=x.weight,
         objective_error=x.objective_error,
+        uneven=x.uneven,
         loss_scale=x.flow.loss_scale,
         autocast=x.flow.forward.autocast,
         after_batch=x.flow.forward.batch,

@@ -53,11 +53,15 @@ def gathered_by(probe: ProbeTrace) -> int:
 
 
 def _own_loss(trace: Trace) -> bool:
-    """Whether some window has no other true gradient than the one that was computed."""
+    """Whether some window has no other true gradient than the one that was computed, or some loss
+    weighs the samples of a batch as no mean does.
+    """
     windows = full(trace)
     known = [w for w in windows if any(m.objective != "as-computed" for m in w.update.matches)]
-    errors = [m.objective_error for w in known for m in w.own]
-    return not known or any(e is None or e > OWN_LOSS for e in errors)
+    own = [m for w in known for m in w.own]
+    return not known or any(
+        m.objective_error is None or max(m.objective_error, m.uneven) > OWN_LOSS for m in own
+    )
 
 
 def _clip(updates: Sequence[Update], threshold: float | None) -> OwnClip | None:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from harness.domain.event import Backward
 from harness.sandbox.batches.callers import line_of_program
-from harness.sandbox.recorder.graphs import Graphs, Reached
+from harness.sandbox.recorder.graphs import Graphs, Reached, times_mean
 from harness.sandbox.recorder.injected import again, argument, inputs_in, seeds_in
 from harness.sandbox.recorder.tape import Blob, Tape, tensors_in
 from harness.sandbox.recorder.transforms import outside, unwrapped
@@ -72,7 +72,7 @@ class Backwards:
             (given, named), factor = self._tape.injected.at_root(name, args, kwargs)
             with outside():
                 reached = self._reached(name, plain, given, named)
-                values = tuple(_value(root) for root in plain)
+                values, times = tuple(_value(root) for root in plain), times_mean(plain)
                 before = self._tape.gradient_values() if self._has_own() else None
             self._inside, result = True, None
             raised: str | None = "interrupted"
@@ -88,6 +88,7 @@ class Backwards:
                         "create_graph": again(name, args, kwargs),
                         "seed": _seed(name, plain, args, kwargs),
                         "injected": factor,
+                        "times_mean": times,
                         "line": line_of_program(),
                     }
                     event = self._event(name, values, raised, reached).model_copy(update=more)
@@ -124,7 +125,6 @@ class Backwards:
             function="grad" if function == "grad" else "backward",
             roots=tuple(roots),
             loss_scale=None if reached.plain else self._loss_scale(),
-            times_mean=reached.times_mean,
             at_input=reached.at_input,
             covers=reached.covers,
             gradients_finite=self._tape.finite_gradients(),

@@ -4,7 +4,7 @@ no optimizer, and losses that go backward a second time as part of a later one.
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -63,8 +63,6 @@ class Reached(NamedTuple):
     """A loss that had gone backward since the last step."""
     plain: bool = False
     """A loss without the scale that a scaler has for others."""
-    times_mean: float | None = None
-    """How often a mean of several numbers is in the one loss; ``None`` where it is none."""
 
 
 @dataclass(slots=True)
@@ -124,8 +122,7 @@ class Graphs:
         plain = self._lacks_scale(graph, starts)
         self._gone.append(_Gone(starts, trained, again=twice, plain=plain))
         at_input = bool(held) and self._note_unheld(graph, held)
-        times = _times_mean(starts[0]) if len(starts) == 1 else None
-        return Reached(at_input, bool(repeats), plain, times)
+        return Reached(at_input=at_input, covers=bool(repeats), plain=plain)
 
     def asked_for(self, inputs: Iterable[object], *, again: bool) -> None:
         """Of these the program wants to know the gradient itself. ``again``: to differentiate it."""
@@ -303,6 +300,24 @@ class _Owners:
                         self.names[id(tensor)] = f"{name}: {self.names[id(tensor)]}"
 
 
+def times_mean(roots: Sequence[Tensor]) -> float | None:
+    """By what a mean of several numbers was multiplied to make one loss; ``None`` for another loss."""
+    start = roots[0].grad_fn if len(roots) == 1 else None
+    way = _way_down(start) if start is not None else None
+    if way is None or type(way[1]).__name__ != "MeanBackward0":
+        return None
+    times = 1.0
+    for passed in way[0]:
+        by, factor = _factor(passed, "Div"), _factor(passed, "Mul")
+        if by:
+            times /= by
+        elif factor is not None:
+            times *= factor
+        elif type(passed).__name__ != "NegBackward0":
+            return None
+    return times if getattr(way[1], "_saved_self_sym_numel", 0) > 1 else None
+
+
 def _cut_checkpoints() -> list[None]:
     """Grows with each reentrant checkpoint none of whose inputs asks for a gradient: what it computes
     gets none.
@@ -393,23 +408,6 @@ def _way_down(node: Node) -> tuple[list[Node], Node] | None:
         passed.append(node)
         node = below[0]
     return passed, node
-
-
-def _times_mean(node: Node) -> float | None:
-    """By what the mean of several numbers was multiplied on its way out; ``None`` for another loss."""
-    way = _way_down(node)
-    if way is None or type(way[1]).__name__ != "MeanBackward0":
-        return None
-    times = 1.0
-    for passed in way[0]:
-        by, factor = _factor(passed, "Div"), _factor(passed, "Mul")
-        if by:
-            times /= by
-        elif factor is not None:
-            times *= factor
-        elif type(passed).__name__ != "NegBackward0":
-            return None
-    return times if getattr(way[1], "_saved_self_sym_numel", 0) > 1 else None
 
 
 def _divided_twice(node: Node) -> int:

@@ -73,6 +73,9 @@ MAKING = frozenset(
 class Lender:
     """Finds the object for each name of one program, and takes down what it lent."""
 
+    _later = False
+    """Whether what the program builds is there by now."""
+
     def __init__(
         self,
         values: Values,
@@ -252,7 +255,7 @@ class Lender:
         """The object for a role."""
         if role.startswith(MAKER):
             return self._maker(role.removeprefix(MAKER), name)
-        if role in OF_A_MODEL and self.own_model:
+        if self._comes_later(role):
             return LATE
         if self.values.parts and role in ROLES:
             return self.values.parts.of(role, [name])
@@ -270,7 +273,7 @@ class Lender:
             "optimizer": self._optimizer,
             "optimizers": lambda n: [self._optimizer(n)],
             "parameters": self._parameters,
-            "scheduler": lambda n: torch.optim.lr_scheduler.LambdaLR(self._optimizer(n), lambda _: 1.0),
+            "scheduler": self._scheduler,
             "accelerator": self._accelerator,
             "fabric": lambda _: fabric.unseen(self.values.world_size),
             "settings": lambda n: LentSettings(n, self._field, self.unshown),
@@ -354,6 +357,21 @@ class Lender:
         named = any(other.startswith(w) for w in said for other in others)
         return len(optimizers) == 2 and not named and self.reading.steps_all(optimizers)
 
+    def _comes_later(self, role: str) -> bool:
+        """Whether an object belongs to what the program builds first."""
+        of_its_optimizer = role == "scheduler" and self._builds_its_optimizer()
+        return (role in OF_A_MODEL and self.own_model) or (of_its_optimizer and not self._later)
+
+    def _scheduler(self, name: str) -> torch.optim.lr_scheduler.LRScheduler:
+        """One that leaves the rates as they are, of the program's own optimizer where it has one."""
+        own = [v for v in vars(self.module).values() if isinstance(v, torch.optim.Optimizer)]
+        optimizer = own[-1] if own and self._builds_its_optimizer() else self._optimizer(name)
+        return torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _: 1.0)
+
+    def _builds_its_optimizer(self) -> bool:
+        free = any(self.role(n) == "optimizer" for n in self.names)
+        return not free and any(n in self.reading.called for n in OPTIMIZERS)
+
     def _parameters(self, name: str) -> list[nn.Parameter]:
         """Those of the whole model."""
         self._is_the_only(name, "parameters")
@@ -373,11 +391,11 @@ class Lender:
             own = [m for m in self._own_modules() if any(True for _ in m.parameters())]
             if own:
                 self.values.trained = own[0] if len(own) == 1 else nn.ModuleList(own)
-        kept, self.own_model = self.own_model, False
+        kept, self.own_model, self._later = self.own_model, False, True
         try:
             return self.of(self.role(name) or "", name)
         finally:
-            self.own_model = kept
+            self.own_model, self._later = kept, False
 
     def _own_modules(self) -> list[nn.Module]:
         found = [v for v in vars(self.module).values() if isinstance(v, nn.Module)]

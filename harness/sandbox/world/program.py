@@ -24,6 +24,7 @@ from harness.sandbox.machine import arguments, cuda, devices, distributed
 from harness.sandbox.machine.spellings import install_spellings
 from harness.sandbox.names.table import table
 from harness.sandbox.own.patience import Patience
+from harness.sandbox.own.shortening import declared_window
 from harness.sandbox.unbound import Scouted, no_input, parsed
 from harness.sandbox.world import libraries, losses, rewrite, wrapping
 from harness.sandbox.world.fitting import Fitting
@@ -78,6 +79,8 @@ class Bound:
     """Free names that were lent a weight for each sample."""
     untaken: Callable[[], Branches]
     """After the run: the branches that it did not enter."""
+    gathers: int | None
+    """How many micro-batches an update gathers, where the program, or what it was lent, says so."""
 
     def run(self) -> None:
         """Execute the program's top level, then make the calls that it leaves to its reader.
@@ -98,8 +101,8 @@ class Bound:
                     start()
 
     def after(self) -> dict[str, object]:
-        """What is known of it only once it has run."""
-        return {}
+        """What else is known of it."""
+        return {"accumulates_over": self.gathers}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -221,7 +224,13 @@ class _Binding:
             patience=self.patience,
             masks=[n for n in self.lender.names if self.lender.role(n) == "mask"],
             untaken=lambda: untaken(marked),
+            gathers=self._gathers(),
         )
+
+    def _gathers(self) -> int | None:
+        roles = map(self.lender.role, self.lender.names)
+        lent = self.values.number("accumulation") if "accumulation" in roles else None
+        return declared_window(self.tree) or lent
 
     def _leaves_training(self) -> bool:
         """Whether nothing trains at module level."""

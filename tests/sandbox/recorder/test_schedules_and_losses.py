@@ -69,13 +69,11 @@ def test_backward_is_told_what_torchs_loss_functions_had_returned(
         ("torch.autograd.backward([criterion(model(x), y)], [torch.tensor(0.25)])", 0.25),
         ("(criterion(model(x), y) / 2).backward(torch.tensor(0.5))", 0.25),
         (
-            "o, t = model(x)[:, 0], y[:, 0]; F = nn.functional"
-            "; (F.mse_loss(o, t, reduction='sum') / (4 * len(t))).backward()",
+            "s = nn.MSELoss(reduction='sum'); (s(model(x)[:, 0], y[:, 0]) / (4 * len(y))).backward()",
             0.25,
         ),
         (
-            "o, t = model(x)[:, 0], y[:, 0]; F = nn.functional"
-            "; (F.mse_loss(o, t, reduction='none').mean() / 4).backward()",
+            "s = nn.MSELoss(reduction='none'); (s(model(x)[:, 0], y[:, 0]).mean() / 4).backward()",
             0.25,
         ),
         ("(nn.functional.mse_loss(model(x), y, reduction='sum') / len(y)).backward()", None),
