@@ -26,7 +26,7 @@ RATES = (
 
 def read_by_hand(recorded: tuple[Recorded, ...]) -> tuple[Recorded, ...]:
     """The same events, with steps in place of changes by hand if all of these are updates. Else a
-    change is told by the forward that found it, as where nobody had looked before.
+    change is told by the forward or the step that found it, as where nobody had looked before.
     """
     if not any(isinstance(item.event, ByHand) for item in recorded):
         return recorded
@@ -54,6 +54,13 @@ def _told_later(recorded: tuple[Recorded, ...]) -> Iterator[Recorded]:
             case Forward() | Finished():
                 late = (blob for name, blob in waiting.items() if name not in own)
                 yield Recorded(item.event, (*item.tensors, *late))
+                waiting = {}
+            case OptimizerStep():
+                found = (
+                    blob._replace(name=name.replace("param:", "was:", 1))
+                    for name, blob in waiting.items()
+                )
+                yield Recorded(item.event, (*item.tensors, *found))
                 waiting = {}
             case _:
                 waiting = {name: blob for name, blob in waiting.items() if name not in own}

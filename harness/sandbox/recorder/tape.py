@@ -193,8 +193,8 @@ class Tape:
         return [name for name, p in self._alive() if self._differs(name, p)]
 
     def changed_by_itself(self) -> Iterator[Blob]:
-        """``was:<name>``: of a program in its own world what it changed without an event until now."""
-        for name, parameter in self._alive() if self.expects else ():
+        """``was:<name>``: what the program changed without an event until now."""
+        for name, parameter in self._alive():
             if self._differs(name, parameter):
                 yield self.blob(f"was:{name}", parameter)
 
