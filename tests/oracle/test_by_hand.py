@@ -138,11 +138,12 @@ def test_a_change_that_nobody_saw_spoils_all():
     assert not is_read((*events[:-1], unseen, events[-1]))
 
 
-def test_where_an_optimizer_steps_nothing_by_hand_is_an_update():
+def test_where_an_optimizer_steps_a_change_by_hand_is_what_the_step_found():
     step = Recorded(OptimizerStep(optimizer=0, type="torch.optim.sgd.SGD", groups=()), ())
     first, *rest = run(lambda g, _: RATE * g)
     (update,) = read_rank((first, *rest[:2], step, *rest[2:])).updates
-    assert np.array_equal(update.before["a"], START[0].astype(np.float32))
+    changed = (START[0] - RATE * GRADIENTS[0][0]).astype(np.float32)
+    assert np.allclose(update.before["a"], changed)
 
 
 def test_of_two_networks_each_change_is_an_update_of_its_own():
