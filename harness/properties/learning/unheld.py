@@ -19,6 +19,8 @@ WHY = {
     "it after the last change of the model",
     "checkpointed": "torch.utils.checkpoint with use_reentrant=True gives what it computes no gradient "
     "where none of its inputs asks for one: use use_reentrant=False",
+    "cut": "the model returns what they make, and no loss goes back to it: take away what cuts it off "
+    "(no_grad, detach, .data, .item(), a choice by argmax), or freeze them with requires_grad_(False)",
 }
 """What speaks against an intention, and what to do."""
 
@@ -53,7 +55,7 @@ def _failed(probe: ProbeTrace) -> Verdict:
     times = count(found[0].backwards, "time")
     rest = f" and {len(names) - 4} more" if len(names) > 4 else ""
     listed = f"{', '.join(names[:4])}{rest}"
-    if why == "checkpointed":
+    if why in ("checkpointed", "cut"):
         said = f"{listed} had no gradient though their optimizer stepped {times}"
     else:
         said = f"backward reached {listed} {times}, no optimizer holds them, and they never changed"

@@ -60,6 +60,8 @@ class Forwards:
         self._layers: tuple[object, ...] = ()
         self._held: list[tuple[Mapping[str, object], str]] = []
         self.learning_rates: Callable[[], tuple[float, ...]] = tuple
+        self.came_out: Callable[[nn.Module, list[Tensor]], None] = lambda *_: None
+        """Told what each recorded call returned."""
 
     @contextlib.contextmanager
     def unwatched(self) -> Iterator[None]:
@@ -189,6 +191,7 @@ class Forwards:
             about = self._about(name, model, number, entered, differentiable=differentiable)
             about = about.model_copy(update={"injected": one})
             self._event(about, model, entered, outputs)
+        self.came_out(model, handed)
         for index, tensor in enumerate(handed):  # what it returned, which holds what was injected
             if tensor.requires_grad:
                 tensor.register_hook(self._hook(number, index))

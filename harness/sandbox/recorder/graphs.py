@@ -91,6 +91,11 @@ class Graphs:
         self._stepped = False
         self._twice = self._piled = self._unscaled = 0
         self._fed: set[int] = set()
+        self._made: dict[type[nn.Module], int] = {}
+        self._came_out: set[int] = set()
+        self._reached: set[int] = set()
+        """Parameters that made what a model of the program's own returned, and those that a backward
+        went to, by their ids. ``_made``: how many calls were looked at, by class."""
         self._steps: dict[int, int] = {}
         """How often each parameter was in an optimizer that stepped, by its id; those with a gradient
         are in ``_fed``."""
@@ -108,6 +113,7 @@ class Graphs:
         if len(starts) == 1:
             self.constants.before_backward(starts[0])
         graph = _graph(starts)
+        self._reached.update(graph.leaves)
         self._divisors[_divided_twice(starts[0]) if len(starts) == 1 else 1] += 1
         repeats = [g for g in self._gone if any(root in graph.nodes for root in g.roots)]
         held = {id(p) for p in _held(self._optimizers())}
@@ -123,6 +129,14 @@ class Graphs:
         self._gone.append(_Gone(starts, trained, again=twice, plain=plain))
         at_input = bool(held) and self._note_unheld(graph, held)
         return Reached(at_input=at_input, covers=bool(repeats), plain=plain)
+
+    def came_out(self, model: nn.Module, outputs: Iterable[Tensor]) -> None:
+        """A model returned these. Of a library's models some outputs are left alone on purpose."""
+        calls = self._made.get(type(model), 0)
+        starts = [tensor.grad_fn for tensor in outputs if tensor.grad_fn is not None]
+        if type(model).__module__ == "__main__" and calls < OFTEN and starts:
+            self._made[type(model)] = calls + 1
+            self._came_out.update(_graph(starts).leaves)
 
     def asked_for(self, inputs: Iterable[object], *, again: bool) -> None:
         """Of these the program wants to know the gradient itself. ``again``: to differentiate it."""
@@ -186,14 +200,20 @@ class Graphs:
         return tuple(Unheld(name=x.name, why=x.why, backwards=x.seen) for x in told if x.why)
 
     def _cut_off(self) -> tuple[Unheld, ...]:
-        """Parameters that never had a gradient in a program whose checkpoints stop it."""
+        """Parameters of an optimizer that never had a gradient, where checkpoints stop it, or a model
+        returned what they made and no loss goes back to it.
+        """
         hungry = [key for key, n in self._steps.items() if n >= OFTEN and key not in self._fed]
-        if not hungry or len(self._cut) < OFTEN:
-            return ()
-        names = _Owners().names
+        stopped = len(self._cut) >= OFTEN
+        cut = [key for key in hungry if key in self._came_out - self._reached]
+        names = _Owners().names if hungry else {}
         return tuple(
-            Unheld(name=names[key], why="checkpointed", backwards=self._steps[key])
-            for key in hungry
+            Unheld(
+                name=names[key],
+                why="checkpointed" if stopped else "cut",
+                backwards=self._steps[key],
+            )
+            for key in (hungry if stopped else cut)
             if key in names
         )
 

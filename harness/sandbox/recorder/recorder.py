@@ -85,6 +85,7 @@ class Recorder:
         self.owned.install()
         self.graphs = self.backwards.graphs = Graphs(self.tape, self.owned.optimizers, self.scalers)
         self.graphs.constants.install()
+        self.forwards.came_out = self.graphs.came_out
         self.steps.consumes = self.graphs.at_step
         self.steps.evaluates = self.graphs.at_closure
 
