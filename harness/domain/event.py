@@ -214,6 +214,8 @@ class OptimizerStep(Record):
     """How many times it called its closure."""
     own: bool = False
     """Whether the program built this optimizer itself instead of being given it."""
+    default_rate: float | None = None
+    """The learning rate that it was built with, for groups that bring none of their own."""
 
 
 class ByHand(Record):
@@ -249,6 +251,8 @@ class SchedulerStep(Record):
     """The length of the schedule in steps, where it has one (``T_max``, ``total_steps``)."""
     reaches: bool = True
     """Whether it moved an optimizer that had stepped by then."""
+    metric: float | None = None
+    """The number that it was given to judge by, as ``ReduceLROnPlateau`` is."""
     positions: int = 1
     """How many places along the schedule it went; more than one only where the call said which place
     it is.

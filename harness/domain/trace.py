@@ -111,6 +111,12 @@ class RankTrace(Record, extra="ignore"):  # traces of earlier days say more
     """How many times the parameters changed without an optimizer, after the first backward."""
     unused_forwards: int = 0
     """Forwards through which a gradient flowed after the last update."""
+    judged_by: tuple[float, ...] = ()
+    """The numbers that schedulers were given to judge by, in order."""
+    left_behind: tuple[float, float, float] | None = None
+    """The learning rate of a group that keeps it while that of another is moved by hand, which differs
+    in its weight decay alone, and the lowest and highest of that one.
+    """
     ended: str | None = None
     """How the program ended on this rank, as in ``Program.outcome``; ``None`` in traces of older
     versions.

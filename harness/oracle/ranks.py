@@ -3,7 +3,7 @@
 import math
 from bisect import bisect_left
 
-from harness.domain.event import Backward, ScalerCall
+from harness.domain.event import Backward, ScalerCall, SchedulerStep
 from harness.domain.trace import BackwardSeen, RankTrace, ScalerSeen, Update
 from harness.oracle.facts import Parameters, RankRun
 from harness.oracle.following import Follower
@@ -11,6 +11,7 @@ from harness.oracle.gradient import Gradient
 from harness.oracle.lost import lost_batches
 from harness.oracle.noise import with_repeats
 from harness.oracle.parts import apart
+from harness.oracle.rates import left_behind
 from harness.oracle.replay import Replay
 from harness.oracle.updates import RankView, measure_update
 from harness.oracle.windows import strays_of, usual_size, windows_of
@@ -64,7 +65,14 @@ def _rank(run: RankRun, views: list[RankView], replay: Replay) -> RankTrace:
         unrecognised=tuple(u for view in views for u in _unrecognised(view)),
         implicit_updates=run.implicit_updates,
         unused_forwards=len(run.open_flows),
+        judged_by=_judged_by(run),
+        left_behind=left_behind(run),
     )
+
+
+def _judged_by(run: RankRun) -> tuple[float, ...]:
+    told = (event.metric for event in run.events if isinstance(event, SchedulerStep))
+    return tuple(metric for metric in told if metric is not None and math.isfinite(metric))
 
 
 def _measured(view: RankView) -> tuple[Update, ...]:

@@ -9,7 +9,7 @@ Bug::
         loss.backward()                                    # ranks go on with different gradients
 
 Signature: consumed gradients or parameters differ between ranks beyond rounding; or ranks make
-different numbers of updates.
+different numbers of updates, or judge by different numbers when to lower the learning rate.
 
 Masked by: the same data on every rank; one rank; looking at rank 0 only.
 """
@@ -27,6 +27,9 @@ from harness.properties.ranks.parting import parting
 
 ID = "ranks-agree"
 
+OWN_NUMBER = 1e-3
+"""Relative difference that summing in another order cannot make."""
+
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
     """The largest difference between ranks, in every probe that has several."""
@@ -35,7 +38,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     for probe in trace.probes:
         if probe.world_size < 2 or not any(r.updates for r in probe.ranks):
             continue
-        wrong = counts_differ(probe) or apart(probe)
+        wrong = counts_differ(probe) or apart(probe) or judged_apart(probe)
         if wrong is not None:
             return wrong
         if probe.ranks_disagree is not None and len(probe.ranks) == probe.world_size:
@@ -71,6 +74,28 @@ def counts_differ(probe: ProbeTrace) -> Verdict | None:
         "different numbers of batches. Give every rank the same number (DistributedSampler), or "
         "use join().",
         *(number(f"updates of rank {r.rank}", len(r.updates), probe.probe) for r in probe.ranks),
+    )
+
+
+def judged_apart(probe: ProbeTrace) -> Verdict | None:
+    """A fail when each rank tells its schedule a number of its own: one will lower its learning rate
+    before the others do. What is lent to validate on may differ between ranks.
+    """
+    told = [r.judged_by for r in probe.ranks]
+    if any(": loader" in note or ": valid" in note for note in probe.program.bound):
+        return None
+    pairs = [(a, b) for others in told[1:] for a, b in zip(told[0], others, strict=False)]
+    far = [(a, b) for a, b in pairs if abs(a - b) > OWN_NUMBER * max(abs(a), abs(b))]
+    if len(far) < 2 or 2 * len(far) < len(pairs):
+        return None
+    one, other = far[0]
+    return failed(
+        ID,
+        f"In {probe.probe} the ranks told their schedules different numbers ({show(one)} and "
+        f"{show(other)}, and so {len(far)} of {count(len(pairs), 'time')}): each lowers its learning "
+        "rate when its own number stands still, and they part. Reduce the number over all ranks first.",
+        number("number of one rank", one, probe.probe),
+        number("number of another", other, probe.probe),
     )
 
 

@@ -16,8 +16,8 @@ the last backward and the optimizer's step, which takes from each update the rat
 the scheduler moves the rates of an optimizer that does not step, or not any more; or a schedule that
 moves with every update has the rate at 0 by the middle of training, as one does whose length counts
 passes; one that is over before training and rises again, or that leaves out the short last windows
-which its length counts; or, without a scheduler, rates that are spent by then, or a cosine of
-micro-batches over the number of updates.
+which its length counts; or, without a scheduler, rates that are spent by then, a cosine of
+micro-batches over the number of updates, or rates that are set in some groups only.
 
 Masked by: windows of one micro-batch. Lawful: one an epoch, none, one a rank (a schedule counted
 in single-process steps), one for each of several optimizers, a step ahead that leaves a rate of 0,
@@ -36,6 +36,7 @@ from harness.properties.evidence.figures import count, middle, number, show
 from harness.properties.evidence.windows import Window, full, of_probe, ordinary
 from harness.properties.property import Property
 from harness.properties.schedule.drawn_out import as_long_as_batches, leaves_rests_out
+from harness.properties.schedule.left_behind import left_behind
 from harness.properties.schedule.rates_by_hand import by_hand
 from harness.properties.schedule.scheduled_late import by_micro_batch
 from harness.properties.schedule.spent_schedules import spent
@@ -90,7 +91,8 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 def nothing_stepped(windows: Sequence[Window], probes: Sequence[ProbeTrace]) -> Verdict:
     """What the rates say that a program sets itself."""
-    said = by_hand(probes) if windows else None
+    partly = next(filter(None, map(left_behind, probes)), None)
+    said = partly or (by_hand(probes) if windows else None)
     text = f"No scheduler stepped in {count(len(windows), 'full window')}."
     return said if said is not None else inconclusive(ID, text)
 

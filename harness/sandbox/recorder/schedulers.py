@@ -1,5 +1,6 @@
 """Steps of learning-rate schedulers, without the one that their construction makes."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -54,6 +55,7 @@ class Schedulers:
                     before=before,
                     planned=_planned(scheduler),
                     reaches=optimizer is None or self._trains(optimizer),
+                    metric=_metric(scheduler, args, kwargs),
                     positions=_positions(place, scheduler) if args or kwargs else 1,
                 )
                 self._tape.write(stepped)
@@ -93,6 +95,13 @@ def _falls(scheduler: Any) -> bool:
     if isinstance(scheduler, lr_scheduler.LinearLR):
         return bool(scheduler.end_factor < scheduler.start_factor)
     return isinstance(scheduler, lr_scheduler.PolynomialLR)
+
+
+def _metric(scheduler: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> float | None:
+    """What a schedule by plateaus was told."""
+    if not isinstance(scheduler, lr_scheduler.ReduceLROnPlateau):
+        return None
+    return float(kwargs.get("metrics", args[0] if args else math.nan))
 
 
 def _positions(before: object, scheduler: Any) -> int:

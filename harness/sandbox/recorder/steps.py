@@ -112,6 +112,7 @@ class Steps:
             fused_scale=pending.fused_scale,
             fused_skip=pending.fused_skip,
             closures=pending.closures,
+            default_rate=_rate_of(optimizer.defaults),
             own=not any(optimizer is given for given in self.given),
         )
         self._last |= dict.fromkeys(names, self._numbers[optimizer])
@@ -135,6 +136,12 @@ class Steps:
                 numbers |= {**_numbers("beta1", value[0]), **_numbers("beta2", value[1])}
         names = tuple(self._tape.name(p) for p in group["params"])
         return ParameterGroup(parameters=names, numbers=numbers, flags=flags)
+
+
+def _rate_of(defaults: dict[str, Any]) -> float | None:
+    """The learning rate among the defaults of an optimizer."""
+    rate = defaults.get("lr")
+    return float(rate) if isinstance(rate, int | float) else None
 
 
 class _Pending:

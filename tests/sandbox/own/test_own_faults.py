@@ -147,7 +147,49 @@ for step in range(12):
     scaler.step(optimizer)
     scaler.update()
 """
+HEADS = """
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.one, self.other = nn.Linear(4, 8), nn.Linear(8, 1), nn.Linear(8, 1)
+    def forward(self, x):
+        h = torch.tanh(self.body(x))
+        return self.one(h), self.other(h)
+two = Two()
+both = torch.optim.SGD(two.parameters(), lr=0.01)
+for step in range(16):
+    x, y = batch()
+    one, other = two(x)
+    both.zero_grad()
+    (F.mse_loss(one, y) + F.mse_loss(other{cut}, -y)).backward()
+    both.step()
+"""
+GROUPS = """
+weights = [p for p in net.parameters() if p.ndim > 1]
+biases = [p for p in net.parameters() if p.ndim == 1]
+groups = [{{"params": weights, "weight_decay": 0.1}}, {{"params": biases, "weight_decay": 0.0}}]
+decayed = torch.optim.AdamW(groups, lr=0.01)
+for step in range(12):
+    for group in {groups}:
+        group["lr"] = 0.01 * (1 - step / 12)
+    x, y = batch()
+    decayed.zero_grad()
+    F.mse_loss(net(x), y).backward()
+    decayed.step()
+"""
 CASES = {
+    "a head whose loss reaches nothing": (
+        HEADS,
+        {"cut": ""},
+        {"cut": ".detach()"},
+        "every-parameter-learns",
+    ),
+    "a schedule by hand that leaves a group out": (
+        GROUPS,
+        {"groups": "decayed.param_groups"},
+        {"groups": "decayed.param_groups[:1]"},
+        "scheduler-per-update",
+    ),
     "the first gradient of sharpness-aware minimisation": (
         SHARP,
         {"clear": "optimizer.zero_grad()"},
@@ -311,3 +353,41 @@ def test_weights_that_are_put_back_or_were_its_own_are_right(see, before, after)
     grade = own_grade(Trace(probes=(seen.trace,)), "test")
 
     assert grade.code == "right", grade.reasons
+
+
+PLATEAU = """
+import torch, torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+torch.manual_seed(0)
+net = DDP(nn.Linear(4, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=3)
+torch.manual_seed(rank + 1)
+rows, held_out = torch.randn(48, 4), torch.randn(16, 4)
+for epoch in range(4):
+    for x in rows.split(8):
+        optimizer.zero_grad()
+        (net(x) - x.sum(1, keepdim=True)).pow(2).mean().backward()
+        optimizer.step()
+    with torch.no_grad():
+        found = (net.module(held_out) - held_out.sum(1, keepdim=True)).pow(2).mean()
+    {reduce}
+    plateau.step(found.item())
+"""
+
+
+def agreement_of(see, reduce):
+    seen = see(PLATEAU.format(reduce=reduce), ranks=2)
+    verdicts = own_grade(Trace(probes=(seen.trace,)), "test").verdicts
+    return next(v.outcome for v in verdicts if v.property == "ranks-agree")
+
+
+def test_ranks_that_each_judge_by_a_number_of_their_own_will_part(see):
+    assert agreement_of(see, "pass") == "fail"
+
+
+def test_ranks_that_judge_by_the_mean_over_all_agree(see):
+    assert agreement_of(see, "dist.all_reduce(found)") == "pass"
