@@ -105,8 +105,6 @@ class RankTrace(Record, extra="ignore"):  # traces of earlier days say more
     """
     lost_at_end: int
     """How many of the lost batches form the short tail of a pass."""
-    unrecognised: tuple[str, ...]
-    """Descriptions of inputs with rows that are in no data set of the workload."""
     implicit_updates: int
     """How many times the parameters changed without an optimizer, after the first backward."""
     unused_forwards: int = 0

@@ -62,7 +62,6 @@ def _rank(run: RankRun, views: list[RankView], replay: Replay) -> RankTrace:
         batches_yielded=yielded,
         batches_lost=lost,
         lost_at_end=at_end,
-        unrecognised=tuple(u for view in views for u in _unrecognised(view)),
         implicit_updates=run.implicit_updates,
         unused_forwards=len(run.open_flows),
         judged_by=_judged_by(run),
@@ -194,13 +193,4 @@ def _scaler_calls(run: RankRun) -> tuple[ScalerSeen, ...]:
         )
         for at, e in enumerate(run.events)
         if isinstance(e, ScalerCall)
-    )
-
-
-def _unrecognised(view: RankView) -> tuple[str, ...]:
-    return tuple(
-        f"input of forward {x.flow.forward.id}, sizes {[tuple(t.shape) for t in x.flow.forward.inputs]}"
-        for window in view.windows[view.rank]
-        for x in window
-        if x.samples is None and not view.trains  # what a generator makes is in no data set
     )

@@ -74,6 +74,5 @@ def _rank(recording: Recording) -> RankTrace:
         batches_yielded=1,
         batches_lost=0,
         lost_at_end=0,
-        unrecognised=(),
         implicit_updates=0,
     )

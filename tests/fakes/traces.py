@@ -187,7 +187,6 @@ def rank(updates: Sequence[Update] = (), number: int = 0, **fields: Any) -> Rank
         "batches_yielded": len(seen),
         "batches_lost": 0,
         "lost_at_end": 0,
-        "unrecognised": (),
         "implicit_updates": 0,
     }
     return RankTrace(rank=number, updates=tuple(updates), **{**defaults, **fields})

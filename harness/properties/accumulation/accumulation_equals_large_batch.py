@@ -238,7 +238,6 @@ def arrived_whole(reading: WindowReading) -> bool:
 def in_order(trace: Trace, seen: Account, gathered: list[WindowReading]) -> Verdict:
     """A pass, if some full window was below the threshold; above it clipping hides every factor."""
     wrong = [r for r in gathered if not r.right]
-    unknown = [text for p in trace.probes for r in p.ranks for text in r.unrecognised]
     exact = [r for r in gathered if r.state == "exact"]
     if wrong and all(brings_its_loss(r) for r in wrong):
         return inconclusive(
@@ -256,8 +255,6 @@ def in_order(trace: Trace, seen: Account, gathered: list[WindowReading]) -> Verd
             number("cosine", first.match.cosine, first.where),
             number("consumed over true", first.ratio, first.where),
         )
-    if unknown and seen.objective != "as-computed":
-        return inconclusive(ID, f"Some samples could not be recognised: {unknown[0]}.")
     if not exact:
         return inconclusive(
             ID, "Every full window was clipped, and clipping hides every wrong divisor."

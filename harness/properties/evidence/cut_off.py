@@ -29,11 +29,6 @@ def in_vain(window: Window) -> int:
     return sum(calls_before(window))
 
 
-def last_in_vain(window: Window) -> bool:
-    """Whether the last of them did, which is the one that synchronises ranks."""
-    return calls_before(window)[-1:] == [True]
-
-
 def calls_before(window: Window) -> list[bool]:
     """For each call of backward since the update before, in order, whether it reached nothing."""
     index = window.update.index

@@ -8,16 +8,20 @@ Bug::
     optimizer.step()                               # scaler.step(optimizer) would have skipped it
 
 Signature: in the overflow probe an update that is not skipped consumes a gradient that is not
-finite; parameters are not finite afterwards; or no update follows.
+finite; parameters are not finite afterwards; no update follows; or updates that nothing overflows in
+are skipped, since ``.grad`` still holds the infinities.
 
 Masked by: data that never overflows; a scaler that is disabled because there is no GPU.
 """
 
+from collections.abc import Sequence
+
 from harness.domain.scenario import Expectations
-from harness.domain.trace import ProbeTrace, RankTrace, Trace
+from harness.domain.trace import ProbeTrace, RankTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
-from harness.properties.evidence.figures import count, number
+from harness.properties.evidence.figures import count, number, show
+from harness.properties.mixed_precision.kept_infinities import kept
 from harness.properties.mixed_precision.own_scale import all_finite, own_way
 from harness.properties.property import Expected, Property
 
@@ -104,8 +108,24 @@ def overflow(rank: RankTrace) -> int | None:
     return min(found, default=None)
 
 
+def never_cleared(probe: ProbeTrace, stuck: Sequence[Update]) -> Verdict:
+    """The fail for infinities that outlive the update that they belong to."""
+    first = stuck[0]
+    return failed(
+        ID,
+        f"In {probe.probe} {count(len(stuck), 'update')} after a skipped one was skipped as well "
+        f"(first update {first.index}, at a loss scale of {show(first.loss_scale)}), though a higher "
+        "scale had left larger losses finite: the infinite gradients of the overflow were still in "
+        ".grad. Clear the gradients after every scaler.step, skipped or not.",
+        number("updates skipped without an overflow", len(stuck), probe.probe),
+        number("loss scale", first.loss_scale, f"{probe.probe}, update {first.index}"),
+    )
+
+
 def went_on(probe: ProbeTrace, first: int) -> Verdict:
     """A pass when sound updates follow the overflow."""
+    if stuck := kept(probe):
+        return never_cleared(probe, stuck)
     skips = sum(u.skipped for u in probe.updates)
     after = sum(not u.skipped and u.index >= first for u in probe.updates)
     if not after and still_looking(probe.ranks[0], first):

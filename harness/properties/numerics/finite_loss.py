@@ -52,17 +52,12 @@ def losses(probe: ProbeTrace) -> Iterator[tuple[RankTrace, BackwardSeen, float]]
 
 
 def broken(probe: ProbeTrace, rank: RankTrace, backward: BackwardSeen, loss: float) -> Verdict:
-    """A fail, unless parameters had blown up on finite gradients before: that failure came first."""
+    """The fail, with what came before."""
     figures = (
         number("loss", loss, f"{probe.probe}, rank {rank.rank}"),
         number("updates before it", backward.after_update, probe.probe),
     )
     before = f"In {probe.probe}, after {count(backward.after_update, 'update')}, "
-    if any(
-        not u.parameters_finite and u.consumed_finite for u in rank.updates[: backward.after_update]
-    ):
-        text = f"{before}the loss was {loss}, but the parameters were no longer finite by then."
-        return inconclusive(ID, text, *figures)
     return failed(
         ID,
         f"{before}backward ran on a loss of {loss}: every gradient after it is worthless. Find where "

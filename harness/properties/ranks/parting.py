@@ -7,15 +7,11 @@ from dataclasses import dataclass
 
 from harness.domain.trace import ProbeTrace
 from harness.domain.verdict import Number
-from harness.properties.evidence import cut_off
 from harness.properties.evidence.figures import count, number, show, show_all, spread
 from harness.properties.evidence.windows import Window, of_rank, usual_size
 
 A_ROUND = 0.9
 """Rounds from which on every parameter was reduced, and not only a loss or a count."""
-
-UNFINISHED = "finished reduction"
-"""What DDP says of a reduction that some parameters had no part in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +62,6 @@ def without(window: Window, gone: int, others: int) -> Parting:
         why = (
             "a reduction of every parameter ran, and its result was not in .grad when the optimizer "
             "stepped. Wait for it, and write it back into .grad."
-        )
-    elif window.update.frozen and UNFINISHED in (window.probe.program.message or ""):
-        why = (
-            f"DDP waits for the gradient of {', '.join(window.update.frozen[:4])}, frozen since the "
-            "model was wrapped. Freeze before DDP(model), or not at all."
-        )
-    elif cut_off.last_in_vain(window):
-        why = (
-            "the window's last backward, which is to synchronise them, reached no parameter. It started "
-            f"from {cut_off.WHY}."
         )
     else:
         why = too_soon(window) or (

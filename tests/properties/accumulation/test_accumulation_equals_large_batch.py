@@ -104,14 +104,6 @@ def test_a_direction_that_no_weights_explain_is_inconclusive():
     )
 
 
-def test_samples_that_were_not_recognised_are_named():
-    """A truth that cannot be computed is not assumed."""
-    seen = rank([update(0, true=0.1)], unrecognised=("input 0 of forward 3",))
-    verdict = on(ID, trace(probe("quiet", ranks=[seen])))
-    assert verdict.outcome == "inconclusive"
-    assert "forward 3" in verdict.sentence
-
-
 def test_a_short_last_window_is_told_and_flips_nothing():
     """Divided by the full count: 2 of 4."""
     short = update(2, true=0.1, consumed=0.05, coefficients=(1.0, 1.0), short=True)

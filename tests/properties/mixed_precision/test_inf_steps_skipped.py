@@ -102,3 +102,16 @@ def test_a_run_that_ends_as_it_does_without_an_overflow_is_not_held_against_it()
     other = probe("quiet", update(0), program=ended)
     assert on(ID, trace(other, broken), **WHERE).outcome == "inconclusive"
     assert on(ID, trace(probe("quiet", update(0)), broken), **WHERE).outcome == "fail"
+
+
+def test_infinities_that_stay_in_the_gradients_fail():
+    """A window with a small loss is skipped at half of a scale at which a larger one was sound."""
+    assert kept().outcome == "fail"
+    assert "were still in .grad" in kept().sentence
+
+
+def test_an_overflow_of_another_rank_is_no_infinity_that_stayed():
+    """What it sends to the others is infinite, though their own losses are small."""
+    one = kept_by((0.8, 1e6, 0.3, 0.2), (0.8, 0.9, 1e6, 0.2))
+    assert one.outcome == "pass"
+    assert kept_by((0.8, 1e6, 0.3, 0.2), (0.8, 0.9, 0.3, 0.2)).outcome == "fail"

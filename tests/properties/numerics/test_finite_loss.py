@@ -29,15 +29,6 @@ def test_a_backward_from_nan_fails_with_its_place():
     assert "deep, after 1 update" in verdict.sentence
 
 
-def test_parameters_that_a_finite_gradient_drove_away_came_first():
-    """The loss is not finite any more because of them, and another property says so."""
-    away = update(0, parameters_finite=False)
-    seen = rank([away], backwards=(backward(1.0), backward(math.nan, after=1)))
-    verdict = on(ID, trace(probe("deep", ranks=[seen])))
-    assert verdict.outcome == "inconclusive"
-    assert "no longer finite" in verdict.sentence
-
-
 def test_a_loss_that_was_not_finite_fails_even_if_the_program_was_killed_later():
     """What was recorded before a timeout stands."""
     seen = rank([], backwards=(backward(math.inf),))

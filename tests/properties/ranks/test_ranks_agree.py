@@ -1,6 +1,6 @@
 import math
 
-from tests.fakes.traces import backward, micro_batch, probe, program, rank, trace, update
+from tests.fakes.traces import backward, micro_batch, probe, rank, trace, update
 from tests.properties.verdicts import on
 
 ID = "ranks-agree"
@@ -134,24 +134,3 @@ def test_windows_that_are_never_synchronised_or_have_their_size_are_not_told_as_
     """Then it is the synchronisation that is missing."""
     assert "on, through the DDP model" in of_two((2, 4, 4), (0, 0, 0))
     assert "on, through the DDP model" in of_two((2, 2, 2), (0, 1, 1))
-
-
-def test_a_last_backward_that_reaches_nothing_synchronises_nothing():
-    """Its loss is cut off; to switch synchronisation on there would not help."""
-    said = of_two((2, 2, 2), (0, 1, 1), in_vain=True)
-    assert "reached no parameter. It started from a loss that is cut off from the model" in said
-
-
-def test_what_ddp_says_of_parameters_frozen_after_it_was_made_is_told():
-    """To synchronise more often would not help."""
-    message = "Expected to have finished reduction in the prior iteration"
-    broke = program("raised", exception="RuntimeError", message=message, line=17, during="forward")
-    ranks = [
-        rank(
-            [update(0, micro_batches=batches(2.0, 0.0, of), window_size=2, frozen=("0.weight",))],
-            of,
-        )
-        for of in (0, 1)
-    ]
-    seen = probe("plain", ranks=ranks, ranks_disagree=0.4, program=broke)
-    assert "0.weight, frozen since the model was wrapped" in on(ID, trace(seen)).sentence
