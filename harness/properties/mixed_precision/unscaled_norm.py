@@ -9,7 +9,8 @@ Bug::
 
 Signature: consumed norm times loss scale is the threshold in every window; or consumed over true
 is one over the scale (unscaled twice). The short last window alone may be at threshold over scale.
-Calling clip first and ``unscale_`` second gives the same number.
+Calling clip first and ``unscale_`` second gives the same number. Or, under a clip, losses keep the
+factor of a scale that the scaler has left.
 
 Masked by: Adam, which hides the size; a scaler that is disabled because there is no GPU.
 """
@@ -25,6 +26,7 @@ from harness.properties.evidence.figures import close, count, number, show, spre
 from harness.properties.evidence.short_windows import aligned
 from harness.properties.evidence.thresholds import NAMED, Bounds
 from harness.properties.mixed_precision.own_scale import own_way, shows
+from harness.properties.mixed_precision.stale_scale import left_behind, times
 from harness.properties.property import Property
 
 ID = "unscaled-norm"
@@ -50,7 +52,11 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         return unscaled_twice(twice[0], len(twice))
     if too_soon:
         return clipped_first(too_soon[0], len(too_soon), len(scaled))
-    return short_window(trace, account, bounds) or in_order(account, scaled, bounds)
+    return (
+        short_window(trace, account, bounds)
+        or stale_scale(scaled)
+        or in_order(account, scaled, bounds)
+    )
 
 
 def without_scaler(trace: Trace, expectations: Expectations) -> Verdict:
@@ -133,6 +139,24 @@ def short_window(trace: Trace, account: Account, bounds: Bounds | None) -> Verdi
             number("loss scale", scale, window.where),
         )
     return None
+
+
+def stale_scale(scaled: Sequence[WindowReading]) -> Verdict | None:
+    """A fail when the loss goes on to be multiplied by a scale that the scaler has left."""
+    if (found := left_behind(scaled)) is None:
+        return None
+    first, late = found
+    new = late.update.loss_scale
+    old = new * times(first, late)
+    whose = f", the loss scale of {first.where}" if old == first.update.loss_scale else ""
+    return failed(
+        ID,
+        f"In {late.where} the loss was multiplied by {old:.0f}{whose}, and its gradients were divided "
+        f"by {new:.0f}: they came to the clip {show(old / new)} times as large as they are. Call "
+        "scaler.scale(loss) in every window, which knows the scale.",
+        number("loss scale", new, late.where),
+        number("what the loss was multiplied by", old, late.where),
+    )
 
 
 def in_order(account: Account, scaled: Sequence[WindowReading], bounds: Bounds | None) -> Verdict:

@@ -62,3 +62,24 @@ def test_a_short_last_window_that_was_clipped_or_divided_by_four_passes():
     """Either is lawful."""
     assert on(ID, with_tail(1.0)).outcome == "pass"
     assert on(ID, with_tail(0.5)).outcome == "pass"
+
+
+def after_an_overflow(weight, consumed=1.0, scale=S / 2):
+    """Four windows at one scale, then four at another one whose micro-batches weigh ``weight``."""
+    made = [update(i, true=n, consumed=1.0, scale=S) for i, n in enumerate(norms(10.0))]
+    for i, n in enumerate(norms(12.0), start=4):
+        late = update(i, true=n, consumed=consumed, scale=scale)
+        window = tuple(m.model_copy(update={"weight": weight}) for m in late.micro_batches)
+        made.append(late.model_copy(update={"micro_batches": window}))
+    return on(ID, trace(probe("loud", *made)))
+
+
+def test_a_loss_that_keeps_the_factor_of_an_earlier_scale_fails_beside_a_clip():
+    """A constant where the scale fell. Other weights, or unknown ones, say nothing about a scale."""
+    verdict = after_an_overflow(0.5)
+    assert verdict.outcome == "fail"
+    assert "multiplied by 65536, the loss scale of loud, update 0" in verdict.sentence
+    assert after_an_overflow(0.25).outcome == "pass"
+    assert after_an_overflow(1.0).outcome == "pass"
+    assert after_an_overflow(None).outcome == "pass"
+    assert after_an_overflow(0.25, scale=S).outcome == "pass"
