@@ -39,6 +39,7 @@ from harness.cli.asking import Ask, BatchOption, DeliveryOption, FreshOption, Tr
 from harness.cli.compared import Compared
 from harness.domain.errors import UsageError
 from harness.domain.plan import Rules
+from harness.domain.scenario import Bank
 from harness.report.console import Output
 
 MARGIN = Rules().margin
@@ -133,8 +134,7 @@ def compare(
     if runs:
         raise typer.Exit(_given(context, shown, arms_below(runs), (bank, judge, jobs)))
     if plan and not ablate:
-        planned = shown.rounds if sequential else shown.plan
-        raise typer.Exit(planned(len(load(bank, scenario, suite).scenarios), trials))
+        raise typer.Exit(_planned(shown, load(bank, scenario, suite), trials, sequential))
     if agent is None or not skill:
         raise UsageError("compare takes two stored runs, or an --agent and --skill OLD --skill NEW")
     asked = Ask(
@@ -163,6 +163,10 @@ def _asked(shown: Compared, asker: Asker, arms: dict[str, Ask] | Ablating) -> in
     _warn_of_few(len(asker.bank.scenarios), first.trials, asker.rules)
     with (asker.in_rounds if first.in_rounds else asker.at_once)(arms) as folders:
         return shown.runs(folders)
+
+
+def _planned(shown: Compared, bank: Bank, trials: int, sequential: bool) -> int:
+    return (shown.rounds if sequential else shown.plan)(len(bank.scenarios), trials)
 
 
 def _given(

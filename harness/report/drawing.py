@@ -36,7 +36,7 @@ class DrawnCurve:
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class DrawnInterval:
     """A difference in points, and between what it lies."""
 
     label: str
@@ -109,7 +109,9 @@ def bars(title: str, unit: str, curves: Sequence[DrawnCurve], limit: float) -> s
     return _chart(title, unit, scale, curves, limit, parts)
 
 
-def intervals(rows: Sequence[Interval], margin: float, unseen: tuple[float, float] | None) -> str:
+def intervals(
+    rows: Sequence[DrawnInterval], margin: float, unseen: tuple[float, float] | None
+) -> str:
     """One under the other, from -100 to 100 points; the margin dashed, and in between, where effects are
     too small to be shown, a band.
     """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from harness.domain.comparison import Comparison, Estimate
 from harness.domain.scenario import Objective
 from harness.domain.trace import ProbeTrace, Update
-from harness.report.drawing import CONSUMED, TRUE, DrawnCurve, Interval, bars, intervals, lines
+from harness.report.drawing import CONSUMED, TRUE, DrawnCurve, DrawnInterval, bars, intervals, lines
 from harness.report.words import clean, signed, some
 
 
@@ -70,7 +70,7 @@ def effect_picture(comparison: Comparison) -> Picture | None:
     ]
     if comparison.estimate is None:
         return None
-    drawn = [Interval(n, 100 * f.low, 100 * f.effect, 100 * f.high) for n, f in rows]
+    drawn = [DrawnInterval(n, 100 * f.low, 100 * f.effect, 100 * f.high) for n, f in rows]
     reach, margin = comparison.reach, -100 * comparison.rules.margin
     unseen = None
     if reach is not None:
