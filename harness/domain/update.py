@@ -70,6 +70,10 @@ class MicroBatch(Record, extra="ignore"):  # traces of earlier days say more
     """How much of its gradient reached the optimizer: 1 all of it, 0 none (wiped), less than 1
     clipped. ``None`` if it cannot be separated from others.
     """
+    share: float | None = None
+    """Norm of what reached the optimizer of its gradient, over the norm of all that was consumed.
+    Measured only for two micro-batches in one rank's window.
+    """
     weight: float | None
     """Total weight that the loss gave to its samples, loss scale taken out: 1/N when the loss was
     divided by N. ``None`` if the loss is another one than the workload's.

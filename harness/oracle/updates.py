@@ -181,7 +181,16 @@ def _micro_batches(
         away = moved_in_between([x for _, inside, x in listed if inside])
         own = [m.model_copy(update={"moved_after": a}) for m, a in zip(found, away, strict=False)]
         found = (*own, *found[len(own) :])
+    if world == 1 and sum(inside for _, inside, _ in listed) == 2:  # more were meant to be gathered
+        sizes = [_share(x, a, consumed) for (_, _, x), a in zip(listed, solved.values, strict=True)]
+        found = tuple(m.model_copy(update={"share": s}) for m, s in zip(found, sizes, strict=True))
     return found, solved.unexplained if listed else None
+
+
+def _share(x: Replayed, coefficient: float | None, consumed: Gradient) -> float | None:
+    if coefficient is None or not consumed.norm:
+        return None
+    return abs(coefficient) * x.gradient.on(consumed.names).norm / consumed.norm
 
 
 def _without_cleared(

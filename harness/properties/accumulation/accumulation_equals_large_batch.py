@@ -13,7 +13,8 @@ divided, 1/N: divided twice, the number of ranks: summed over ranks), or the dir
 although everything that backward computed arrived: the loss weighs the micro-batches otherwise
 than any accepted objective, what was gathered was scaled again after each backward, or a division
 reached some parameters only. A divisor that changes from window to window, and a short last window
-that is larger than its own mean or smaller than its share of a full one, count too.
+that is larger than its own mean, smaller than its share of a full one, or divided by a count that
+changes within it, count too.
 
 Masked by: active clipping and Adam, which hide every factor; micro-batches of equal size, which
 hide weights.

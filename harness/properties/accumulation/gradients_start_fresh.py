@@ -8,12 +8,14 @@ Bug::
         optimizer.step()               # zero_grad() is missing: update k consumes k windows
 
 Signature: micro-batches of earlier windows have a coefficient clearly above 0 in a later update
-(sizes grow 1, 2, 3, ... on similar data); or one graph went backward twice and both gradients arrived.
+(sizes grow 1, 2, 3, ... on similar data); a batch whose step was left out is in the next update; or one
+graph went backward twice and both gradients arrived.
 
 Masked by: a probe of one update, which is perfect; active clipping, which hides the growth but
 not the direction.
 """
 
+from collections.abc import Iterator
 from itertools import chain
 
 from harness.domain.scenario import Expectations
@@ -23,7 +25,7 @@ from harness.properties.evidence import preconditions
 from harness.properties.evidence.coefficients import stale
 from harness.properties.evidence.consumption import transported
 from harness.properties.evidence.figures import close, count, number, show
-from harness.properties.evidence.windows import UNDIVIDED, Window, full, of_probe
+from harness.properties.evidence.windows import UNDIVIDED, Window, full, of_probe, usual_size
 from harness.properties.property import Property
 
 ID = "gradients-start-fresh"
@@ -43,6 +45,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     right = {r.where for r in seen.readings if r.right} if seen else set()
     by_steps = chain(
         (backward_twice(w) for w in full(trace) if flowed_twice(w, expectations)),
+        (skipped_and_kept(w) for w in of_skips(trace, expectations) if held(w)),
         (counted_twice(p) for p in trace.probes if p.program.counted_twice),
         (piled_up(p) for p in trace.probes if p.program.piled_up),
         (attack_kept(w) for p in trace.probes for w in of_probe(p) if of_an_attack(w)),
@@ -176,6 +179,40 @@ def flowed_twice(window: Window, expectations: Expectations) -> bool:
         and one.weight is not None
         and close(one.weight, one.backwards, window.tolerance)
         and any(m is not None and close(m.ratio, one.weight, window.tolerance) for m in found)
+    )
+
+
+def of_skips(trace: Trace, expectations: Expectations) -> Iterator[Window]:
+    """Updates with the gradients of two batches, in a loop of one batch an update: the step of the
+    first batch was skipped.
+    """
+    for probe in () if expectations.accumulates else trace.probes:
+        for window in of_probe(probe) if usual_size(probe) == 1 else ():
+            places = {m.after_batch for m in window.own}
+            if len(window.own) == len(places) == 2 and None not in places and window.separable:
+                yield window
+
+
+def held(window: Window) -> bool:
+    """Whether the two batches differ and the first has a visible part in what was consumed. The
+    second may have none: beside a spike nothing is seen of an ordinary batch.
+    """
+    first, second = window.own
+    differ = first.samples and second.samples and not {*first.samples} & {*second.samples}
+    return bool(differ) and (first.share or 0.0) > KEPT
+
+
+def skipped_and_kept(window: Window) -> Verdict:
+    """The fail for a skipped step whose gradients were kept."""
+    first = window.own[0]
+    return failed(
+        ID,
+        f"In {window.where} the optimizer consumed two batches, where each has an update of its "
+        "own: the step of the first was left out and its gradients stayed "
+        f"({show(first.share or 0.0)} of the norm that was consumed). Clear the gradients of what is "
+        "skipped.",
+        number("share of the batch that was skipped", first.share or 0.0, window.where),
+        number("norm of the consumed gradient", window.update.consumed_norm, window.where),
     )
 
 

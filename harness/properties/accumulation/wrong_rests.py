@@ -4,8 +4,8 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, failed
 from harness.properties.evidence.consumption import Account
-from harness.properties.evidence.figures import close, count, number, show
-from harness.properties.evidence.short_windows import amiss
+from harness.properties.evidence.figures import close, count, number, show, show_all
+from harness.properties.evidence.short_windows import amiss, uneven
 from harness.properties.evidence.thresholds import bounds_of
 from harness.properties.evidence.windows import Window, usual_size
 
@@ -16,7 +16,7 @@ def wrong_rest(trace: Trace, seen: Account, expectations: Expectations) -> Verdi
     """A fail when a short last window's divisor is neither its own count nor that of a full window."""
     rest = amiss(trace, seen, bounds_of(expectations))
     if rest is None:
-        return None
+        return uneven_rest(trace, seen)
     window, found = rest
     size = window.update.window_size
     return failed(
@@ -26,6 +26,21 @@ def wrong_rest(trace: Trace, seen: Account, expectations: Expectations) -> Verdi
         f"{show(found.expected_norm)}): {why(found.ratio, window)}.",
         number("consumed over true", found.ratio, window.where),
         number("micro-batches in the window", size, window.where),
+    )
+
+
+def uneven_rest(trace: Trace, seen: Account) -> Verdict | None:
+    """A fail when the divisor changes within a short last window."""
+    rest = uneven(trace, seen)
+    if rest is None:
+        return None
+    window, weights = rest
+    return failed(
+        ID,
+        f"In {window.where}, the short last window, the micro-batches weigh {show_all(weights)}: the "
+        "divisor changes within the window. Divide all of them by the same count.",
+        number("smallest weight", min(weights), window.where),
+        number("largest weight", max(weights), window.where),
     )
 
 

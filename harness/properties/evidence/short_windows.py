@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.domain.scenario import Objective
 from harness.domain.trace import Match, Trace
 from harness.properties.evidence.consumption import Account
-from harness.properties.evidence.figures import close, middle, show
+from harness.properties.evidence.figures import close, middle, show, spread
 from harness.properties.evidence.thresholds import NAMED, Bounds
 from harness.properties.evidence.windows import Window, of_probe, usual_size
 
@@ -20,6 +20,10 @@ TOO_LARGE = 1.4
 """The gradient is too large when it exceeds its own mean by this factor. One batch may hold a third
 more samples than usual; three of four micro-batches summed over two ranks make 1.5.
 """
+
+
+EVEN = 0.05
+"""Relative spread up to which weights are the same: half precision rounds them."""
 
 
 def amiss(trace: Trace, seen: Account, bounds: Bounds | None) -> tuple[Window, Match] | None:
@@ -41,10 +45,36 @@ def amiss(trace: Trace, seen: Account, bounds: Bounds | None) -> tuple[Window, M
     return None
 
 
+def uneven(trace: Trace, seen: Account) -> tuple[Window, tuple[float, ...]] | None:
+    """The first short window whose micro-batches weigh neither the same each nor as many samples as
+    they hold, though all that backward computed arrived, with these weights; ``None`` unless all full
+    windows are right.
+    """
+    if seen.objective == "as-computed" or not all(r.right for r in seen.readings):
+        return None
+    for window in (w for p in trace.probes for w in of_probe(p) if w.update.short):
+        weights = tuple(m.weight for m in window.own if m.weight is not None)
+        if len(weights) < max(2, len(window.own)) or not arrived(window):
+            continue
+        per_sample = [w / max(1, m.real_samples) for w, m in zip(weights, window.own, strict=True)]
+        if min(map(spread, (weights, per_sample))) > EVEN and not true_in_some_way(window):
+            return window, weights
+    return None
+
+
 def arrived(window: Window) -> bool:
     """Whether the optimizer consumed, up to a factor, what backward computed."""
     computed = window.update.match("as-computed")
     return computed is not None and computed.direction_error <= window.tolerance
+
+
+def true_in_some_way(window: Window) -> bool:
+    """Whether the gradient points in the true direction under some objective, or another loss than
+    the workload's was trained on.
+    """
+    others = [m for m in window.update.matches if m.objective != "as-computed"]
+    own_loss = any((m.objective_error or 0.0) > window.tolerance + EVEN for m in window.own)
+    return own_loss or any(m.direction_error <= window.tolerance for m in others)
 
 
 def loud(trace: Trace, bounds: Bounds) -> Iterator[Window]:

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.fakes.traces import match, norms, parameter, probe, rank, trace, update
+from tests.fakes.traces import match, micro_batch, norms, parameter, probe, rank, trace, update
 from tests.properties.verdicts import on
 
 ID = "accumulation-equals-large-batch"
@@ -219,3 +219,23 @@ def test_a_short_last_window_that_was_divided_twice_fails_though_a_clip_was_call
 
     assert on(ID, trace(probe("quiet", *full, twice))).outcome == "fail"
     assert on(ID, trace(probe("quiet", *full, twice)), max_norm=None).outcome == "pass"
+
+
+def test_a_divisor_that_changes_within_the_short_last_window_fails():
+    """Weights that follow the number of samples, or another loss, are no such divisor."""
+    full = [update(0, true=0.1), update(1, true=0.13)]
+
+    def judged(weights, sizes=(6, 6), error=0.0):
+        own = tuple(
+            micro_batch(8 + i, weight=w, real_samples=n, objective_error=error)
+            for i, (w, n) in enumerate(zip(weights, sizes, strict=True))
+        )
+        found = [match(true=0.1, turned=0.3), match("as-computed", true=0.1)]
+        rest = update(2, matches=found, micro_batches=own, window_size=2, short=True)
+        return on(ID, trace(probe("quiet", *full, rest)))
+
+    assert judged((0.25, 0.5)).outcome == "fail"
+    assert "weigh 0.25, 0.5" in judged((0.25, 0.5)).sentence
+    assert judged((0.25, 0.25)).outcome == "pass"
+    assert judged((0.2, 0.4), sizes=(3, 6)).outcome == "pass"
+    assert judged((0.25, 0.5), error=0.7).outcome == "pass"

@@ -93,3 +93,15 @@ def test_a_batch_that_was_skipped_and_cleared_is_no_leftover():
     """Nothing of it is consumed; and where windows gather two are no accident."""
     assert on(ID, spiking(1e-7, 1.0), accumulates=False).outcome != "fail"
     assert on(ID, spiking(0.4, 0.8), accumulates=True).outcome != "fail"
+
+
+def test_a_batch_that_was_skipped_and_not_cleared_fails():
+    """A spike stays in the gradients, clipped as it is, and enters the next update."""
+    verdict = on(ID, spiking(0.4, 0.8), accumulates=False)
+    assert verdict.outcome == "fail"
+    assert "its gradients stayed (0.4 of the norm" in verdict.sentence
+
+
+def test_a_spike_that_was_kept_hides_the_batch_after_it():
+    """Beside it nothing is seen of an ordinary gradient."""
+    assert on(ID, spiking(1.0, 1e-5), accumulates=False).outcome == "fail"
