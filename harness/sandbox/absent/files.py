@@ -25,7 +25,7 @@ from harness.sandbox.absent.settings import AbsentSettings
 from harness.sandbox.absent.standins.hub_datasets import Row
 from harness.sandbox.absent.standins.torchvision import TRAIN
 
-TEXTS = frozenset({".txt", ".text", ".md", ".tokens"})
+TEXTS = frozenset({".txt", ".text", ".md", ".tokens", ".tsv"})
 """Endings of files that are read as one text."""
 
 TABLES = frozenset({".csv"})

@@ -233,6 +233,8 @@ class Forwards:
 
     def _shown(self, tensor: Tensor) -> Tensor:
         """The whole of it; where nobody recomputes it and it is large, elements at a fixed stride."""
+        if tensor.layout == torch.sparse_coo:
+            tensor = tensor.detach().coalesce().values()
         if not self.brief or tensor.numel() <= LARGE:
             return tensor
         return tensor.detach().reshape(-1)[:: tensor.numel() // SHOWN][:SHOWN]

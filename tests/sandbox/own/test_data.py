@@ -287,3 +287,43 @@ def test_a_file_without_an_ending_that_is_opened_as_a_text_is_one(see):
 
     assert seen.outcome == "returned: None"
     assert "data: a text by chance" in seen.lent
+
+
+PAIRS = """
+rows = [line.rstrip("\\n").split("\\t") for line in open("pairs.tsv")]
+assert {len(row) for row in rows} == {2}
+assert len({len(row[1].split()) for row in rows}) > 4
+"""
+
+
+def test_pairs_of_sentences_that_are_not_here_have_different_lengths(see):
+    seen = see(TRAIN + PAIRS + FIT)
+
+    assert seen.outcome.startswith("returned"), seen.outcome
+    assert "pairs.tsv: a text by chance" in seen.lent
+
+
+GRAPH = """
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(6, 2))
+    def forward(self, edges, x):
+        return torch.sparse.mm(edges, x @ self.weight)
+torch.manual_seed(0)
+net, x = Net(), torch.randn(300, 6)
+edges = torch.eye(300).to_sparse_coo()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(6):
+    optimizer.zero_grad()
+    net(edges, x).square().mean().backward()
+    optimizer.step()
+"""
+
+
+def test_a_sparse_matrix_may_enter_a_model(see):
+    seen = see(GRAPH)
+
+    assert seen.windows == [1] * 6, seen.outcome
