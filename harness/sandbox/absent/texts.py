@@ -65,7 +65,9 @@ def text(form: Lines | None = None) -> str:
         return "".join(dice.choices(ALPHABET, k=COUNT))
     rows = (
         form.separator.join(
-            str(n * 7 % 2) if part in form.numbers else " ".join(dice.choices(WORDS, k=dice.randint(2, 9)))
+            str(n * 7 % 2)
+            if part in form.numbers
+            else " ".join(dice.choices(WORDS, k=dice.randint(2, 9)))
             for part in range(form.count)
         )
         for n in range(TRAIN)

@@ -205,16 +205,18 @@ class Graphs:
         """
         hungry = [key for key, n in self._steps.items() if n >= OFTEN and key not in self._fed]
         stopped = len(self._cut) >= OFTEN
-        cut = [key for key in hungry if key in self._came_out - self._reached]
-        names = _Owners().names if hungry else {}
+        if not hungry:
+            return ()
+        owners = _Owners()
+        cut = [key for key in hungry if key in self._came_out - self._reached - owners.spared]
         return tuple(
             Unheld(
-                name=names[key],
+                name=owners.names[key],
                 why="checkpointed" if stopped else "cut",
                 backwards=self._steps[key],
             )
             for key in (hungry if stopped else cut)
-            if key in names
+            if key in owners.names
         )
 
     def _note_plain(self, graph: _Graph, held: set[int]) -> None:
@@ -317,7 +319,7 @@ class _Owners:
                     self.hidden.add(id(tensor))
                     self.names.setdefault(id(tensor), name)
                     if self.names[id(tensor)] != name:
-                        self.names[id(tensor)] = f"{name}: {self.names[id(tensor)]}"
+                        self.names[id(tensor)] = f"{name}[...].{self.names[id(tensor)]}"
 
 
 def times_mean(roots: Sequence[Tensor]) -> float | None:
