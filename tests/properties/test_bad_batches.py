@@ -60,6 +60,28 @@ def test_a_window_that_is_larger_than_any_other_holds_what_was_skipped():
     assert said(bad(4)).outcome == "pass"
 
 
+def on_two(first: int, second: int, *ends: str, **fields: object) -> ProbeTrace:
+    ranks = [
+        rank([update(i) for i in range(n)], number, ended=end)
+        for number, (n, end) in enumerate(zip((first, second), ends, strict=True))
+    ]
+    outcome = "raised" if "raised" in ends else "returned"
+    return spoiled(*ranks, outcome=outcome, **fields)
+
+
+def test_ranks_skip_together():
+    assert said(on_two(2, 3, "returned", "returned"), RANKS).outcome == "fail"
+    assert said(on_two(3, 3, "returned", "returned"), RANKS).outcome == "pass"
+
+
+def test_a_rank_that_leaves_the_others_waiting_is_told_from_one_that_raises():
+    lost = {"during": "torch.autograd.graph._engine_run_backward"}
+
+    assert said(on_two(1, 1, "returned", "raised", **lost), RANKS).outcome == "fail"
+    assert said(on_two(1, 1, "exited", "raised", **lost), RANKS).outcome == "pass"
+    assert said(on_two(1, 1, "raised", "raised"), RANKS).outcome == "pass"
+
+
 def test_a_bad_batch_changes_no_other_property_and_no_fail():
     trace = traces.trace(SOUND).model_copy(update={"spoiled": spoiled(backwards("yyynnnnnn"))})
 

@@ -1,5 +1,5 @@
 """What a loop does with a batch that is not finite, where it asks: it may stop, skip the batch or
-repair it. What it skips has to be cleared.
+repair it. What it skips has to be cleared, and all ranks have to skip it or none.
 
 The probe that shows it can only convict (``harness.domain.spoiled``).
 """
@@ -13,6 +13,8 @@ from harness.properties.accumulation.one_update_per_window import CLEARED
 from harness.properties.accumulation.one_update_per_window import ID as WINDOWS
 from harness.properties.evidence.figures import number
 from harness.properties.evidence.windows import of_probe, usual_size
+from harness.properties.ranks.ranks_agree import ID as RANKS
+from harness.properties.ranks.ranks_agree import apart
 
 ENDED = ("returned", "exited")
 """Outcomes of a program that raised nothing."""
@@ -113,4 +115,33 @@ def _two_windows(probe: ProbeTrace, update: Update, usual: int) -> Verdict:
     )
 
 
-_SHOWS = {FRESH: kept, WINDOWS: merged}
+def alone(probe: ProbeTrace, trace: Trace) -> Verdict | None:
+    """A fail when the rank with the bad batch left out what the others did not."""
+    del trace
+    updates = [u for rank in probe.ranks for u in rank.updates]
+    if len(probe.ranks) < max(2, probe.world_size) or not all(u.parameters_finite for u in updates):
+        return None
+    counts = [len(rank.updates) for rank in probe.ranks]
+    if _left_alone(probe) or (probe.program.outcome in ENDED and len(set(counts)) > 1):
+        return failed(
+            RANKS,
+            f"In {probe.probe}, where one batch of rank 0 is not finite, that rank decided alone and "
+            f"the others waited for it: the ranks made {', '.join(map(str, counts))} updates. Reduce "
+            "the question over all ranks (all_reduce), so that all of them skip the batch or none.",
+            *(
+                number(f"updates of rank {r.rank}", len(r.updates), probe.probe)
+                for r in probe.ranks
+            ),
+        )
+    return apart(probe) if updates and probe.program.outcome in ENDED else None
+
+
+def _left_alone(probe: ProbeTrace) -> bool:
+    """Whether rank 0 came to its end, and in torch the others lost whom they waited for. A rank that
+    raises or exits stops the others on purpose.
+    """
+    ends = [rank.ended for rank in probe.ranks]
+    return ends[0] == "returned" and {*ends[1:]} == {"raised"} and probe.program.during is not None
+
+
+_SHOWS = {FRESH: kept, RANKS: alone, WINDOWS: merged}
