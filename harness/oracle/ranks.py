@@ -158,13 +158,11 @@ def _backwards(run: RankRun) -> tuple[BackwardSeen, ...]:
 
 def _factor(event: Backward, loss: float | None) -> float | None:
     """What the program multiplied the one mean by that its loss was made of."""
-    if loss is None or len(event.roots) != 1:
+    if loss is None or len(event.roots) != 1 or len(event.returned) != 1:
         return None
     if event.arrived is not None:
         scale = event.injected * (event.loss_scale or 1.0)
         return event.arrived / scale if math.isfinite(event.arrived) else None
-    if len(event.returned) != 1:
-        return None
     seed = 1.0 if event.seed is None else event.seed
     mean = event.returned[0][1]
     factor = seed * loss / mean if mean else math.nan

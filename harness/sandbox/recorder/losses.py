@@ -61,10 +61,9 @@ class Losses:
                 plain = unwrapped([result]) or []
                 with outside():
                     of = _added_up(function.__name__, result, args, kwargs)
-                    if reduction != "none":
-                        # at once: the program may divide the result in place
-                        values = (float(p.detach()) / of for p in plain if of and p.numel() == 1)
-                        self._returned += [(function.__name__, value) for value in values]
+                    # at once: the program may divide the result in place
+                    values = (float(p.detach().mean()) / of for p in plain if of)
+                    self._returned += [(function.__name__, value) for value in values]
                 if of and plain and plain[0] is result:
                     result.register_hook(lambda g: self._arrived.append(float(g.sum()) * of))
             return result

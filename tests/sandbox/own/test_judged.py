@@ -157,7 +157,7 @@ UPDATES = {
     ),
     "by hand, at a rate that has no name": (
         "",
-        "with torch.no_grad():\n        for p in (w, b):\n            p -= 0.3 * p.grad / 8",
+        "with torch.no_grad():\n        for p in (w, b):\n            p -= 0.1 * p.grad",
         "w.grad = b.grad = None",
     ),
     "through .data": (
