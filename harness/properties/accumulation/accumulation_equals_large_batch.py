@@ -32,6 +32,7 @@ from harness.properties.evidence.consumption import (
     WindowReading,
     account,
     factor_of,
+    learned,
 )
 from harness.properties.evidence.figures import close, count, number, show, show_all, spread
 from harness.properties.evidence.short_windows import arrived, sizes
@@ -64,7 +65,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         divided_twice(trace, gathered)
         or of_own_loss
         or wrong_size(gathered, expectations)
-        or wrong_weights(gathered)
+        or wrong_weights([r for r in gathered if not learned(r, gathered)])
         or uneven_parameters(gathered, expectations)
         or scaled_on_the_way(gathered, expectations)
         or wrong_rest(trace, seen, expectations)
@@ -95,7 +96,7 @@ def wrong_size(gathered: list[WindowReading], expectations: Expectations) -> Ver
     """A fail when all windows below the threshold are off by the same factor."""
     bounds = bounds_of(expectations)
     small = [r for r in gathered if r.aligned and not (bounds and bounds.loud(r.true))]
-    off = [r for r in small if off_by_a_factor(r)]
+    off = [r for r in small if off_by_a_factor(r, gathered)]
     factor = factor_of(off)
     if factor is None and off and len(off) == len(small) and all(no_clip(r) for r in off):
         factor = off[0].ratio
@@ -153,11 +154,11 @@ def no_clip(reading: WindowReading) -> bool:
     return whole or not reading.update.clip_calls or (reading.state == "grown" and too_much)
 
 
-def off_by_a_factor(reading: WindowReading) -> bool:
-    """Whether the size is wrong, and no leftover loss scale explains it."""
+def off_by_a_factor(reading: WindowReading, gathered: list[WindowReading]) -> bool:
+    """Whether the size is wrong, and neither a learned weight nor a leftover loss scale explains it."""
     scale = reading.update.loss_scale
     scaled = scale > 1.0 and (reading.ratio >= scale**0.5 or reading.ratio <= scale**-0.5)
-    return reading.state in ("shrunk", "grown") and not scaled
+    return reading.state in ("shrunk", "grown") and not scaled and not learned(reading, gathered)
 
 
 def wrong_weights(gathered: list[WindowReading]) -> Verdict | None:

@@ -10,7 +10,7 @@ Every full window is read under one objective and given a state:
 ``nothing``  zero, where the true gradient is not
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -155,7 +155,12 @@ def best(
     then one that is clipped at an accepted threshold, then the first.
     """
     windows, declared = full(trace), bounds_of(expectations)
-    accounts = [read(windows, objective, declared) for objective in dict.fromkeys(objectives)]
+    accounts = [
+        read(windows, objective, declared, on=norms)
+        for objective in dict.fromkeys(objectives)
+        for norms in (of_the_model, of_all)
+        if norms is of_the_model or any(more_than_the_model(w, objective) for w in windows)
+    ]
     return max(
         (a for a in accounts if a.readings),
         key=lambda a: (a.right, sum(r.aligned for r in a.readings), clips_as_asked(a, declared)),
@@ -168,9 +173,47 @@ def clips_as_asked(seen: Account, declared: Bounds | None) -> bool:
     return declared is not None and seen.threshold is not None and declared.accept(seen.threshold)
 
 
-def read(windows: Sequence[Window], objective: Objective, declared: Bounds | None) -> Account:
+def of_the_model(_window: Window, match: Match) -> Match:
+    """The match as it is: over the model's parameters alone."""
+    return match
+
+
+def of_all(window: Window, match: Match) -> Match:
+    """The match with norms over everything that the optimizer steps, since one clip may also cover
+    a learned temperature or loss weight. Tensors beside the model are taken to have the model's
+    factor.
+    """
+    share = window.update.consumed_norm / match.consumed_norm if match.consumed_norm else 1.0
+    norms = {name: share * getattr(match, name) for name in ("expected_norm", "consumed_norm")}
+    return match.model_copy(update=norms)
+
+
+def more_than_the_model(window: Window, objective: Objective) -> bool:
+    """Whether the optimizer consumed gradients of tensors that do not belong to the model."""
+    found = window.update.match(objective)
+    slack = 1.0 + window.tolerance
+    return found is not None and 0.0 < found.consumed_norm * slack < window.update.consumed_norm
+
+
+def learned(reading: WindowReading, readings: Sequence[WindowReading]) -> bool:
+    """Whether a learned loss weight may explain the window's factor, or a learned temperature its
+    direction: tensors beside the model were trained, and the probe's first window, at their initial
+    values, is right. A clip hides a factor, but not a direction.
+    """
+    probe = reading.window.probe.probe
+    first = next(r for r in readings if r.window.probe.probe == probe)
+    beside = more_than_the_model(reading.window, reading.match.objective)
+    return beside and (first.state == "exact" or (reading.state == "turned" and first.right))
+
+
+def read(
+    windows: Sequence[Window],
+    objective: Objective,
+    declared: Bounds | None,
+    on: Callable[[Window, Match], Match] = of_the_model,
+) -> Account:
     """Every window that has a match under this objective, with its state."""
-    seen = [(w, w.update.match(objective)) for w in windows]
+    seen = [(w, m if m is None else on(w, m)) for w in windows for m in [w.update.match(objective)]]
     readings = [
         WindowReading(w, m, state_of(w, m))
         for w, m in seen
