@@ -239,3 +239,34 @@ def test_a_divisor_that_changes_within_the_short_last_window_fails():
     assert judged((0.25, 0.25)).outcome == "pass"
     assert judged((0.2, 0.4), sizes=(3, 6)).outcome == "pass"
     assert judged((0.25, 0.5), error=0.7).outcome == "pass"
+
+
+def test_a_weight_of_the_loss_that_is_learned_is_no_wrong_divisor():
+    """Its first window is exact; where a tensor beside the model is trained the later ones are not."""
+    beside = [update(i, true=0.4, consumed=0.4 * f) for i, f in enumerate((1.0, 1.05, 1.1))]
+    beside = [u.model_copy(update={"consumed_norm": 2 * u.consumed_norm}) for u in beside]
+    alone = [update(i, true=0.4, consumed=0.4 * f) for i, f in enumerate((1.0, 1.1, 1.1))]
+    divided = [u.model_copy(update={"index": i}) for i, u in enumerate(beside[2:] * 3)]
+
+    assert on(ID, trace(probe("quiet", *beside))).outcome == "inconclusive"
+    assert on(ID, trace(probe("quiet", *alone))).outcome == "fail"
+    assert on(ID, trace(probe("quiet", *divided))).outcome == "fail"
+
+
+def test_a_temperature_that_is_learned_is_no_wrong_weight():
+    """Outputs over a temperature turn the gradient a little as soon as it has moved; clipped or not."""
+
+    def off(index):
+        found = [match("as-computed", true=0.4), match(true=0.4, turned=0.005)]
+        return update(index, true=0.4, matches=found)
+
+    def judged(first, *, beside):
+        seen = [first, off(1), off(2)]
+        if beside:
+            seen = [u.model_copy(update={"consumed_norm": 2 * u.consumed_norm}) for u in seen]
+        return on(ID, trace(probe("quiet", *seen)))
+
+    exact = update(0, true=0.4)
+    assert judged(exact, beside=True).outcome == "inconclusive"
+    assert judged(exact, beside=False).outcome == "fail"
+    assert judged(off(0), beside=True).outcome == "fail"

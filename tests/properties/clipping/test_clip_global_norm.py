@@ -1,3 +1,5 @@
+import math
+
 from tests.fakes.traces import match, norms, parameter, probe, quiet_and_loud, rank, trace, update
 from tests.properties.verdicts import on
 
@@ -250,3 +252,21 @@ def test_a_probe_in_which_most_loud_updates_consume_nothing_fails():
 
     clipped = [update(i, true=n, consumed=1.0) for i, n in enumerate(norms(9))]
     assert on(ID, loud(*clipped, update(4, true=40.0, consumed=0.0))).outcome != "fail"
+
+
+def beside_the_model(*norms, limit=1.0):
+    """One clip over a model and a learned scale, whose gradient is as large as half the model's."""
+    whole = math.hypot(1.0, 0.5)
+    seen = []
+    for i, true in enumerate(norms):
+        factor = min(1.0, limit / (whole * true))
+        one = update(i, true=true, consumed=factor * true)
+        seen.append(one.model_copy(update={"consumed_norm": factor * true * whole}))
+    return on(ID, loud(*seen), max_norm=1.0)
+
+
+def test_one_clip_over_more_than_the_model_is_judged_on_all_that_it_clips():
+    """A learned loss weight, temperature or offset in the same optimizer."""
+    assert beside_the_model(*norms(9)).outcome == "pass"
+    assert beside_the_model(*norms(9), limit=0.5).outcome == "fail"
+    assert beside_the_model(*norms(9), limit=100.0).outcome != "pass"
