@@ -20,7 +20,7 @@ from harness.properties.own.reading import own_settings
 from harness.properties.own.ruin import is_ruined
 from harness.properties.own.rules import CLIPPING, rules
 from harness.properties.own.schedules import ID as SCHEDULE
-from harness.properties.own.schedules import MADE_FOR_THEM, counts_micro_batches
+from harness.properties.own.schedules import MADE_FOR_THEM, counts_micro_batches, where_told
 from harness.properties.own.spoilt import skipped_without_update, spoilt_for_good
 from harness.syntax import tree_of, walk
 
@@ -50,7 +50,8 @@ def own_grade(
     if (part := where_clipped(trace)) is not trace:
         of_part = {v.property: v for v in judge_by(part, chosen, settings.expectations)}
         found = tuple(of_part.get(v.property, v) if v.property in CLIPPING else v for v in found)
-    verdicts = tuple(carried_over(frozen_on_purpose(v, trace), trace) for v in found)
+    verdicts = where_told(found, trace)
+    verdicts = tuple(carried_over(frozen_on_purpose(v, trace), trace) for v in verdicts)
     verdicts = tuple(mean_over_ranks(spoilt_for_good(v, trace), trace, settings) for v in verdicts)
     verdicts = tuple(skipped_without_update(v, trace) for v in verdicts)
     if changes_a_lent_model(trace):

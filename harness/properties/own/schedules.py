@@ -1,12 +1,19 @@
 """A learning-rate schedule that moves once a micro-batch: made for that, or for updates."""
 
+from collections.abc import Sequence
+
 from harness.domain.trace import ProbeTrace, Trace
+from harness.domain.verdict import Verdict
 from harness.properties.evidence.windows import usual_size
+from harness.properties.schedule.scheduler_per_update import barely_begun
 
 ID = "scheduler-per-update"
 
 ALIKE = 0.1
 """How far a schedule's length may be from the steps that it made, and still be made for them."""
+
+RAN_OUT = "The specified number of total steps"
+"""What torch says of a schedule that is stepped past its end."""
 
 MADE_FOR_THEM = "it is made for as many steps as there are micro-batches"
 
@@ -21,6 +28,26 @@ def counts_micro_batches(trace: Trace) -> bool:
         and -ALIKE * length - usual_size(probe) < steps(probe) - length <= ALIKE * length
         for probe, length in lengths
     )
+
+
+def where_told(verdicts: Sequence[Verdict], trace: Trace) -> tuple[Verdict, ...]:
+    """The verdicts; a schedule that tells its length is not called wrong by a run that was cut short of
+    it.
+    """
+    return tuple(_doubted(v, trace) if v.property == ID else v for v in verdicts)
+
+
+def _doubted(verdict: Verdict, trace: Trace) -> Verdict:
+    if verdict.outcome != "fail":
+        return verdict
+    for probe in trace.probes:
+        length = planned(probe)
+        over = RAN_OUT in (probe.program.message or "") or barely_begun(probe) is not None
+        if length and probe.program.outcome != "returned" and steps(probe) < length and not over:
+            said = f"it is made for {length} steps, and the run ended before: for what, is inconclusive."
+            sentence = f"{verdict.sentence} But {said}"
+            return verdict.model_copy(update={"outcome": "inconclusive", "sentence": sentence})
+    return verdict
 
 
 def planned(probe: ProbeTrace) -> int | None:

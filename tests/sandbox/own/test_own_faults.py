@@ -391,3 +391,30 @@ def test_ranks_that_each_judge_by_a_number_of_their_own_will_part(see):
 
 def test_ranks_that_judge_by_the_mean_over_all_agree(see):
     assert agreement_of(see, "dist.all_reduce(found)") == "pass"
+
+
+LONG = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+accum, epochs, batches = 4, 50, 40
+cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.01, total_steps=epochs * batches)
+for epoch in range(epochs):
+    for i in range(batches):
+        x = torch.randn(8, 4)
+        ((net(x) - x.sum(1, keepdim=True)).pow(2).mean() / accum).backward()
+        cycle.step()
+        if i % accum == accum - 1:
+            optimizer.step()
+            optimizer.zero_grad()
+"""
+
+
+def test_a_schedule_that_the_run_was_cut_short_of_is_not_called_wrong(see):
+    """It is as long as there are micro-batches, and may be meant for them."""
+    seen = see(LONG)
+
+    assert seen.outcome.startswith("exited"), seen.outcome
+    assert own_grade(Trace(probes=(seen.trace,)), "test").code != "wrong"
