@@ -44,9 +44,6 @@ NOTHING = 1e-7
 parameter's own norm leaves that little where the norm is 0 and its floor 1e-8 instead of 1e-3.
 """
 
-ROUNDED_AWAY = 1e-7
-"""A step of this norm adds nothing to weights of 0.1 to 1 in single precision."""
-
 LOST = "the whole gradient is lost on the way from the loss to the step"
 TAKEN = (
     "something after backward takes it away, as a clip does whose limit is a share of the parameter's "
@@ -198,38 +195,12 @@ def never_moved(probe: ProbeTrace) -> Verdict | None:
     stuck = [n for n in still if n in due or n not in held]
     if not stuck or not held:
         return None
-    if {*stuck} <= got and all(largest_step(probe, n) < ROUNDED_AWAY for n in stuck):
-        return rounded_away(probe, stuck)
     return thawed_later(probe, stuck) or failed(
         ID,
         f"In {probe.probe} {some(stuck)} did not move in {count(len(of_probe(probe)), 'update')}: "
         f"{put_back(rates) if {*stuck} <= got else unstepped(probe, stuck)}.",
         number("parameters that did not move", len(stuck), probe.probe),
         number("parameters", len(learning.moved), probe.probe),
-    )
-
-
-def largest_step(probe: ProbeTrace, name: str) -> float:
-    """The largest learning rate times norm of a consumed gradient that a parameter met in a window."""
-    return max(
-        max(window.update.learning_rates, default=0.0) * (p.consumed_norm or 0.0)
-        for window in full_of(probe)
-        for match in window.update.matches
-        for p in match.parameters
-        if p.name == name
-    )
-
-
-def rounded_away(probe: ProbeTrace, names: list[str]) -> Verdict:
-    """Inconclusive: rate and gradient are there, and too small together to change a number."""
-    step = max(largest_step(probe, name) for name in names)
-    return inconclusive(
-        ID,
-        f"In {probe.probe} {some(names)} did not move in {count(len(of_probe(probe)), 'update')}: "
-        f"learning rate times gradient was at most {step:.1g}, less than single precision can add to "
-        "a weight.",
-        number("parameters that did not move", len(names), probe.probe),
-        number("largest learning rate times norm", step, probe.probe),
     )
 
 
