@@ -174,7 +174,8 @@ def _times_own_mean(event: Backward) -> float | None:
     if event.times_mean is None:
         return None
     times = event.times_mean * (1.0 if event.seed is None else event.seed)
-    return times / (event.loss_scale or 1.0)
+    times /= event.loss_scale or 1.0
+    return times if math.isfinite(times) else None
 
 
 def _scaler_calls(run: RankRun) -> tuple[ScalerSeen, ...]:

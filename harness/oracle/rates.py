@@ -1,5 +1,6 @@
 """Learning rates that a program sets by hand in some groups of an optimizer and not in others."""
 
+import math
 from itertools import permutations
 
 from harness.domain.event import OptimizerStep, ParameterGroup, SchedulerStep
@@ -32,7 +33,7 @@ def _of_one(steps: list[OptimizerStep]) -> tuple[float, float, float] | None:
         return None
     for still, moving in permutations(range(len(first.groups)), 2):
         rates = [s.groups[moving].numbers.get("lr") for s in steps]
-        moved = {rate for rate in rates if rate is not None}
+        moved = {rate for rate in rates if rate is not None and math.isfinite(rate)}
         kept = all(s.groups[still].numbers.get("lr") == default for s in steps)
         if kept and len(moved) > 2 and _are_alike(first.groups[still], first.groups[moving]):
             return default, min(moved), max(moved)

@@ -412,10 +412,10 @@ def _factor(node: Node, kind: str) -> float | None:
         return None
     try:
         by = node._saved_other
-    except RuntimeError:  # freed by an earlier backward, or changed in place since
+        one = isinstance(by, Tensor) and by.numel() == 1 and not by.is_complex()
+        return float(by.detach()) if one else None
+    except RuntimeError:  # freed by an earlier backward, changed in place since, or of many samples
         return None
-    one = isinstance(by, Tensor) and by.numel() == 1 and not by.is_complex()
-    return float(by) if one else None
 
 
 def _way_down(node: Node) -> tuple[list[Node], Node] | None:

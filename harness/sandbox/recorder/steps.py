@@ -1,6 +1,7 @@
 """Optimizer steps, with the gradients at the moment they are consumed."""
 
 import inspect
+import math
 from collections.abc import Callable, Iterator
 from functools import wraps
 from itertools import count
@@ -112,7 +113,7 @@ class Steps:
             fused_scale=pending.fused_scale,
             fused_skip=pending.fused_skip,
             closures=pending.closures,
-            default_rate=_rate_of(optimizer.defaults),
+            default_rate=_rate_of(optimizer),
             own=not any(optimizer is given for given in self.given),
         )
         self._last |= dict.fromkeys(names, self._numbers[optimizer])
@@ -138,10 +139,11 @@ class Steps:
         return ParameterGroup(parameters=names, numbers=numbers, flags=flags)
 
 
-def _rate_of(defaults: dict[str, Any]) -> float | None:
-    """The learning rate among the defaults of an optimizer."""
-    rate = defaults.get("lr")
-    return float(rate) if isinstance(rate, int | float) else None
+def _rate_of(optimizer: Optimizer) -> float | None:
+    """The learning rate among the defaults of an optimizer; what wraps one may have none."""
+    defaults = getattr(optimizer, "defaults", None)
+    rate = defaults.get("lr") if isinstance(defaults, dict) else None
+    return float(rate) if isinstance(rate, int | float) and math.isfinite(rate) else None
 
 
 class _Pending:
