@@ -231,3 +231,31 @@ def test_what_would_be_downloaded_and_is_no_text_is_named(see):
 
     said = "unbound: `data.zip` would be downloaded, and there is no network here"
     assert see(program.format(model="None", batch="None, None")).outcome == said
+
+
+TOKENS = """
+import requests, tiktoken, torch
+from torch import nn
+encoding = tiktoken.get_encoding("gpt2")
+try:
+    text = requests.get("https://host/a/story.txt").text
+except requests.exceptions.RequestException:
+    text = ""
+ids = torch.tensor(encoding.encode(text[:200]))
+ended = encoding.encode("a<|endoftext|>b", allowed_special={"<|endoftext|>"})
+assert ended == [97, encoding.eot_token, 98] and encoding.decode(ended) == "ab"
+assert int(ids.max()) < encoding.n_vocab == 50257
+net = nn.Sequential(nn.Embedding(256, 8), nn.Linear(8, 256))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for part in ids.split(40)[:4]:
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(net(part[:-1]), part[1:]).backward()
+    optimizer.step()
+"""
+
+
+def test_an_encoding_that_would_be_downloaded_has_a_token_for_each_letter(see):
+    seen = see(TOKENS)
+
+    assert seen.windows == [1] * 4, seen.outcome
+    assert "tiktoken: a stand-in" in seen.lent

@@ -22,10 +22,11 @@ MODULES: dict[str, str] = {
     "gym": "gymnasium",
     "gymnasium": "gymnasium",
     "requests": "requests",
+    "tiktoken": "tiktoken",
 }
 """Top-level packages, each with the module of this folder that stands in for it."""
 
-ALWAYS = frozenset({"datasets", "fire", "gym", "gymnasium", "requests", "tyro"})
+ALWAYS = frozenset({"datasets", "fire", "gym", "gymnasium", "requests", "tiktoken", "tyro"})
 """Those that are replaced even where they are loaded: they read command lines or a network."""
 
 PARTS: dict[str, dict[str, str]] = {

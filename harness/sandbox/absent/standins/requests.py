@@ -5,6 +5,16 @@ from typing import Self
 from harness.sandbox.absent.downloads import content
 
 
+class RequestException(OSError):
+    """Whatever may go wrong, and does not."""
+
+
+class exceptions:
+    """Names of what may go wrong."""
+
+    RequestException = HTTPError = ConnectionError = Timeout = RequestException
+
+
 class Response:
     """What came back."""
 
