@@ -22,7 +22,7 @@ from harness.domain.event import (
 from harness.domain.recording import Recorded
 from harness.oracle.averages import Averages
 from harness.oracle.by_hand import read_by_hand
-from harness.oracle.facts import Consumed, Flow, Parameters, Passed, RankRun
+from harness.oracle.facts import Array, Consumed, Flow, Parameters, Passed, RankRun
 from harness.oracle.gradient import norm
 from harness.oracle.tensors import array_of, named, same_bits
 
@@ -44,6 +44,9 @@ REDUCTIONS = frozenset(
     }
 )
 """Collectives that reduce. Broadcasts of buffers and gathers do not synchronise gradients."""
+
+PUT_BACK = 1e-6
+"""Distance that moving weights away and back leaves in single precision."""
 
 MANY_READS = 500
 """From this many clock reads on, the recorder may have left some out."""
@@ -267,8 +270,7 @@ class _Walk:
         gradients = {n: np.asarray(g / divisor) for n, g in self._gradients(item, "grad:").items()}
         norms = {name: size / divisor for name, size in self._norms.items()}
         after = dict(named(item, "param:"))
-        known = {n: v for n, v in named(item, "was:") if n in self.parameters}
-        before = {**self.parameters, **known} if known else self.parameters
+        before = self._found_by(item)
         self.parameters = {**before, **after}
         last = self.updates[-1] if self.updates else None
         if last and last.steps and not self.window and not _overlap(last, event):
@@ -278,6 +280,21 @@ class _Walk:
             last.after, last.position = self.parameters, position
             return
         self._close(gradients, [event], before, position, skipped=event.fused_skip, norms=norms)
+
+    def _found_by(self, item: Recorded) -> Parameters:
+        """The parameters that a step found. On data that are lent, what the program changed between the
+        forward and the step counts only where it puts back what the last update left, and what another
+        forward since then was run with.
+        """
+        known = {n: v for n, v in named(item, "was:") if n in self.parameters}
+        if known and not self._own_world:
+            left = self.updates[-1].after if self.updates else self.initial
+            since = self.updates[-1].position if self.updates else -1
+            runs = [p.parameters for p in self.forwards.values() if p.position > since]
+            known = {n: v for n, v in known.items() if n in left and _is_put_back(v, left[n])}
+            if not any(all(same_bits(run[n], left[n]) for n in known) for run in runs):
+                known = {}
+        return {**self.parameters, **known} if known else self.parameters
 
     def _scaler(self, position: int, event: ScalerCall) -> None:
         if event.method == "step" and event.enabled and event.skipped and event.raised is None:
@@ -342,3 +359,8 @@ class _Walk:
 def _overlap(update: Consumed, event: OptimizerStep) -> bool:
     stepped = {n for step in update.steps for g in step.groups for n in g.parameters}
     return any(name in stepped for group in event.groups for name in group.parameters)
+
+
+def _is_put_back(now: Array, left: Array) -> bool:
+    """Whether values are those of before: moved away and back they lose what rounding takes."""
+    return now.shape == left.shape and bool(np.allclose(now, left, rtol=PUT_BACK, atol=PUT_BACK))
