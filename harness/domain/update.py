@@ -92,6 +92,8 @@ class MicroBatch(Record, extra="ignore"):  # traces of earlier days say more
     """How many times a gradient flowed back into it: 2 where backward ran twice over one graph."""
     after_batch: tuple[int, int] | None = None
     """Pass and index of the batch that the bound loader had handed out last when the forward ran."""
+    on_padding: float = 0.0
+    """Part of its output gradient that lies on samples without weight, relative to the whole."""
     at_input: bool = False
     """Whether its backward reached an input that asks for a gradient, as an attack's does."""
     evaluating: bool = False

@@ -56,3 +56,13 @@ def uniform_factor(received: Array, reference: Array) -> float | None:
         return None
     misfit = norm(received - factor * reference)
     return factor if misfit < ROUNDING * abs(factor) * math.sqrt(squared) else None
+
+
+def part_on_padding(received: Array, weights: Array) -> float:
+    """Part of dL/dout, relative to it, that lies on rows which carry no weight."""
+    ignored = weights == 0
+    if not ignored.any():
+        return 0.0
+    rows = received.reshape(len(received), -1)
+    size = norm(rows)
+    return norm(rows[ignored]) / size if 0.0 < size < math.inf else 0.0

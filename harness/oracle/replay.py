@@ -16,6 +16,7 @@ from harness.oracle.gradient import Gradient, norm
 from harness.oracle.objective import (
     UNIFORM,
     fitted_weights,
+    part_on_padding,
     unevenness,
     uniform_factor,
 )
@@ -167,6 +168,7 @@ class Replay:
             flow, loss.samples, int((loss.weights > 0).sum()), gradient, own, weight, error, breakdown,
             differs=differs, target=loss.target,
             uneven=unevenness(received, reference, loss.weights),
+            on_padding=part_on_padding(received, loss.weights),
         )  # fmt: skip
 
     def _of_a_part(self, flow: Flow) -> Replayed:

@@ -36,3 +36,5 @@ class Replayed:
     """What the samples are compared with; ``None`` if they are unknown. (n, ...)"""
     uneven: float = 0.0
     """How far dL/dout is from giving every real sample one weight, relative to it."""
+    on_padding: float = 0.0
+    """Part of dL/dout, relative to it, that lies on samples which carry no weight."""

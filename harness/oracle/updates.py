@@ -245,6 +245,7 @@ def _micro_batch(rank: int, x: Replayed, coefficient: float | None, *, inside: b
         autocast=x.flow.forward.autocast,
         after_batch=x.flow.forward.batch,
         backwards=x.flow.calls // max(1, len(x.flow.gradients)),
+        on_padding=x.on_padding,
         at_input=x.flow.at_input,
         evaluating=x.flow.forward.evaluating,
         both_ways=x.flow.both_ways,

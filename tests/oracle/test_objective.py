@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.oracle.objective import fitted_weights, uniform_factor
+from harness.oracle.objective import fitted_weights, part_on_padding, uniform_factor
 
 REFERENCE = np.array([[1.0, -2.0], [0.5, 3.0], [2.0, 2.0]])
 """dL/dout of three samples in the workload's own loss."""
@@ -49,3 +49,10 @@ def test_the_misfit_is_the_part_that_no_weights_explain() -> None:
 
 def test_a_loss_that_is_not_finite_has_no_weights() -> None:
     assert fitted_weights(np.full((2, 2), np.inf), np.ones((2, 2)), np.ones(2)) == (None, None)
+
+
+def test_the_part_on_padding_is_relative_to_the_whole() -> None:
+    received = np.array([[0.0, 0.0], [0.0, 4.0], [3.0, 0.0]])
+
+    assert part_on_padding(received, REAL) == pytest.approx(0.6)
+    assert part_on_padding(received, np.ones(3)) == 0.0

@@ -123,3 +123,15 @@ def test_updates_after_the_last_read_of_a_clock_are_training(court: Court) -> No
 
     assert timed(read + loop + read + loop) == [True, False]
     assert timed(loop + read + loop) == [False, True]
+
+
+def test_padding_that_has_a_part_in_the_loss_shows_in_the_output_gradient(court: Court) -> None:
+    """A row of padding with a label of its own."""
+    trained = PADDING.reference.replace("target, reduction", "target.clamp(min=0), reduction")
+    trained = trained.replace(" * mask).sum()", ").sum()")
+
+    first = court.judged(PADDING, trained).trace.probes[0].updates[0]
+    usual = court.judged(PADDING, PADDING.reference).trace.probes[0].updates[0]
+
+    assert all(m.on_padding > 0.1 for m in first.window)
+    assert {m.on_padding for m in usual.window} == {0.0}

@@ -12,9 +12,9 @@ Signature: below the clipping threshold, consumed over true is a constant other 
 divided, 1/N: divided twice, the number of ranks: summed over ranks), or the direction is off
 although everything that backward computed arrived: the loss weighs the micro-batches otherwise
 than any accepted objective, what was gathered was scaled again after each backward, or a division
-reached some parameters only. A divisor that changes from window to window, and a short last window
-that is larger than its own mean, smaller than its share of a full one, or divided by a count that
-changes within it, count too.
+reached some parameters only. Padding that has a part in the loss, a divisor that changes from window
+to window, and a short last window that is larger than its own mean, smaller than its share of a
+full one, or divided by a count that changes within it, count too.
 
 Masked by: active clipping and Adam, which hide every factor; micro-batches of equal size, which
 hide weights.
@@ -64,6 +64,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     return (
         divided_twice(trace, gathered)
         or of_own_loss
+        or padding_trained(gathered)
         or wrong_size(gathered, expectations)
         or wrong_weights([r for r in gathered if not learned(r, gathered)])
         or uneven_parameters(gathered, expectations)
@@ -88,6 +89,20 @@ def divided_twice(trace: Trace, gathered: list[WindowReading]) -> Verdict | None
                 f"micro-batches: the optimizer consumes 1/{size} of their mean gradient. A framework "
                 "that accumulates divides the loss itself; divide it once.",
                 number("divisor", size, first.where),
+            )
+    return None
+
+
+def padding_trained(gathered: list[WindowReading]) -> Verdict | None:
+    """A fail when padding, which carries no weight, contributes to the loss."""
+    for reading in gathered:
+        most = max((m.on_padding for m in reading.window.own), default=0.0)
+        if most > OWN_LOSS:
+            return failed(
+                ID,
+                f"In {reading.where} rows of padding have a part in the loss: {most:.0%} of the "
+                "gradient at the model's output lies on them. Multiply the losses by the mask.",
+                number("part of the output-gradient on padding", most, reading.where),
             )
     return None
 
