@@ -8,6 +8,6 @@ WATCHING = frozenset({
     "torchsummary", "torchviz", "thop", "fvcore", "ptflops", "imageio", "moviepy", "IPython",
     "ipdb", "pudb", "dotenv", "line_profiler", "beartype", "typeguard", "jaxtyping", "submitit",
     "progressbar", "humanize", "setproctitle", "codecarbon", "lovely_tensors", "pytz",
-    "tensorboard_logger",
+    "tensorboard_logger", "mpl_toolkits",
 })  # fmt: skip
 """Packages that only log, show or measure the machine."""

@@ -2,6 +2,7 @@
 
 import dis
 import sys
+from bisect import bisect_right
 from functools import lru_cache
 from types import CodeType, FrameType
 
@@ -62,7 +63,7 @@ class ResultUse:
         self.dropped = False
         """Whether nothing reads it."""
         if frame is not None:
-            self._read(_following(frame.f_code).get(frame.f_lasti, ()))
+            self._read(_behind(frame.f_code, frame.f_lasti))
 
     def _read(self, behind: tuple[tuple[str, object], ...]) -> None:
         if not behind:
@@ -92,6 +93,15 @@ def _stored(behind: tuple[tuple[str, object], ...]) -> tuple[str, ...]:
         else:
             break
     return tuple(found)
+
+
+def _behind(code: CodeType, at: int) -> tuple[tuple[str, object], ...]:
+    """What comes after the instruction at a place. A call that is carried out without leaving the
+    interpreter stands at the end of its cache, which belongs to it.
+    """
+    found = _following(code)
+    place = bisect_right([*found], at) - 1
+    return found[[*found][place]] if place >= 0 else ()
 
 
 @lru_cache(maxsize=64)

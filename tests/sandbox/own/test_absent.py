@@ -259,3 +259,28 @@ def test_an_encoding_that_would_be_downloaded_has_a_token_for_each_letter(see):
 
     assert seen.windows == [1] * 4, seen.outcome
     assert "tiktoken: a stand-in" in seen.lent
+
+
+OLDER = """
+import gym, torch
+from torchvision import datasets
+digits = datasets.MNIST("data", download=True)
+assert len(digits.train_data) == len(digits.train_labels) == len(digits)
+world = gym.make("CartPole-v0").unwrapped
+net = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for episode in range(4):
+    state = world.reset()
+    over = False
+    while not over:
+        state, reward, over, info = world.step(0)
+    optimizer.zero_grad()
+    (net(torch.FloatTensor(state)) - reward).square().mean().backward()
+    optimizer.step()
+"""
+
+
+def test_programs_of_before_gym_0_26_and_older_names_of_digits_are_served(see):
+    seen = see(OLDER)
+
+    assert seen.windows == [1] * 4, seen.outcome

@@ -6,10 +6,14 @@ from typing import Any
 import numpy as np
 
 from harness.sandbox.absent.lent import lend
+from harness.sandbox.batches.callers import ResultUse, frame_of_the_program
 
 CONTINUOUS = ("pendulum", "cheetah", "hopper", "walker", "ant", "humanoid", "swimmer", "reacher",
               "continuous", "bipedal", "pusher")  # fmt: skip
 """Parts of names of worlds in which an action is several numbers."""
+
+OLDER = 4
+"""How many results a step had before 0.26."""
 
 LENGTH = 40
 """Steps after which an episode ends."""
@@ -51,6 +55,7 @@ class Env:
     def __init__(self, name: str = "") -> None:
         self.spec: Any = SimpleNamespace(id=name, reward_threshold=475.0, max_episode_steps=LENGTH)
         self.unwrapped = self
+        self.x_threshold, self.theta_threshold_radians = 2.4, 0.21
         self._many = any(part in name.lower() for part in CONTINUOUS)
         self.observation_space = spaces.Box(shape=(4,))
         self.action_space = spaces.Box(shape=(2,)) if self._many else spaces.Discrete(2)
@@ -60,16 +65,29 @@ class Env:
         """Begin its chance anew."""
         self._dice, self._at, self._state = np.random.default_rng(seed), 0, np.zeros(4, np.float32)
 
-    def reset(self, seed: int | None = None, **_: Any) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode."""
+    def reset(self, seed: int | None = None, **_: Any) -> Any:
+        """Begin an episode. Where one name is given the result, its program is of before 0.26, when a
+        state came alone.
+        """
+        state, use = self.begun(seed), ResultUse(frame_of_the_program())
+        return state if len(use.names) == 1 and not use.apart else (state, {})
+
+    def begun(self, seed: int | None = None) -> Any:
+        """The first state of an episode."""
         if seed is not None:
             self.seed(seed)
         self._at = 0
         self._state = self._dice.uniform(-0.5, 0.5, 4).astype(np.float32)
-        return self._state.copy(), {}
+        return self._state.copy()
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Push once."""
+    def step(self, action: Any) -> tuple[Any, ...]:
+        """Push once; of four results, as before 0.26, the third says that the episode is over."""
+        state, reward, ended, cut, more = self.pushed(action)
+        older = len(ResultUse(frame_of_the_program()).names) == OLDER
+        return (state, reward, ended or cut, more) if older else (state, reward, ended, cut, more)
+
+    def pushed(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """What a push makes of the world."""
         push = float(np.mean(action)) if self._many else float(action) - 0.5
         noise = self._dice.normal(0.0, 0.1, 4).astype(np.float32)
         self._state = (0.9 * self._state + 0.2 * push + noise).astype(np.float32)
@@ -110,15 +128,15 @@ class SyncVectorEnv:
     def reset(self, seed: int | None = None, **_: Any) -> tuple[Any, dict[str, Any]]:
         """Begin all."""
         seeds = [None if seed is None else seed + n for n in range(self.num_envs)]
-        states = [env.reset(seed=own)[0] for env, own in zip(self.envs, seeds, strict=True)]
+        states = [env.begun(own) for env, own in zip(self.envs, seeds, strict=True)]
         return np.stack(states), {}
 
     def step(self, actions: Any) -> tuple[Any, ...]:
         """Push each."""
-        told = [env.step(action) for env, action in zip(self.envs, actions, strict=True)]
+        told = [env.pushed(action) for env, action in zip(self.envs, actions, strict=True)]
         states, rewards, ended, cut, _ = zip(*told, strict=True)
         begun = [
-            env.reset()[0] if over or late else state
+            env.begun() if over or late else state
             for env, state, over, late in zip(self.envs, states, ended, cut, strict=True)
         ]
         last = {"final_observation": states, "final_obs": states} if any(ended + cut) else {}

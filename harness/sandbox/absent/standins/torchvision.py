@@ -90,6 +90,18 @@ class Pictures(Dataset[Any]):
         )
 
     @property
+    def train_data(self) -> Any:
+        """All pixels, by an older name."""
+        return self.data
+
+    @property
+    def train_labels(self) -> Any:
+        """All classes, by an older name."""
+        return self.targets
+
+    test_data, test_labels = train_data, train_labels
+
+    @property
     def data(self) -> Any:
         """All pixels: a tensor where there is one channel, else an array, as in the real ones."""
         pixels = torch.stack([self._pixels(n) for n in range(len(self))])
