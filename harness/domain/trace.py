@@ -222,6 +222,10 @@ class Learning(Record, extra="ignore"):  # traces of earlier days say more
     """For each parameter, every gradient norm that a diagnostic could truthfully have printed
     during the run.
     """
+    printed_statistics: dict[str, dict[str, tuple[float, ...]]] = Field(default_factory=dict)
+    """Other statistics of each parameter's gradient, by what they are (``over-weights``, ``rms``,
+    ``mean-abs``, ``max-abs``, ``std``), moment by moment.
+    """
 
 
 class ProbeTrace(Record, extra="ignore"):  # traces of earlier days say more

@@ -10,7 +10,7 @@ from harness.domain.trace import Learning
 from harness.oracle.facts import Array, Parameters, RankRun
 from harness.oracle.gradient import norm
 from harness.oracle.parts import passed_on
-from harness.oracle.printable import printable_norms
+from harness.oracle.printable import moments_of, norms_at, statistics_at
 from harness.oracle.replay import Replay
 
 FOREIGN = 0.05
@@ -29,6 +29,7 @@ def measure_learning(
     """
     if not replay.fits(run.initial) or not replay.fits(run.final):
         return None
+    moments = moments_of(run, replay) if compare else ()
     return Learning(
         before=replay.loss(run.initial),
         after=replay.loss(run.final),
@@ -39,7 +40,8 @@ def measure_learning(
         ),
         own_optimizer=_own_way(run, replay) or foreign_rate(run, replay),
         moved={n: _moved(_at_first(run)[n], run.final[n]) for n in _used(run, replay)},
-        printed_norms=printable_norms(run, replay) if compare else {},
+        printed_norms=norms_at(moments),
+        printed_statistics=statistics_at(moments, run.final),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from harness.domain.trace import Learning, ProbeTrace
+from harness.properties.diagnosis.layer_sequences import in_sequence
 from harness.properties.diagnosis.printed import (
     PrintedNumber,
     Truths,
@@ -66,7 +67,8 @@ class ShownLayers:
 def shown(probe: ProbeTrace) -> ShownLayers | None:
     """What was printed about early and late layers; ``None`` when the true norms were not measured.
 
-    Where they are no norms of early and late layers at any moment, they may be averages over the run.
+    Where they are no norms of early and late layers at any moment, they may be averages over the run,
+    or rows of another statistic.
     """
     learning = probe.learning
     if learning is None or not learning.printed_norms:
@@ -75,7 +77,14 @@ def shown(probe: ProbeTrace) -> ShownLayers | None:
     if found.contrast is not None:
         return found
     at_the_end = held_against(probe, averaged(learning))
-    return found if at_the_end.contrast is None else at_the_end
+    if at_the_end.contrast is not None:
+        return at_the_end
+    least = MOSTLY * found.count if found.count > MANY else 0.0
+    row = in_sequence(probe.program.texts, learning, least)
+    if row is None:
+        return found
+    third, values = max(1, len(row) // 3), tuple(n.value for n in row)
+    return replace(found, early=values[:third], late=values[-third:], rounded=False)
 
 
 def averaged(learning: Learning) -> Learning:
@@ -169,7 +178,7 @@ def ratios(
     ]
     found: list[float] = []
     both = [(Truths.of(pair), Truths.of(1.0 / t for t in pair)) for pair in pairs]
-    for place in by_place(texts):
+    for place in (*by_place(texts), *lasting(texts)):
         exact = [n for n in place if n.digits > 2 and n.value > 0]
         for pair, inverse in both if exact else ():
             if mostly(exact, pair):
@@ -177,6 +186,13 @@ def ratios(
             elif mostly(exact, inverse):
                 found += [1.0 / value for value in matching(exact, inverse)]
     return tuple(found)
+
+
+def lasting(texts: Sequence[str]) -> list[tuple[PrintedNumber, ...]]:
+    """Places told apart by whole numbers such as a layer's index, where each recurs often enough
+    not to match by chance.
+    """
+    return [place for place in by_place(texts, counted=True) if len(place) > 2 * FEW]
 
 
 def whole_norms(learning: Learning) -> tuple[float, ...]:

@@ -54,13 +54,18 @@ def once(numbers: Iterable[PrintedNumber]) -> tuple[PrintedNumber, ...]:
     return tuple({(n.value, n.half): n for n in numbers}.values())
 
 
-def by_place(texts: Iterable[str]) -> tuple[tuple[PrintedNumber, ...], ...]:
+def by_place(
+    texts: Iterable[str], *, counted: bool = False
+) -> tuple[tuple[PrintedNumber, ...], ...]:
     """The numbers grouped by place: the same position in lines that are equal but for their
     numbers.
+
+    ``counted``: whether lines that differ in a whole number are different lines.
     """
     places: dict[tuple[str, int], list[PrintedNumber]] = {}
     for line in (line for text in texts for line in text.splitlines()):
-        shape = WHOLE.sub("#", NUMBER.sub("#", line))
+        shape = NUMBER.sub("#", line)
+        shape = shape if counted else WHOLE.sub("#", shape)
         for position, match in enumerate(NUMBER.finditer(line)):
             places.setdefault((shape, position), []).extend(number_of(match))
     return tuple(tuple(place) for place in places.values())

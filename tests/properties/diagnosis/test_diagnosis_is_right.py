@@ -270,6 +270,68 @@ def dominated(size):
     return {f"net.{i}.weight": (size * 3.1 * 50.0**i,) for i in range(3)}
 
 
+def measured(statistic):
+    """Both probes with a statistic that no norm of a moment shows, and what it is at the end."""
+    factors = (1.0, 3.0, 2.0, 7.0, 4.0)
+    norms = {
+        where: {f"net.{2 * i}.weight": tuple(f * v[0] * (1 + 0.3 * i) for f in factors)
+                for i, v in enumerate(of.values())}
+        for where, of in TRUE.items()
+    }  # fmt: skip
+    return norms, {w: {n: statistic(v) for n, v in of.items()} for w, of in norms.items()}
+
+
+def smoothed(values, decay=0.9):
+    mean = values[0]
+    for value in values:
+        mean = decay * mean + (1 - decay) * value
+    return mean
+
+
+def told(norms, printed, **fields):
+    seen = [
+        probe(
+            where,
+            update(0),
+            program=program(texts=tuple(f"{n:>13} {v:.3e}" for n, v in printed[where].items())),
+            learning=learning(printed_norms=norms[where], **fields.get(where, {})),
+        )
+        for where in norms
+    ]
+    return on(ID, trace(*seen), **WHERE)
+
+
+def test_moving_averages_layer_by_layer_pass():
+    """One decay for all of them, from the first norm or from nothing."""
+    norms, printed = measured(smoothed)
+    assert told(norms, printed).outcome == "pass"
+
+
+def test_moving_averages_of_something_else_are_not_recognised():
+    """Norms that one layer alone is given wrongly, or all by a factor."""
+    norms, printed = measured(smoothed)
+    one = {w: {**of, "net.4.weight": 1.05 * of["net.4.weight"]} for w, of in printed.items()}
+    other = {w: {n: 1.31 * v for n, v in of.items()} for w, of in printed.items()}
+
+    assert told(norms, one).outcome == "inconclusive"
+    assert told(norms, other).outcome == "inconclusive"
+
+
+def test_norms_over_those_of_the_weights_pass():
+    """Layer by layer, as they were when they were printed."""
+    norms, printed = measured(lambda values: values[-1] / 23.0)
+    fields = {
+        where: {"printed_statistics": {"over-weights": {n: (v,) for n, v in of.items()}}}
+        for where, of in printed.items()
+    }
+    wrong = {w: {n: v * (1.0 + 0.1 * i) for i, (n, v) in enumerate(of.items())}
+             for w, of in printed.items()}  # fmt: skip
+
+    assert told(norms, printed, **fields).outcome == "pass"
+    assert told(norms, wrong, **fields).outcome == "inconclusive"
+    assert told(norms, printed).outcome == "inconclusive"
+
+
 def test_norms_beside_the_names_of_other_parameters_fail():
     """Names in one order, norms in the other."""
     names = [f"net.{2 * k}.weight" for k in range(4)]
