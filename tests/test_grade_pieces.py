@@ -23,6 +23,7 @@ FAILS = {
     "training-that-goes-on-in-evaluation-mode": "training-mode-kept",
 }
 LACKS = {
+    "another-model-that-is-made-of-the-readers-beside-its-optimizer": "where the optimizer is built",
     "a-model-that-is-exchanged-beside-the-optimizer-of-the-reader": "where the optimizer is built",
     "a-loss-that-is-told-to-have-a-gradient": "a loss is told to have one",
     "what-only-looks-at-gradients-is-not-accused": "It makes no optimizer step itself",

@@ -54,6 +54,7 @@ from harness.domain.event import ENOUGH
 from harness.domain.instruments import Instruments
 from harness.domain.skill import Example, Part
 from harness.domain.trace import Program as Ended
+from harness.properties.own import exchanges_its_model
 from harness.report.wording import plainly
 from harness.sandbox.names.table import table
 from harness.skills.claims import expects_failure, warns
@@ -282,14 +283,11 @@ def _evidence(
 ) -> tuple[Evidence, tuple[Observation, ...]]:
     """What a run has shown, and what the driver of its kind shows beside it."""
     part = one.part
-    if _may_train_a_copy(program):
-        learns = "every-parameter-learns"
-        seen = replace(seen, verdicts=tuple(v for v in seen.verdicts if v.property != learns))
     of_loop = loop_evidence(seen, steps=_shows_a_step(part))
     if not _steps_itself(part) or program.is_completed:
         of_loop = replace(of_loop, faults=(), costs=(*of_loop.faults, *of_loop.costs))
     goes_back = "backward" in uses(tree_of(part.code)).calls
-    if _shows_a_step(part) and goes_back and not _may_train_a_copy(program):
+    if _shows_a_step(part) and goes_back and not exchanges_its_model(seen.trace):
         of_loop = replace(of_loop, faults=(*idle_steps(seen), *of_loop.faults))
     if part.kind in ("training-loop", "measurement"):
         tested = (*statements_about(part, seen), *_listed(one, program))
@@ -307,18 +305,6 @@ def _evidence(
     if seen.program.outcome not in ("returned", "exited") and found.is_silent:
         return Evidence(not_run=stopped(seen.program)), tested
     return replace(found, merits=(*found.merits, *_assertions(part, seen)), not_run=None), tested
-
-
-def _may_train_a_copy(program: BlockInContext) -> bool:
-    """Whether an optimizer of ours may not hold what it trains: ``prepared = prepare_qat(model)``."""
-    given = any(table().role(name) == "optimizer" for name in lent_names(program))
-    made = (n.value for n in program.tree.body if isinstance(n, ast.Assign))
-    return given and any(
-        isinstance(argument, ast.Name) and table().role(argument.id) == "model"
-        for value in made
-        if isinstance(value, ast.Call)
-        for argument in value.args
-    )
 
 
 def _steps_itself(part: Part) -> bool:

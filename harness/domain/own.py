@@ -113,6 +113,10 @@ def _clips(clip: OwnClip | None, *, measures: bool) -> str:
 _ITS_OWN = re.compile(rf"^{BUILDS_MODELS}$|: library |: the program's own ")
 
 
+SHORTER = "a loader of "
+"""Beginning of the note on a loader that was shortened: it changes no number of a batch."""
+
+
 def lent(notes: Iterable[str]) -> tuple[str, ...]:
     """Of the notes on how a program was bound those that say what it did not bring itself."""
     return tuple(note for note in notes if not _ITS_OWN.search(note))

@@ -1,5 +1,9 @@
 """Parameters that backward reaches and no optimizer holds, where that cannot be meant."""
 
+from collections.abc import Sequence
+
+from harness.domain.event import Unheld
+from harness.domain.own import SHORTER
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed
 from harness.properties.evidence.figures import count, number
@@ -28,9 +32,18 @@ WHY = {
 def held_by_nobody(trace: Trace) -> Verdict | None:
     """A fail for parameters that got gradients throughout and that nothing ever updates."""
     for probe in trace.probes:
-        if probe.program.unheld:
-            return _failed(probe)
+        found = [x for x in probe.program.unheld if x.why != "cut" or ran_whole(probe)]
+        if found:
+            return _failed(probe, found)
     return None
+
+
+def ran_whole(probe: ProbeTrace) -> bool:
+    """Whether the program came to its end with all its batches: else a loss that is still to come may go
+    back to what no loss has gone back to so far.
+    """
+    shortened = any(note.startswith(SHORTER) for note in probe.program.bound)
+    return probe.program.outcome == "returned" and not shortened
 
 
 def from_constants(trace: Trace) -> Verdict | None:
@@ -48,8 +61,7 @@ def from_constants(trace: Trace) -> Verdict | None:
     return None
 
 
-def _failed(probe: ProbeTrace) -> Verdict:
-    found = probe.program.unheld
+def _failed(probe: ProbeTrace, found: Sequence[Unheld]) -> Verdict:
     why = found[0].why
     names = [one.name for one in found if one.why == why]
     times = count(found[0].backwards, "time")

@@ -1,18 +1,17 @@
 """The grade of a program without a scenario."""
 
-import ast
-import contextlib
 from collections.abc import Sequence
 
 from harness.domain.event import STEPPED_FOR_IT
 from harness.domain.grade import Grade, write_grade
-from harness.domain.own import OWN_SCENARIO, lent
+from harness.domain.own import OWN_SCENARIO
 from harness.domain.scenario import PropertyRule
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict
 from harness.properties import judge_by
 from harness.properties.learning.every_parameter_learns import ID as LEARNS
 from harness.properties.own.clipping import where_clipped
+from harness.properties.own.exchanged import BUILT_WHEN, beside_a_lent_optimizer
 from harness.properties.own.graphs import carried_over
 from harness.properties.own.lacking import lacking
 from harness.properties.own.over_ranks import mean_over_ranks
@@ -22,15 +21,7 @@ from harness.properties.own.rules import CLIPPING, rules
 from harness.properties.own.schedules import ID as SCHEDULE
 from harness.properties.own.schedules import MADE_FOR_THEM, counts_micro_batches, where_told
 from harness.properties.own.spoilt import skipped_without_update, spoilt_for_good
-from harness.syntax import tree_of, walk
 
-AROUND = frozenset({
-    "DistributedDataParallel", "DDP", "DataParallel", "FullyShardedDataParallel", "FSDP", "compile",
-    "prepare", "setup", "setup_module", "fully_shard",
-})  # fmt: skip
-"""Calls that return a model with the parameters that they were given."""
-
-BUILT_WHEN = "It changes the model; show where the optimizer is built, before or after that."
 NO_STEP = "It makes no optimizer step itself; show the loop that steps."
 
 
@@ -54,8 +45,7 @@ def own_grade(
     verdicts = tuple(carried_over(frozen_on_purpose(v, trace), trace) for v in verdicts)
     verdicts = tuple(mean_over_ranks(spoilt_for_good(v, trace), trace, settings) for v in verdicts)
     verdicts = tuple(skipped_without_update(v, trace) for v in verdicts)
-    if changes_a_lent_model(trace):
-        verdicts = tuple(_not_of_the_lent(v) if v.property == LEARNS else v for v in verdicts)
+    verdicts = beside_a_lent_optimizer(verdicts, trace)
     if lent_its_step(trace):
         verdicts = tuple(map(_not_accused, verdicts))
     grade = write_grade(OWN_SCENARIO, agent, verdicts, trace=trace, seconds=seconds)
@@ -85,40 +75,6 @@ def frozen_on_purpose(verdict: Verdict, trace: Trace) -> Verdict:
 def lent_its_step(trace: Trace) -> bool:
     """Whether the program makes no update itself, so that the harness stepped for it."""
     return any(STEPPED_FOR_IT in note for p in trace.probes for note in p.program.bound)
-
-
-def changes_a_lent_model(trace: Trace) -> bool:
-    """Whether the program exchanges the model that it was lent, or a part of it, and was lent its
-    optimizer too: its reader may build that afterwards.
-    """
-    for program in (probe.program for probe in trace.probes):
-        roles = dict(note.partition(": ")[::2] for note in lent(program.bound))
-        models = {name for name, role in roles.items() if role == "model"}
-        if models and "optimizer" in roles.values():
-            with contextlib.suppress(SyntaxError):
-                return any(_exchanges(node, models) for node in walk(tree_of(program.source)))
-    return False
-
-
-def _exchanges(node: ast.AST, models: set[str]) -> bool:
-    """Whether something else is put in the place of a model or of its part; what a model returns of
-    itself (``model.to(device)``) and what is put around it (``DDP(model)``) have its parameters.
-    """
-    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
-        return False
-    called = ast.unparse(node.value.func)
-    if called.partition(".")[0] in models or called.rpartition(".")[2] in AROUND:
-        return False
-    target = node.targets[0]
-    while isinstance(target, ast.Attribute | ast.Subscript):
-        target = target.value
-    return isinstance(target, ast.Name) and target.id in models
-
-
-def _not_of_the_lent(verdict: Verdict) -> Verdict:
-    if verdict.outcome != "fail":
-        return verdict
-    return verdict.model_copy(update={"outcome": "inconclusive", "sentence": BUILT_WHEN})
 
 
 def _not_accused(verdict: Verdict) -> Verdict:

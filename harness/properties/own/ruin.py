@@ -1,11 +1,8 @@
 """Parameters that end as NaN in a run as it is, on the program's own data: nobody means that."""
 
-from harness.domain.own import lent
+from harness.domain.own import SHORTER, lent
 from harness.domain.regimes import AS_IT_IS
 from harness.domain.trace import Trace
-
-SHORTER = "a loader of "
-"""Beginning of what is lent and changes no number."""
 
 
 def is_ruined(trace: Trace) -> bool:

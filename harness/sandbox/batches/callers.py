@@ -99,14 +99,14 @@ def _behind(code: CodeType, at: int) -> tuple[tuple[str, object], ...]:
     """What comes after the instruction at a place. A call that is carried out without leaving the
     interpreter stands at the end of its cache, which belongs to it.
     """
-    found = _following(code)
-    place = bisect_right([*found], at) - 1
-    return found[[*found][place]] if place >= 0 else ()
+    places, behind = _following(code)
+    place = bisect_right(places, at) - 1
+    return behind[place] if place >= 0 else ()
 
 
 @lru_cache(maxsize=64)
-def _following(code: CodeType) -> dict[int, tuple[tuple[str, object], ...]]:
-    """For each instruction the twelve behind it, caches left out."""
+def _following(code: CodeType) -> tuple[list[int], list[tuple[tuple[str, object], ...]]]:
+    """The places of all instructions, and for each the twelve behind it, caches left out."""
     plain = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "NOP")]
     pairs = [(i.opname, i.argval) for i in plain]
-    return {i.offset: tuple(pairs[n + 1 : n + 13]) for n, i in enumerate(plain)}
+    return [i.offset for i in plain], [tuple(pairs[n + 1 : n + 13]) for n in range(len(plain))]

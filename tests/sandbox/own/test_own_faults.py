@@ -355,6 +355,45 @@ def test_weights_that_are_put_back_or_were_its_own_are_right(see, before, after)
     assert grade.code == "right", grade.reasons
 
 
+TWO_PHASES = (
+    HEADS.partition("for step")[0].replace("{{", "{").replace("}}", "}")
+    + """
+def fit(which, steps):
+    for step in range(steps):
+        x, y = batch()
+        both.zero_grad()
+        F.mse_loss(two(x)[which], y).backward()
+        both.step()
+fit(0, 3000)
+fit(1, 3000)
+"""
+)
+
+
+def test_a_head_whose_loss_is_still_to_come_is_not_called_idle(see):
+    """The run is cut short within the first of two phases."""
+    seen = see(HEAD + TWO_PHASES)
+
+    assert seen.outcome.startswith("exited"), seen.outcome
+    assert own_grade(Trace(probes=(seen.trace,)), "test").code != "wrong"
+
+
+PER_STEP = """
+for episode in range(12):
+    optimizer.zero_grad()
+    for _ in range(3 + episode % 2):
+        x, y = batch()
+        (0.5 * F.mse_loss(net(x), y)).backward()
+    optimizer.step()
+"""
+
+
+def test_half_a_loss_summed_over_episodes_of_two_lengths_is_no_other_division(see):
+    verdicts = grade_of(see, PER_STEP).verdicts
+
+    assert not any("another count" in v.sentence for v in verdicts)
+
+
 PLATEAU = """
 import torch, torch.distributed as dist
 from torch import nn
