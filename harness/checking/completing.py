@@ -6,7 +6,6 @@ import ast
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeGuard
 
 from harness.checking.session import BlockInContext, last_of
 from harness.domain.trace import Program as Ended
@@ -53,25 +52,31 @@ def trained(program: BlockInContext) -> BlockInContext:
 
 
 def with_losses(program: BlockInContext) -> BlockInContext:
-    """Loops over batches that go back from a loss which nobody computes, with that loss."""
+    """Loops that go back from a loss which nobody computes, or which is left out (``loss = ...``), with
+    that loss.
+    """
     tree = program.tree
-    free = {n for n in free_names(statements(tree)) if table().role(n) == "loss"}
+    names = {*free_names(statements(tree)), *(_left_out(node) for node in walk(tree))}
+    free = sorted(n for n in names if table().role(n) == "loss")
     lines, numbers = program.text.split("\n"), list(program.lines)
     loops = [n for n in walk(tree) if isinstance(n, ast.For) and program.is_own(n.lineno)]
     for loop in sorted(loops, key=lambda n: -n.lineno):
         name = next((n for n in free if _goes_back_from(loop, n)), None)
-        batch = _batch_of(loop)
         inner = (n for s in loop.body for n in walk(s) if isinstance(n, ast.For))
-        if name is None or not batch or any(_goes_back_from(n, name) for n in inner):
+        if name is None or any(_goes_back_from(n, name) for n in inner):
             continue
-        back = next(
-            (s for s in walk(loop) if _is_alone(s, lines) and _goes_back_from(s, name)), None
-        )
-        if back is None:
+        alone = [s for s in walk(loop) if isinstance(s, ast.stmt) and _is_alone(s, lines)]
+        gap = next((s for s in alone if _left_out(s) == name), None)
+        back = (s for s in alone if isinstance(s, ast.Expr) and _goes_back_from(s, name))
+        before = gap or next(back, None)
+        batch = _batch_of(loop) or (("inputs", "targets") if gap else None)
+        if before is None or batch is None:
             continue
-        made = f"{name} = criterion({_model_of(tree)}({batch[0]}), {batch[1]})"
-        lines.insert(back.lineno - 1, " " * back.col_offset + made)
-        numbers.insert(back.lineno - 1, 0)
+        at = before.lineno - 1
+        indent = lines[at][: before.col_offset]
+        made = f"{indent}{name} = criterion({_model_of(tree)}({batch[0]}), {batch[1]})"
+        replaced = slice(at, at + 1 if gap else at)
+        lines[replaced], numbers[replaced] = [made], [0]
     return replace(program, text="\n".join(lines), lines=tuple(numbers))
 
 
@@ -102,9 +107,16 @@ def _has_a_call(call: ast.Call) -> bool:
     return any(isinstance(argument, ast.Call) for argument in call.args)
 
 
-def _is_alone(node: ast.AST, lines: Sequence[str]) -> TypeGuard[ast.Expr]:
-    """Whether it is a call on lines of its own."""
-    return isinstance(node, ast.Expr) and not lines[node.lineno - 1][: node.col_offset].strip()
+def _left_out(node: ast.AST) -> str:
+    """The name that a statement leaves to its reader: ``loss`` of ``loss = ...``."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant):
+        return ""
+    return dotted(node.targets[0]) if node.value.value is ... else ""
+
+
+def _is_alone(node: ast.stmt, lines: Sequence[str]) -> bool:
+    """Whether nothing stands before it on its line."""
+    return not lines[node.lineno - 1][: node.col_offset].strip()
 
 
 def _goes_back_from(tree: ast.AST, name: str) -> bool:

@@ -8,6 +8,7 @@ statement that raised it.
 import ast
 import re
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from harness.checking.session import (
     BlockInContext,
@@ -22,6 +23,7 @@ from harness.checking.session import (
 from harness.domain.trace import Program as Ended
 from harness.extraction.names import bound_names, free_names, statements
 from harness.sandbox.names.table import libraries
+from harness.skills.kinds import uses
 from harness.syntax import dotted, tree_of, walk
 
 _TYPES = frozenset({
@@ -76,6 +78,8 @@ def authors_error(ended: Ended, program: BlockInContext) -> str | None:
     said = (ended.message or "").split("\n")[0]
     if _leaves_arguments_out(program, ended.line or 0) or _means_another(ended, program):
         return None
+    if "'NoneType'" in said and _reads_a_gradient_from_elsewhere(ended.line or 0, program):
+        return None
     if (found := _CALL.match(said)) and found["callee"].partition(".")[0] in _elsewhere(program):
         return None  # another block's function of that name may take other arguments
     proven = _is_proven(ended, said, program) or _uses_nothing(ended.line or 0, said, program)
@@ -85,6 +89,17 @@ def authors_error(ended: Ended, program: BlockInContext) -> str | None:
         message = f"{ended.exception}: {said}" if said else f"{ended.exception}"
         return f"line {program.place(ended.line or 0)} raises {message}{installed}"
     return None
+
+
+def _reads_a_gradient_from_elsewhere(line: int, program: BlockInContext) -> bool:
+    """Whether it reads a gradient of what the page made before: another block may have gone back."""
+    own = [s for s in program.tree.body if program.is_own(s.lineno) and s.lineno <= line]
+    nodes = [n for s in own for n in walk(s)]
+    made = {dotted(t) for n in nodes if isinstance(n, ast.Assign) for t in n.targets}
+    read = [n for n in nodes if isinstance(n, ast.Attribute) and n.attr == "grad"]
+    return not any(uses(s).goes_back for s in own) and any(
+        n.lineno == line and dotted(n.value).partition(".")[0] not in made for n in read
+    )
 
 
 def _leaves_arguments_out(program: BlockInContext, line: int) -> bool:
@@ -143,7 +158,9 @@ def _is_proven(ended: Ended, said: str, program: BlockInContext) -> bool:
         return _is_shown(found["callee"], program)
     if exception == "AttributeError" and (found := _NO_ATTRIBUTE.match(said)):
         theirs = ended.calls and _is_of_the_page(ended.line or 0, said, program)
-        return not theirs and (found["name"] or found["type"]) in _made(program)
+        name = found["name"] or found["type"]
+        sketched = name in {c.name for c in walk(program.tree) if _is_sketched(c) and c.bases}
+        return not theirs and not sketched and name in _made(program)
     return False
 
 
@@ -240,7 +257,7 @@ def _installed(said: str, program: BlockInContext) -> str:
 
 def _is_untouched(ended: Ended, said: str, program: BlockInContext) -> bool:
     """Whether nothing that was lent had a part in the statement that raised."""
-    if of_the_machine(said) or ended.calls or _asks_the_machine(ended, program):
+    if of_the_machine(said) or ended.calls or asks_the_machine(ended, program):
         return False
     if _NOT_THERE.match(said):
         return False  # a library asked for it
@@ -256,7 +273,7 @@ _DEVICE = re.compile(r"\bcuda\b|\bnccl\b|\bgpus?\b|environ\b|\bgetenv\b|\bargv\b
 """What a line asks of the machine: devices, and how it was started."""
 
 
-def _asks_the_machine(ended: Ended, program: BlockInContext) -> bool:
+def asks_the_machine(ended: Ended, program: BlockInContext) -> bool:
     """Whether the line that raised names what differs from machine to machine."""
     lines = program.text.split("\n")
     at = (ended.line or 0) - 1
@@ -275,7 +292,7 @@ def lent_names(program: BlockInContext) -> set[str]:
             relative = isinstance(node, ast.ImportFrom) and node.level > 0
             if relative or not all(map(is_real, packages_of(node))):
                 lent |= {a.asname or a.name.partition(".")[0] for a in node.names}
-        elif isinstance(node, ast.ClassDef) and _is_sketched(node):
+        elif _is_sketched(node):
             lent.add(node.name)
         elif isinstance(node, ast.Assign) and leaves_out(node):
             lent |= set(_bound_by(node))
@@ -284,9 +301,11 @@ def lent_names(program: BlockInContext) -> set[str]:
     return lent
 
 
-def _is_sketched(node: ast.ClassDef) -> bool:
+def _is_sketched(node: ast.AST) -> TypeGuard[ast.ClassDef]:
     """Whether a class leaves out how it is made, and uses what that would have made."""
-    if any(isinstance(n, ast.FunctionDef) and n.name == "__init__" for n in node.body):
+    if not isinstance(node, ast.ClassDef) or any(
+        isinstance(n, ast.FunctionDef) and n.name == "__init__" for n in node.body
+    ):
         return False
     own = [
         n

@@ -7,7 +7,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from harness.checking.errors import lent_names, names_in, of_the_machine, touched_by
+from harness.checking.errors import (
+    asks_the_machine,
+    lent_names,
+    names_in,
+    of_the_machine,
+    touched_by,
+)
 from harness.checking.session import BlockInContext
 from harness.domain.trace import Program as Ended
 from harness.sandbox.names.table import table
@@ -47,7 +53,7 @@ def doubt_about(ended: Ended, program: BlockInContext) -> Doubt | None:
     if ended.outcome != "raised" or not program.is_own(ended.line) or ended.calls:
         return None
     said = ended.message or ""
-    if of_the_machine(said):
+    if of_the_machine(said) or asks_the_machine(ended, program):
         return None
     if _NO_GRAPH in said and not _shows_a_model(program):
         return None  # whether what is lent requires a gradient is ours

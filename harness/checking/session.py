@@ -84,6 +84,8 @@ class _Source:
     """Names of objects that it leaves otherwise than it found them: ``freeze(model)``."""
     lacks: bool = False
     """Whether its block imports what is not installed, and so may have changed more than is seen."""
+    can_be_had: bool = True
+    """Whether all that it imports itself is installed."""
 
 
 class Session:
@@ -126,7 +128,7 @@ class Session:
         ]
         text = _TEMPORARY.sub(r"\1", "\n".join(texts))
         own_from = sum(t.count("\n") + 1 for t in texts[:-1])
-        guessed = frozenset(self._guessed(found, example, part))
+        guessed = taken.second_best | {*self._guessed(found, example, part)}
         return BlockInContext(text, tuple(lines), own_from, guessed)
 
     def _guessed(self, found: Sequence[_Source], example: Example, part: Part) -> Iterator[str]:
@@ -172,16 +174,28 @@ class _Taking:
         self._sources, self._before, self.moments = sources, before, moments
         self._own = own
         self.chosen: set[int] = set()
+        self.second_best: frozenset[str] = frozenset()
+        """Names that are nearer defined by what cannot be had: the page may mean that."""
+        self._binding: dict[str, list[int]] = {}
+        for n, source in enumerate(sources):
+            for name in source.statement.binds:
+                self._binding.setdefault(name, []).append(n)
+        self._known: dict[tuple[int, _How], set[int] | None] = {}
+        """What statements need, as far as that is the same wherever it is asked."""
+        self._in_a_circle = False
+        """Whether the last answer hangs on what is being looked for."""
 
     def take(self, name: str) -> None:
         """Choose what defines a name, and what that needs."""
         if self.is_of_a_moment(name):
             return
+        self._known.clear()  # what is chosen by now is not chosen again
         candidates = list(self._candidates(name, self._before))
         how = _How(whole=table().part(name) is not None)
         for n in candidates:
             found = self._needed(n, frozenset(), how=how)
             if found is not None:
+                self.second_best |= {name} if n != candidates[0] else frozenset()
                 self.chosen |= found
                 self._leave_as_its_block_does(found)
                 return
@@ -203,19 +217,29 @@ class _Taking:
         return self.moments and table().role(name) in _MOMENTS
 
     def _candidates(self, name: str, before: int) -> Iterator[int]:
-        above = [n for n in range(before - 1, -1, -1) if name in self._sources[n].statement.binds]
-        below = [
-            n for n in range(before, len(self._sources)) if name in self._sources[n].statement.binds
-        ]
-        everything = [*above, *below]
+        bound = self._binding.get(name, [])
+        above = [n for n in reversed(bound) if n < before]
+        everything = [*above, *(n for n in bound if n >= before)]
         yield from sorted(everything, key=lambda n: self._sources[n].wrong)
 
     def _needed(self, n: int, seen: frozenset[int], *, how: "_How") -> set[int] | None:
         """The statement and what it needs; ``None`` where something of that is nowhere to be had, or
         is another one than the block takes.
         """
+        key = n, how
+        if key not in self._known:
+            outer, self._in_a_circle = self._in_a_circle, False
+            found = self._sought(n, seen, how=how)
+            if found is not None and self._in_a_circle:
+                self._in_a_circle = True
+                return found  # what comes before it in the circle is not in it
+            self._known[key] = found
+            self._in_a_circle |= outer
+        return self._known[key]
+
+    def _sought(self, n: int, seen: frozenset[int], *, how: "_How") -> set[int] | None:
         source = self._sources[n]
-        if not how.at_any_rate and not all(map(is_here, packages_of(source.statement.node))):
+        if not how.at_any_rate and not source.can_be_had:
             return None
         found = {n}
         needs = source.statement.needs | source.statement.needs_later
@@ -236,6 +260,7 @@ class _Taking:
             return set() if min(taken) < before or how.at_any_rate else None
         for candidate in self._candidates(name, before):
             if candidate in seen or self._does_it_again(candidate, seen):
+                self._in_a_circle = True
                 continue
             found = self._needed(candidate, seen, how=how)
             if found is not None:
@@ -243,6 +268,7 @@ class _Taking:
             if isinstance(self._sources[candidate].statement.node, ast.Import | ast.ImportFrom):
                 return None  # a package is no object that could be lent
         if any(name in self._sources[c].statement.binds and self._defines(c) for c in seen):
+            self._in_a_circle = True
             return set()  # it calls itself
         lent = name in libraries() if how.whole else _is_lent(name)
         return set() if how.at_any_rate or lent else None
@@ -331,8 +357,9 @@ def _sources(code: str, example: Example, part: Part | None) -> list[_Source]:
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
             text = "\n".join(texts[first - 1 : node.end_lineno])
             at = line + first - 1
+            here = all(map(is_here, packages_of(node)))
             found.append(
-                _Source(statement, text, at, wrong, place, example.headings, changes, lacks)
+                _Source(statement, text, at, wrong, place, example.headings, changes, lacks, here)
             )
     return found
 

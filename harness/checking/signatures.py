@@ -65,8 +65,11 @@ def _calls(program: BlockInContext) -> Iterator[tuple[ast.Call, Call]]:
 
 
 def _is_plain(node: ast.Call) -> bool:
-    """Whether it names arguments, and neither leaves some out nor hands on what nobody sees."""
-    hidden = any(isinstance(a, ast.Starred) for a in node.args)
+    """Whether it names arguments, and neither leaves some out nor hands on what nobody sees, nor calls
+    what another call returns.
+    """
+    hidden = any(isinstance(n, ast.Call) for n in walk(node.func))
+    hidden = hidden or any(isinstance(a, ast.Starred) for a in node.args)
     hidden = hidden or any(k.arg is None for k in node.keywords)
     values = [*node.args, *(k.value for k in node.keywords)]
     dots = any(isinstance(v, ast.Constant) and v.value is ... for v in values)

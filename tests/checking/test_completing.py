@@ -74,3 +74,10 @@ def test_a_module_that_reads_how_many_batches_it_gathers_is_fitted_over_several(
     )
     assert plain.endswith("lightning.Trainer().fit(B(), train_loader)")
     assert several.endswith("Trainer(accumulate_grad_batches=2).fit(B(), train_loader)")
+
+
+def test_a_loss_that_is_left_out_is_computed_where_it_is():
+    text = "for epoch in range(3):\n\topt.zero_grad()\n\tloss = ...  # here\n\tloss.backward()"
+    made = "\tloss = criterion(model(inputs), targets)"
+    assert completed(text).text.split("\n")[2] == made
+    assert completed(text).lines == (11, 12, 0, 14)

@@ -185,3 +185,19 @@ def test_a_model_that_another_block_made_of_a_library_may_not_be_the_one_that_is
     assert told(text, "AttributeError", said, 3, own=2) is None
     assert told(f"{text}\nmodel.fc = Loader(2)", "AttributeError", said, 3, own=2) is None
     assert told(text, "AttributeError", said, 3) is not None
+
+
+def test_a_gradient_that_another_block_may_have_computed_is_nobodys_fault():
+    said = "'NoneType' object has no attribute 'zero_'"
+    before = "x = torch.ones(2, requires_grad=True)\n"
+    own = "x.grad.zero_()\nx.sum().backward()"
+    assert told(before + own, "AttributeError", said, 2, own=1) is None
+    assert told(before + own, "AttributeError", said, 2) is not None
+    each = "for p in model.parameters():\n    p.grad.zero_()"
+    assert told("model = torch.nn.Linear(2, 2)\n" + each, "AttributeError", said, 3, own=1) is None
+
+
+def test_a_class_that_leaves_out_how_it_is_made_lacks_nothing_by_its_authors_fault():
+    text = "class M(Base):\n    def f(self):\n        return self.encoder\nM().f()"
+    said = "'M' object has no attribute 'encoder'"
+    assert told(text, "AttributeError", said, 3, calls=("f",)) is None

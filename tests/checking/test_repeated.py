@@ -119,3 +119,8 @@ def test_whether_what_is_lent_requires_a_gradient_is_ours_where_no_model_is_in_s
     first = ended("RuntimeError", said, 2).model_copy(update={"during": "backward"})
     assert doubt_about(first, block("out = double(data)\nout.sum().backward()")) is None
     assert doubt_about(first, block("out = model(data).detach()\nout.sum().backward()")) is not None
+
+
+def test_an_assertion_about_the_machine_is_nobodys_fault():
+    asks = block("import torch\nassert torch.cuda.device_count() >= 2")
+    assert doubt_about(ended("AssertionError", "", 2), asks) is None

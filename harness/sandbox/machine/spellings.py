@@ -12,6 +12,7 @@ from torch import nn
 from torch.utils import data
 from torch.utils.data import DataLoader
 
+from harness.sandbox import absent
 from harness.sandbox.absent.files import saving
 from harness.sandbox.batches import loaders
 from harness.sandbox.machine import amp, arguments, cuda, devices, distributed
@@ -74,10 +75,17 @@ def _splits() -> None:
     def random_split(dataset: Any, lengths: Any, *args: Any, **kwargs: Any) -> list[Any]:
         if isinstance(dataset, loaders.Samples) or loaders.behind(dataset) is not None:
             return [dataset] * len(lengths)
+        if _is_stood_in(dataset) and sum(lengths) != len(dataset):
+            lengths = [length / sum(lengths) for length in lengths]  # how many there are is ours
         return original(dataset, lengths, *args, **kwargs)
 
     for module in (data, data.dataset):
         setattr(module, "random_split", random_split)  # noqa: B010 - mypy refuses to assign
+
+
+def _is_stood_in(dataset: Any) -> bool:
+    """Whether it is data of ours in the place of a known set."""
+    return any(kind.__module__.startswith(f"{absent.__name__}.") for kind in type(dataset).__mro__)
 
 
 def _dataloader() -> None:
