@@ -180,7 +180,7 @@ def fitted(program: BlockInContext) -> BlockInContext:
     ]
     modules = [node.name for node in own if isinstance(node, ast.ClassDef) and node.name in bases]
     if trainers:
-        fit = f"{trainers[-1]}.fit(model, train_loader)"
+        fit = f"{trainers[-1]}.fit({_FITTED})"
     elif modules:
         text = "\n".join(program.text.split("\n")[program.own :])
         gathers = "accumulate_grad_batches=2" if "accumulate_grad_batches" in text else ""
@@ -189,6 +189,35 @@ def fitted(program: BlockInContext) -> BlockInContext:
     else:
         return program
     return replace(program, text=f"{program.text}\n{fit}", lines=(*program.lines, 0))
+
+
+_FITTED = "model, train_loader"
+
+
+def without_gaps(program: BlockInContext) -> str:
+    """Its text, with classes made of what is shown (``Adam(self.parameters(), ...)``), and a trainer
+    that fits what is lent. What could be lent whole (``optimizer = Adam(...)``) stays: it is.
+    """
+    tree, lines = program.tree, program.text.split("\n")
+    lent = {
+        id(n)
+        for s in tree.body
+        if isinstance(s, ast.Assign) and table().find(dotted(s.targets[0])) is not None
+        for n in walk(s)
+    }
+    gaps = [
+        (argument.lineno, argument.col_offset, _FITTED if last_of(node.func) == "fit" else "")
+        for node in walk(tree)
+        if isinstance(node, ast.Call) and id(node) not in lent
+        if last_of(node.func)[:1].isupper() or last_of(node.func) == "fit"
+        for argument in node.args
+        if isinstance(argument, ast.Constant) and argument.value is ...
+    ]
+    for line, column, shown in sorted(gaps, reverse=True):
+        text = lines[line - 1].encode()
+        before, after = text[:column].decode(), text[column + 3 :].decode()
+        lines[line - 1] = before + shown + re.sub(r"^\s*,", "", after)
+    return "\n".join(lines)
 
 
 _RANGE = re.compile(r"(\brange\()(\d+)(\):)")

@@ -29,7 +29,7 @@ from harness.syntax import dotted, tree_of, walk
 _TYPES = frozenset({
     "AssertionError", "TypeError", "AttributeError", "ValueError", "ImportError", "KeyError",
     "IndexError", "RuntimeError", "ZeroDivisionError", "UnboundLocalError", "NotImplementedError",
-    "UnpicklingError",
+    "UnpicklingError", "ModuleNotFoundError",
 })  # fmt: skip
 """Types of errors that may be the author's; those of files and networks are the machine's."""
 _OF_THE_MACHINE = re.compile(
@@ -48,9 +48,15 @@ _CALL = re.compile(
     r"^(?P<callee>[\w.]+)\(\) (?:got an unexpected keyword argument|got multiple values for argument"
     r"|missing \d+ required|takes (?:from )?\d+ )"
 )
-_NOT_THERE = re.compile(
-    r"^module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'"
-    r"|^cannot import name '(?P<imported>\w+)' from '(?P<other>[\w.]+)'"
+_NOT_THERE = tuple(
+    map(
+        re.compile,
+        (
+            r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'",
+            r"cannot import name '(?P<name>\w+)' from '(?P<module>[\w.]+)'",
+            r"No module named '(?P<module>\w+(?:\.\w+)*)\.(?P<name>[a-z]\w*)'",
+        ),
+    )
 )
 _PATH = re.compile(r" \(/[^()]*\)$")
 """Where a module lies on this machine."""
@@ -145,9 +151,8 @@ def _is_proven(ended: Ended, said: str, program: BlockInContext) -> bool:
         return _shows_its_scaler(said, program) and not program.guessed
     if exception == "UnpicklingError":
         return said.startswith("Weights only load failed")  # of a file that it wrote itself
-    if found := _NOT_THERE.match(said):
-        module = found["module"] or found["other"]
-        name = found["name"] or found["imported"]
+    if (there := _not_there(said)) is not None:
+        module, name = there
         written = re.search(rf"\b{name}\b(?!['\"])", program.text)  # and not asked for within
         return (
             written is not None
@@ -162,6 +167,12 @@ def _is_proven(ended: Ended, said: str, program: BlockInContext) -> bool:
         sketched = name in {c.name for c in walk(program.tree) if _is_sketched(c) and c.bases}
         return not theirs and not sketched and name in _made(program)
     return False
+
+
+def _not_there(said: str) -> tuple[str, str] | None:
+    """Which module has no such name, and the name."""
+    found = next((m for pattern in _NOT_THERE if (m := pattern.match(said))), None)
+    return (found["module"], found["name"]) if found is not None else None
 
 
 def _uses_nothing(line: int, said: str, program: BlockInContext) -> bool:
@@ -240,8 +251,8 @@ def imported(tree: ast.Module) -> dict[str, str]:
 
 def _installed(said: str, program: BlockInContext) -> str:
     """`` (torch 2.13.0)``: the version of the library that refused."""
-    if found := _NOT_THERE.match(said):
-        return f" ({release((found['module'] or found['other']).partition('.')[0])})"
+    if there := _not_there(said):
+        return f" ({release(there[0].partition('.')[0])})"
     if found := _CALL.match(said):
         paths = imported(program.tree)
         for node in walk(program.tree):
@@ -259,7 +270,7 @@ def _is_untouched(ended: Ended, said: str, program: BlockInContext) -> bool:
     """Whether nothing that was lent had a part in the statement that raised."""
     if of_the_machine(said) or ended.calls or asks_the_machine(ended, program):
         return False
-    if _NOT_THERE.match(said):
+    if _not_there(said):
         return False  # a library asked for it
     lent = lent_names(program)
     if not lent:

@@ -15,6 +15,7 @@ from harness.checking.completing import (
     shortened,
     trained,
     with_losses,
+    without_gaps,
 )
 from harness.checking.driving import DRIVERS, NoReport, run_driver, run_whole
 from harness.checking.errors import authors_error, is_count_of_lent, lent_names, names_in
@@ -260,8 +261,8 @@ def _run(one: _One) -> tuple[BlockInContext, Seen, str | None]:
 def _seen(one: _One, program: BlockInContext) -> Seen:
     if one.part.kind == "measurement" and uses(program.tree).clips:
         return run_measurement(program.text, one.origin, one.tools)
-    text = marked(program).text if announced(program) else _short(one, program).text
-    return run_block(text, one.origin, one.tools, seconds=one.seconds)
+    shown = marked(program) if announced(program) else _short(one, program)
+    return run_block(without_gaps(shown), one.origin, one.tools, seconds=one.seconds)
 
 
 def _short(one: _One, program: BlockInContext) -> BlockInContext:

@@ -27,7 +27,7 @@ _OF_GRADIENTS = re.compile(r"\.grad\b|clip|norm|backward|step\(|no_grad")
 _OF_USE = re.compile(
     r"through the graph a second time|does not require grad|mutually exclusive|shuffle option"
     r"|has been removed|is not supported|expects number of|more than one parameter group|tried to step"
-    r"|inplace operation|leaf variable|sum of input lengths|missing key|unexpected key",
+    r"|inplace operation|leaf variable|sum of input lengths|missing key\(|unexpected key\(",
     re.IGNORECASE,
 )
 """What libraries say about how they are used, and not about the shape of what they are given."""

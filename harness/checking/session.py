@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
+from pathlib import Path
 from sys import stdlib_module_names
 
 from harness.domain.skill import Example, Part
 from harness.extraction.names import DEFINITIONS, Statement, bound_names, free_names, statements
 from harness.sandbox.absent.watching import WATCHING
 from harness.sandbox.names.table import libraries, table
+from harness.skills.kinds import uses
 from harness.skills.python import parsed
 from harness.syntax import dotted, tree_of, walk
 
@@ -94,6 +96,7 @@ class Session:
     def __init__(self, examples: Sequence[Example]) -> None:
         """``examples``: all of one page."""
         self._sources: list[_Source] = []
+        self._modules = _modules_of(examples)
         self._first: dict[tuple[int, int], int] = {}
         for example in examples:
             for part in example.parts:
@@ -109,7 +112,15 @@ class Session:
         shared = len(_sources(part.shared, example, None))
         tree = parsed(part.code)
         own = statements(tree) if tree is not None else ()
-        taken = _Taking(self._sources, here + shared, _made_by(own), moments=_goes_back(part.code))
+        taken = _Taking(
+            self._sources,
+            here + shared,
+            _made_by(own),
+            moments=_goes_back(part.code),
+            turns=any(
+                uses(s.node).goes_back for s in own if isinstance(s.node, ast.For | ast.While)
+            ),
+        )
         needed = sorted(free_names(own))
         lend = lend or (taken.moments and any(map(taken.is_of_a_moment, needed)))
         for name in needed:
@@ -118,7 +129,11 @@ class Session:
         found = [self._sources[n] for n in sorted(taken.chosen, key=self._order)]
         everything = "\n".join([*(s.text for s in found), part.code])
         imports = list(_taken_for_granted(everything)) if tree is not None else []
-        imports += [f"def {name}(*_, **__): pass" for name in _done_elsewhere(everything)]
+        imports += _of_its_packages(everything, self._modules)
+        imports += [
+            f"def {name}(*_, **__): pass"
+            for name in _done_elsewhere("\n".join([*imports, everything]))
+        ]
         texts = [*imports, *(s.text for s in found), part.code]
         starts = [*(0 for _ in imports), *(s.line for s in found), part.line]
         lines = [
@@ -128,7 +143,7 @@ class Session:
         ]
         text = _TEMPORARY.sub(r"\1", "\n".join(texts))
         own_from = sum(t.count("\n") + 1 for t in texts[:-1])
-        guessed = taken.second_best | {*self._guessed(found, example, part)}
+        guessed = taken.unsure | {*self._guessed(found, example, part)}
         return BlockInContext(text, tuple(lines), own_from, guessed)
 
     def _guessed(self, found: Sequence[_Source], example: Example, part: Part) -> Iterator[str]:
@@ -166,16 +181,24 @@ class _Taking:
     """Which statements a block takes."""
 
     def __init__(
-        self, sources: Sequence[_Source], before: int, own: frozenset[str], *, moments: bool
+        self,
+        sources: Sequence[_Source],
+        before: int,
+        own: frozenset[str],
+        *,
+        moments: bool,
+        turns: bool = False,
     ) -> None:
         """``own``: what the block binds itself: what was made with another of that name is of no use
-        to it.
+        to it. ``moments``: whether it goes back; ``turns``: in a loop.
         """
         self._sources, self._before, self.moments = sources, before, moments
-        self._own = own
+        self._own, self._turns = own, turns
         self.chosen: set[int] = set()
-        self.second_best: frozenset[str] = frozenset()
-        """Names that are nearer defined by what cannot be had: the page may mean that."""
+        self.unsure: frozenset[str] = frozenset()
+        """Names by which the page may mean another thing: what is nearer and cannot be had, or what a
+        turn of a loop computes.
+        """
         self._binding: dict[str, list[int]] = {}
         for n, source in enumerate(sources):
             for name in source.statement.binds:
@@ -195,11 +218,12 @@ class _Taking:
         for n in candidates:
             found = self._needed(n, frozenset(), how=how)
             if found is not None:
-                self.second_best |= {name} if n != candidates[0] else frozenset()
+                if n != candidates[0] or table().role(name) in _MOMENTS:
+                    self.unsure |= {name}
                 self.chosen |= found
                 self._leave_as_its_block_does(found)
                 return
-        if candidates and not _is_lent(name):
+        if candidates and (self._is_package(candidates[0]) or not _is_lent(name)):
             any_ = _How(at_any_rate=True)
             self.chosen |= self._needed(candidates[0], frozenset(), how=any_) or set()
 
@@ -213,8 +237,14 @@ class _Taking:
                 self.chosen |= self._needed(n, frozenset(), how=_How()) or set()
 
     def is_of_a_moment(self, name: str) -> bool:
-        """Whether a turn of a loop computes it anew, on the model of that loop."""
-        return self.moments and table().role(name) in _MOMENTS
+        """Whether a turn of a loop computes it anew, on the model of that loop; nothing that the page
+        computes above of nothing but its own.
+        """
+        if not self.moments or table().role(name) not in _MOMENTS:
+            return False
+        above = [n for n in self._candidates(name, self._before) if n < self._before]
+        alone = not self._turns and above
+        return not alone or self._needed(above[0], frozenset(), how=_How(whole=True)) is None
 
     def _candidates(self, name: str, before: int) -> Iterator[int]:
         bound = self._binding.get(name, [])
@@ -265,8 +295,8 @@ class _Taking:
             found = self._needed(candidate, seen, how=how)
             if found is not None:
                 return found
-            if isinstance(self._sources[candidate].statement.node, ast.Import | ast.ImportFrom):
-                return None  # a package is no object that could be lent
+            if self._is_package(candidate):
+                return None
         if any(name in self._sources[c].statement.binds and self._defines(c) for c in seen):
             self._in_a_circle = True
             return set()  # it calls itself
@@ -281,6 +311,10 @@ class _Taking:
             and _made_with(self._sources[c]) == _made_with(mine) != ""
             for c in seen
         )
+
+    def _is_package(self, n: int) -> bool:
+        """Whether it imports: a package is no object that could be lent."""
+        return isinstance(self._sources[n].statement.node, ast.Import | ast.ImportFrom)
 
     def _defines(self, n: int) -> bool:
         return isinstance(self._sources[n].statement.node, DEFINITIONS)
@@ -397,6 +431,54 @@ def _taken_for_granted(code: str) -> Iterator[str]:
         if known and table().find(name) is None and not is_bare(name, tree):
             module, _, last = path.rpartition(".")
             yield f"from {module} import {last} as {name}" if module else f"import {path} as {name}"
+
+
+def _modules_of(examples: Sequence[Example]) -> tuple[str, ...]:
+    """Modules of installed packages that a page takes names from, and those that hold them."""
+    found: dict[str, None] = {}
+    for tree in (parsed(part.code) for example in examples for part in example.parts):
+        for node in walk(tree) if tree is not None else ():
+            names: list[str] = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names = [node.module]
+            elif isinstance(node, ast.Name):
+                names = [libraries().get(node.id, "").rpartition(".")[0]]
+            for name in names:
+                parts = name.split(".")
+                found |= {".".join(parts[: n + 1]): None for n in reversed(range(len(parts)))}
+    return tuple(m for m in found if m.partition(".")[0] not in (*stdlib_module_names, ""))
+
+
+def _of_its_packages(code: str, modules: Sequence[str]) -> list[str]:
+    """Imports of classes that nobody shows, and that a package of the page has: ``Trainer``."""
+    free = free_names(statements(tree_of(code))) - {*libraries()}
+    wanted = sorted(n for n in free if n[:1].isupper() and table().find(n) is None)
+    having = ((n, next((m for m in modules if n in names_of_module(m)), None)) for n in wanted)
+    return [f"from {module} import {name}" for name, module in having if module]
+
+
+@cache
+def names_of_module(module: str) -> frozenset[str]:
+    """What an installed module hands out, by its own text: it is not imported."""
+    top, *inner = module.split(".")
+    spec = find_spec(top) if is_here(top) else None
+    for place in (spec.submodule_search_locations or ()) if spec is not None else ():
+        for path in (Path(place, *inner, "__init__.py"), Path(place, *inner).with_suffix(".py")):
+            if path.is_file():
+                return frozenset(_handed_out(tree_of(path.read_text("utf-8"))))
+    return frozenset()
+
+
+def _handed_out(tree: ast.Module) -> Iterator[str]:
+    for node in walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield from (alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value  # of a list of names, such as ``__all__``
 
 
 def _done_elsewhere(code: str) -> list[str]:

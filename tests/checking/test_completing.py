@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from harness.checking.completing import fitted, forgets_backward, trained, with_losses
+from harness.checking.completing import fitted, forgets_backward, trained, with_losses, without_gaps
 from harness.checking.session import BlockInContext
 
 
@@ -81,3 +81,17 @@ def test_a_loss_that_is_left_out_is_computed_where_it_is():
     made = "\tloss = criterion(model(inputs), targets)"
     assert completed(text).text.split("\n")[2] == made
     assert completed(text).lines == (11, 12, 0, 14)
+
+
+@pytest.mark.parametrize(
+    ("text", "run"),
+    [
+        ("def f(self):\n    return Adam(p, ...)", "def f(self):\n    return Adam(p, )"),
+        ("own = Trainer(..., callbacks=[Stop(...)])", "own = Trainer( callbacks=[Stop()])"),
+        ("Trainer().fit(...)", "Trainer().fit(model, train_loader)"),
+        ("optimizer = Adam(...)", "optimizer = Adam(...)"),
+        ("train(...)", "train(...)"),
+    ],
+)
+def test_a_class_is_made_of_what_is_shown(text, run):
+    assert without_gaps(BlockInContext(text, (1, 2), 0)) == run

@@ -201,3 +201,12 @@ def test_a_class_that_leaves_out_how_it_is_made_lacks_nothing_by_its_authors_fau
     text = "class M(Base):\n    def f(self):\n        return self.encoder\nM().f()"
     said = "'M' object has no attribute 'encoder'"
     assert told(text, "AttributeError", said, 3, calls=("f",)) is None
+
+
+def test_a_module_that_an_installed_package_does_not_have_is_the_authors():
+    said = "No module named 'yaml.trainer'"
+    found = told("from yaml.trainer import A", "ModuleNotFoundError", said, 1)
+    assert found is not None
+    assert found.startswith(f"line 101 raises ModuleNotFoundError: {said} (yaml 6")
+    said = "No module named 'no_such_package.trainer'"
+    assert told("from no_such_package.trainer import A", "ModuleNotFoundError", said, 1) is None

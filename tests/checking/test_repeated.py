@@ -124,3 +124,9 @@ def test_whether_what_is_lent_requires_a_gradient_is_ours_where_no_model_is_in_s
 def test_an_assertion_about_the_machine_is_nobodys_fault():
     asks = block("import torch\nassert torch.cuda.device_count() >= 2")
     assert doubt_about(ended("AssertionError", "", 2), asks) is None
+
+
+def test_what_a_library_says_of_an_argument_is_nothing_of_its_use():
+    said = "Trainer.__init__() got an unexpected keyword argument 'args'"
+    error = ended("TypeError", said, 1).model_copy(update={"during": "lightning.wrap"})
+    assert doubt_about(error, block("trainer = Trainer(x)")) is None

@@ -49,8 +49,17 @@ def test_a_warning_example_is_no_definition_for_others():
 
 
 def test_a_loss_of_another_block_is_not_gone_back_through():
-    *_, last = page("loss = 1", "loss.backward()")
+    *_, last = page("loss = criterion(1)", "loss.backward()")
     assert last == "loss.backward()"
+    *_, last = page("loss = 1", "for x in xs:\n    loss.backward()")
+    assert last == "for x in xs:\n    loss.backward()"
+
+
+def test_what_a_page_computes_of_its_own_alone_is_gone_back_through():
+    """As its reader does: nothing was lent, and nothing else can be meant."""
+    made = "import torch\nx = torch.ones(2, requires_grad=True)\nout = x.mean()"
+    *_, last = page(made, "out.backward()\nprint(x.grad)")
+    assert last == f"{made}\nout.backward()\nprint(x.grad)"
 
 
 def test_a_loss_function_of_another_block_is_no_loss_of_one_turn():
@@ -121,3 +130,13 @@ def test_what_stands_in_the_second_place_for_what_cannot_be_had_is_a_guess():
     )
     examples = read_page("a.md", text).examples
     assert Session(examples).program(examples[1], examples[1].parts[0]).guessed == {"pipe"}
+
+
+def test_a_class_that_a_package_of_the_page_has_is_imported():
+    *_, last = page("import torch.optim\nopt = torch.optim.SGD(p)", "opt = RAdam(p)")
+    assert last == "from torch.optim import RAdam\nopt = RAdam(p)"
+
+
+def test_a_package_that_is_not_here_is_what_a_block_needs_and_no_object_of_that_name():
+    *_, last = page("import no_such_package as warmup", "s = warmup.Linear(optimizer)")
+    assert last == "import no_such_package as warmup\ns = warmup.Linear(optimizer)"
