@@ -218,7 +218,7 @@ class _Taking:
         for n in candidates:
             found = self._needed(n, frozenset(), how=how)
             if found is not None:
-                if n != candidates[0] or table().role(name) in _MOMENTS:
+                if n != candidates[0] or (self.moments and table().role(name) in _MOMENTS):
                     self.unsure |= {name}
                 self.chosen |= found
                 self._leave_as_its_block_does(found)

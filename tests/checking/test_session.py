@@ -140,3 +140,9 @@ def test_a_class_that_a_package_of_the_page_has_is_imported():
 def test_a_package_that_is_not_here_is_what_a_block_needs_and_no_object_of_that_name():
     *_, last = page("import no_such_package as warmup", "s = warmup.Linear(optimizer)")
     assert last == "import no_such_package as warmup\ns = warmup.Linear(optimizer)"
+
+
+def test_what_a_page_computes_is_no_guess_where_nobody_goes_back():
+    text = "\n\n".join(f"{FENCE}python\n{b}\n{FENCE}" for b in ("logits = 3", "print(logits)"))
+    examples = read_page("a.md", text).examples
+    assert Session(examples).program(examples[1], examples[1].parts[0]).guessed == frozenset()
