@@ -7,20 +7,13 @@ from time import perf_counter
 
 from harness.beside import called_with
 from harness.domain.candidate import Candidate
-from harness.domain.fitting import SHAPES, fitted_to, of_its_ranks
 from harness.domain.further import further_probes, with_further
 from harness.domain.grade import Grade, write_grade
 from harness.domain.instruments import Instruments
-from harness.domain.own import (
-    further_regimes,
-    is_alone,
-    lent,
-    misfits,
-    roomier,
-    situations_of,
-)
+from harness.domain.own import further_regimes
 from harness.domain.refitted import refitted
 from harness.domain.scenario import Probe, Scenario
+from harness.domain.situating import situated
 from harness.domain.spoiled import spoiled_probe
 from harness.domain.trace import ProbeTrace, Trace
 from harness.properties import judge
@@ -123,40 +116,15 @@ class Trial:
         return trace, grade
 
     def _fitting(self) -> tuple[Scenario, tuple[ProbeTrace, ...], float]:
-        """The first situation in which it trains, else the one in which it came furthest, and what it
-        did there.
-        """
-        tried: list[tuple[Scenario, tuple[ProbeTrace, ...], float]] = []
-        for situation in situations_of(self._candidate.program):
-            ranks = situation.workload.world_size
-            if tried and ranks == tried[-1][0].workload.world_size and not misfits(tried[-1][1][0]):
-                continue
-            place, found, seconds = self._in_a_size_that_fits(situation, first=not tried)
-            tried.append((place, found, seconds))
-            if is_alone(found[0]) or misfits(found[0]):
-                continue
-            larger = roomier(place, found[0])
-            if larger is not None:
-                return (larger, *self._observed(larger, larger.probes))
-            if found[0].updates:
-                return tried[-1]
-        return max(tried, key=lambda one: len(one[1][0].updates))
+        """Where it trains, what it did there, and how long finding out took."""
+        took = []
 
-    def _in_a_size_that_fits(
-        self, place: Scenario, *, first: bool
-    ) -> tuple[Scenario, tuple[ProbeTrace, ...], float]:
-        """A situation, and what the program did there; the first one again in another size or kind where
-        the program asks for that.
-        """
-        found, seconds = self._observed(place, place.probes)
-        for _ in range(SHAPES if first else 0):
-            fitting = of_its_ranks(place, found[0])
-            if fitting is None and lent(found[0].program.bound):
-                fitting = fitted_to(place, found[0])
-            if fitting is None:
-                break
-            place, (found, seconds) = fitting, self._observed(fitting, fitting.probes)
-        return place, found, seconds
+        def observe(place: Scenario, probes: Sequence[Probe]) -> tuple[ProbeTrace, ...]:
+            found, seconds = self._observed(place, probes)
+            took.append(seconds)
+            return found
+
+        return (*situated(self._candidate.program, observe), sum(took))
 
     def _observed(
         self, scenario: Scenario, probes: Sequence[Probe]

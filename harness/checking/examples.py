@@ -249,20 +249,22 @@ def _run(one: _One) -> tuple[BlockInContext, Seen, str | None]:
     if seen.program.outcome == "not-completed":
         return program, seen, None  # nor would it with what is lent
     lent = with_losses(one.session.program(one.example, one.part, lend=True))
-    for other in (fitted(program), lent, in_a_turn(lent)):
-        if other != program:
-            again = _seen(one, other)
-            error = _error(one, other, again)
-            if error is not None or _came_to_its_end(one.part, again):
-                return other, again, error
+    others = [o for o in (fitted(program), lent, in_a_turn(lent)) if o != program]
+    last = [program] if one.part.kind in TRAINING else []
+    for other in (*others, *last):
+        again = _seen(one, other, anywhere=other in last)
+        error = _error(one, other, again)
+        if error is not None or _came_to_its_end(one.part, again):
+            return other, again, error
     return program, seen, None
 
 
-def _seen(one: _One, program: BlockInContext) -> Seen:
+def _seen(one: _One, program: BlockInContext, *, anywhere: bool = False) -> Seen:
     if one.part.kind == "measurement" and uses(program.tree).clips:
         return run_measurement(program.text, one.origin, one.tools)
     shown = marked(program) if announced(program) else _short(one, program)
-    return run_block(without_gaps(shown), one.origin, one.tools, seconds=one.seconds)
+    text = without_gaps(shown)
+    return run_block(text, one.origin, one.tools, seconds=one.seconds, anywhere=anywhere)
 
 
 def _short(one: _One, program: BlockInContext) -> BlockInContext:
@@ -276,6 +278,8 @@ def _came_to_its_end(part: Part, seen: Seen) -> bool:
         return seen.trains  # a module of Lightning
     if part.kind == "training-loop" and (trains or _shows_a_step(part)):
         return seen.trains
+    if part.kind == "update-function" and seen.program.outcome == "raised":
+        return False  # such as where it counts what it got right
     return seen.trains or seen.program.outcome in ("returned", "exited")
 
 

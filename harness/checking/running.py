@@ -1,17 +1,17 @@
 """Executes a block as a program without a scenario, and judges it by its own settings."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.domain.candidate import Candidate
 from harness.domain.errors import HarnessFault
-from harness.domain.fitting import SHAPES, fitted_to
 from harness.domain.further import with_further
 from harness.domain.injection import Injection
 from harness.domain.instruments import Instruments
-from harness.domain.own import OWN_SCENARIO, OwnSettings, further_regimes, situations_of
+from harness.domain.own import OWN_SCENARIO, OwnSettings, further_regimes
 from harness.domain.scenario import Expectations, Probe, PropertyRule, Scenario
+from harness.domain.situating import situated
 from harness.domain.spoiled import spoiled_probe
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.trace import Program as Ended
@@ -54,37 +54,39 @@ class Seen:
         return next((v for v in self.verdicts if v.property == name), None)
 
 
-def run_block(program: str, origin: str, tools: Instruments, *, seconds: float | None) -> Seen:
+def run_block(
+    program: str,
+    origin: str,
+    tools: Instruments,
+    *,
+    seconds: float | None,
+    anywhere: bool = False,
+) -> Seen:
     """Run it as it is; where it clips, also with gradients far below and far above its threshold.
 
-    ``seconds``: the most for each execution; ``None`` for the sandbox's own limit.
+    ``seconds``: the most for each execution; ``None`` for the sandbox's own limit. ``anywhere``: on data
+    of any shape, until it trains.
 
     Raises:
         HarnessFault: sandbox or oracle failed.
     """
-    candidate, place = Candidate(program=program, origin=origin), next(situations_of(program))
-    first = _observed(candidate, place, place.probes, tools, seconds)
-    for _ in range(SHAPES):
-        fitting = fitted_to(place, first[0])
-        if fitting is None:
-            break
-        place, first = fitting, _observed(candidate, fitting, fitting.probes, tools, seconds)
-    if place.workload.world_size > 1 and not first[0].updates:
-        # it may only be made to train on several
-        alone = _observed(candidate, OWN_SCENARIO, OWN_SCENARIO.probes, tools, seconds)
-        if alone[0].updates or first[0].program.outcome != "raised":
-            place, first = OWN_SCENARIO, alone
+    candidate = Candidate(program=program, origin=origin)
+
+    def observe(there: Scenario, probes: Sequence[Probe]) -> tuple[ProbeTrace, ...]:
+        return _observed(candidate, there, probes, tools, seconds)
+
+    place, first = situated(program, observe, anywhere=anywhere)
     if place.workload.world_size > 1 and first[0].updates and _PER_RANK.search(program):
         place = place.model_copy(  # a half may be meant: a third that goes with the ranks is not
             update={"workload": place.workload.model_copy(update={"world_size": 3})}
         )
-        first = _observed(candidate, place, place.probes, tools, seconds)
-    further = _observed(candidate, place, further_regimes(first[0]), tools, seconds)
+        first = observe(place, place.probes)
+    further = observe(place, further_regimes(first[0]))
     trace = Trace(probes=(*first, *further))
     grade, settings = own_grade(trace, ""), own_settings(trace)
     spoiled = spoiled_probe(place, program, settings.micro_batches)
     if grade.code == "right" and spoiled is not None:
-        last = _observed(candidate, place, (spoiled,), tools, seconds)
+        last = observe(place, (spoiled,))
         trace = with_further(trace.probes, last)
         grade = own_grade(trace, "")
     return Seen(trace, grade.verdicts, settings, place)
@@ -165,7 +167,7 @@ def vanishing_norms(program: str, origin: str, tools: Instruments) -> tuple[floa
 def _observed(
     candidate: Candidate,
     place: Scenario,
-    probes: tuple[Probe, ...],
+    probes: Sequence[Probe],
     tools: Instruments,
     seconds: float | None,
 ) -> tuple[ProbeTrace, ...]:

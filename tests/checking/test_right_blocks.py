@@ -1,4 +1,4 @@
-"""Blocks that are right, and that were once called false: each by a guess that is no longer made."""
+"""Blocks that are right, and that were once called false or not run, each by a guess of ours."""
 
 from textwrap import dedent
 
@@ -31,6 +31,18 @@ BLOCKS = {
             loss = ...
             loss.backward()
             optimizer.step()""",
+    "a function counts classes that it got right after its step": """
+        def train_once(net, batches, optimizer):
+            loss = torch.nn.CrossEntropyLoss()
+            right = 0
+            for X, y in batches:
+                y_hat = net(X)
+                l = loss(y_hat, y)
+                optimizer.zero_grad()
+                l.backward()
+                optimizer.step()
+                right += (y_hat.argmax(dim=1) == y).sum().item()
+            return right""",
 }
 
 
@@ -45,5 +57,5 @@ def found(checked, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", BLOCKS)
-def test_a_right_block_is_not_called_false(name, found):
+def test_a_right_block_runs(name, found):
     assert (found[name].status, found[name].sentence) == ("runs", found[name].sentence)
