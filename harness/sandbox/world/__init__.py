@@ -3,7 +3,6 @@
 table     the names and what they stand for (``names.yaml``)
 reading   what can be read off a program: free names, functions that nothing calls
 lending   the object for a name; spies and settings stand for what is unknown until it is used
-unshown   what functions return that are not shown, by the names it is given to
 batches   one batch as a tuple, a mapping and a tensor; answers: models and losses as they are called
 roots     functions that nothing calls, with turns (code for one batch); fitting: Trainers
 program   binds and runs, with all of these

@@ -213,12 +213,10 @@ class Loss(nn.Module):
         mean: Callable[..., Tensor],
         each: Callable[..., Tensor],
         answers: Answers,
-        *,
-        single: bool,
     ) -> None:
-        """``mean``: over a batch; ``each``: of every sample; ``single``: that is what is wanted."""
+        """``mean``: over a batch; ``each``: of every sample."""
         super().__init__()
-        self.mean, self.each, self.single = mean, each, single
+        self.mean, self.each = mean, each
         self._answers = answers
 
     def forward(self, output: Any, target: Any = None, *more: Any, **keywords: Any) -> Any:
@@ -237,7 +235,7 @@ class Loss(nn.Module):
         if target is None:
             raise Unbound("criterion", "is called without a target")
         target = fitting(output, target)
-        if self.single or keywords.get("reduction") == "none":
+        if keywords.get("reduction") == "none":
             return self.each(output, target)
         loss, use = self.mean(output, target), ResultUse(frame_of_the_program())
         found = [self._answers.as_read(loss, name) for name in use.names] or [loss]

@@ -2,18 +2,16 @@
 
 import ast
 import copy
-import functools
 import inspect
 import re
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Any, TypeGuard
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from harness.sandbox.absent.inert import Inert
-from harness.sandbox.batches.callers import ResultUse, frame_of_the_program
 from harness.sandbox.batches.loaders import Loader, OnBatch
 from harness.sandbox.batches.rows import Shape
 from harness.sandbox.frameworks import fabric, huggingface
@@ -25,7 +23,6 @@ from harness.sandbox.world.parts import ROLES
 from harness.sandbox.world.reading import ProgramReading, last_name
 from harness.sandbox.world.settings import LentSettings
 from harness.sandbox.world.spies import Spy
-from harness.sandbox.world.unshown import UnshownResults
 from harness.sandbox.world.values import Values
 
 LATE = object()
@@ -117,7 +114,6 @@ class Lender:
         )
         self.data = Data(values, shape, module, on_batch)
         """The workload's batches, as the program takes them apart."""
-        self.unshown = UnshownResults(self)
         self._answers.forward = self.forward
 
     def role(self, name: str) -> str | None:
@@ -160,23 +156,19 @@ class Lender:
             return "interval"
         if found.kind == "parts" and name in self.reading.counted_to:
             return "epochs" if found.role == "epoch" else "total steps"
-        if found.role in ("sampler", "loader"):
-            return self._as_batches(found.role, name)
+        passed_over = name in self.reading.passed_over
+        if found.role == "sampler" and passed_over:
+            return "loader"
+        if found.role == "loader" and not passed_over and self._goes_into_a_model(name):
+            return "input"  # ``data``
         return found.role
 
-    def _as_batches(self, role: str, name: str) -> str:
-        """A sampler that is passed over is a loader; ``data`` that a model is called with is none."""
-        if role == "sampler":
-            return "loader" if name in self.reading.passed_over else role
-        handed = {
-            a.id
-            for n in self.reading.nodes
-            if isinstance(n, ast.Call) and self.table.role(last_name(n.func) or "") == "model"
-            for a in n.args
-            if isinstance(a, ast.Name)
-        }
-        is_input = self.table.part(name) == "input" and name in handed - self.reading.iterated
-        return "input" if is_input else role
+    def _goes_into_a_model(self, name: str) -> bool:
+        """Whether it may mean an input, and a model is called with it."""
+        calls = [n for n in self.reading.nodes if isinstance(n, ast.Call)]
+        models = (c for c in calls if self.table.role(last_name(c.func) or "") == "model")
+        given = {a.id for c in models for a in c.args if isinstance(a, ast.Name)}
+        return name in given and self.table.part(name) == "input"
 
     def lend(self, name: str) -> Any:
         """The object for a name: a free one, a parameter, an attribute; a spy where nothing is known.
@@ -195,25 +187,19 @@ class Lender:
         return found
 
     def _spy(self, name: str) -> Spy:
-        return Spy(name, self.unshown, steps=self._stepping())
+        return Spy(name, self.result, steps=self._stepping())
 
-    def result(self, name: str) -> Any:
-        """What a function returns that is not shown: what a scout found out, else a spy."""
-        role = self._known.get(name)
-        return self._spy(name) if role is None else self.of(role, name)
-
-    def made(self, name: str) -> Any:
-        """The object that a name stands for; ``None`` where none can be made."""
-        found = self.table.find(name, "objects", "numbers")
+    def result(self, function: str, given_to: str) -> Any:
+        """What a function returns that is not shown: as a scout found out, or as the name says that is
+        ``given_to``; else a spy.
+        """
+        role = self._known.get(f"{function}()")
+        if role is not None:
+            return self.of(role, f"{function}()")
+        found = self.table.find(given_to, "objects", "numbers")
         if found is None or (found.kind == "objects" and found.role not in MADE):
-            return None
-        return self._maker(found.role, name)()
-
-    @property
-    def shows_updates(self) -> bool:
-        """Whether the program itself clears, goes backward and steps: what else it calls does not."""
-        does = self.reading.does(self.reading.tree)
-        return self.reading.clears_anywhere and {"backward", "step"} <= does
+            return self._spy(f"{function}()")
+        return self._maker(found.role, function)()
 
     def forward(self, inputs: Tensor) -> Any:
         """Outputs of the workload's model; ``None`` where the program trains another one."""
@@ -266,7 +252,7 @@ class Lender:
             "validation": lambda _: self.data.loader("validation"),
             "dataset": lambda _: self.data.loader().dataset,
             "validation dataset": lambda _: self.data.loader("validation").dataset,
-            "source": lambda n: functools.partial(self._drawn, n),
+            "source": lambda _: self.data.draw,
             "model": self.model,
             "other model": self._other_model,
             "criterion": self._criterion,
@@ -276,7 +262,7 @@ class Lender:
             "scheduler": self._scheduler,
             "accelerator": self._accelerator,
             "fabric": lambda _: fabric.unseen(self.values.world_size),
-            "settings": lambda n: LentSettings(n, self._field, self.unshown),
+            "settings": lambda n: LentSettings(n, self._field, self.result),
             "logger": lambda _: Inert(),
             "effectless": lambda _: _effectless,
             "transform": lambda _: _first,
@@ -323,16 +309,6 @@ class Lender:
         parts_of.name_parts(self.values.model, self.reading)
         parts_of.name_methods(self.values.model, self.reading, self._answers.loss_of)
         return self.values.the_model(wrap=self.wrap)
-
-    def _drawn(self, name: str, *given: Any, **_: Any) -> Any:
-        """The next batch; of ``data, loader = get_data()`` what the names say."""
-        use = ResultUse(frame_of_the_program())
-        made = any(self.table.role(n, "objects") in ("loader", "validation") for n in use.names)
-        return self.unshown.by_names(name, use, [*given]) if made else self.data.draw()
-
-    def as_read(self, loss: Tensor, name: str) -> Any:
-        """A loss in the form in which a name of it is read."""
-        return self._answers.as_read(loss, name)
 
     def _other_model(self, name: str) -> nn.Module:
         """A copy that is only looked at: a teacher, a target network, an average."""
@@ -402,20 +378,11 @@ class Lender:
         inside = {id(part) for m in found for part in [*m.modules()][1:]}
         return [m for m in {id(m): m for m in found}.values() if id(m) not in inside]
 
-    def _criterion(self, name: str) -> Any:
-        single = per_sample(self.reading, name)
-        if single:
-            self.note(name, "one loss a sample, because it is masked afterwards")
-        mean = self.values.criterion
-        if not single and isinstance(mean, nn.Module):
-            return mean if _plainly(self.reading) else self._loss(single=single)
-        return self._loss(single=single)
-
-    def _loss(self, *, single: bool) -> nn.Module:
+    def _criterion(self, _: str) -> Any:
         values = self.values
-        return answers.Loss(
-            values.criterion, values.criterion_of_each, self._answers, single=single
-        )
+        if isinstance(values.criterion, nn.Module) and _plainly(self.reading):
+            return values.criterion
+        return answers.Loss(values.criterion, values.criterion_of_each, self._answers)
 
     def _accelerator(self, name: str) -> Any:
         called = self.reading.called
@@ -467,7 +434,7 @@ class Lender:
             self._is_read_below(role, full) and (role in OBJECTS or name in SECTIONS) and proper
         )
         if role is None or section:
-            return LentSettings(full, self._field, self.unshown)
+            return LentSettings(full, self._field, self.result)
         found = self.of(role, full)
         if found is LATE:
             raise Unbound(full, "can only be made by the program itself")
@@ -478,47 +445,6 @@ class Lender:
 def input_name(model: nn.Module) -> str:
     """Name of the first parameter of ``forward``."""
     return next(iter(inspect.signature(model.forward).parameters), "input_ids")
-
-
-def per_sample(reading: ProgramReading, criterion: str) -> bool:
-    """Whether a program masks or weighs what a free loss returns, sample by sample."""
-    losses = {
-        name
-        for node in reading.nodes
-        if isinstance(node, ast.Assign) and _is_call_of(node.value, criterion)
-        for name in (_name(target) for target in node.targets)
-    }
-
-    def is_loss(tree: ast.expr) -> bool:
-        return _name(tree) in losses or _is_call_of(tree, criterion)
-
-    def is_mask(tree: ast.expr) -> bool:
-        inner = tree.func.value if _is_method(tree) else tree
-        return reading.table.part(_name(inner)) == "mask"
-
-    parts = {p for row in reading.rows.values() for p in row}
-    parts |= {reading.table.part(n) or "" for n in (*reading.keys, *reading.free)}
-    for node in reading.nodes if "mask" in parts else ():
-        match node:
-            case ast.BinOp(op=ast.Mult(), left=one, right=other):
-                if any(is_loss(a) and is_mask(b) for a, b in ((one, other), (other, one))):
-                    return True
-            case ast.Subscript(value=value, slice=place):
-                if is_loss(value) and is_mask(place):
-                    return True
-    return False
-
-
-def _is_call_of(tree: ast.expr, name: str) -> bool:
-    return isinstance(tree, ast.Call) and _name(tree.func) == name
-
-
-def _is_method(tree: ast.expr) -> TypeGuard[Any]:
-    return isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute)
-
-
-def _name(tree: ast.expr) -> str:
-    return tree.id if isinstance(tree, ast.Name) else ""
 
 
 def _plainly(reading: ProgramReading) -> bool:

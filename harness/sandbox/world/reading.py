@@ -11,21 +11,6 @@ from harness.syntax import walk
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
-_ITERATING = frozenset(
-    {
-        "iter",
-        "next",
-        "enumerate",
-        "len",
-        "zip",
-        "tqdm",
-        "cycle",
-        "islice",
-        "chain",
-        "DataLoader",
-        "list",
-    }
-)
 BUILT_IN = frozenset(
     {*dir(builtins), "__file__", "__name__", "__doc__", "__class__", "__builtins__"}
 )
@@ -197,28 +182,12 @@ class ProgramReading:
         return frozenset(last for i in inner if (last := last_name(i)) is not None)
 
     @cached_property
-    def clears_anywhere(self) -> bool:
-        """Whether anything in it clears gradients."""
-        return clears(self.tree)
-
-    @cached_property
     def takes_losses(self) -> bool:
         """Whether it calls a loss."""
         return any(
             n.endswith("Loss") or n in LOSSES or self.table.role(n, "objects") == "criterion"
             for n in self.called
         )
-
-    @cached_property
-    def iterated(self) -> frozenset[str]:
-        """Names that are iterated over, or handed to what may do so."""
-        over = [n.iter for n in self.nodes if isinstance(n, ast.For | ast.comprehension)]
-        over += [
-            a for n in self.nodes
-            if isinstance(n, ast.Call) and (last_name(n.func) or "") in _ITERATING
-            for a in n.args
-        ]  # fmt: skip
-        return frozenset(n.id for o in over for n in walk(o) if isinstance(n, ast.Name))
 
     def asked_of(self, name: str) -> frozenset[str]:
         """Attributes that are read of a plain name."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from harness.sandbox.world.spies import Results, Spy
+from harness.sandbox.world.spies import Result, Spy
 
 Field = Callable[[str, str], Any]
 """``(owner, name)``: the value of one setting."""
@@ -12,9 +12,9 @@ Field = Callable[[str, str], Any]
 class LentSettings(Spy):
     """A namespace whose fields are what their names mean; a section of it is another one."""
 
-    def __init__(self, name: str, field: Field, unshown: Results) -> None:
+    def __init__(self, name: str, field: Field, result: Result) -> None:
         """``name``: as the program spells it, ``cfg.train``."""
-        super().__init__(name, unshown)
+        super().__init__(name, result)
         self.__dict__["_field"] = field
 
     def __getattr__(self, attribute: str) -> Any:

@@ -3,12 +3,14 @@
 The run ends there, and the job begins anew with the real object under that name.
 """
 
-from typing import Any, NoReturn, Protocol, Self
+from collections.abc import Callable
+from typing import Any, NoReturn, Self
 
 import torch
 from torch import Tensor, nn
 
 from harness.sandbox.batches.callers import ResultUse, frame_of_the_program
+from harness.sandbox.names.table import table
 from harness.sandbox.unbound import Scouted
 
 ASKED: dict[str, str] = {
@@ -36,27 +38,18 @@ SIZES = {
 """What one capital letter means as a size; any other name is the width of a hidden layer."""
 
 
-class Results(Protocol):
-    """What functions return that are not shown."""
-
-    def part(self, use: ResultUse) -> str | None:
-        """The part of a batch that the one name means to which a result is given."""
-
-    def by_names(self, name: str, use: ResultUse, given: list[Any]) -> Any:
-        """The result of a call, by the names that it is given to; ``None`` where these do not tell."""
-
-    def of(self, name: str) -> Any:
-        """What a scout found out, or a spy."""
+Result = Callable[[str, str], Any]
+"""What a function returns that is not shown, by its name and the one that the result is given to."""
 
 
 class Spy:
     """Stands for one unknown name."""
 
-    def __init__(self, name: str, unshown: "Results", *, steps: str = "optimizer") -> None:
-        """``unshown``: what it returns when called. ``steps``: what it is if it is asked for ``step``
+    def __init__(self, name: str, result: Result, *, steps: str = "optimizer") -> None:
+        """``result``: what it returns when called. ``steps``: what it is if it is asked for ``step``
         first.
         """
-        self.__dict__.update(_name=name, _unshown=unshown, _steps=steps)
+        self.__dict__.update(_name=name, _result=result, _steps=steps)
 
     def _is(self, role: str) -> NoReturn:
         raise Scouted(self._name, role)
@@ -68,30 +61,27 @@ class Spy:
         self._is(self._steps if attribute == "step" else ASKED.get(attribute, "settings"))
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """A model is called with a batch, a loss with outputs and targets; what else it returns, the
-        names say that this is given to. What changes training and is not shown cannot be known.
+        """A model is called with a batch, a loss with outputs and targets. What changes training and is
+        not shown cannot be known.
         """
         everything = [*args, *keywords.values()]
         given = [a for a in everything if isinstance(a, Tensor | tuple | dict)]
         computed = [a for a in given if isinstance(a, Tensor) and a.grad_fn is not None]
         use = ResultUse(frame_of_the_program())
-        part = self._unshown.part(use)
+        given_to = use.names[0] if len(use.names) == 1 else ""
+        part = table().part(given_to)
         if computed and not use.apart:
             behind = len(everything) == 1 and not use.dropped and part != "loss"
             self._is("criterion" if len(given) >= 2 else "transform" if behind else "")
-        called_with_a_batch = given and len(given) == len(everything) and not computed
-        if use.apart or not called_with_a_batch or part == "loss":
-            found = self._unshown.by_names(self._name, use, everything)
-            if found is not None:
-                return found
-        if called_with_a_batch:
+        if given and len(given) == len(everything) and not computed:
             self._is("transform" if part == "input" else "model")
         trained = (nn.Module, torch.optim.Optimizer, list, Tensor)
-        if any(isinstance(a, trained) for a in everything):
+        number = table().role(given_to, "numbers") is not None
+        if not number and any(isinstance(a, trained) for a in everything):
             self._is("")
         if use.dropped:
             self._is("effectless")
-        return self._unshown.of(f"{self._name}()")
+        return self._result(self._name, given_to)
 
     def __iter__(self) -> Any:
         self._is("loader")

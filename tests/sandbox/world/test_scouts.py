@@ -112,32 +112,6 @@ for step in range(10):
     assert run(program).steps == 10
 
 
-TRAINER = """
-def train_epoch(self):
-    for batch in self.loaders["train"]:
-        batch = self.prepare(batch)
-        output, loss = self.forward_pass(batch)
-        self.optimizer.zero_grad()
-        loss.backward()
-        self.optimizer.step()
-"""
-
-
-@pytest.mark.full
-def test_what_a_method_returns_that_is_not_shown_its_names_tell(run):
-    ran = run(TRAINER)
-
-    assert (ran.outcome, ran.steps) == ("ran", 14)
-    assert "self.forward_pass: not shown, returns output, loss" in ran.notes
-
-
-@pytest.mark.full
-def test_a_method_that_is_not_shown_may_clear_where_nothing_else_does(run):
-    ran = run(TRAINER.replace("        self.optimizer.zero_grad()\n", ""))
-
-    assert ran.steps == 0
-
-
 def test_a_meter_of_an_unknown_class_does_nothing(run):
     ran = run("meter = Metrik(every=0)\n" + LOOP + "    meter.update(loss.item())\n")
 
