@@ -6,7 +6,7 @@ A frame is a 4-byte and an 8-byte big-endian length, a UTF-8 JSON header and a r
 
 The payload is the tensors' bytes one after the other. Frames are numbered from 0, and the last one,
 ``closed``, states how many came before it. Non-finite numbers travel as ``"NaN"``, ``"Infinity"``
-and ``"-Infinity"``; :func:`number` reads them back. Nothing is ever unpickled or evaluated.
+and ``"-Infinity"``. Nothing is ever unpickled or evaluated.
 """
 
 import json
@@ -136,19 +136,6 @@ class FrameReader:
         self._due += 1
         self._closed = frame.kind == CLOSED
         return frame
-
-
-def number(value: Json) -> float:
-    """Read a number back that may have travelled as a string.
-
-    Raises:
-        ValueError: it is neither a number nor one of the three spellings of a non-finite one.
-    """
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
-    if value in ("NaN", "Infinity", "-Infinity"):
-        return float(str(value))
-    raise ValueError(f"not a number: {value!r}")
 
 
 def _decode(header: bytes, payload: bytes, due: int, known: _Specs) -> Frame:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from harness.sandbox.channel import Channel
-from harness.sandbox.frames import Frame, FrameReader, number
+from harness.sandbox.frames import Frame, FrameReader
 
 FLOATS = struct.pack("<3f", 1.0, 2.0, 3.0)
 
@@ -47,20 +47,13 @@ def test_a_frame_arrives_as_it_was_sent(pair):
     assert not reader.finish()
 
 
-def test_non_finite_numbers_arrive_as_strings_that_read_back(pair):
+def test_non_finite_numbers_arrive_as_strings(pair):
     """JSON has no NaN, and "not measured" is not NaN."""
     channel, ours = pair
     channel.send("fact", {"all": [math.nan, math.inf, {"deep": -math.inf}, 1.5, None]})
     ((frame,), _) = received(ours)
 
     assert frame.data == {"all": ["NaN", "Infinity", {"deep": "-Infinity"}, 1.5, None]}
-    assert math.isnan(number("NaN"))
-    assert [number(value) for value in ("Infinity", "-Infinity", 2, 0.5)] == [
-        math.inf,
-        -math.inf,
-        2,
-        0.5,
-    ]
 
 
 def test_empty_and_scalar_tensors_arrive(pair):

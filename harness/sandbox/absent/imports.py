@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
 
 from harness.sandbox import extras
 from harness.sandbox.absent import standins, trackers
@@ -109,31 +108,17 @@ class Lent(MetaPathFinder, Loader):
         """Whatever stands in for it."""
         name = spec.name
         top = name.partition(".")[0]
+        absent = lambda part: Missing(f"{name.removeprefix(f'{OWN}.')}.{part}", needs(name))  # noqa: E731
         if top in WATCHING or name == "torch.utils.tensorboard":
             lend(f"{name.rpartition('.')[2] if top == 'torch' else top}: does nothing")
             return trackers.module(name)
-        found = standins.module(name, lambda part: Missing(f"{name}.{part}", needs(name)))
+        found = standins.module(name, absent)
         if found is not None:
             lend(f"{top}: a stand-in")
-            return found
-        return MissingModule(name, needs(name))
+        return found or standins.LentModule(name, {}, absent)
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing: it is made already."""
-
-
-class MissingModule(ModuleType):
-    """A module that may be imported; what it offers may be named."""
-
-    def __init__(self, name: str, needs: str) -> None:
-        """``needs``: what whoever uses it is told."""
-        super().__init__(name)
-        self.__dict__["_needs"] = needs
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(name)
-        return Missing(f"{self.__name__.removeprefix(f'{OWN}.')}.{name}", self._needs)
 
 
 def needs(name: str) -> str:

@@ -1,6 +1,5 @@
 """Objects that do nothing: loggers, progress bars, packages that only watch."""
 
-import dis
 import sys
 from collections.abc import Iterable, Iterator
 from types import FunctionType, ModuleType
@@ -8,7 +7,7 @@ from typing import Any, Self
 
 from torch.utils.data import DataLoader
 
-_UNPACK = dis.opmap["UNPACK_SEQUENCE"]
+from harness.sandbox.batches.callers import unpacked_into
 
 
 class Inert:
@@ -40,10 +39,7 @@ class Inert:
 
     def __iter__(self) -> Iterator[Any]:
         """Nothing; but as many as wanted where it is taken apart: ``a, b = axes``."""
-        caller = sys._getframe(1)
-        at, code = caller.f_lasti, caller.f_code.co_code
-        wanted = code[at + 1] if at >= 0 and code[at] == _UNPACK else 0
-        return iter([Inert() for _ in range(wanted)])
+        return iter([Inert() for _ in range(unpacked_into(1) or 0)])
 
     def __len__(self) -> int:
         return 0

@@ -61,9 +61,9 @@ class LentModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        if name in SAME:
-            return self
         lookup = self.__dict__.get("lookup")
+        if lookup is not None and name in SAME:
+            return self
         found = lookup(name) if lookup is not None else None
         return self.__dict__["_absent"](name) if found is None else found
 
