@@ -73,6 +73,55 @@ def word(tree: ast.AST | None) -> str | None:
     return None
 
 
+def given_in(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """What a node gives under a name: an assignment, a keyword, an entry, a default, an option."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            yield from (pair for target in targets for pair in _stored(target, value))
+        case (
+            ast.AnnAssign(target=target, value=ast.expr() as value)
+            | ast.NamedExpr(target=target, value=value)
+            | ast.withitem(optional_vars=ast.expr() as target, context_expr=value)
+        ):
+            yield from _stored(target, value)
+        case ast.keyword(arg=str(name), value=value):
+            yield name, value
+        case ast.arguments():
+            yield from _defaults(node)
+        case ast.Call():
+            yield from _option(node)
+        case ast.Dict(keys=keys, values=values):
+            pairs = zip(keys, values, strict=True)
+            yield from ((str(k.value), v) for k, v in pairs if isinstance(k, ast.Constant))
+
+
+def _defaults(node: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
+    last = [*node.posonlyargs, *node.args][-len(node.defaults) or len(node.args) :]
+    yield from ((p.arg, default) for p, default in zip(last, node.defaults, strict=False))
+    pairs = zip(node.kwonlyargs, node.kw_defaults, strict=True)
+    yield from ((p.arg, default) for p, default in pairs if default is not None)
+
+
+def _option(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    """``add_argument("-b", "--batch-size", default=256)``"""
+    given = [a.value for a in call.args if isinstance(a, ast.Constant)]
+    texts = [text.lstrip("-").replace("-", "_") for text in given if isinstance(text, str)]
+    for keyword in call.keywords:
+        if texts and keyword.arg == "default":
+            yield max(texts, key=len), keyword.value
+
+
+def _stored(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    match target, value:
+        case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
+            for one, its in zip(targets, values, strict=True):
+                yield from _stored(one, its)
+        case ast.Tuple() | ast.List(), _:
+            pass
+        case _:
+            yield word(target) or "", value
+
+
 def unmarked(tree: ast.expr) -> ast.expr:
     """The expression inside a mark, or the expression itself."""
     match tree:
@@ -168,56 +217,18 @@ class Sources:
         return rest, None
 
     def _read(self, node: ast.AST) -> None:
+        for name, value in given_in(node):
+            self._value(name, value)
         match node:
-            case ast.Assign(targets=targets, value=value):
-                for target in targets:
-                    self._store(target, value)
-            case (
-                ast.AnnAssign(target=target, value=ast.expr() as value)
-                | ast.NamedExpr(target=target, value=value)
-                | ast.withitem(optional_vars=ast.expr() as target, context_expr=value)
-            ):
-                self._store(target, value)
             case ast.Return(value=ast.expr() as value):
                 function = self.function_of(node)
                 self._value(function.name if function is not None else "", value)
-            case ast.Call():
-                self._given(node)
-            case ast.Dict(keys=keys, values=values):
-                self._named((str(getattr(key, "value", "")) for key in keys), values)
-            case ast.arguments():
-                last = [*node.posonlyargs, *node.args][-len(node.defaults) or len(node.args) :]
-                self._named((parameter.arg for parameter in last), node.defaults)
-                self._named((parameter.arg for parameter in node.kwonlyargs), node.kw_defaults)
-
-    def _named(self, names: Iterable[str], values: Iterable[ast.expr | None]) -> None:
-        for name, value in zip(names, values, strict=False):
-            if value is not None:
-                self._value(name, value)
-
-    def _given(self, call: ast.Call) -> None:
-        name = word(call.func) or ""
-        option = name
-        if name == "add_argument" and call.args and isinstance(call.args[-1], ast.Constant):
-            option = str(call.args[-1].value).lstrip("-").replace("-", "_")
-        for keyword in call.keywords:
-            is_default = option != name and keyword.arg == "default"
-            self._value(option if is_default else keyword.arg or "", keyword.value)
-        for function in self.functions.get(name, ()):
-            names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
-            own = [arg for arg in names if arg not in ("self", "cls")]
-            for parameter, value in zip(own, call.args, strict=False):
-                self._value(parameter, value)
-
-    def _store(self, target: ast.expr, value: ast.expr) -> None:
-        match target, value:
-            case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
-                for one, its in zip(targets, values, strict=True):
-                    self._store(one, its)
-            case ast.Tuple() | ast.List(), _:
-                pass
-            case _:
-                self._value(word(target) or "", value)
+            case ast.Call(func=called, args=args):
+                for own in self.functions.get(word(called) or "", ()):
+                    names = [a.arg for a in (*own.args.posonlyargs, *own.args.args)]
+                    parameters = [name for name in names if name not in ("self", "cls")]
+                    for parameter, value in zip(parameters, args, strict=False):
+                        self._value(parameter, value)
 
     def _value(self, name: str, value: ast.expr) -> None:
         self.values.setdefault(name, []).append(value)

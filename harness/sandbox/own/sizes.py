@@ -2,14 +2,11 @@
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from harness.sandbox.branches.reading import given_in
 from harness.syntax import walk
-
-Named = Iterator[tuple[str, ast.expr | None]]
-"""Names, each with the expression that stands under it."""
-
 
 WHOLE = re.compile(
     r"(effective|total|global|target|virtual|logical|desired)_?(train_?)?(batch(_?size)?|bs|bsz)"
@@ -35,10 +32,9 @@ class Size:
 def sizes_in(tree: ast.AST) -> Iterator[Size]:
     """All of them; what is multiplied out of several numbers is one."""
     for node in walk(_Folding().visit(tree)):
-        reader = _READERS.get(type(node))
-        for name, value in reader(node) if reader is not None else ():
+        for name, value in given_in(node):
             if isinstance(value, ast.Constant) and type(value.value) is int:
-                yield Size(name.lower().lstrip("-").replace("-", "_"), value, value.value)
+                yield Size(name.lower(), value, value.value)
 
 
 def gathered_by(sizes: Iterable[Size]) -> int:
@@ -59,52 +55,3 @@ class _Folding(ast.NodeTransformer):
             case ast.BinOp(ast.Constant(value=int(a)), ast.Mult(), ast.Constant(value=int(b))):
                 return ast.copy_location(ast.Constant(a * b), node)
         return node
-
-
-def _assignment(node: ast.Assign) -> Named:
-    for target in node.targets:
-        yield from _assigned(target, node.value)
-
-
-def _assigned(target: ast.expr, value: ast.expr | None) -> Named:
-    match target, value:
-        case ast.Name(id=name), _:
-            yield name, value
-        case ast.Attribute(attr=name), _:
-            yield name, value
-        case ast.Tuple(elts=names), ast.Tuple(elts=values) if len(names) == len(values):
-            for one, other in zip(names, values, strict=True):
-                yield from _assigned(one, other)
-
-
-def _entries(node: ast.Dict) -> Named:
-    for key, value in zip(node.keys, node.values, strict=True):
-        if isinstance(key, ast.Constant) and isinstance(key.value, str):
-            yield key.value, value
-
-
-def _defaults(node: ast.arguments) -> Named:
-    places = [*node.posonlyargs, *node.args]
-    with_default = places[len(places) - len(node.defaults) :]
-    for argument, value in zip(with_default, node.defaults, strict=True):
-        yield argument.arg, value
-    for argument, default in zip(node.kwonlyargs, node.kw_defaults, strict=True):
-        yield argument.arg, default
-
-
-def _option(node: ast.Call) -> Named:
-    """``add_argument("-b", "--batch-size", default=256)``"""
-    texts = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-    for keyword in node.keywords:
-        if texts and keyword.arg == "default":
-            yield max(texts, key=len), keyword.value
-
-
-_READERS: dict[type[ast.AST], Callable[..., Named]] = {
-    ast.Assign: _assignment,
-    ast.AnnAssign: lambda node: _assigned(node.target, node.value),
-    ast.keyword: lambda node: iter([(node.arg or "", node.value)]),
-    ast.Dict: _entries,
-    ast.arguments: _defaults,
-    ast.Call: _option,
-}
