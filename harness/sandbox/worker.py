@@ -22,6 +22,7 @@ from harness.sandbox.leader import Work
 from harness.sandbox.machine.spellings import install_spellings
 from harness.sandbox.order import WorkOrder
 from harness.sandbox.own import program as own_program
+from harness.sandbox.ready import Ready
 from harness.sandbox.recorder import Recorder, clips, collectives
 from harness.sandbox.stage import program as staging
 from harness.sandbox.tested.run import test_program
@@ -86,7 +87,7 @@ def work_on(recorder: Recorder, job: Job, rank: int, world_size: int) -> None:
         recorder.start(())
         recorder.finish(_not_begun(error, order.known))
         return
-    recorder.start(ready.notes, ready.source, tuple(map(str, ready.calls)))
+    recorder.start(tuple(ready.journal), ready.source, ready.calls)
     with recorder.recording(ready.module, world_size):
         finished = _ended(ready.run, order.known)
     examine = functools.partial(_untrue, recorder, own_world=order.own_world)
@@ -102,9 +103,7 @@ def test_on(recorder: Recorder, program: str, order: WorkOrder) -> None:
     recorder.finish(finished)
 
 
-def _ready(
-    recorder: Recorder, program: str, order: WorkOrder, rank: int, world_size: int
-) -> world.Bound | own_program.OwnProgram | staging.Staged:
+def _ready(recorder: Recorder, program: str, order: WorkOrder, rank: int, world_size: int) -> Ready:
     """The program with the names that it is lent, or as it is in a world of its own."""
     if order.own_world:
         own = own_program.prepare(
@@ -149,9 +148,7 @@ def _not_begun(error: BaseException, known: Mapping[str, str]) -> Finished:
     return Finished(outcome="unbound", message=said)
 
 
-def _afterwards(
-    ran: world.Bound | own_program.OwnProgram | staging.Staged,
-) -> dict[str, object]:
+def _afterwards(ran: Ready) -> dict[str, object]:
     """What is asked of a program once it has run: what it changed cannot make us fail."""
     try:
         return {**ran.after(), "unentered": ran.untaken()}

@@ -6,21 +6,16 @@ import functools
 import io
 import os
 import sys
-import types
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType, ModuleType
 
 from harness.beside import parsed_modules, together, unpacked
-from harness.domain.branch import Branches
 from harness.sandbox.absent import checkpoints, downloads, files, pictures, tables
 from harness.sandbox.absent.imports import OWN, lend_packages
 from harness.sandbox.absent.inert import install_progress
 from harness.sandbox.absent.lent import all_lent, doubted, guessed
 from harness.sandbox.absent.settings import argument, compared_words
 from harness.sandbox.batches.callers import FILENAME
-from harness.sandbox.branches import marks
-from harness.sandbox.branches.untaken import untaken
 from harness.sandbox.machine import arguments, cuda, devices, distributed, removed
 from harness.sandbox.own import frameworks
 from harness.sandbox.own.modules import Repository
@@ -28,10 +23,9 @@ from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.phases import LOOP, Phases, with_phases
 from harness.sandbox.own.shortening import OnBatch, Shortening
 from harness.sandbox.own.shrinking import evaluate_soon, shrink
+from harness.sandbox.ready import Ready, compiled, namespace
 from harness.sandbox.unbound import Scouted, Unbound, no_input, parsed
 from harness.syntax import source_of
-
-MODULE = "candidate"
 
 FOLDER = "a/repository/of/programs"
 """Where it runs: programs write into folders above their own."""
@@ -44,43 +38,6 @@ GIVEN = (*devices.LENT, "input", "open")
 """Names that are lent to the program, and to each of its files."""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnProgram:
-    """A program that is ready to run."""
-
-    module: types.ModuleType
-    """Its namespace; ``__name__`` is ``__main__``, so that guarded calls run."""
-    code: types.CodeType
-    """The program, compiled."""
-    source: str
-    """The program as it runs."""
-    notes: tuple[str, ...]
-    """What was changed in it before it ran, in words."""
-    patience: Patience
-    """Ends a run that trains far longer than needed."""
-    shortening: Shortening
-    """Ends passes over loaders that are longer than needed."""
-    untaken: Callable[[], Branches]
-    """After the run: the branches that it did not enter."""
-    calls: tuple[str, ...] = ()
-    """It leaves no call to its reader."""
-
-    def run(self) -> None:
-        """Run it, until it ends or enough was seen."""
-        with self.patience.counting(), self.shortening.shortened(), _what_is_missing():
-            exec(self.code, vars(self.module))
-
-    def after(self) -> dict[str, object]:
-        """What is known of it only once it has run: what was lent to it, and its windows."""
-        return {
-            "lent": all_lent(),
-            "accumulates_over": self.shortening.declared,
-            "grouped": distributed.is_asked_for(),
-            "options": arguments.left_off(),
-            "ranks": distributed.ranks_asked_for(),
-        }
-
-
 def prepare(
     program: str,
     rank: int,
@@ -89,7 +46,7 @@ def prepare(
     *,
     shrunk: bool = False,
     known: Mapping[str, str] = MappingProxyType({}),
-) -> OwnProgram:
+) -> Ready:
     """Make a program ready that needs nothing but packages and files.
 
     ``shrunk``: whether sizes that are too large for a CPU are lowered. ``on_batch``: is told
@@ -104,30 +61,56 @@ def prepare(
     phases = Phases(tree, FILENAME)
     patience = Patience(world_size, phases if phases.several else None)
     shortening = Shortening(everything, patience, on_batch, shrunk=shrunk)
-    module = _namespace(packed.package)
+    module = namespace(
+        __file__="candidate.py", __package__=packed.package or OWN, input=no_input,
+        open=files.opened, **devices.LENT,
+    )  # fmt: skip
     vars(module)[LOOP] = lambda: phases
     given = {name: vars(module)[name] for name in GIVEN}
     own = Repository(packed.modules, modules, os.path.abspath(FOLDER), FILENAME, given)
+    _lend(everything, own, known)
+    frameworks.install(everything, world_size)
+    sys.argv = ["candidate.py", *packed.arguments]
+    _environment(module, rank, world_size, everything)
+    source = source_of(tree)
+    code, left_out = compiled(with_phases(tree) if phases.several else tree)
+    return Ready(
+        module=module,
+        code=code,
+        source=source,
+        journal=notes,
+        patience=patience,
+        around=functools.partial(_around, shortening),
+        after=functools.partial(_after, shortening.declared),
+        untaken=left_out,
+    )
+
+
+def _lend(everything: ast.Module, own: Repository, known: Mapping[str, str]) -> None:
+    """Stand in for packages and data that are not here."""
     downloads.install()
     lend_packages(everything, own.tops)
     own.install()
     tables.install(everything, known)
     pictures.install(everything, known)
-    frameworks.install(everything, world_size)
-    sys.argv = ["candidate.py", *packed.arguments]
-    _environment(module, rank, world_size, everything)
     devices.map_calls(everything, bare=False)
-    source = source_of(tree)
-    marked = marks.marked(with_phases(tree) if phases.several else tree)
-    return OwnProgram(
-        module=module,
-        code=marked.compiled(FILENAME),
-        source=source,
-        notes=tuple(notes),
-        patience=patience,
-        shortening=shortening,
-        untaken=lambda: untaken(marked),
-    )
+
+
+@contextlib.contextmanager
+def _around(shortening: Shortening) -> Iterator[None]:
+    with shortening.shortened(), _what_is_missing():
+        yield
+
+
+def _after(declared: int | None) -> dict[str, object]:
+    """What was lent to a program, and its windows."""
+    return {
+        "lent": all_lent(),
+        "accumulates_over": declared,
+        "grouped": distributed.is_asked_for(),
+        "options": arguments.left_off(),
+        "ranks": distributed.ranks_asked_for(),
+    }
 
 
 @contextlib.contextmanager
@@ -167,19 +150,7 @@ def _of_absent_data(error: Exception) -> BaseException | None:
     return None
 
 
-def _namespace(package: str) -> types.ModuleType:
-    module = types.ModuleType(MODULE)
-    vars(module).update({
-        "__name__": "__main__", "__file__": "candidate.py", "__package__": package or OWN,
-        "input": no_input, "open": files.opened, **devices.LENT,
-    })  # fmt: skip
-    sys.modules[MODULE] = sys.modules["__main__"] = module
-    return module
-
-
-def _environment(
-    module: types.ModuleType, rank: int, world_size: int, everything: ast.Module
-) -> None:
+def _environment(module: ModuleType, rank: int, world_size: int, everything: ast.Module) -> None:
     os.makedirs(FOLDER, exist_ok=True)
     os.chdir(FOLDER)
     distributed.environment(rank, world_size)

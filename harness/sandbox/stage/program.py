@@ -3,66 +3,28 @@
 import ast
 import sys
 import types
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import torch
 from torch import nn
 
-from harness.domain.branch import Branches
 from harness.sandbox.absent.inert import install_progress
 from harness.sandbox.batches.callers import FILENAME
-from harness.sandbox.branches import marks
-from harness.sandbox.branches.untaken import untaken
 from harness.sandbox.frameworks import packages
 from harness.sandbox.machine import arguments, cuda, devices, distributed
 from harness.sandbox.names.table import libraries, table
 from harness.sandbox.own.patience import Patience
+from harness.sandbox.ready import Ready, compiled, namespace
 from harness.sandbox.stage import copies, workers
 from harness.sandbox.unbound import Unbound, no_input, parsed
 from harness.sandbox.world.reading import ProgramReading
 from harness.syntax import source_of
 from harness.workloads.workload import Note
 
-MODULE = "candidate"
-
-
-@dataclass(frozen=True, slots=True)
-class Staged:
-    """A program that is ready to run."""
-
-    module: types.ModuleType
-    """Its namespace; ``__name__`` is ``__main__``, so that guarded calls run."""
-    code: types.CodeType
-    """The program, compiled."""
-    source: str
-    """The program as it runs."""
-    notes: tuple[str, ...]
-    """What its free names stand for, in words."""
-    models: tuple[nn.Module, ...]
-    """Models that it was lent."""
-    optimizers: tuple[torch.optim.Optimizer, ...]
-    """Optimizers that it was lent."""
-    patience: Patience
-    """Ends a run that trains far longer than needed."""
-    untaken: Callable[[], Branches]
-    """After the run: the branches that it did not enter."""
-    calls: tuple[str, ...] = ()
-    """It leaves no call to its reader."""
-
-    def run(self) -> None:
-        """Run it to its end."""
-        with self.patience.counting():
-            exec(self.code, vars(self.module))
-
-    def after(self) -> dict[str, object]:
-        """What is known of it only once it has run."""
-        return {}
-
 
 def prepare(
     program: str, stage: Mapping[str, object], rank: int, world_size: int, note: Note
-) -> Staged:
+) -> Ready:
     """Lend every free name what the stage has for it.
 
     Raises:
@@ -70,9 +32,7 @@ def prepare(
     """
     tree = parsed(program, FILENAME)
     packages.lend_imports(tree)
-    module = types.ModuleType(MODULE)
-    vars(module).update(__name__="__main__", __file__=FILENAME, input=no_input, **devices.LENT)
-    sys.modules[MODULE] = sys.modules["__main__"] = module
+    module = namespace(input=no_input, **devices.LENT)
     sys.argv = ["candidate.py"]
     distributed.environment(rank, world_size)
     cuda.told(local_rank=rank, count=world_size)
@@ -85,17 +45,18 @@ def prepare(
     given |= _read_first(tree, stage)
     vars(module).update(given)
     devices.map_calls(tree, bare=True)
-    marked = marks.marked(tree)
+    source = source_of(tree)
+    code, left_out = compiled(tree)
     parameters = [one for one in given.values() if isinstance(one, nn.Module)]
-    return Staged(
+    return Ready(
         module=module,
-        code=marked.compiled(FILENAME),
-        source=source_of(tree),
-        notes=tuple(f"{name}: {_said(one)}" for name, one in given.items()),
+        code=code,
+        source=source,
+        journal=[f"{name}: {_said(one)}" for name, one in given.items()],
         models=tuple(one for one in parameters if any(True for _ in one.parameters())),
         optimizers=tuple(o for o in given.values() if isinstance(o, torch.optim.Optimizer)),
         patience=Patience(world_size, wanted=1 << 20),
-        untaken=lambda: untaken(marked),
+        untaken=left_out,
     )
 
 

@@ -10,7 +10,7 @@ program   binds and runs, with all of these
 
 from harness.sandbox.batches.callers import FILENAME
 from harness.sandbox.unbound import Scouted, Unbound
-from harness.sandbox.world.program import Bound, bind
+from harness.sandbox.world.program import bind
 from harness.sandbox.world.roots import Call
 
-__all__ = ["FILENAME", "Bound", "Call", "Scouted", "Unbound", "bind"]
+__all__ = ["FILENAME", "Call", "Scouted", "Unbound", "bind"]

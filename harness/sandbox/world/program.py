@@ -5,26 +5,22 @@ import contextlib
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import nn
 
 from harness.beside import unpacked
-from harness.domain.branch import Branches
 from harness.domain.event import BUILDS_MODELS
 from harness.sandbox.absent.inert import install_progress
 from harness.sandbox.batches.callers import FILENAME
 from harness.sandbox.batches.loaders import OnBatch
-from harness.sandbox.branches import marks
-from harness.sandbox.branches.untaken import untaken
 from harness.sandbox.frameworks import hooks, huggingface, packages
 from harness.sandbox.machine import arguments, cuda, devices, distributed
 from harness.sandbox.machine.spellings import install_spellings
 from harness.sandbox.names.table import table
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.shortening import declared_window
+from harness.sandbox.ready import Ready, compiled, namespace
 from harness.sandbox.unbound import Scouted, no_input, parsed
 from harness.sandbox.world import libraries, losses, rewrite, wrapping
 from harness.sandbox.world.fitting import Fitting
@@ -44,75 +40,11 @@ from harness.sandbox.world.values import Values
 from harness.syntax import source_of, walk
 from harness.workloads import Workload
 
-MODULE = "candidate"
-
 COUNTED = frozenset({None, "loss", "step", "epoch", "count", "index"})
 """Roles of names in which programs count or sum up; what the reader brings is where they start."""
 
 Track = Callable[..., nn.Module]
 """``(model, name)``: watch a model."""
-
-
-@dataclass(slots=True)
-class Bound:
-    """A program that is ready to run, with its namespace."""
-
-    module: types.ModuleType
-    """Its namespace; ``__name__`` is ``__main__``, so that guarded calls run."""
-    code: types.CodeType
-    """The program, compiled."""
-    source: str
-    """The program as it runs."""
-    journal: list[str]
-    """What was lent, mapped or replaced, in words; more is added while the program runs."""
-    starts: list[tuple[Call, Callable[[], None]]]
-    """Calls to make after its top level has run."""
-    optimizers: tuple[torch.optim.Optimizer, ...]
-    """The workload's optimizers that names were bound to."""
-    model: nn.Module
-    """The workload's model, not wrapped."""
-    tree: ast.Module
-    """The program's tree."""
-    patience: Patience
-    """Ends a run that trains far longer than needed."""
-    masks: Sequence[str]
-    """Free names that were lent a weight for each sample."""
-    untaken: Callable[[], Branches]
-    """After the run: the branches that it did not enter."""
-    gathers: int | None
-    """How many micro-batches an update gathers, where the program, or what it was lent, says so."""
-
-    def run(self) -> None:
-        """Execute the program's top level, then make the calls that it leaves to its reader.
-
-        Raises:
-            Scouted: a name was used about which nothing had been known.
-        """
-        with self.patience.counting(), _misfits(self.masks):
-            try:
-                exec(self.code, vars(self.module))
-            except NameError as error:
-                raise _missing(error, self) from error
-            trained = self.patience.updates > 0
-            for call, start in self.starts:
-                if trained:
-                    self.journal.append(f"{call.function} is not called: training had begun")
-                else:
-                    start()
-
-    def after(self) -> dict[str, object]:
-        """What else is known of it."""
-        return {"accumulates_over": self.gathers}
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The journal as it is now."""
-        return tuple(self.journal)
-
-    @property
-    def calls(self) -> tuple[Call, ...]:
-        """The calls to make."""
-        return tuple(call for call, _ in self.starts)
 
 
 def bind(  # noqa: PLR0913 - each is a fact of one run
@@ -124,7 +56,7 @@ def bind(  # noqa: PLR0913 - each is a fact of one run
     on_batch: OnBatch,
     tracked: Track,
     known: Mapping[str, str],
-) -> Bound:
+) -> Ready:
     """Lend every free name of ``program`` an object. ``known``: what scouts found out by name.
 
     Raises:
@@ -149,15 +81,18 @@ def _misfits(masks: Sequence[str]) -> Iterator[None]:
         raise
 
 
-def _missing(error: NameError, bound: Bound) -> BaseException:
+@contextlib.contextmanager
+def _names(module: types.ModuleType, tree: ast.Module) -> Iterator[None]:
     """A name of the program that is read before it is bound is one that the reader brings."""
-    name = getattr(error, "name", None)
-    if name is None or isinstance(error, UnboundLocalError) or name in vars(bound.module):
-        return error
-    role = table().role(name)
-    if role in COUNTED and counts(bound.tree, name):
-        return Scouted(name, "start")
-    return Scouted(name, role or "")
+    try:
+        yield
+    except NameError as error:
+        name = getattr(error, "name", None)
+        if name is None or isinstance(error, UnboundLocalError) or name in vars(module):
+            raise
+        role = table().role(name)
+        starts = role in COUNTED and counts(tree, name)
+        raise Scouted(name, "start" if starts else role or "") from error
 
 
 def counts(tree: ast.Module, name: str) -> bool:
@@ -185,8 +120,7 @@ class _Binding:
     ) -> None:
         self.values, self.known = values, known
         self.tracked = tracked
-        self.module = types.ModuleType(MODULE)
-        vars(self.module).update(__name__="__main__", __file__=FILENAME)
+        self.module = namespace()
         packed = unpacked(program)
         self.arguments = packed.arguments
         self.tree, noted = _prepared(packed.code)
@@ -201,7 +135,7 @@ class _Binding:
         values.for_optimizers(self.reading.called)
         self.fitting = Fitting(self.lender)
 
-    def bound(self) -> Bound:
+    def bound(self) -> Ready:
         self._environment()
         self._lend()
         starts = self.fitting.starts()
@@ -211,21 +145,42 @@ class _Binding:
         tree = rewrite.rewrite(self.tree, changes)
         self._watch()
         source = source_of(tree)
-        marked = marks.marked(tree)
-        return Bound(
+        code, left_out = compiled(tree)
+        masks = [n for n in self.lender.names if self.lender.role(n) == "mask"]
+
+        @contextlib.contextmanager
+        def around() -> Iterator[None]:
+            with _misfits(masks), _names(self.module, self.tree):
+                yield
+
+        def then() -> None:
+            with _misfits(masks):
+                self._start(starts)
+
+        gathers = self._gathers()
+        return Ready(
             module=self.module,
-            code=marked.compiled(FILENAME),
+            code=code,
             source=source,
             journal=self.lender.notes,
-            starts=starts,
-            optimizers=self.values.optimizers,
-            model=self.values.model,
-            tree=self.tree,
             patience=self.patience,
-            masks=[n for n in self.lender.names if self.lender.role(n) == "mask"],
-            untaken=lambda: untaken(marked),
-            gathers=self._gathers(),
+            untaken=left_out,
+            around=around,
+            then=then,
+            after=lambda: {"accumulates_over": gathers},
+            calls=tuple(str(call) for call, _ in starts),
+            models=(self.values.model,),
+            optimizers=self.values.optimizers,
         )
+
+    def _start(self, starts: list[tuple[Call, Callable[[], None]]]) -> None:
+        """Make the calls that the program leaves to its reader."""
+        trained = self.patience.updates > 0
+        for call, start in starts:
+            if trained:
+                self.lender.notes.append(f"{call.function} is not called: training had begun")
+            else:
+                start()
 
     def _gathers(self) -> int | None:
         roles = map(self.lender.role, self.lender.names)
@@ -242,7 +197,6 @@ class _Binding:
 
     def _environment(self) -> None:
         values = self.values
-        sys.modules[MODULE] = sys.modules["__main__"] = self.module
         sys.argv = ["candidate.py", *self.arguments]
         distributed.environment(values.rank, values.world_size)
         cuda.told(local_rank=values.rank, count=values.world_size)

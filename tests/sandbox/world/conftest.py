@@ -25,7 +25,7 @@ class Ran:
     error: str | None
     message: str
     notes: list[str]
-    calls: list[list[str]]
+    calls: list[str]
     result: str
     printed: str
     weights: list[list[float]]

@@ -105,10 +105,10 @@ def run(request: dict[str, Any], rank: int, size: int) -> dict[str, Any]:
                 request["program"], _workload(request, size), rank=rank, world_size=size,
                 on_batch=on_batch, tracked=tracked, known=request["known"],
             )  # fmt: skip
-            reply |= {"calls": [[c.function, *c.arguments] for c in bound.calls]}
+            reply |= {"calls": bound.calls}
             bound.run()
-            reply |= {"notes": bound.journal, "result": repr(vars(bound.module).get("result"))}
-            reply["weights"] = [p.detach().flatten().tolist() for p in bound.model.parameters()]
+            reply |= {"notes": [*bound.journal], "result": repr(vars(bound.module).get("result"))}
+            reply["weights"] = [p.detach().flatten().tolist() for p in bound.models[0].parameters()]
     except world.Scouted as scout:
         said = f"`{scout.name}` is used in no way that tells what it is"
         reply |= {"error": "Unbound", "message": said, "scouted": [scout.name, scout.role]}

@@ -14,7 +14,7 @@ def test_a_step_is_called_with_every_batch(run):
     ran = run(STEP)
 
     assert (ran.outcome, ran.steps) == ("ran", 14)
-    assert ran.calls == [["step", "model", "x", "y", "optimizer", "criterion"]]
+    assert ran.calls == ["step(model, x, y, optimizer, criterion)"]
 
 
 def test_a_class_is_made_and_its_training_is_called(run):
