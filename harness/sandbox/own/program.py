@@ -61,6 +61,7 @@ def prepare(
     phases = Phases(tree, FILENAME)
     patience = Patience(world_size, phases if phases.several else None)
     shortening = Shortening(everything, patience, on_batch, shrunk=shrunk)
+    shortening.install()
     module = namespace(
         __file__="candidate.py", __package__=packed.package or OWN, input=no_input,
         open=files.opened, **devices.LENT,
@@ -80,7 +81,7 @@ def prepare(
         source=source,
         journal=notes,
         patience=patience,
-        around=functools.partial(_around, shortening),
+        around=_what_is_missing,
         after=functools.partial(_after, shortening.declared),
         untaken=left_out,
     )
@@ -94,12 +95,6 @@ def _lend(everything: ast.Module, own: Repository, known: Mapping[str, str]) -> 
     tables.install(everything, known)
     pictures.install(everything, known)
     devices.map_calls(everything, bare=False)
-
-
-@contextlib.contextmanager
-def _around(shortening: Shortening) -> Iterator[None]:
-    with shortening.shortened(), _what_is_missing():
-        yield
 
 
 def _after(declared: int | None) -> dict[str, object]:

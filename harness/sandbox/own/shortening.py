@@ -3,7 +3,6 @@
 import ast
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -66,9 +65,8 @@ class Shortening:
         full += -full % window
         return min(count, full + count % window)
 
-    @contextmanager
-    def shortened(self) -> Iterator[None]:
-        """While this lasts, loaders are made short."""
+    def install(self) -> None:
+        """From now on loaders are made short."""
         initialise, iterate = DataLoader.__init__, DataLoader.__iter__
         shortening = self
 
@@ -84,11 +82,6 @@ class Shortening:
 
         setattr(DataLoader, "__init__", made)  # noqa: B010 - mypy refuses to assign
         setattr(DataLoader, "__iter__", passed)  # noqa: B010 - mypy refuses to assign
-        try:
-            yield
-        finally:
-            setattr(DataLoader, "__init__", initialise)  # noqa: B010 - mypy refuses to assign
-            setattr(DataLoader, "__iter__", iterate)  # noqa: B010 - mypy refuses to assign
 
     def _with_few_rows(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -141,11 +141,10 @@ class _Binding:
         starts = self.fitting.starts()
         starter = Starter(self.lender)
         starts += starter.calls() if self._leaves_training() else []
-        changes = self._changes()
-        tree = rewrite.rewrite(self.tree, changes)
+        self._rewrite()
         self._watch()
-        source = source_of(tree)
-        code, left_out = compiled(tree)
+        source = source_of(self.tree)
+        code, left_out = compiled(self.tree)
         masks = [n for n in self.lender.names if self.lender.role(n) == "mask"]
 
         @contextlib.contextmanager
@@ -315,16 +314,17 @@ class _Binding:
 
     # ---------------------------------------------------------------------------------------- code
 
-    def _changes(self) -> rewrite.Changes:
-        changes = rewrite.Changes(late=self.late)
+    def _rewrite(self) -> None:
+        first = self.tree.body[self.turns_from] if self.turns is not None else None
         vars(self.module)[rewrite.LATER] = self.lender.later
-        if self.turns is not None:
-            changes.turns_from = self.turns_from
         vars(self.module).update(devices.LENT)
         devices.map_calls(self.tree, bare=True)
         losses.take_place(self.lender)
         losses.refuse_forced()
-        return changes
+        if self.late:
+            rewrite.with_late(self.tree, self.late)
+        if first is not None:
+            rewrite.as_turns(self.tree, first)
 
     def _watch(self) -> None:
         for name, part in self.values.parts.given.items():
@@ -341,7 +341,8 @@ def _prepared(program: str) -> tuple[ast.Module, list[str]]:
     tree = hooks.gather(parsed(program, FILENAME))
     absent = packages.lend_imports(tree)
     removed = {*absent, *(id(s) for s in tree.body if _is_stub(s))}
-    return rewrite.rewrite(tree, rewrite.Changes(removed=removed)), [*absent.values()]
+    rewrite.leave_out(tree, removed)
+    return tree, [*absent.values()]
 
 
 def _is_stub(statement: ast.stmt) -> bool:
