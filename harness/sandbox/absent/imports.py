@@ -4,7 +4,7 @@ import ast
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -49,12 +49,9 @@ def _lend(top: str) -> None:
 
 def _tops(tree: ast.Module) -> Iterator[str]:
     """Packages that it imports where nobody waits for it to fail."""
-    guarded = {
-        id(s) for n in walk(tree) if isinstance(n, ast.Try) and n.handlers
-        for part in n.body for s in walk(part)
-    }  # fmt: skip
+    tried = guarded(tree)
     for node in walk(tree):
-        if id(node) in guarded:
+        if id(node) in tried:
             names = [n for n in packages_of(node) if n.partition(".")[0] in WATCHING]
         else:
             names = packages_of(node)
@@ -62,6 +59,12 @@ def _tops(tree: ast.Module) -> Iterator[str]:
             if name.startswith("torch.utils.tensorboard"):
                 yield "torch.utils.tensorboard"
             yield name.partition(".")[0]
+
+
+def guarded(tree: ast.Module) -> set[int]:
+    """What may fail, and is waited for: identities of what stands under ``try``."""
+    tries = (n for n in walk(tree) if isinstance(n, ast.Try) and n.handlers)
+    return {id(s) for n in tries for part in n.body for s in walk(part)}
 
 
 def packages_of(node: ast.AST) -> list[str]:
@@ -73,6 +76,17 @@ def packages_of(node: ast.AST) -> list[str]:
             whole = module == "torch.utils" and any(a.name == "tensorboard" for a in node.names)
             return [f"{module}.tensorboard"] if whole else [module]
     return []
+
+
+def paths_in(nodes: Iterable[ast.AST]) -> list[str]:
+    """Dotted paths of what is imported: a module, or something of one."""
+    found: list[str] = []
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+    return found
 
 
 def _is_absent(top: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from torch.nn.parallel import DistributedDataParallel
 
 from harness.sandbox.frameworks import strategies
+from harness.sandbox.machine.devices import nothing
 from harness.sandbox.unbound import Unbound
 
 TREES = ("lightning.fabric", "lightning_fabric")
@@ -25,7 +26,7 @@ def install(world_size: int, tree: str = TREES[0]) -> None:
     def on_the_cpu(self: Any, *_: Any, **kwargs: Any) -> None:
         where = strategies.arguments(world_size)
         original(self, **where, **_precision(tree, kwargs))
-        self._wrap_and_launch(_nothing)  # as its command line does: then nobody calls `launch`
+        self._wrap_and_launch(nothing)  # as its command line does: then nobody calls `launch`
 
     def no_backward_sync(self: Any, module: Any, enabled: bool = True) -> Any:  # noqa: FBT001, FBT002 - its signature
         """Of one process there is nothing to skip; a module that was set up elsewhere is plain here."""
@@ -53,7 +54,3 @@ def _precision(tree: str, given: dict[str, Any]) -> dict[str, Any]:
     if str(precision) in strategies.HALF:
         return {"plugins": [strategies.half_precision(tree)]}
     return {"precision": precision} if precision is not None else {}
-
-
-def _nothing(*_: Any, **__: Any) -> None:
-    return None

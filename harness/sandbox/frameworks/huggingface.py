@@ -13,6 +13,7 @@ import torch
 
 from harness.sandbox.batches.loaders import Loader
 from harness.sandbox.extras import absent, is_here
+from harness.sandbox.machine.devices import nothing
 from harness.sandbox.unbound import Unbound
 
 KEPT = frozenset({
@@ -39,7 +40,7 @@ def install(paths: Iterable[str]) -> None:
         _patch_preparing(library.Accelerator)
         library.notebook_launcher = library.launchers.notebook_launcher = _in_this_process
         memory: Any = importlib.import_module("accelerate.utils.memory")
-        memory.clear_device_cache = _nothing  # collecting garbage takes a fifth of a second here
+        memory.clear_device_cache = nothing  # collecting garbage takes a fifth of a second here
 
 
 def accelerator(name: str, accumulation_steps: int, *, prepares: bool) -> Any:
@@ -110,10 +111,6 @@ def _patch_preparing(accelerator: Any) -> None:
 
     accelerator.prepare_data_loader = loader_as_it_is
     accelerator.prepare_scheduler = one_move_an_update
-
-
-def _nothing(*_: Any, **__: Any) -> None:
-    return None
 
 
 def _in_this_process(

@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.sandbox import extras
 from harness.sandbox.absent import inert, standins
-from harness.sandbox.absent.imports import lend_known, packages_of
+from harness.sandbox.absent.imports import guarded, lend_known, packages_of
 from harness.sandbox.absent.watching import WATCHING
 from harness.syntax import walk
 
@@ -29,13 +29,10 @@ def lend_imports(tree: ast.Module) -> dict[int, str]:
     Returned are the statements that cannot be executed, by identity, each with what is said of it:
     names of other packages are lent by role. What stands under ``try`` may fail as it does elsewhere.
     """
-    guarded = {
-        id(statement) for node in walk(tree) if isinstance(node, ast.Try)
-        for part in node.body for statement in walk(part)
-    }  # fmt: skip
+    tried = guarded(tree)
     found: dict[int, str] = {}
     for node in walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom) and id(node) not in guarded:
+        if isinstance(node, ast.Import | ast.ImportFrom) and id(node) not in tried:
             names = packages_of(node) or [""]
             if {*map(_is_here, names)} != {True}:
                 said = ", ".join(names)

@@ -4,6 +4,7 @@ import ast
 
 from harness.sandbox import extras
 from harness.sandbox.absent import hub
+from harness.sandbox.absent.imports import paths_in
 from harness.sandbox.frameworks import fabric, huggingface, lightning, trainer
 from harness.syntax import walk
 
@@ -13,7 +14,7 @@ EPOCHS = 3
 
 def install(tree: ast.Module, world_size: int) -> None:
     """Patch those that the program imports."""
-    paths = _paths(tree)
+    paths = paths_in(walk(tree))
     notes: list[str] = []
     faces = any(p.partition(".")[0] in ("accelerate", "transformers") for p in paths)
     if faces and extras.absent("accelerate") is None:
@@ -28,13 +29,3 @@ def install(tree: ast.Module, world_size: int) -> None:
         if any("fabric" in p.lower() for p in used) or any(p == "lightning" for p in used):
             for name in fabric.TREES:
                 fabric.install(world_size, name)
-
-
-def _paths(tree: ast.Module) -> list[str]:
-    found: list[str] = []
-    for node in walk(tree):
-        if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found += [f"{node.module}.{alias.name}" for alias in node.names]
-    return found

@@ -9,6 +9,7 @@ from typing import Any
 from torch import nn
 
 from harness.sandbox import extras
+from harness.sandbox.absent.imports import paths_in
 from harness.sandbox.frameworks import huggingface, lightning, trainer
 from harness.sandbox.names.table import libraries
 from harness.sandbox.unbound import Unbound
@@ -45,11 +46,9 @@ class Fitting:
     def _paths(self) -> list[str]:
         """Dotted paths of what it imports, and of names of libraries that it does not import."""
         found = [libraries()[n] for n in self._reading.free if n in libraries()]
-        for node in self._reading.nodes:
-            if isinstance(node, ast.Import):
-                found += [f"{alias.name}.{n}" for alias in node.names for n in DRIVERS]
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found += [f"{node.module}.{alias.name}" for alias in node.names]
+        found += paths_in(self._reading.nodes)
+        modules = [n for n in self._reading.nodes if isinstance(n, ast.Import)]
+        found += [f"{alias.name}.{n}" for m in modules for alias in m.names for n in DRIVERS]
         mentioned = self._reading.mentioned
         return [
             p

@@ -6,6 +6,7 @@ import symtable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from harness.sandbox.absent.imports import paths_in
 from harness.sandbox.names.table import Table
 from harness.syntax import walk
 
@@ -211,13 +212,7 @@ class ProgramReading:
     @cached_property
     def imported(self) -> frozenset[str]:
         """Top-level packages that are imported anywhere."""
-        found: set[str] = set()
-        for node in self.nodes:
-            if isinstance(node, ast.Import):
-                found |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found.add(node.module.partition(".")[0])
-        return frozenset(found)
+        return frozenset(path.partition(".")[0] for path in paths_in(self.nodes))
 
     @cached_property
     def builds_models(self) -> bool:
