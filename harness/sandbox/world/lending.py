@@ -191,14 +191,14 @@ class Lender:
 
     def result(self, function: str, given_to: str) -> Any:
         """What a function returns that is not shown: as a scout found out, or as the name says that is
-        ``given_to``; else a spy.
+        ``given_to``; else ``None``.
         """
         role = self._known.get(f"{function}()")
         if role is not None:
             return self.of(role, f"{function}()")
         found = self.table.find(given_to, "objects", "numbers")
         if found is None or (found.kind == "objects" and found.role not in MADE):
-            return self._spy(f"{function}()")
+            return None
         return self._maker(found.role, function)()
 
     def forward(self, inputs: Tensor) -> Any:

@@ -39,7 +39,9 @@ SIZES = {
 
 
 Result = Callable[[str, str], Any]
-"""What a function returns that is not shown, by its name and the one that the result is given to."""
+"""What a function returns that is not shown, by its name and the one that the result is given to;
+``None`` where these do not tell.
+"""
 
 
 class Spy:
@@ -75,13 +77,15 @@ class Spy:
             self._is("criterion" if len(given) >= 2 else "transform" if behind else "")
         if given and len(given) == len(everything) and not computed:
             self._is("transform" if part == "input" else "model")
+        found = self._result(self._name, given_to)
+        if found is not None:
+            return found
         trained = (nn.Module, torch.optim.Optimizer, list, Tensor)
-        number = table().role(given_to, "numbers") is not None
-        if not number and any(isinstance(a, trained) for a in everything):
+        if any(isinstance(a, trained) for a in everything):
             self._is("")
         if use.dropped:
             self._is("effectless")
-        return self._result(self._name, given_to)
+        return Spy(f"{self._name}()", self._result, steps=self._steps)
 
     def __iter__(self) -> Any:
         self._is("loader")
