@@ -30,7 +30,7 @@ FRAMEWORKS = {
     "torchvision": "torchvision",
 }
 """What to import for programs that name a package. Each takes a second or more, and its pages make every
-fork slower, so nobody pays who does not need it.
+later fork slower, so none is imported before a program names it.
 """
 
 _COMMENT = re.compile(r"""#[^'"\n]*$""", re.MULTILINE)
