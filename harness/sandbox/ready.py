@@ -27,7 +27,7 @@ def _nothing() -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
+class ReadyProgram:
     """A program that is ready to run."""
 
     module: ModuleType

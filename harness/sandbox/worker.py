@@ -22,7 +22,7 @@ from harness.sandbox.leader import Work
 from harness.sandbox.machine.spellings import install_spellings
 from harness.sandbox.order import WorkOrder
 from harness.sandbox.own import program as own_program
-from harness.sandbox.ready import Ready
+from harness.sandbox.ready import ReadyProgram
 from harness.sandbox.recorder import Recorder, clips, collectives
 from harness.sandbox.stage import program as staging
 from harness.sandbox.tested.run import test_program
@@ -103,7 +103,9 @@ def test_on(recorder: Recorder, program: str, order: WorkOrder) -> None:
     recorder.finish(finished)
 
 
-def _ready(recorder: Recorder, program: str, order: WorkOrder, rank: int, world_size: int) -> Ready:
+def _ready(
+    recorder: Recorder, program: str, order: WorkOrder, rank: int, world_size: int
+) -> ReadyProgram:
     """The program with the names that it is lent, or as it is in a world of its own."""
     if order.own_world:
         own = own_program.prepare(
@@ -148,7 +150,7 @@ def _not_begun(error: BaseException, known: Mapping[str, str]) -> Finished:
     return Finished(outcome="unbound", message=said)
 
 
-def _afterwards(ran: Ready) -> dict[str, object]:
+def _afterwards(ran: ReadyProgram) -> dict[str, object]:
     """What is asked of a program once it has run: what it changed cannot make us fail."""
     try:
         return {**ran.after(), "unentered": ran.untaken()}

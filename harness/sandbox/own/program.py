@@ -23,7 +23,7 @@ from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.phases import LOOP, Phases, with_phases
 from harness.sandbox.own.shortening import OnBatch, Shortening
 from harness.sandbox.own.shrinking import evaluate_soon, shrink
-from harness.sandbox.ready import Ready, compiled, namespace
+from harness.sandbox.ready import ReadyProgram, compiled, namespace
 from harness.sandbox.unbound import Scouted, Unbound, no_input, parsed
 from harness.syntax import source_of
 
@@ -46,7 +46,7 @@ def prepare(
     *,
     shrunk: bool = False,
     known: Mapping[str, str] = MappingProxyType({}),
-) -> Ready:
+) -> ReadyProgram:
     """Make a program ready that needs nothing but packages and files.
 
     ``shrunk``: whether sizes that are too large for a CPU are lowered. ``on_batch``: is told
@@ -75,7 +75,7 @@ def prepare(
     _environment(module, rank, world_size, everything)
     source = source_of(tree)
     code, left_out = compiled(with_phases(tree) if phases.several else tree)
-    return Ready(
+    return ReadyProgram(
         module=module,
         code=code,
         source=source,

@@ -14,7 +14,7 @@ from harness.sandbox.frameworks import packages
 from harness.sandbox.machine import arguments, cuda, devices, distributed
 from harness.sandbox.names.table import libraries, table
 from harness.sandbox.own.patience import Patience
-from harness.sandbox.ready import Ready, compiled, namespace
+from harness.sandbox.ready import ReadyProgram, compiled, namespace
 from harness.sandbox.stage import copies, workers
 from harness.sandbox.unbound import Unbound, no_input, parsed
 from harness.sandbox.world.reading import ProgramReading
@@ -24,7 +24,7 @@ from harness.workloads.workload import Note
 
 def prepare(
     program: str, stage: Mapping[str, object], rank: int, world_size: int, note: Note
-) -> Ready:
+) -> ReadyProgram:
     """Lend every free name what the stage has for it.
 
     Raises:
@@ -48,7 +48,7 @@ def prepare(
     source = source_of(tree)
     code, left_out = compiled(tree)
     parameters = [one for one in given.values() if isinstance(one, nn.Module)]
-    return Ready(
+    return ReadyProgram(
         module=module,
         code=code,
         source=source,

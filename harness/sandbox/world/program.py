@@ -20,7 +20,7 @@ from harness.sandbox.machine.spellings import install_spellings
 from harness.sandbox.names.table import table
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.shortening import declared_window
-from harness.sandbox.ready import Ready, compiled, namespace
+from harness.sandbox.ready import ReadyProgram, compiled, namespace
 from harness.sandbox.unbound import Scouted, no_input, parsed
 from harness.sandbox.world import libraries, losses, rewrite, wrapping
 from harness.sandbox.world.fitting import Fitting
@@ -56,7 +56,7 @@ def bind(  # noqa: PLR0913 - each is a fact of one run
     on_batch: OnBatch,
     tracked: Track,
     known: Mapping[str, str],
-) -> Ready:
+) -> ReadyProgram:
     """Lend every free name of ``program`` an object. ``known``: what scouts found out by name.
 
     Raises:
@@ -135,7 +135,7 @@ class _Binding:
         values.for_optimizers(self.reading.called)
         self.fitting = Fitting(self.lender)
 
-    def bound(self) -> Ready:
+    def bound(self) -> ReadyProgram:
         self._environment()
         self._lend()
         starts = self.fitting.starts()
@@ -157,7 +157,7 @@ class _Binding:
                 self._start(starts)
 
         gathers = self._gathers()
-        return Ready(
+        return ReadyProgram(
             module=self.module,
             code=code,
             source=source,
