@@ -250,7 +250,7 @@ def _run(one: _One) -> tuple[BlockInContext, Seen, str | None]:
         return program, seen, None  # nor would it with what is lent
     lent = with_losses(one.session.program(one.example, one.part, lend=True))
     others = [o for o in (fitted(program), lent, in_a_turn(lent)) if o != program]
-    last = [program] if one.part.kind in TRAINING else []
+    last = [program] if one.part.kind == "update-function" else []
     for other in (*others, *last):
         again = _seen(one, other, anywhere=other in last)
         error = _error(one, other, again)
