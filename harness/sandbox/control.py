@@ -70,6 +70,9 @@ class Exited:
     """Processor time of all its processes."""
 
 
+Forwarded: TypeAlias = StartJob | KillRun
+"""What the zygote may leave to its annex."""
+
 Message: TypeAlias = StartJob | KillRun | ZygoteReady | Started | Exited
 """Anything that travels."""
 

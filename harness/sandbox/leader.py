@@ -1,12 +1,14 @@
 """What the zygote's child does: enter the jail, become the rank or fork the ranks, and leave.
 
-For one rank the leader is the rank. For several it forks them inside its own namespaces, never runs
-candidate code itself, and tells the parent how each of them ended, over a channel that no rank has.
+For one rank the leader is the rank, and may enter the jail before there is a job for it. For several
+it forks them inside its own namespaces, never runs candidate code itself, and tells the parent how
+each of them ended, over a channel that no rank has.
 """
 
 import os
 import selectors
 import signal
+import socket
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +23,7 @@ Work = Callable[[Job, int, int], None]
 """Runs one job: job, rank, number of ranks."""
 
 Begin = Callable[[Channel], Work]
-"""The entry of a worker, which sends over a channel."""
+"""The entry of a worker: what can be done before the job is known, for whoever takes the job."""
 
 FAULT = 70
 """Exit code of a rank in which our own code failed."""
@@ -38,6 +40,10 @@ class Descriptors:
     ranks: tuple[int, ...]
     """The channel of each rank."""
 
+    def all(self) -> tuple[int, ...]:
+        """Every one of them."""
+        return (self.job, self.ledger, *self.ranks)
+
 
 def lead(plan: JailPlan, given: Descriptors, begin: Begin) -> NoReturn:
     """Run one job to its end. Call it in a fresh fork; it never returns."""
@@ -49,6 +55,37 @@ def lead(plan: JailPlan, given: Descriptors, begin: Begin) -> NoReturn:
         os._exit(FAULT)  # whatever happened, a fork must not fall back into the zygote's loop
 
 
+def stand_by(plan: JailPlan, post: int, begin: Begin) -> NoReturn:
+    """Do what needs no job, then wait for one of a single rank to come over the socket ``post``.
+
+    Call it in a fresh fork; it never returns. What fails before the job is there ends the process
+    without a word: nobody listens yet, and a fork made for the job will fail the same way and say so.
+    """
+    try:
+        _stand_by(plan, post, begin)
+    finally:
+        os._exit(FAULT)
+
+
+def _stand_by(plan: JailPlan, post: int, begin: Begin) -> NoReturn:
+    parent = os.getppid()
+    guards = isolate(plan, keep=(post,))
+    _die_with(parent)
+    _run_rank(plan, guards, _Seat(0, (post,), None), begin, lambda: _take_job(post))
+
+
+def _take_job(post: int) -> Job:
+    """Wait for a job, with the channel that it reports over: that takes the place of the post."""
+    with socket.socket(fileno=os.dup(post)) as end:
+        said, fds, _, _ = socket.recv_fds(end, 1, 2)
+    if not said:  # nobody needs this fork any more
+        os._exit(0)
+    job, channel = fds
+    os.dup2(channel, post)
+    os.close(channel)
+    return Job.from_bytes(_read_all(job))
+
+
 def _lead(plan: JailPlan, given: Descriptors, begin: Begin) -> NoReturn:
     parent = os.getppid()
     job = Job.from_bytes(_read_all(given.job))
@@ -57,7 +94,7 @@ def _lead(plan: JailPlan, given: Descriptors, begin: Begin) -> NoReturn:
     if len(given.ranks) > 1:
         _lead_ranks(plan, guards, job, given, begin)
     os.close(given.ledger)
-    _run_rank(plan, guards, _Seat(0, given.ranks, None), begin, job)
+    _run_rank(plan, guards, _Seat(0, given.ranks, None), begin, lambda: job)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +110,7 @@ class _Seat:
 
 
 def _run_rank(
-    plan: JailPlan, guards: tuple[Guard, ...], seat: _Seat, begin: Begin, job: Job
+    plan: JailPlan, guards: tuple[Guard, ...], seat: _Seat, begin: Begin, take: Callable[[], Job]
 ) -> NoReturn:
     channel, size = Channel(seat.channels[seat.rank]), len(seat.channels)
     try:
@@ -82,7 +119,7 @@ def _run_rank(
         if seat.barrier is not None:
             rendezvous(plan.scratch, seat.rank, size)
             seat.barrier.meet()
-        work = begin(channel)
+        work, job = begin(channel), take()
         sow(job.seed)
         guards += (seal(plan, guards),)
         channel.send("jail", JailReport(guards).to_json())
@@ -108,7 +145,7 @@ def _lead_ranks(
             barrier.keep_rank_ends()
             for other in {given.ledger, *given.ranks} - {given.ranks[rank]}:
                 os.close(other)
-            _run_rank(plan, guards, _Seat(rank, given.ranks, barrier), begin, job)
+            _run_rank(plan, guards, _Seat(rank, given.ranks, barrier), begin, lambda: job)
         pids[pid] = rank
     barrier.keep_leader_ends()
     for channel in given.ranks:

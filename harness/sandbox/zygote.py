@@ -1,8 +1,9 @@
 """The warm process that forks a child for each job: ``python -m harness.sandbox.zygote FD ...``.
 
-A fresh exec that never loads scenarios, references or the oracle, and never runs candidate code. It
-serves one parent over a socket and dies with it, taking every child along. What a program needs of
-large packages is imported here, before its fork.
+It keeps one fork ready for the next job, which is then in the jail before the job arrives. A fresh
+exec that never loads scenarios, references or the oracle, and never runs candidate code. It serves one
+parent over a socket and dies with it, taking every child along. Jobs that need a large package go to
+its annex.
 """
 
 import argparse
@@ -25,12 +26,14 @@ from harness.sandbox.control import (
     DATAGRAM,
     Codec,
     Exited,
+    Forwarded,
     KillRun,
     Message,
     Started,
     StartJob,
     ZygoteReady,
 )
+from harness.sandbox.forks import Annex, Spare
 from harness.sandbox.jail import JailPlan, JailPolicy, calls
 from harness.sandbox.jail.probe import probe_machine
 from harness.sandbox.jail.readable import Readable, find_readable
@@ -73,10 +76,13 @@ class Zygote:
 
     def __init__(self, parent: socket.socket, worker: ModuleType, folder: str) -> None:
         self._parent = parent
+        self._inbox = parent
         self._parent_pid = os.getppid()
         self._begin: Begin = worker.begin
-        self._imported = set[str]()
-        """Large packages that are here by now."""
+        self._spare: Spare | None = None
+        self._annex: Annex | None = None
+        self._imported: set[str] | None = None
+        """Packages, where this is the annex; ``None``: this one imports none."""
         self._folder = folder
         self._runs: dict[int, _Run] = {}
         self._readable: Readable = find_readable()
@@ -87,46 +93,105 @@ class Zygote:
     def serve(self) -> NoReturn:
         """Fork, reap and kill as told, until the parent is gone."""
         self._tell(ZygoteReady(self._machine.to_json()))
+        self._serve()
+
+    def _serve(self) -> NoReturn:
         calls.adopt_orphans()
         while os.getppid() == self._parent_pid:
             for key, _ in self._selector.select(_HEARTBEAT):
                 if key.data is not None:
                     self._reap(key.data)
-                elif not self._listen():
-                    self._die()
+                elif key.fileobj is not self._inbox or not self._listen():
+                    self._die()  # also when the annex is gone: the parent starts both anew
         self._die()
 
     def _listen(self) -> bool:
-        raw, fds, _, _ = socket.recv_fds(self._parent, DATAGRAM, _DESCRIPTORS)
+        raw, fds, _, _ = socket.recv_fds(self._inbox, DATAGRAM, _DESCRIPTORS)
         if not raw:
             return False
-        match Codec.decode(raw):
-            case StartJob() as start:
-                self._start(start, fds)
-            case KillRun(job) if job in self._runs:
-                kill_group(self._runs[job].pid)
+        message = Codec.decode(raw)
+        match message:
+            case StartJob() if message.frameworks and self._imported is None:
+                self._send_to_annex(message, fds)
+            case StartJob():
+                self._start(message, fds)
+            case KillRun() if message.job in self._runs:
+                kill_group(self._runs[message.job].pid)
+            case KillRun() if self._annex is not None:
+                self._order(self._annex, message)
         for fd in fds:
             os.close(fd)
+        self._keep_spare(message)
         return True
+
+    def _keep_spare(self, last: Message) -> None:
+        """For a job like the last, once its descriptors are closed here: the fork would hold them."""
+        if isinstance(last, StartJob) and last.job in self._runs and last.world_size == 1:
+            self._spare = self._spare or Spare.fork(self._plan(last), self._begin)
+
+    def _send_to_annex(self, message: StartJob, fds: list[int]) -> None:
+        if self._annex is None:
+            self._annex = Annex.fork(lambda inbox: self._move_out(inbox, fds))
+            self._selector.register(self._annex.pidfd, selectors.EVENT_READ, None)
+        self._order(self._annex, message, fds)
+
+    def _order(self, annex: Annex, message: Forwarded, fds: Sequence[int] = ()) -> None:
+        try:
+            annex.order(message, fds)
+        except OSError:
+            self._die()
+
+    def _move_out(self, inbox: socket.socket, fds: list[int]) -> NoReturn:
+        """In the fork that is the annex: let go of what the zygote looks after, and serve."""
+        for fd in (*fds, *(run.pidfd for run in self._runs.values())):
+            os.close(fd)
+        if self._spare is not None:
+            self._spare.post.close()
+        self._selector.close()
+        self._runs, self._spare, self._imported = {}, None, set()
+        self._parent_pid, self._inbox = os.getppid(), inbox
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(inbox, selectors.EVENT_READ, None)
+        self._serve()
 
     def _start(self, start: StartJob, fds: list[int]) -> None:
         self._import(start.frameworks)
         given = Descriptors(job=fds[0], ledger=fds[1], ranks=tuple(fds[2:]))
-        plan = self._plan(start)
-        pid = os.fork()
-        if pid == 0:
-            lead(plan, given, self._begin)
-        run = self._runs[start.job] = _Run(start.job, pid, os.pidfd_open(pid), plan.scratch)
+        run = (self._spared if start.world_size == 1 else self._forked)(start, given)
+        self._runs[start.job] = run
         self._selector.register(run.pidfd, selectors.EVENT_READ, run)
         self._tell(Started(start.job, run.pid))
 
     def _import(self, frameworks: Collection[str]) -> None:
         """What a program needs is imported once, before its fork, and stays for those after it."""
-        if new := set(frameworks) - self._imported:
+        if self._imported is not None and (new := set(frameworks) - self._imported):
+            self._discard_spare()
             for name in sorted(new):
                 warm_up.import_framework(name)
             warm_up.settle()
             self._imported |= new
+
+    def _spared(self, start: StartJob, given: Descriptors) -> _Run:
+        spare = self._spare
+        if spare is not None and spare.fits(start) and spare.give(given):
+            self._spare = None
+            return _Run(start.job, spare.pid, os.pidfd_open(spare.pid), spare.plan.scratch)
+        self._discard_spare()
+        return self._forked(start, given)
+
+    def _discard_spare(self) -> None:
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            kill_group(spare.pid)
+            os.waitpid(spare.pid, 0)
+            shutil.rmtree(spare.plan.scratch, ignore_errors=True)
+
+    def _forked(self, start: StartJob, given: Descriptors) -> _Run:
+        plan = self._plan(start)
+        pid = os.fork()
+        if pid == 0:
+            lead(plan, given, self._begin)
+        return _Run(start.job, pid, os.pidfd_open(pid), plan.scratch)
 
     def _plan(self, start: StartJob) -> JailPlan:
         return JailPlan(
@@ -152,6 +217,7 @@ class Zygote:
     def _sweep(self) -> None:
         """Kill orphans that left their group: children of ours that lead no run."""
         leaders = {run.pid for run in self._runs.values()}
+        leaders |= {kept.pid for kept in (self._spare, self._annex) if kept is not None}
         while strays := children() - leaders:
             for pid in strays:
                 with contextlib.suppress(ProcessLookupError):
@@ -168,6 +234,7 @@ class Zygote:
         for run in self._runs.values():
             kill_group(run.pid)
         self._runs.clear()
+        self._spare = self._annex = None
         self._sweep()
         shutil.rmtree(self._folder, ignore_errors=True)
         os._exit(0)

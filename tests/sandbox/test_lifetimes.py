@@ -11,12 +11,15 @@ import pytest
 from harness.domain.errors import HarnessFault
 from harness.sandbox.jail.report import JailPolicy
 from harness.sandbox.pool import Job, JobLimits, Sandbox
+from tests.fakes.patience import PATIENCE
 from tests.fakes.runs import children, descendants, eventually, facts, is_gone
 
 ROOT = Path(__file__).parents[2]
 FOREVER = "wait()"
-FAMILY = 3
-"""The leader and two ranks."""
+FAMILY = 4
+"""The fork that stands by since a job of one rank, the leader and two ranks."""
+NAMING = "import os\naccelerate = os.getppid()\nreport(annex=accelerate)"
+"""Runs in the annex, since it names a package."""
 
 
 @pytest.mark.full
@@ -71,6 +74,34 @@ def test_closing_leaves_no_process():
     assert all(is_gone(pid) for pid in family)
     with pytest.raises(HarnessFault, match="closed"):
         future.result()
+
+
+@pytest.mark.full
+def test_an_annex_that_died_is_started_again_with_its_zygote():
+    """A zygote without it would let every program wait that needs a package."""
+    with Sandbox(worker="tests.fakes.exec_worker", parallel=1) as own:
+        zygote = facts(own.execute(Job(program="import os\nreport(zygote=os.getppid())")))["zygote"]
+        annex = facts(own.execute(Job(program=NAMING)))["annex"]
+        os.kill(annex, signal.SIGKILL)
+        again = facts(own.execute(Job(program=NAMING)))["annex"]
+
+    assert len({zygote, annex, again}) == len(("zygote", "annex", "again"))
+    assert is_gone(zygote)
+
+
+@pytest.mark.full
+def test_a_program_in_the_annex_ends_with_its_time_and_the_annex_with_the_sandbox():
+    with Sandbox(worker="tests.fakes.exec_worker", parallel=1) as own:
+        annex = facts(own.execute(Job(program=NAMING)))["annex"]
+        run = own.execute(Job(program=f"{NAMING}\n{FOREVER}"), JobLimits(wall_seconds=1))
+        assert own.settle(PATIENCE)
+        left = descendants(annex)
+        lives = not is_gone(annex)
+
+    assert run.timed_out
+    assert lives
+    assert len(left) == len(("the fork that stands by",))
+    assert is_gone(annex)
 
 
 ORPHANED = """
