@@ -397,6 +397,8 @@ class Finished(Record):
     """Losses that went backward with a term that hangs on gradients without a graph. Only in a program's
     own world.
     """
+    averaged_with_themselves: int = 0
+    """How often a parameter was averaged with itself: the average shares its memory with it."""
     divided_twice: int = 1
     """By what most losses were divided two times in a row. Only in a program's own world."""
     ranks: int | None = Field(default=None, ge=1)

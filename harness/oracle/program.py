@@ -69,6 +69,7 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
         counted_twice=finished.counted_twice,
         unscaled=finished.unscaled,
         constant_terms=finished.constant_terms,
+        averaged_with_themselves=finished.averaged_with_themselves,
         divided_twice=finished.divided_twice,
         options=finished.options,
         ranks=finished.ranks,

@@ -155,9 +155,12 @@ def losses_of_one_batch(window: Window) -> bool:
         return False
     if window.update.trains:
         return len(places) == 1 and None not in places
-    if len(places) != 1 or None in places or any(m.samples for m in window.own):
+    if len(places) != 1 or None in places:
         return False
-    own = (b for b in window.rank_trace.backwards if b.after_update == window.update.index)
+    own = [b for b in window.rank_trace.backwards if b.after_update == window.update.index]
+    if any(m.samples for m in window.own):
+        # rows of two kinds, each with a network: of one kind it would be one line, time and again
+        return len({m.samples for m in window.own}) == 1 and len({b.line for b in own}) > 1
     return all(b.factor is None or abs(b.factor - 1.0) <= UNDIVIDED for b in own)
 
 

@@ -1,4 +1,5 @@
-"""A model that is trained is in training mode and has its own weights, also after an evaluation.
+"""A model that is trained is in training mode and has its own weights, also after an evaluation, and
+an average of them is not the weights themselves.
 
 Bug::
 
@@ -11,14 +12,15 @@ Bug::
 
 Signature: updates whose forwards ran in training mode are followed by updates all of whose forwards ran
 in evaluation mode, in a model whose layers work differently there; or an update begins at averaged
-weights that were put in for an evaluation.
+weights that were put in for an evaluation; or parameters are averaged with tensors that lie where they
+lie.
 
 Masked by: a loss that falls, and often faster, for there is no noise any more. Batch norm that is frozen
 on purpose is no such case: then layers are put into evaluation, and the model stays in training.
 """
 
 from harness.domain.scenario import Expectations
-from harness.domain.trace import Trace
+from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.figures import count, number
@@ -44,6 +46,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
             "after the evaluation.",
             number("updates that began at averaged weights", len(averaged)),
         )
+    itself = next(filter(averages_itself, trace.probes), None)
+    if itself is not None:
+        return is_its_own_average(itself)
     if not late:
         return passed(
             ID, f"In {count(len(windows), 'update')} no model had been put into evaluation."
@@ -55,6 +60,24 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         "its old statistics. Call model.train() where training goes on after an evaluation.",
         number("updates in evaluation mode", len(late), late[0].where),
         number("updates", len(windows)),
+    )
+
+
+def averages_itself(probe: ProbeTrace) -> bool:
+    """Whether most of its updates were followed by averages of the weights with themselves."""
+    times = probe.program.averaged_with_themselves
+    return bool(probe.ranks) and times > 2 and 2 * times > len(probe.ranks[0].updates)
+
+
+def is_its_own_average(probe: ProbeTrace) -> Verdict:
+    """The fail for an average that was made without a copy."""
+    times = probe.program.averaged_with_themselves
+    return failed(
+        ID,
+        f"In {probe.probe} parameters were averaged with themselves {count(times, 'time')}: the average "
+        "shares their memory, so it is always what they are now. state_dict(), detach(), data and "
+        "copy.copy() copy nothing: start the average from clones, or from copy.deepcopy(model).",
+        number("averages of the weights with themselves", times, probe.probe),
     )
 
 

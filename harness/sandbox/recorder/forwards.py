@@ -59,6 +59,10 @@ class Forwards:
         """Whether no model is the workload's, so that nothing is recomputed from what enters."""
         self._layers: tuple[object, ...] = ()
         self._held: list[tuple[Mapping[str, object], str]] = []
+        self._cast: str | None = None
+        """The element type of autocast that a layer of the model that runs was called under: Accelerate
+        puts it around ``forward``, and models have it in there.
+        """
         self.learning_rates: Callable[[], tuple[float, ...]] = tuple
         self.came_out: Callable[[nn.Module, list[Tensor]], None] = lambda *_: None
         """Told what each recorded call returned."""
@@ -119,7 +123,11 @@ class Forwards:
         register_module_forward_hook(after, always_call=True)
 
     def _look_at(self, module: nn.Module, _: object) -> None:
-        if self._inside or isinstance(module, WRAPPERS):
+        if self._inside:
+            self._cast = self._cast or _autocast()
+            return
+        self._cast = None
+        if isinstance(module, WRAPPERS):
             return
         if module in self._tracked and "forward" in vars(module):
             # the program or a library put another in its place, which does not lead through the class
@@ -212,7 +220,7 @@ class Forwards:
             training=model.training,
             modal=model.training or name == "model" or _is_modal(model),
             differentiable=differentiable,
-            autocast=_autocast() or _reduced(model),
+            autocast=_autocast() or self._cast or _reduced(model),
             learning_rates=self.learning_rates(),
             attached=any(t.grad_fn is not None for t in entered),
             frozen=self._tape.frozen(),

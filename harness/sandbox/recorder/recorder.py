@@ -11,6 +11,7 @@ from torch import nn
 
 from harness.domain.event import BatchYielded, Finished, Noted, Start
 from harness.domain.injection import Injection
+from harness.sandbox.recorder.averages import Averages
 from harness.sandbox.recorder.backwards import Backwards
 from harness.sandbox.recorder.by_hand import HandUpdates
 from harness.sandbox.recorder.clips import Clips
@@ -41,6 +42,7 @@ class Recorder:
         self.forwards.learning_rates = self.steps.learning_rates
         self.owned = Owned(self.tape)
         self.functions = Functions()
+        self.averages = Averages(self.tape)
         self.graphs: Graphs | None = None
         self._started = False
 
@@ -67,6 +69,7 @@ class Recorder:
         Clips(self.tape).install()
         Schedulers(self.tape, self.steps.trains).install()
         States(self.tape).install()
+        self.averages.install()
         self.forwards.find_own()
 
     def inject(self, injection: Injection, rank: int) -> None:
@@ -138,5 +141,5 @@ class Recorder:
         seen = self.graphs.found() if self.graphs is not None else {}
         with self.forwards.unwatched():
             untrue = finished.untrue or (examine() if examine is not None else None)
-        found = {"untrue": untrue, **seen}
+        found = {"untrue": untrue, "averaged_with_themselves": self.averages.count, **seen}
         self.tape.write(finished.model_copy(update=found), last)

@@ -198,6 +198,10 @@ class Tape:
             if self._differs(name, parameter):
                 yield self.blob(f"was:{name}", parameter)
 
+    def has_at(self, where: int) -> bool:
+        """Whether a parameter that is trained lies at this place in memory."""
+        return any(p.requires_grad and p.data_ptr() == where for _, p in self._alive())
+
     def has_changed(self) -> bool:
         """Whether any parameter differs from what was last written."""
         return any(self._differs(name, p) for name, p in self._alive())
