@@ -397,6 +397,10 @@ class Finished(Record):
     """Losses that went backward with a term that hangs on gradients without a graph. Only in a program's
     own world.
     """
+    flagged_modules: tuple[str, ...] = Field(default=(), max_length=8)
+    """Modules on which ``requires_grad`` was set, which changes none of their parameters: classes, and
+    what was set.
+    """
     averaged_with_themselves: int = 0
     """How often a parameter was averaged with itself: the average shares its memory with it."""
     divided_twice: int = 1
@@ -414,6 +418,9 @@ ENOUGH = "stopped by the harness, more of the same was to come"
 
 BUILDS_MODELS = "builds models of its own"
 """What they say where the program makes modules that it calls."""
+
+TRAINED_FOR_IT = ": training"
+"""How a note ends on a function that trains and is not shown."""
 
 STEPPED_FOR_IT = "step after each batch"
 """What they say where the program makes no update and the harness steps for it."""

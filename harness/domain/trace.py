@@ -187,6 +187,8 @@ class Program(Record):
     """Steps by a GradScaler that consumed the gradient of a loss without its scale."""
     constant_terms: int = 0
     """Losses that went backward with a term that hangs on gradients without a graph."""
+    flagged_modules: tuple[str, ...] = ()
+    """Modules on which ``requires_grad`` was set, which changes none of their parameters."""
     averaged_with_themselves: int = 0
     """How often a parameter was averaged with itself: the average shares its memory with it."""
     divided_twice: int = 1

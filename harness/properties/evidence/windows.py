@@ -151,16 +151,15 @@ def losses_of_one_batch(window: Window) -> bool:
     if len(window.own) > 1 and len({(m.rank, m.forward) for m in window.own}) == 1:
         return True  # one pass, several losses
     places = {m.after_batch for m in window.own}
-    if fetches_ahead(window.probe):
-        return False
-    if window.update.trains:
-        return len(places) == 1 and None not in places
-    if len(places) != 1 or None in places:
+    if fetches_ahead(window.probe) or len(places) != 1 or None in places:
         return False
     own = [b for b in window.rank_trace.backwards if b.after_update == window.update.index]
-    if any(m.samples for m in window.own):
+    rows = {m.samples for m in window.own}
+    if window.update.trains or (len(own) == 1 and len({r for r in rows if r}) < 2):
+        return True  # one loss of one batch, be it of several networks
+    if any(rows):
         # rows of two kinds, each with a network: of one kind it would be one line, time and again
-        return len({m.samples for m in window.own}) == 1 and len({b.line for b in own}) > 1
+        return len(rows) == 1 and len({b.line for b in own}) > 1
     return all(b.factor is None or abs(b.factor - 1.0) <= UNDIVIDED for b in own)
 
 

@@ -1,5 +1,4 @@
-"""A model that is trained is in training mode and has its own weights, also after an evaluation, and
-an average of them is not the weights themselves.
+"""A model that is trained is in training mode and has its own weights, an average of them is a copy.
 
 Bug::
 

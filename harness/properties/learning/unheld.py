@@ -61,6 +61,21 @@ def from_constants(trace: Trace) -> Verdict | None:
     return None
 
 
+def flagged_in_vain(trace: Trace) -> Verdict | None:
+    """A fail for a flag that was set on a module, where it changes none of its parameters."""
+    for probe in trace.probes:
+        flags = probe.program.flagged_modules
+        if flags:
+            return failed(
+                ID,
+                f"In {probe.probe} {flags[0]} was set on a module: that is an attribute of the module "
+                "and freezes or thaws none of its parameters. Call requires_grad_() on the module, "
+                "which does it for all of them.",
+                number("modules with such a flag", len(flags), probe.probe),
+            )
+    return None
+
+
 def _failed(probe: ProbeTrace, found: Sequence[Unheld]) -> Verdict:
     why = found[0].why
     names = [one.name for one in found if one.why == why]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from harness.domain.event import STEPPED_FOR_IT
+from harness.domain.event import STEPPED_FOR_IT, TRAINED_FOR_IT
 from harness.domain.grade import Grade, write_grade
 from harness.domain.own import OWN_SCENARIO
 from harness.domain.scenario import PropertyRule
@@ -21,6 +21,10 @@ from harness.properties.own.rules import CLIPPING, rules
 from harness.properties.own.schedules import ID as SCHEDULE
 from harness.properties.own.schedules import MADE_FOR_THEM, counts_micro_batches, where_told
 from harness.properties.own.spoilt import skipped_without_update, spoilt_for_good
+
+UNSHOWN_TRAINING = (
+    "It restores states for training that it does not show; show the function that trains."
+)
 
 NO_STEP = "It makes no optimizer step itself; show the loop that steps."
 
@@ -46,6 +50,8 @@ def own_grade(
     verdicts = tuple(mean_over_ranks(spoilt_for_good(v, trace), trace, settings) for v in verdicts)
     verdicts = tuple(skipped_without_update(v, trace) for v in verdicts)
     verdicts = beside_a_lent_optimizer(verdicts, trace)
+    if is_about_restoring(trace):
+        verdicts = tuple(map(_not_shown, verdicts))
     if lent_its_step(trace):
         verdicts = tuple(map(_not_accused, verdicts))
     grade = write_grade(OWN_SCENARIO, agent, verdicts, trace=trace, seconds=seconds)
@@ -62,6 +68,8 @@ def frozen_on_purpose(verdict: Verdict, trace: Trace) -> Verdict:
     them.
     """
     frozen = [set(u.frozen) for p in trace.probes for u in p.updates]
+    if any(p.program.flagged_modules for p in trace.probes):
+        return verdict
     if verdict.property != LEARNS or verdict.outcome != "fail" or not frozen:
         return verdict
     moved = [p.learning.moved for p in trace.probes if p.learning is not None]
@@ -75,6 +83,21 @@ def frozen_on_purpose(verdict: Verdict, trace: Trace) -> Verdict:
 def lent_its_step(trace: Trace) -> bool:
     """Whether the program makes no update itself, so that the harness stepped for it."""
     return any(STEPPED_FOR_IT in note for p in trace.probes for note in p.program.bound)
+
+
+def is_about_restoring(trace: Trace) -> bool:
+    """Whether it restores states and leaves the training to its reader: what is restored rightly, only
+    the training that goes on would show.
+    """
+    lent = any(n.endswith(TRAINED_FOR_IT) for p in trace.probes for n in p.program.bound)
+    return lent and any("load_state_dict" in (p.program.as_run or "") for p in trace.probes)
+
+
+def _not_shown(verdict: Verdict) -> Verdict:
+    """What passes in training that is lent says nothing of what was restored."""
+    if verdict.outcome != "pass":
+        return verdict
+    return verdict.model_copy(update={"outcome": "inconclusive", "sentence": UNSHOWN_TRAINING})
 
 
 def _not_accused(verdict: Verdict) -> Verdict:

@@ -29,6 +29,10 @@ what its parameters are called.
 """
 
 
+FLAGS = 8
+"""How many modules are told on which a flag was set in vain."""
+
+
 class Forwards:
     """Wraps ``forward`` of the class, not of the instance.
 
@@ -97,6 +101,21 @@ class Forwards:
         if type(model) not in self._wrapped:
             self._wrapped.add(type(model))
             self._wrap(type(model))
+
+    def flagged(self) -> tuple[str, ...]:
+        """``Linear.requires_grad = False`` for modules on which that was set, and whose parameters are
+        otherwise.
+        """
+        found: dict[str, None] = {}
+        inside = [m for whole in list(self._tracked) for m in whole.modules()]
+        beside = [v for m in inside for v in vars(m).values() if isinstance(v, nn.Module)]
+        for module in (*inside, *beside):  # parts that were lent under a name are no submodules
+            flag = vars(module).get("requires_grad")
+            if not isinstance(flag, bool) or _has_such_a_flag(type(module)):
+                continue
+            if any(p.requires_grad is not flag for p in nn.Module.parameters(module)):
+                found[f"{type(module).__name__}.requires_grad = {flag}"] = None
+        return tuple(found)[:FLAGS]
 
     @property
     def unlike_the_workload(self) -> bool:
@@ -256,6 +275,15 @@ class Forwards:
                     self._tape.write(event, [as_blob("grad", self._shown(plain[0]))])
 
         return hook
+
+
+def _has_such_a_flag(cls: type[nn.Module]) -> bool:
+    """Whether a method of a class of the program's own speaks of ``requires_grad``, which may be an
+    attribute of its own.
+    """
+    own = (c for c in cls.__mro__ if not c.__module__.startswith("torch."))
+    codes = (getattr(f, "__code__", None) for c in own for f in vars(c).values())
+    return any("requires_grad" in code.co_names for code in codes if code is not None)
 
 
 def _layers(model: nn.Module) -> tuple[object, ...]:

@@ -141,5 +141,10 @@ class Recorder:
         seen = self.graphs.found() if self.graphs is not None else {}
         with self.forwards.unwatched():
             untrue = finished.untrue or (examine() if examine is not None else None)
-        found = {"untrue": untrue, "averaged_with_themselves": self.averages.count, **seen}
+        found = {
+            "untrue": untrue,
+            "flagged_modules": self.forwards.flagged(),
+            "averaged_with_themselves": self.averages.count,
+            **seen,
+        }
         self.tape.write(finished.model_copy(update=found), last)

@@ -178,7 +178,8 @@ def adapt(model: nn.Module, answers: Answers, *, carries_state: bool) -> None:
         return
 
     def call(self: Any, *args: Any, **keywords: Any) -> Any:
-        if answers.is_simple(args, keywords) or (carries_state and len(args) > 1):
+        stateful = carries_state and len(args) > 1 and _is_a_state(args[1])
+        if answers.is_simple(args, keywords) or stateful:
             return base.__call__(self, *args)
         return answers.of_model(lambda inputs: base.__call__(self, inputs), args, keywords)
 
@@ -192,6 +193,17 @@ def adapt(model: nn.Module, answers: Answers, *, carries_state: bool) -> None:
     body = {"__call__": call, ADAPTED: base, "__module__": base.__module__, "__doc__": base.__doc__}
     body["__reduce_ex__"] = reduce
     model.__class__ = type(base.__name__, (base,), body)
+
+
+def _is_a_state(value: object) -> bool:
+    """Whether a second argument is the state of a recurrent model, or says that there is none yet; a
+    mask over tokens is neither.
+    """
+    return value is None or isinstance(value, tuple) or _is_floating(value)
+
+
+def _is_floating(value: object) -> bool:
+    return isinstance(value, Tensor) and value.is_floating_point() and value.dim() > 1
 
 
 def _hanging_on(value: Any, others: tuple[Any, ...]) -> Any:

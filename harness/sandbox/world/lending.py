@@ -19,10 +19,12 @@ from harness.sandbox.names.table import NameEntry, Table, words
 from harness.sandbox.unbound import Unbound
 from harness.sandbox.world import answers, parts_of
 from harness.sandbox.world.data import Data
+from harness.sandbox.world.networks import Networks
 from harness.sandbox.world.parts import ROLES
 from harness.sandbox.world.reading import ProgramReading, last_name
 from harness.sandbox.world.settings import LentSettings
-from harness.sandbox.world.spies import Spy
+from harness.sandbox.world.spies import SIZES, Spy
+from harness.sandbox.world.training import UnshownTraining
 from harness.sandbox.world.values import Values
 
 LATE = object()
@@ -72,6 +74,12 @@ class Lender:
 
     _later = False
     """Whether what the program builds is there by now."""
+    wrap = False
+    """Whether a free model has to come in DDP."""
+    own_model = False
+    """Whether the program builds the model that it trains."""
+    lightning_module: Callable[[], nn.Module] | None = None
+    """Makes the module that a Trainer of Lightning fits, where the program shows none."""
 
     def __init__(
         self,
@@ -88,19 +96,13 @@ class Lender:
         self.table = table
         self.module = module
         self.notes = list[str]()
-        self.wrap = False
-        """Whether a free model has to come in DDP."""
-        self.own_model = False
-        """Whether the program builds the model that it trains."""
-        self.lightning_module: Callable[[], nn.Module] | None = None
-        """Makes the module that a Trainer of Lightning fits, where the program shows none."""
-        self.names = [
-            *reading.free,
-            *(name for name in known if name not in reading.free and name.isidentifier()),
-        ]
+        more = (name for name in known if name not in reading.free and name.isidentifier())
+        self.names = [*reading.free, *more]
         """Names that the program reads and leaves to its reader, in the order of their first use."""
         self.together = list(self.names)
         """These, and the parameters of a function that is called."""
+        self.networks = Networks(values, reading, table)
+        """Where it is lent several."""
         self._known = known
         self._extra = values.workload.extra_names()
         self._answers = answers.Answers(reading, table, values.criterion, values.targets)
@@ -124,7 +126,9 @@ class Lender:
             return f"{MAKER}{made}" if made else None
         if known:
             return known
-        if self.values.parts and self.values.parts.is_network(name):
+        if name in self.networks.given or (
+            self.values.parts and self.values.parts.is_network(name)
+        ):
             return "model"
         first, _, rest = " ".join(words(name)).partition(" ")
         text = self.values.workload.carries_state and name in self._extra
@@ -139,8 +143,12 @@ class Lender:
     def _by_name(self, name: str) -> str | None:
         """What the table says, unless the program uses the name as what that cannot be."""
         found = self.table.find(name)
-        if found is None:
+        if found is None or self._is_a_size(name):
             return None
+        if self.reading.is_unshown_training(name):
+            return "training"
+        if found.role == "loss" and name in self.reading.called_plainly:
+            return "criterion"
         if name in self.reading.called_plainly and (
             found.kind == "numbers" or found.role in NEVER_CALLED
         ):
@@ -149,6 +157,13 @@ class Lender:
         if any(not hasattr(torch.optim.Adam, a) and a not in OF_AN_OPTIMIZER for a in asked):
             return "settings"  # ``opt`` is what argparse returned
         return self._by_use(found, name)
+
+    def _is_a_size(self, name: str) -> bool:
+        """Whether one capital letter is a number: ``B`` in ``torch.zeros(B, H)`` is no batch."""
+        read = self.reading.named.get(name)
+        apart = read is not None and (read.fields or read.taken_apart)
+        used = self.reading.called_plainly | self.reading.iterated
+        return name in SIZES and not (apart or name in used or self.reading.asked_of(name))
 
     def _by_use(self, found: NameEntry, name: str) -> str:
         """Functions are no operands, parts of a batch no numbers of turns, samplers no loops."""
@@ -204,7 +219,7 @@ class Lender:
     def forward(self, inputs: Tensor) -> Any:
         """Outputs of the workload's model; ``None`` where the program trains another one."""
         alone = self.values.world_size == 1 or self.wrap
-        if self.own_model or self.values.parts or not alone:
+        if self.own_model or self.values.parts or self.networks.given or not alone:
             return None
         model, self._answers.bare = self.model(), True
         try:
@@ -265,6 +280,7 @@ class Lender:
             "settings": lambda n: LentSettings(n, self._field, self.result),
             "logger": lambda _: Inert(),
             "effectless": lambda _: _effectless,
+            "training": lambda n: UnshownTraining(n, self),
             "transform": lambda _: _first,
             "detaching": lambda _: _detached,
             "context": lambda _: Inert(),
@@ -301,6 +317,8 @@ class Lender:
         """The workload's model, in the form in which the program uses it."""
         if self.lightning_module is not None and name in self.reading.fitted:
             return self.lightning_module()
+        if name in self.networks.given:
+            return self.networks.given[name]
         if not self.reading.calls_models_plainly or not (
             self.data.shape.rows or self.data.shape.whole
         ):
@@ -318,6 +336,9 @@ class Lender:
     def _optimizer(self, name: str) -> torch.optim.Optimizer:
         """The optimizer of the whole model; of a part where the program steps several for one model."""
         several = [n for n in self.together if self.role(n) == "optimizer"]
+        if self.networks.given:
+            meant = nn.ModuleList(self.networks.meant_by(name, several))
+            return self.values.optimizer_of(meant)
         if name in several and self._halve_the_model(several):
             return self.values.optimizer_of_part(several.index(name), len(several))
         if not self.own_model:
@@ -350,6 +371,9 @@ class Lender:
 
     def _parameters(self, name: str) -> list[nn.Parameter]:
         """Those of the whole model."""
+        if self.networks.given:
+            several = [n for n in self.together if self.role(n) == "parameters"]
+            return [p for m in self.networks.meant_by(name, several) for p in m.parameters()]
         self._is_the_only(name, "parameters")
         return list(self.values.trained.parameters())
 
@@ -380,7 +404,8 @@ class Lender:
 
     def _criterion(self, _: str) -> Any:
         values = self.values
-        if isinstance(values.criterion, nn.Module) and _plainly(self.reading):
+        plain = _plainly(self.reading) and not self.networks.given
+        if isinstance(values.criterion, nn.Module) and plain:
             return values.criterion
         return answers.Loss(values.criterion, values.criterion_of_each, self._answers)
 

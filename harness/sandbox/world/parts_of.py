@@ -20,6 +20,11 @@ BACK = re.compile(r"dec|head|class|cls|clf|top|fc|out|last|final|proj")
 SWITCHING = frozenset({"enable", "enabled", "disable", "disabled", "print", "compile"})
 """Words in names of methods whose effect on a lent model is left out: it computes the same without."""
 
+ONLY_MODULES = frozenset({
+    "parameters", "named_parameters", "modules", "named_modules", "children", "eval", "train",
+})  # fmt: skip
+"""Attributes that modules have and tensors have not."""
+
 LISTS = frozenset({"blocks", "layers", "layer", "stages"})
 """What the list of a part's own parts is called."""
 
@@ -29,16 +34,17 @@ def name_parts(model: nn.Module, reading: ProgramReading) -> None:
 
     They stay what they are: no parameter gets another name.
     """
-    children = _trainable(model)
+    children = trainable(model)
     if len(children) < 2:
         return
-    front, back = _front(model, children), children[-1]
+    front, back = front_of(model, children), children[-1]
+    of_modules = _asked_as_modules(reading)
     for name in _asked(reading):
         part = children if name in LISTS else back if BACK.match(name) else front
-        if name in LISTS or BACK.match(name) or FRONT.match(name):
+        if name in LISTS or BACK.match(name) or FRONT.match(name) or name in of_modules:
             _call(model, name, part)
     for part in (front, *children):
-        inner = _trainable(part)
+        inner = trainable(part)
         for name in LISTS if inner else ():
             _call(part, name, inner)
 
@@ -60,7 +66,7 @@ def _itself(module: nn.Module) -> nn.Module:
     return module
 
 
-def _trainable(module: nn.Module) -> list[nn.Module]:
+def trainable(module: nn.Module) -> list[nn.Module]:
     """Its parts that have parameters."""
     return [c for c in module.children() if any(True for _ in c.parameters())]
 
@@ -70,12 +76,23 @@ def _call(module: nn.Module, name: str, part: object) -> None:
         vars(module)[name] = part
 
 
-def _front(model: nn.Module, children: list[nn.Module]) -> nn.Module:
+def front_of(model: nn.Module, children: list[nn.Module]) -> nn.Module:
     """All but the last part with parameters, as one."""
     if len(children) == 2:
         return children[0]
     every = list(model.children())
     return nn.Sequential(*every[: every.index(children[-1])])
+
+
+def _asked_as_modules(reading: ProgramReading) -> set[str]:
+    """Attributes of which something is read that only modules have: ``model.bert.parameters()``."""
+    return {
+        node.value.attr
+        for node in reading.nodes
+        if isinstance(node, ast.Attribute)
+        and node.attr in ONLY_MODULES
+        and isinstance(node.value, ast.Attribute)
+    }
 
 
 def _asked(reading: ProgramReading) -> set[str]:

@@ -329,7 +329,9 @@ class _Binding:
     def _watch(self) -> None:
         for name, part in self.values.parts.given.items():
             self.tracked(part, name, part=True)
-        if not self.values.parts:
+        for network in self.lender.networks.given.values():
+            self.tracked(network, "own")
+        if not self.values.parts and not self.lender.networks.given:
             stateful = self.values.workload.carries_state
             self.tracked(self.values.model, "own" if stateful else "model")
         if self.reading.builds_models and self.values.world_size == 1:

@@ -204,6 +204,18 @@ class ProgramReading:
         own = {last_name(c.func.value) for c in calls if isinstance(c.func, ast.Attribute)}
         return {*names} <= given | own
 
+    def is_unshown_training(self, name: str) -> bool:
+        """Whether a free function trains for a program that neither goes backward nor steps."""
+        by_name = self.table.role(name) in ("training", "step", "epoch")
+        return by_name and name in self.called_plainly and not self._trains_itself
+
+    @cached_property
+    def _trains_itself(self) -> bool:
+        calls = [n.func for n in self.nodes if isinstance(n, ast.Call)]
+        steps = [f for f in calls if last_name(f) == "step" and isinstance(f, ast.Attribute)]
+        own = any(not _is_a_schedule(f, self.table) for f in steps)
+        return own or bool({"backward", "grad", "fit"} & self.called)
+
     @cached_property
     def classes(self) -> list[ast.ClassDef]:
         """Classes at module level."""

@@ -67,6 +67,13 @@ class Values:
             self.optimizer = self.workload.optimizer(self.trained.parameters())
         return self.optimizer
 
+    def optimizer_of(self, networks: nn.ModuleList) -> torch.optim.Optimizer:
+        """The workload's optimizer over some of several networks; each has one."""
+        first = id(networks[0])
+        if first not in self._of_parts:
+            self._of_parts[first] = self.workload.optimizer(networks.parameters())
+        return self._of_parts[first]
+
     def optimizer_of_part(self, part: int, parts: int) -> torch.optim.Optimizer:
         """The workload's optimizer over one of several parts of the model that is trained."""
         if part not in self._of_parts:

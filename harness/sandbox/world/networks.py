@@ -1,0 +1,62 @@
+"""Several networks that a program is lent one behind the other: ``head(encoder(x))``."""
+
+import copy
+from collections.abc import Iterable
+
+from torch import nn
+
+from harness.sandbox.names.table import Table, words
+from harness.sandbox.world.parts_of import BACK, FRONT, front_of, trainable
+from harness.sandbox.world.reading import ProgramReading
+from harness.sandbox.world.values import Values
+
+NETWORKS = frozenset({"net", "network", "model"})
+"""Last words of names of further networks."""
+
+
+class Networks:
+    """The networks of one program by name; none where it is lent a single model, or others' parts."""
+
+    def __init__(self, values: Values, reading: ProgramReading, table: Table) -> None:
+        """The workload's model is cut in two; each front is a copy of its front, and so the backs."""
+        self.given: dict[str, nn.Module] = {}
+        names = [n for n in reading.free if _is_network(n, reading, table)]
+        children = trainable(values.model)
+        cut = len(children) > 1 and isinstance(values.model, nn.Sequential)
+        fronts = [n for n in names if not BACK.match(words(n)[0]) and not _is_aside(n)]
+        if values.parts or not cut or len(names) < 2 or not 0 < len(fronts) < len(names):
+            return
+        for name in names:
+            part = front_of(values.model, children) if name in fronts else children[-1]
+            self.given[name] = copy.deepcopy(part) if self._has(part) else part
+        values.trained = nn.ModuleList(self.given.values())
+
+    def _has(self, part: nn.Module) -> bool:
+        inside = {id(p) for m in self.given.values() for p in m.parameters()}
+        return any(id(p) in inside for p in part.parameters())
+
+    def meant_by(self, name: str, others: Iterable[str]) -> list[nn.Module]:
+        """Those that an optimizer or a list of parameters is for; ``others`` are for the rest."""
+        found = self._named_in(name)
+        if found:
+            return [self.given[n] for n in found]
+        taken = {n for other in others if other != name for n in self._named_in(other)}
+        return [m for n, m in self.given.items() if n not in taken]
+
+    def _named_in(self, name: str) -> list[str]:
+        said = {*words(name)}
+        return [n for n in self.given if any(words(n)[0].startswith(w) for w in said)]
+
+
+def _is_network(name: str, reading: ProgramReading, table: Table) -> bool:
+    """Whether a name is called, and means a network or a part of one."""
+    if name not in reading.called_plainly or not name[0].islower():
+        return False
+    first, last = words(name)[0], words(name)[-1]
+    role = table.role(name)
+    part = role is None and (FRONT.match(first) or BACK.match(first) or last in NETWORKS)
+    return bool(part) or role == "model"
+
+
+def _is_aside(name: str) -> bool:
+    return words(name)[0] in ("aux", "auxiliary")

@@ -1,0 +1,59 @@
+"""Averages of weights, in the real jail: which of them share their memory with the weights."""
+
+import pytest
+
+from harness.domain.scenario import Expectations
+from harness.domain.trace import Trace
+from harness.oracle.measure import measure
+from harness.properties.learning import training_mode_kept
+from tests.sandbox.recorder.test_schedules_and_losses import PROBE, WORKLOAD, run
+
+PROGRAM = """
+import copy, torch
+average = {average}
+for x, y in train_loader:
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    optimizer.step()
+    with torch.no_grad():
+        for name, value in model.state_dict().items():
+            {mixed}
+"""
+LERP = "average[name].lerp_(value, 0.1)"
+MIXED = (LERP, "average[name].mul_(0.9).add_(value, alpha=0.1)")
+UNCOPIED = (
+    "model.state_dict()",
+    "{k: v.detach() for k, v in model.named_parameters()}",
+    "dict(copy.copy(model).named_parameters())",
+)
+COPIED = (
+    "copy.deepcopy(model).state_dict()",
+    "{k: v.clone() for k, v in model.state_dict().items()}",
+)
+
+
+def judged(executor, average, mixed):
+    recording = run(executor, PROGRAM.format(average=average, mixed=mixed))
+    probe = measure(recording, WORKLOAD, PROBE, Expectations())
+    return training_mode_kept.judge(Trace(probes=(probe,)), Expectations())
+
+
+@pytest.mark.parametrize("mixed", MIXED)
+@pytest.mark.parametrize("average", UNCOPIED)
+def test_an_average_that_is_the_weights_themselves_is_wrong(executor, average, mixed):
+    verdict = judged(executor, average, mixed)
+
+    assert verdict.outcome == "fail"
+    assert "averaged with themselves" in verdict.sentence
+
+
+@pytest.mark.parametrize("mixed", MIXED)
+@pytest.mark.parametrize("average", COPIED)
+def test_an_average_of_copies_is_right(executor, average, mixed):
+    assert judged(executor, average, mixed).outcome == "pass"
+
+
+def test_a_decay_of_weights_by_hand_is_no_average(executor):
+    decay = "value.mul_(1 - 1e-3); value.add_(value, alpha=-1e-3)"
+
+    assert judged(executor, "None", decay).outcome == "pass"
