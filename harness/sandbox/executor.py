@@ -114,8 +114,8 @@ class JailedExecutor:
         return order, found
 
     def _in_its_own_world(self, candidate: Candidate, order: WorkOrder, probe: Probe) -> Recording:
-        """Run a program that needs no names as it is; smaller, if it is too large for a CPU, or if it
-        takes too long or says too much.
+        """Run a program that needs no names as it is; smaller, if it is too large for a CPU or its
+        memory, or if it takes too long or says too much.
         """
         large, known = is_large(candidate.program), self._shrunk.get(candidate.program)
         tried: list[tuple[bool, int, bool, Recording]] = []
@@ -123,7 +123,7 @@ class JailedExecutor:
             seconds = SOON if large and not shrunk else None
             own = order.model_copy(update={"own_world": True, "shrunk": shrunk})
             _, found = self._found_out(candidate, own, probe, seconds)
-            whole = found.problem is None
+            whole = found.problem is None and not ran_out_of_memory(found)
             tried.append((whole, updates_in(found), shrunk, found))
             enough = updates_in(found) >= FEW or through(found)
             if whole and (enough or not large):
@@ -240,6 +240,12 @@ def through(recording: Recording) -> bool:
     stopped = any((e.message or "").startswith(ENOUGH) for e in ends)
     lawful = {e.outcome for e in ends} <= {"returned", "exited", "unbound"}
     return recording.problem is None and lawful and not stopped
+
+
+def ran_out_of_memory(recording: Recording) -> bool:
+    """Whether torch was refused the memory that the program asked for."""
+    ends = (e for e in _events_of(recording) if isinstance(e, Finished))
+    return any("can't allocate memory" in (e.message or "") for e in ends)
 
 
 def updates_in(recording: Recording) -> int:

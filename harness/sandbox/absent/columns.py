@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.sandbox.absent import sounds
 from harness.sandbox.absent.standins.hub_datasets import CLASS, WORDS
 from harness.sandbox.absent.standins.torchvision import TRAIN
 from harness.syntax import source_of, walk
@@ -47,6 +48,10 @@ class TableFacts:
     """Whether it asks which columns are words."""
     whole: bool = False
     """Whether all numbers are classes."""
+    ending: str = ".png"
+    """How the names of the files end that its rows name."""
+    texts: bool = False
+    """Whether columns of which nothing is known are texts."""
 
 
 def facts_of(tree: ast.Module, known: Mapping[str, str]) -> TableFacts:
@@ -68,6 +73,8 @@ def facts_of(tree: ast.Module, known: Mapping[str, str]) -> TableFacts:
         width=int(known.get("width", 8)),
         kinds=re.search(r"select_dtypes|get_dummies|\bobject\b", source_of(tree)) is not None,
         whole="whole" in known,
+        ending=".wav" if sounds.READS.search(source_of(tree)) else ".png",
+        texts="texts" in known,
     )
 
 
@@ -171,7 +178,11 @@ def cells(column: str, about: TableFacts, *, vectors: bool = False) -> Cells:
         return np.array(found, dtype=object)[classes(len(found))]
     if vectors and VECTOR.fullmatch(name):
         return _objects([*dice.standard_normal((TRAIN, about.width)).astype(np.float32)])
+    if FILE.fullmatch(name):
+        return _objects([f"{n}{about.ending}" for n in range(TRAIN)])
     kind = next((make for pattern, make in KINDS if pattern.fullmatch(name)), None)
+    if kind is None and about.texts:
+        kind = _texts
     return classes(2) if kind is None or about.whole else kind(dice)
 
 
@@ -191,10 +202,15 @@ def _objects(values: list[Any]) -> Cells:
     return found
 
 
+def _texts(dice: Dice) -> Cells:
+    return _objects([" ".join(dice.choice(WORDS, 12)) for _ in range(TRAIN)])
+
+
 TEXT = re.compile(
     r".*(text|sentence|review|comment|title|body|content|message|tweet|question|answer|caption"
     r"|prompt|summary|document|abstract|descri\w+|headline|utterance|query|premise|hypothesis)s?\d?"
 )
+FILE = re.compile(r".*(file|file_?name|path|image|image_?id|img)s?")
 VECTOR = re.compile(r".*(feat\w*|emb\w*|vec(tor)?)")
 
 KINDS: tuple[tuple[re.Pattern[str], Callable[[Dice], Cells]], ...] = (
@@ -204,11 +220,7 @@ KINDS: tuple[tuple[re.Pattern[str], Callable[[Dice], Cells]], ...] = (
         re.compile(r"(.*_)?(id|user|item|movie|product|node|book|customer|[ui]id|(user|item)id)s?"),
         lambda dice: dice.integers(0, IDENTIFIERS, TRAIN),
     ),
-    (
-        re.compile(r".*(file|file_?name|path|image|image_?id|img)s?"),
-        lambda _: _objects([f"{n}.png" for n in range(TRAIN)]),
-    ),
-    (TEXT, lambda dice: _objects([" ".join(dice.choice(WORDS, 12)) for _ in range(TRAIN)])),
+    (TEXT, _texts),
     (
         re.compile(
             r".*(price|amount|cost|sales?|income|revenue|value|area|age|year|rating|score|temp\w*"

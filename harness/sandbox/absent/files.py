@@ -9,6 +9,7 @@ import io
 import json
 import logging
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,7 @@ from harness.sandbox.absent.lent import doubt, guess, lend
 from harness.sandbox.absent.settings import AbsentSettings
 from harness.sandbox.absent.standins.hub_datasets import Row
 from harness.sandbox.absent.standins.torchvision import TRAIN
+from harness.syntax import source_of
 
 TEXTS = frozenset({".txt", ".text", ".md", ".tokens", ".tsv"})
 """Endings of files that are read as one text."""
@@ -49,7 +51,12 @@ COUNT = 20_000
 PROGRAM, NEAR = "<candidate>", 3
 """File name of the program's code, and how many calls away it may be."""
 
+LINES_OF_JSON = re.compile(r"json\.loads\((line|l|row|ln|s|x)\b")
+"""How a program reads an object from each line."""
+
 _form: texts.Lines | None = None
+_form_of_rows = ""
+"""The ending of files of rows, as far as the program shows it by how it reads them."""
 
 
 class AbsentFile(io.StringIO):
@@ -78,8 +85,10 @@ class AbsentText(str):  # noqa: SLOT000 - one that remembers
 
 def install(tree: ast.Module) -> None:
     """Lend files to the program, which opens them by :func:`opened`."""
-    global _form  # noqa: PLW0603 - one candidate runs in a process
-    _form = texts.lines_of(tree)
+    global _form, _form_of_rows  # noqa: PLW0603 - one candidate runs in a process
+    _form, source = texts.lines_of(tree), source_of(tree)
+    table = ".csv" if re.search(r"csv\.(Dict)?[Rr]eader", source) else ""
+    _form_of_rows = ".jsonl" if LINES_OF_JSON.search(source) else table
     logs: Any = logging.FileHandler.__init__
     setattr(logging.FileHandler, "__init__", _logging(logs))  # noqa: B010 - mypy refuses to assign
     reading: Any = Path.open
@@ -193,6 +202,8 @@ def _restoring(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _lent(path: Path, *, binary: bool) -> Any:
+    if not path.suffix or (path.suffix == ".json" and _form_of_rows == ".jsonl"):
+        path = path.with_suffix(_form_of_rows)
     if path.suffix in SETTINGS:
         return AbsentFile(path.name)
     if path.suffix == ".py":  # more settings, which a program executes

@@ -22,6 +22,9 @@ from harness.sandbox.absent.standins.torchvision import TRAIN
 from harness.syntax import source_of
 
 ENDINGS = (".jpg", ".png", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".ppm")
+EMPTY = (".npy", ".npz", ".wav")
+"""Files of which only the names are written: what is read of them is lent."""
+
 READS = re.compile(r"\bImage\.open\(")
 """How a program reads a picture."""
 
@@ -128,13 +131,13 @@ def _furnished(folder: Path, pattern: tuple[str, ...]) -> Path:
         _write(elsewhere, [last[:-2]], endings[0])  # a mask, by the name of its picture
     if elsewhere in _made or folder.exists():
         return elsewhere if elsewhere in _made else folder
-    ending = next((e for e in endings if fnmatch(f"x{e}", last)), None)
+    ending = next((e for e in (*endings, *EMPTY) if fnmatch(f"x{e}", last)), None)
     if last.endswith(".*") and not glob.has_magic(last[:-2]):
         ending, names = endings[0], [last[:-2]]
     else:
         names = [f"class{n % 2}_{n}" for n in range(TRAIN)]
     readable = READS.search(_source) is not None and "PIL.Image" in sys.modules
-    if ending is None or not readable or WRITTEN.fullmatch(folder.name):
+    if ending is None or not (readable or ending in EMPTY) or WRITTEN.fullmatch(folder.name):
         doubt(folder.name)
         return folder
     inside = len(pattern) > 1 and pattern[0] != "**"
@@ -145,7 +148,7 @@ def _furnished(folder: Path, pattern: tuple[str, ...]) -> Path:
     else:
         _write(elsewhere, names, ending)
     _made.add(elsewhere)
-    guess(folder.name, "pictures by chance")
+    guess(folder.name, "files by chance" if ending in EMPTY else "pictures by chance")
     return elsewhere
 
 
@@ -155,7 +158,9 @@ def _write(folder: Path, names: list[str], ending: str) -> None:
     _made.add(folder)
     for n, name in enumerate(names):
         path = folder / f"{name}{ending}"
-        if n < DIFFERENT:
+        if ending in EMPTY:
+            path.touch()
+        elif n < DIFFERENT:
             _draw(path, n)
         else:
             os.link(folder / f"{names[n % DIFFERENT]}{ending}", path)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -41,6 +41,12 @@ WIDEST = 20_000
 LONG = 128
 """How wide rows are that go through convolutions and pools."""
 
+ASKS_FOR_TEXTS = re.compile(r"text input must be of type `?str|expected string or bytes-like")
+"""How a tokenizer and patterns refuse what is no text."""
+
+LOGARITHMS = re.compile(r"\b(np|numpy|torch)\.(log1p|log2|log10|log|sqrt)\(")
+"""What is taken of numbers that are not negative."""
+
 OURS = ("torch/autograd", "torch/optim", "torch/amp")
 """What fails in there is no question of the data."""
 
@@ -72,6 +78,8 @@ def learned(error: BaseException) -> tuple[str, str] | None:
     found = _columns_of(error) or _width_of(str(error))
     if found is None and re.search(r"\bLong\b", str(error)):
         found = ("whole", "1")
+    if found is None and ASKS_FOR_TEXTS.search(str(error)):
+        found = ("texts", "1")
     if found is None and _pictures and isinstance(error, RuntimeError | ValueError):
         found = ("gray", "1")
     return None if found is None or found[0] in _known else found
@@ -122,7 +130,9 @@ def _reading(original: Callable[..., Any], instead: Callable[..., Any]) -> Calla
 
     @functools.wraps(original)
     def read(file: Any, *args: Any, **kwargs: Any) -> Any:
-        if not isinstance(file, str | os.PathLike) or os.path.exists(file):
+        if not isinstance(file, str | os.PathLike) or (
+            os.path.exists(file) and os.stat(file).st_size
+        ):
             return original(file, *args, **kwargs)
         found = instead(Path(os.fspath(file)).name, *args, **kwargs)
         return original(file, *args, **kwargs) if found is None else found
@@ -134,7 +144,7 @@ def _table(*, vectors: bool = False) -> Columns:
     """Columns beside the named ones, those, classes last."""
     dice = np.random.default_rng(0)
     found: Columns = {
-        f"{_about.like}{n}": dice.standard_normal(TRAIN).astype(np.float32)
+        f"{_about.like}{n}": _numbers_for(_source, dice.standard_normal(TRAIN).astype(np.float32))
         for n in range(_about.width)
     }
     if _about.kinds:
@@ -143,6 +153,11 @@ def _table(*, vectors: bool = False) -> Columns:
     if not any(map(_is_class, named)):
         named.append("class")  # for programs that take the last column
     return found | {name: cells(name, _about, vectors=vectors) for name in named}
+
+
+def _numbers_for(source: str, normal: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    """Counts and amounts where a program takes logarithms or roots of its table: none is negative."""
+    return np.abs(normal) if LOGARITHMS.search(source) else normal
 
 
 def _is_class(name: str) -> bool:
@@ -203,7 +218,23 @@ def _array(file: str, mmap_mode: str | None = None, *_: Any, **__: Any) -> Any:
     if Path(file).suffix not in (".npy", ".npz", ""):
         return None
     guess(file, "an array by chance")
+    if file.endswith(".npz"):
+        return Arrays()
     return _by_name(Path(file).stem.lower(), mapped=mmap_mode is not None)
+
+
+class Arrays(dict[str, Any]):
+    """A file of several arrays, each by its name."""
+
+    def __missing__(self, name: str) -> Any:
+        """The array is made when it is asked for."""
+        found = self[name] = _by_name(name.lower())
+        return found
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
 
 
 def _by_name(name: str, *, mapped: bool = False) -> Any:

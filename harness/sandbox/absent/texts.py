@@ -18,6 +18,13 @@ SEPARATORS = frozenset({"\t", "|||", " ||| ", "::", "|", ";", ","})
 """What stands between parts of a line."""
 
 
+TAGGED = re.compile(r"\.split\(\)(\[-1\]|\n[^\n]*\[0\][^\n]*\n[^\n]*\[(-1|1)\])")
+"""How a program takes a word and its tag from a line."""
+
+SENTENCE = 8
+"""Words of a sentence whose words are tagged."""
+
+
 @dataclass(frozen=True)
 class Lines:
     """What the lines of a text are made of."""
@@ -28,11 +35,15 @@ class Lines:
     """How many parts there are."""
     numbers: frozenset[int]
     """Which of them are numbers."""
+    tagged: bool = False
+    """Whether each line is one word and its tag, and an empty line ends a sentence."""
 
 
 def lines_of(tree: ast.Module) -> Lines | None:
     """How a program splits lines; ``None`` where it does not."""
     source = source_of(tree)
+    if TAGGED.search(source) and re.search(r"\btags?\b|\bner\b|conll", source, re.IGNORECASE):
+        return Lines(" ", 2, frozenset(), tagged=True)
     for node in walk(tree):
         target = node.targets[0] if isinstance(node, ast.Assign) else None
         found = _split(node.value if isinstance(node, ast.Assign) else node)
@@ -63,6 +74,9 @@ def text(form: Lines | None = None) -> str:
     dice = random.Random(0)
     if form is None:
         return "".join(dice.choices(ALPHABET, k=COUNT))
+    if form.tagged:
+        words = (f"{dice.choice(WORDS)} {'OB'[n * 5 % 7 == 0]}" for n in range(TRAIN * SENTENCE))
+        return "".join(f"{w}\n{chr(10) * (n % SENTENCE == 7)}" for n, w in enumerate(words))
     rows = (
         form.separator.join(
             str(n * 7 % 2)

@@ -19,6 +19,18 @@ LISTED = re.compile(r"\w+(?=\s*[|])|(?<=[|])\s*\w+")
 KNOWN = ("fake", "fakedata", "cifar10", "mnist")
 """Those that can be had anywhere."""
 
+FILE = re.compile(
+    r"[\w./*-]*\.(csv|tsv|jsonl?|txt|npy|npz|parquet|ya?ml|pkl|png|jpe?g|wav|bin|pt)\b",
+    re.IGNORECASE,
+)
+"""A file, or a pattern of files, that a help text gives as an example."""
+
+KIND = re.compile(r".*?(csv|tsv|jsonl|json|txt|npy|npz|parquet|yaml)s?")
+"""What kind of file an option takes, by its name: ``train_tsv``."""
+
+WRITTEN = re.compile(r".*(out|save|dest|result|log|ckpt|checkpoint).*")
+"""Options of files and folders that are written."""
+
 DATA = re.compile(r"data_?(root|dir|path|folder)")
 """Options without which no program trains, be they required or not."""
 
@@ -42,6 +54,9 @@ HALF = ("fp16", "float16", "half", "amp", "16-mixed", "16")
 
 MOST = 8
 """Most options that are written down."""
+
+PLACE = "data"
+"""What an option is supplied with of which nothing is known: a file or a folder."""
 
 _off: dict[str, None] = {}
 
@@ -129,6 +144,14 @@ def _value(action: Any) -> Any:
     return [one] * (action.nargs if isinstance(action.nargs, int) else 1)
 
 
+def _place(action: Any) -> str:
+    """A file or folder: what the help gives as an example, or its kind by the option's name."""
+    if WRITTEN.fullmatch(action.dest):
+        return "out"
+    example, kind = FILE.search(action.help or ""), KIND.fullmatch(action.dest)
+    return example[0] if example else f"{PLACE}.{kind[1]}" if kind else PLACE
+
+
 def _one(action: Any) -> Any:
     if action.choices:
         return next(iter(action.choices))
@@ -136,6 +159,8 @@ def _one(action: Any) -> Any:
     if (known := next((word for word in KNOWN if word in listed), None)) is not None:
         return known
     found = _supply(action.dest)
+    if found == PLACE:
+        found = _place(action)
     kind = action.type
     if kind in (int, float, str) and not isinstance(found, kind):
         try:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType, ModuleType
 
 from harness.beside import parsed_modules, together, unpacked
-from harness.sandbox.absent import checkpoints, downloads, files, pictures, tables
+from harness.sandbox.absent import checkpoints, downloads, files, pictures, sounds, tables
 from harness.sandbox.absent.imports import OWN, lend_packages
 from harness.sandbox.absent.inert import install_progress
 from harness.sandbox.absent.lent import all_lent, doubted, guessed
@@ -92,8 +92,8 @@ def _lend(everything: ast.Module, own: Repository, known: Mapping[str, str]) -> 
     downloads.install()
     lend_packages(everything, own.tops)
     own.install()
-    tables.install(everything, known)
-    pictures.install(everything, known)
+    for absent in (tables, pictures, sounds):
+        absent.install(everything, known)
     devices.map_calls(everything, bare=False)
 
 

@@ -18,7 +18,7 @@ MOST: tuple[tuple[str, int], ...] = (
     (r"bptt|max_?len(gth)?|n_?ctx|n_?positions|sequence_?length", 16),
     (r".*batch_?size|(effective_|total_|global_)?batch|bs|bsz", 4),
     (r"vocab(_?size)?|n_?vocab|num_?tokens|ntokens?", 256),
-    (r"img_?size|image_?size|input_?size|crop_?size|resolution|img_?dim", 32),
+    (r"img(_?size)?|image_?size|input_?size|crop_?size|resolution|img_?dim", 32),
     (r"patch_?size|ngf|ndf|base_?ch(annels)?|num_?channels|model_?channels|base_?dim", 8),
     (r"eval_?steps|val_?steps", 2),
     (r".*accum.*|update_freq", 4),

@@ -1,0 +1,53 @@
+"""Sounds that are not here: a second of noise for each that a program reads with ``wave``."""
+
+import ast
+import functools
+import io
+import os
+import re
+import wave
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from harness.sandbox.absent.lent import lend
+from harness.syntax import source_of
+
+READS = re.compile(r"\bwave\.open\(")
+"""How a program reads a sound."""
+
+RATE = 16_000
+"""Samples of a second, each of 16 bits, on one channel."""
+
+
+def install(tree: ast.Module, _: Mapping[str, str]) -> None:
+    """Patch what reads sounds, where the program does."""
+    if READS.search(source_of(tree)):
+        setattr(wave, "open", _reading(wave.open))  # noqa: B010 - mypy refuses to assign
+
+
+def _reading(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def read(file: Any, mode: str | None = None) -> Any:
+        known = not isinstance(file, str | os.PathLike) or _is_whole(file)
+        if known or mode in ("w", "wb"):
+            return original(file, mode)
+        lend("a sound by chance for each that is not here")
+        return original(io.BytesIO(_noise(os.path.basename(os.fspath(file)))), "rb")
+
+    return read
+
+
+def _is_whole(file: Any) -> bool:
+    """Whether it is there, and holds anything."""
+    return os.path.exists(file) and os.stat(file).st_size > 0
+
+
+def _noise(name: str) -> bytes:
+    """A file of a sound, by its name the same each time."""
+    dice, found = np.random.default_rng(sum(name.encode())), io.BytesIO()
+    with wave.Wave_write(found) as writer:
+        writer.setparams((1, 2, RATE, RATE, "NONE", "not compressed"))
+        writer.writeframes(dice.integers(-9000, 9000, RATE, np.int16).tobytes())
+    return found.getvalue()
