@@ -21,6 +21,8 @@ class Data:
         self.on_batch = on_batch
         self.handed = 0
         """Batches that were handed out so far, validation included."""
+        self.current: WorkloadBatch | None = None
+        """The last one of these."""
         self._values = values
         self._module = module
         self._published: dict[str, str] = {}
@@ -50,6 +52,7 @@ class Data:
     def publish(self, batch: WorkloadBatch, index: int) -> None:
         """Rebind the names that change with every batch; ``index`` is its place in the pass."""
         self.handed += 1
+        self.current = batch
         parts = leaves(batch) if self._published else {}
         for name, part in self._published.items():
             setattr(self._module, name, parts[part])

@@ -162,7 +162,7 @@ class Lender:
         """Whether one capital letter is a number: ``B`` in ``torch.zeros(B, H)`` is no batch."""
         read = self.reading.named.get(name)
         apart = read is not None and (read.fields or read.taken_apart)
-        used = self.reading.called_plainly | self.reading.iterated
+        used = self.reading.called_plainly | self.reading.passed_over
         return name in SIZES and not (apart or name in used or self.reading.asked_of(name))
 
     def _by_use(self, found: NameEntry, name: str) -> str:
