@@ -14,6 +14,8 @@ FAILS = {
     "means-of-its-own-that-a-trainer-adds-up": "accumulation-equals-large-batch",
     "sums-divided-by-the-tokens-of-each-batch-alone": "accumulation-equals-large-batch",
     "a-half-whose-loss-scale-is-in-the-norm-of-both": "clip-inactive-when-small",
+    "a-flag-that-was-set-on-a-module-freezes-nothing": "every-parameter-learns",
+    "layers-that-no-optimizer-of-training-that-is-not-shown-holds": "every-parameter-learns",
     "a-graph-that-is-carried-over": "gradients-start-fresh",
     "a-schedule-that-is-moved-past-its-end-by-micro-batches": "scheduler-per-update",
     "a-skipped-batch-that-joins-two-windows": "one-update-per-window",
@@ -27,6 +29,7 @@ LACKS = {
     "a-model-that-is-exchanged-beside-the-optimizer-of-the-reader": "where the optimizer is built",
     "a-loss-that-is-told-to-have-a-gradient": "a loss is told to have one",
     "what-only-looks-at-gradients-is-not-accused": "It makes no optimizer step itself",
+    "what-is-restored-for-training-that-is-not-shown": "show the function that trains",
     "which-part-each-of-two-optimizers-has-is-asked-for": (
         "`opt_main`: it is one of 2 for one model"
     ),

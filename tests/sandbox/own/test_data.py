@@ -241,7 +241,7 @@ assert not [*Path("checkpoints").glob("*")]
 
 
 def test_a_folder_of_something_else_is_named(see):
-    program = "files = glob.glob('rows/*.npy')\nDataLoader(files, shuffle=True)\n"
+    program = "files = glob.glob('rows/*.dcm')\nDataLoader(files, shuffle=True)\n"
 
     assert see(PICTURES + program + FEW).outcome == "unbound: `rows` is a file that is not here"
 
@@ -327,3 +327,112 @@ def test_a_sparse_matrix_may_enter_a_model(see):
     seen = see(GRAPH)
 
     assert seen.windows == [1] * 6, seen.outcome
+
+
+ROWS = """
+import argparse, csv, glob, json, sys, wave
+import numpy as np
+import torch
+from torch import nn
+def fit(x, y):
+    x, y = torch.as_tensor(x).float(), torch.as_tensor(y).long()
+    net = nn.Linear(x.shape[1], int(y.max()) + 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    for n in range(4):
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(net(x[n * 8 : n * 8 + 8]), y[n * 8 : n * 8 + 8]).backward()
+        optimizer.step()
+parser = argparse.ArgumentParser()
+"""
+FILES = {
+    "rows of json in a file whose name tells nothing": """
+parser.add_argument("--train", required=True)
+with open(parser.parse_args().train) as file:
+    rows = [json.loads(line) for line in file]
+fit([[len(r["text"]), r["label"]] for r in rows], [r["label"] for r in rows])
+""",
+    "words with a tag each": """
+sentences, tags = [[]], []
+for line in open("train.conll.txt"):
+    if not line.strip():
+        sentences.append([])
+        continue
+    parts = line.split()
+    sentences[-1].append(parts[0])
+    tags.append(parts[-1])
+assert len(sentences) > 9 and len({*tags}) > 1
+fit([[len(t), t == "O"] for t in tags], [t == "O" for t in tags])
+""",
+    "an archive of arrays": """
+with np.load("rows.npz") as archive:
+    fit(archive["x"], archive["y"])
+""",
+    "sounds that a table names": """
+with open("sounds.csv") as file:
+    rows = [(r["path"], int(r["label"])) for r in csv.DictReader(file)]
+def level(path):
+    with wave.open(path) as sound:
+        return np.frombuffer(sound.readframes(sound.getnframes()), np.int16)[:4]
+fit([level(p) / 9000 for p, _ in rows[:40]], [c for _, c in rows[:40]])
+""",
+    "archives of a folder": """
+parser.add_argument("--train-dir", required=True)
+found = sorted(glob.glob(parser.parse_args().train_dir + "/*.npz"))
+assert len(found) > 40
+fit(np.load(found[0])["x"], np.load(found[0])["y"])
+""",
+    "a file beside a folder that is written": """
+parser.add_argument("pairs", help="such as pairs.txt")
+parser.add_argument("--out", required=True)
+args = parser.parse_args()
+import os
+os.makedirs(args.out, exist_ok=True)
+rows = [line.split("\t") for line in open(args.pairs)]
+fit([[len(r[0]), len(r[1])] for r in rows], [len(r[0]) % 2 for r in rows])
+""",
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_file_that_is_not_here_has_the_form_in_which_it_is_read(see, case):
+    seen = see(ROWS + FILES[case])
+
+    assert seen.outcome == "returned: None"
+    assert seen.windows == [1, 1, 1, 1]
+
+
+def test_a_pattern_of_files_is_the_one_that_the_help_gives_as_an_example(see):
+    pytest.importorskip("PIL.Image")
+    program = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("pattern", help="for example '/photos/**/*.png'")
+files = sorted(glob.glob(parser.parse_args().pattern, recursive=True))
+train(files, [0] * len(files))
+"""
+    seen = see(PICTURES + "import glob\n" + program)
+
+    assert seen.outcome.partition(":")[0] in ("returned", "exited")
+    assert len(seen.windows) >= 3
+
+
+LOGARITHMS = """
+import numpy as np
+import pandas as pd
+import torch
+from torch import nn
+table = pd.read_csv("counts.csv")
+y = torch.as_tensor(table.pop("label").to_numpy()).long()
+x = torch.as_tensor(np.log1p(table.to_numpy(np.float32)))
+assert torch.isfinite(x).all()
+net = nn.Linear(x.shape[1], 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for n in range(3):
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(net(x), y).backward()
+    optimizer.step()
+"""
+
+
+def test_a_table_of_which_logarithms_are_taken_holds_nothing_negative(see):
+    assert see(LOGARITHMS).outcome == "returned: None"
