@@ -1,4 +1,4 @@
-"""Averages of parameters with themselves: what was kept of them is no copy, but their own memory."""
+"""SelfAverages of parameters with themselves: what was kept of them is no copy, but their own memory."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -12,7 +12,7 @@ ROUNDING = 1e-6
 """By how much two shares of an average may miss 1."""
 
 
-class Averages:
+class SelfAverages:
     """Wraps ``lerp_``, and ``add_`` after ``mul_``, of tensors; ``count``: how often parameters were
     averaged with themselves.
     """

@@ -11,7 +11,7 @@ from torch import nn
 
 from harness.domain.event import BatchYielded, Finished, Noted, Start
 from harness.domain.injection import Injection
-from harness.sandbox.recorder.averages import Averages
+from harness.sandbox.recorder.averages import SelfAverages
 from harness.sandbox.recorder.backwards import Backwards
 from harness.sandbox.recorder.by_hand import HandUpdates
 from harness.sandbox.recorder.clips import Clips
@@ -42,7 +42,7 @@ class Recorder:
         self.forwards.learning_rates = self.steps.learning_rates
         self.owned = Owned(self.tape)
         self.functions = Functions()
-        self.averages = Averages(self.tape)
+        self.averages = SelfAverages(self.tape)
         self.graphs: Graphs | None = None
         self._started = False
 
