@@ -8,6 +8,7 @@ from harness.domain.stored import GradedAnswer
 from harness.markdown import fence
 from harness.properties import PROPERTIES
 from harness.report.pictures import pictures_of
+from harness.report.wording import placed, plainly
 from harness.runner import Settings, run_bank
 from harness.scenarios import default_bank, load_bank
 from harness.scenarios.availability import runnable
@@ -44,7 +45,7 @@ def shown_properties(bank: Bank) -> dict[str, Scenario]:
 
 def _page(name: str, scenario: Scenario, told: GradedAnswer) -> str:
     verdict = next(v for v in told.stored.answer.verdicts if v.property == name)
-    numbers = [f"| {n.name} | {n.where or ''} | {n.value:.6g} |" for n in verdict.numbers]
+    numbers = [f"| {n.name} | {placed(n.where)} | {n.value:.6g} |" for n in verdict.numbers]
     table = ["| number | where | value |", "| --- | --- | --- |", *numbers] if numbers else []
     drawn = [
         f'<figure role="img" aria-label="{picture.alt}">{picture.svg}</figure>'
@@ -68,7 +69,7 @@ def _page(name: str, scenario: Scenario, told: GradedAnswer) -> str:
             "",
             "## What happens",
             "",
-            verdict.sentence,
+            plainly(verdict.sentence),
             "",
             *table,
             "",

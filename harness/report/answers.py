@@ -15,7 +15,7 @@ from harness.domain.reported import AnswerLine
 from harness.domain.stored import RunHead
 from harness.report.own import lent_line, settings_line
 from harness.report.verbose import render_verdicts
-from harness.report.wording import plainly
+from harness.report.wording import placed, plainly
 from harness.report.words import READ, clean, indented, text
 
 _WORDS = {
@@ -92,7 +92,7 @@ def _answer(answer: AnswerGrade, *, verbose: bool, show_program: bool) -> Iterat
             yield indented(f"{alternative.origin}: {said}", colour)
         elif verbose or show_program:
             yield indented(alternative.origin, "dim")
-        yield from _grade(alternative.grade, verbose=verbose, own=alternative.settings is not None)
+        yield from _grade(alternative.grade, verbose=verbose)
         yield from (indented(note, "dim") for note in alternative.grade.notes)
         if alternative.settings is not None:
             yield indented(settings_line(alternative.settings), "dim")
@@ -117,8 +117,7 @@ def _notes(answer: AnswerGrade) -> Iterator[str]:
         yield f"the skill: {READ[answer.skill_triggered]}"
 
 
-def _grade(grade: Grade, *, verbose: bool, own: bool) -> Iterator[RenderableType]:
-    """``own``: its probes are the three of any program, which have names in plain words."""
+def _grade(grade: Grade, *, verbose: bool) -> Iterator[RenderableType]:
     if grade.reason is not None:
         yield indented(grade.reason)
     if verbose:
@@ -126,8 +125,10 @@ def _grade(grade: Grade, *, verbose: bool, own: bool) -> Iterator[RenderableType
         return
     for sentence in reasons_of(grade) if grade.reason is None else ():
         name, _, rest = sentence.partition(": ")
-        mark, rest = _mark(name, grade), plainly(rest) if own else rest
-        yield indented(f"{name}{mark}: {rest}", "" if mark else "red" * (grade.code == "wrong"))
+        mark = _mark(name, grade)
+        yield indented(
+            f"{name}{mark}: {plainly(rest)}", "" if mark else "red" * (grade.code == "wrong")
+        )
 
 
 def _mark(name: str, grade: Grade) -> str:
@@ -162,9 +163,7 @@ def _short(said: str, most: int = 300) -> str:
 def _story(alternative: Alternative) -> Iterator[RenderableType]:
     if alternative.grade.code == "wrong" and alternative.story:
         place, *lines = alternative.story
-        said = f"what happened in {place}"
-        own = alternative.settings is not None
-        yield indented(plainly(said) if own else said, "dim")
+        yield indented(f"what happened {placed(place)}", "dim")
         yield from (Padding.indent(text(line, "dim"), 6) for line in lines)
 
 

@@ -10,6 +10,7 @@ from rich.text import Text
 from harness.domain.comparison import Change, Comparison, ExamplePair
 from harness.domain.verdict import Verdict
 from harness.report.differing import Programs, both, in_one_column, side_by_side
+from harness.report.wording import placed, plainly
 from harness.report.words import clean, text
 
 
@@ -55,9 +56,10 @@ def _verdicts(example: ExamplePair) -> Iterator[RenderableType]:
 
 def _said(verdict: Verdict) -> str:
     numbers = ", ".join(
-        f"{n.name}{f' ({n.where})' if n.where else ''} = {n.value:.6g}" for n in verdict.numbers
+        f"{n.name}{f' ({placed(n.where)})' if n.where else ''} = {n.value:.6g}"
+        for n in verdict.numbers
     )
-    return f"{verdict.outcome}: {verdict.sentence}{f' [{numbers}]' if numbers else ''}"
+    return f"{verdict.outcome}: {plainly(verdict.sentence)}{f' [{numbers}]' if numbers else ''}"
 
 
 def _side_by_side(

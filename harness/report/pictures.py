@@ -8,6 +8,7 @@ from harness.domain.comparison import Comparison, Estimate
 from harness.domain.scenario import Objective
 from harness.domain.trace import ProbeTrace, Update
 from harness.report.drawing import CONSUMED, TRUE, DrawnCurve, DrawnInterval, bars, intervals, lines
+from harness.report.wording import placed
 from harness.report.words import clean, signed, some
 
 
@@ -43,7 +44,7 @@ def norms_picture(
     consumed = [update.consumed_norm for update in updates]
     true = [_true_norm(update, objectives) for update in updates]
     curves = (DrawnCurve("true", TRUE, true), DrawnCurve("consumed", CONSUMED, consumed))
-    svg = lines(f"probe {clean(probe.probe)}", "gradient norm", curves, threshold)
+    svg = lines(clean(placed(probe.probe)), "gradient norm", curves, threshold)
     return Picture(svg, _norms_in_words(probe.probe, true, consumed, threshold))
 
 
@@ -57,7 +58,7 @@ def rounds_picture(probe: ProbeTrace) -> Picture | None:
         )
         for place, rank in enumerate(probe.ranks)
     ]
-    svg = bars(f"probe {clean(probe.probe)}", "rounds; one is enough", curves, 1.0)
+    svg = bars(clean(placed(probe.probe)), "rounds; one is enough", curves, 1.0)
     return Picture(svg, _rounds_in_words(probe))
 
 
@@ -94,7 +95,7 @@ def _norms_in_words(
 ) -> str:
     limit = "" if threshold is None else f" The limit is {threshold:g}."
     return (
-        f"Gradient norm per update, probe {probe}, {some(len(consumed), 'update')}:"
+        f"Gradient norm per update {placed(probe)}, {some(len(consumed), 'update')}:"
         f" true {_range(true)}, consumed {_range(consumed)}.{limit}"
     )
 
@@ -107,7 +108,7 @@ def _range(values: Sequence[float | None]) -> str:
 
 
 def _rounds_in_words(probe: ProbeTrace) -> str:
-    return f"Rounds of synchronisation per update, probe {probe.probe}: " + "; ".join(
+    return f"Rounds of synchronisation per update {placed(probe.probe)}: " + "; ".join(
         f"rank {rank.rank} {_range([u.rounds for u in rank.updates])}" for rank in probe.ranks
     )
 

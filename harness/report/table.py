@@ -6,6 +6,7 @@ from rich.text import Text
 
 from harness.domain.run import Run
 from harness.report.grades import in_words, marked, of_the_reference, unseen_faults
+from harness.report.wording import plainly
 from harness.report.words import and_not_run, sentences_not_run
 
 
@@ -53,7 +54,7 @@ def _sentences(run: Run) -> list[Text]:
     for result in run.results:
         said += [Text(surprise, "red") for surprise in result.surprises]
         for verdict in unseen_faults(result):
-            why = f"    {verdict.property} is {verdict.outcome}: {verdict.sentence}"
+            why = f"    {verdict.property} is {verdict.outcome}: {plainly(verdict.sentence)}"
             said.append(Text(why, "red"))
     said += [Text(sentence, "yellow") for sentence in sentences_not_run(run.not_run)]
     said += [Text(f"this machine: {note}", "yellow") for note in run.machine_notes]

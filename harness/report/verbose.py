@@ -10,6 +10,7 @@ from harness.domain.grade import Grade
 from harness.domain.run import Run
 from harness.domain.verdict import Number, Verdict
 from harness.report.grades import STYLES
+from harness.report.wording import placed, plainly
 from harness.report.words import clean, text
 
 
@@ -45,10 +46,10 @@ def _verdict(verdict: Verdict, grade: Grade) -> Text:
     because = f" [explained by {verdict.explained_by}]" if verdict.explained_by else ""
     return Text.assemble(
         (f"{verdict.outcome:<12}", STYLES[verdict.outcome]),
-        clean(f"  {verdict.property}{advisory}: {verdict.sentence}{because}"),
+        clean(f"  {verdict.property}{advisory}: {plainly(verdict.sentence)}{because}"),
     )
 
 
 def _number(number: Number) -> str:
-    where = f" ({number.where})" if number.where else ""
+    where = f" ({placed(number.where)})" if number.where else ""
     return f"{number.name}{where} = {number.value:.6g}"

@@ -1,4 +1,4 @@
-"""What properties say of executions and updates, in the words of an author. Pure."""
+"""Executions and updates in plain words, for every output that people read. Pure."""
 
 import re
 
@@ -6,15 +6,18 @@ _ON = {
     "as-it-is": "",
     "quiet": "on small gradients",
     "loud": "on large gradients",
+    "graded": "on gradients of all sizes",
+    "spoiled": "with one bad batch",
 }
-"""What the executions of a program by itself are, in words."""
-_REGIME = "as-it-is|quiet|loud"
+"""What the executions are that every program may have, in words. Others are called by their names."""
+_KNOWN = "|".join(_ON)
 _UPDATE = re.compile(
-    rf"\b(?:in )?(?:(?P<regime>{_REGIME}),? )update (?P<n>\d+)|\bin update (?P<alone>\d+)",
+    rf"\b(?:(?:in )?(?P<known>{_KNOWN}),? update (?P<n>\d+)"
+    r"|in (?P<other>[a-z][\w-]*), update (?P<m>\d+)|in update (?P<alone>\d+))",
     re.IGNORECASE,
 )
-_COUNTED = re.compile(rf"(?P<count>\d+) (?P<regime>{_REGIME}) (?P<noun>windows?|updates?)")
-_ALONE = re.compile(rf"\bin (?P<regime>{_REGIME})\b", re.IGNORECASE)
+_COUNTED = re.compile(rf"(?P<count>\d+) (?P<known>{_KNOWN}) (?P<noun>windows?|updates?)")
+_ALONE = re.compile(rf"\bin (?P<known>{_KNOWN})\b", re.IGNORECASE)
 _OBJECTIVES = {
     " (as-computed)": "",
     " (sample-mean)": " (that of the mean over samples)",
@@ -43,20 +46,31 @@ def plainly(sentence: str) -> str:
     return _ALONE.sub(_alone, sentence)
 
 
+def placed(where: str) -> str:
+    """The place of a figure: ``loud, update 2`` is ``on large gradients, in its third update``."""
+    execution, _, rest = where.partition(", ")
+    if not where or rest.startswith("update "):
+        return plainly(f"in {where}") if where else ""
+    return ", ".join(filter(None, (_execution(execution) or "as it stands", rest)))
+
+
+def _execution(name: str) -> str:
+    return _ON.get(name.lower(), f'in the execution "{name}"')
+
+
 def _moment(found: re.Match[str]) -> str:
-    regime = (found["regime"] or "as-it-is").lower()
-    when = f"in its {_ordinal(int(found['n'] or found['alone']) + 1)} update"
-    where = _ON[regime]
+    where = _execution(found["known"] or found["other"] or "as-it-is")
+    when = f"in its {_ordinal(int(found['n'] or found['m'] or found['alone']) + 1)} update"
     return _as_begun(found[0], f"{where}, {when}" if where else when)
 
 
 def _counted(found: re.Match[str]) -> str:
-    where = _ON[found["regime"]]
+    where = _ON[found["known"]]
     return f"{found['count']} {found['noun']}{f' {where}' if where else ''}"
 
 
 def _alone(found: re.Match[str]) -> str:
-    return _as_begun(found[0], _ON[found["regime"].lower()] or "as it stands")
+    return _as_begun(found[0], _execution(found["known"]) or "as it stands")
 
 
 def _as_begun(before: str, after: str) -> str:

@@ -181,7 +181,9 @@ def test_without_scripts_everything_can_be_read(opened, expect):
 
     expect(page.locator("#filters")).to_be_hidden()
     page.locator(".answer > summary").nth(1).click()
-    expect(page.get_by_text("In loud, update 0 the optimizer consumed norm 17.1")).to_be_visible()
+    expect(
+        page.get_by_text("On large gradients, in its first update the optimizer consumed norm 17.1")
+    ).to_be_visible()
     page.locator(".transcript > summary").nth(1).click()
     expect(page.locator(".proposed", has_text="optimizer.step()").nth(1)).to_be_visible()
 

@@ -93,14 +93,14 @@ def test_an_answer_shows_verdicts_with_numbers_its_story_rubric_and_pictures():
     read = Read(render_page(report(side("run", answer()))))
 
     assert "the optimizer consumed norm 17.1, threshold 1." in read.words
-    assert "consumed norm (loud, update 0) = 17.1" in read.words
+    assert "consumed norm (on large gradients, in its first update) = 17.1" in read.words
     assert "4 x forward, backward" in read.words
     assert "because it is late" in read.words
     said = [a["aria-label"] for a in read.having("drawing")]
     assert said == [
-        "Gradient norm per update, probe loud, 4 updates: true 5 to 7, consumed 5 to 7, not finite in 1 update. The limit is 1.",
-        "Gradient norm per update, probe spread, 3 updates: true 3 to 3, consumed 3 to 3. The limit is 1.",
-        "Rounds of synchronisation per update, probe spread: rank 0 4 to 4; rank 1 4 to 4",
+        "Gradient norm per update on large gradients, 4 updates: true 5 to 7, consumed 5 to 7, not finite in 1 update. The limit is 1.",
+        'Gradient norm per update in the execution "spread", 3 updates: true 3 to 3, consumed 3 to 3. The limit is 1.',
+        'Rounds of synchronisation per update in the execution "spread": rank 0 4 to 4; rank 1 4 to 4',
     ]
 
 

@@ -29,7 +29,7 @@ def test_verbose_gives_every_verdict_its_sentence_and_numbers():
 
     assert "    fail          finite-loss: finite-loss was seen.\n" in text
     assert f"    fail          {ADVISORY} (advisory): " in text
-    assert "        norm (loud) = nan\n" in text
+    assert "        norm (on large gradients) = nan\n" in text
     assert "  reference: right, 0.25 s\n    pass          finite-loss: " in text
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.report.wording import plainly
+from harness.report.wording import placed, plainly
 
 
 @pytest.mark.parametrize(
@@ -22,8 +22,38 @@ from harness.report.wording import plainly
             "On small gradients, in its 11th update, rank 1 nothing.",
         ),
         ("In as-it-is none of 14 updates had one.", "As it stands none of 14 updates had one."),
+        (
+            "In deep, update 2 it consumed 8.",
+            'In the execution "deep", in its third update it consumed 8.',
+        ),
+        (
+            "It stepped: in own-data, update 0 it consumed 8.",
+            'It stepped: in the execution "own-data", in its first update it consumed 8.',
+        ),
+        ("In spoiled one batch is bad.", "With one bad batch one batch is bad."),
+        (
+            "In graded, update 1 it acted.",
+            "On gradients of all sizes, in its second update it acted.",
+        ),
         ("Line 3 prints quiet, not loud.", "Line 3 prints quiet, not loud."),
     ],
 )
 def test_executions_and_updates_are_told_in_words(said, plain):
     assert plainly(said) == plain
+
+
+@pytest.mark.parametrize(
+    ("where", "plain"),
+    [
+        ("loud, update 2", "on large gradients, in its third update"),
+        ("as-it-is, update 2", "in its third update"),
+        ("deep, update 0, rank 1", 'in the execution "deep", in its first update, rank 1'),
+        ("quiet", "on small gradients"),
+        ("as-it-is", "as it stands"),
+        ("deep", 'in the execution "deep"'),
+        ("loud, fewest", "on large gradients, fewest"),
+        ("", ""),
+    ],
+)
+def test_the_place_of_a_figure_is_told_in_the_same_words(where, plain):
+    assert placed(where) == plain

@@ -23,6 +23,7 @@ from harness.report.html.matrix import matrix_of
 from harness.report.pictures import effect_picture
 from harness.report.power import in_reach
 from harness.report.reported import WORDS, Report, tally_in_words
+from harness.report.wording import placed, plainly
 from harness.report.words import READ, chance, clean, signed
 
 _HERE = Path(__file__).parent
@@ -67,6 +68,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.filters.update(plainly=plainly, placed=placed)
     templates.globals.update(
         words=WORDS, signed=signed, chance=chance, tally_in_words=tally_in_words, read=READ
     )
