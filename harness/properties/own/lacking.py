@@ -8,6 +8,7 @@ from harness.domain.trace import ProbeTrace, Program, Trace
 from harness.domain.verdict import Verdict
 from harness.properties.completion import in_one_line
 from harness.properties.evidence.windows import of_probe
+from harness.properties.own.untrained import why_untrained
 
 UNDEFINED = re.compile(r"name '(?P<name>\w+)' is not defined")
 UNBOUND = re.compile(r"^`(?P<name>[\w.]+)` (?P<why>.+)$", re.DOTALL)
@@ -100,6 +101,5 @@ def _never_trained(trace: Trace) -> str:
         )
     if calls:
         return f"`{calls[0]}` made no optimizer step; show the loop that steps."
-    if not any(probe.program.source.strip() for probe in trace.probes):
-        return "It is empty; add the loop that trains."
-    return "It made no optimizer step; add the line that calls the training (`main()`)."
+    program = next((p.program.source for p in trace.probes if p.program.source.strip()), None)
+    return "It is empty; add the loop that trains." if program is None else why_untrained(program)

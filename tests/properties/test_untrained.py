@@ -1,0 +1,79 @@
+"""What a program lacks that ran to its end and trained nothing."""
+
+import pytest
+
+from harness.properties.own.untrained import why_untrained
+
+LOSS = "def smooth(logits, target):\n    return logits.sum()\n"
+NET = "class Net(nn.Module):\n    def forward(self, x):\n        return x\n"
+STEP = "        loss.backward()\n        optimizer.step()\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        (
+            LOSS,
+            "It holds no training loop: it only defines `smooth`; add the loop that trains with it.",
+        ),
+        (
+            LOSS + NET,
+            (
+                "It holds no training loop: it only defines `smooth` and `Net`; add the loop that trains "
+                "with them."
+            ),
+        ),
+        (
+            LOSS + NET + "def a(): ...\ndef b(): ...\ndef c(): ...\n",
+            (
+                "It holds no training loop: it only defines `smooth`, `Net` and 3 more; add the loop that "
+                "trains with them."
+            ),
+        ),
+        (
+            "optimizer = torch.optim.AdamW(model.parameters())\nscheduler.step()\n",
+            (
+                "It holds no training loop: it makes an optimizer (`AdamW`) that nothing steps; add the "
+                "loop that trains."
+            ),
+        ),
+        ("print(torch.ones(3))\n", "It holds no training loop; add the loop that trains."),
+        (
+            f"def main():\n    for x in data:\n{STEP}",
+            "Its training is in `main`, which nothing calls; add the line `main()`.",
+        ),
+        (
+            f"def train(model, data, lr=1.0):\n    for x in data:\n{STEP}",
+            "Its training is in `train`, which nothing calls; add the line `train(model, data)`.",
+        ),
+        (
+            f"class Team:\n    def fit(self, data):\n{STEP}",
+            "Its training is in `Team.fit`, which nothing calls; add the lines that call it.",
+        ),
+        (
+            f"def step(x):\n    if x:\n{STEP}def main():\n    step(0)\n",
+            "Its training is in `main`, which nothing calls; add the line `main()`.",
+        ),
+        (
+            f"for i in range(3):\n    if i == 9:\n{STEP}",
+            (
+                "It ran to its end and made no optimizer step; see whether line 4, which trains, is "
+                "reached."
+            ),
+        ),
+        (
+            f"def main():\n    for x in data:\n{STEP}main()\n",
+            (
+                "It ran to its end and made no optimizer step; see whether line 4, which trains, is "
+                "reached."
+            ),
+        ),
+        ("for x in (:", "It made no optimizer step; add the loop that trains."),
+        (
+            "trainer.fit(model)\n",
+            "It ran to its end and made no optimizer step; see whether line 1, which trains, is reached.",
+        ),
+    ],
+)
+def test_what_is_not_there_is_named_in_words_that_fit(program, why):
+    assert why_untrained(program) == why
