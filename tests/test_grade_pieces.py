@@ -15,6 +15,7 @@ FAILS = {
     "sums-divided-by-the-tokens-of-each-batch-alone": "accumulation-equals-large-batch",
     "a-half-whose-loss-scale-is-in-the-norm-of-both": "clip-inactive-when-small",
     "a-flag-that-was-set-on-a-module-freezes-nothing": "every-parameter-learns",
+    "a-flag-whose-name-is-misspelt-freezes-nothing": "every-parameter-learns",
     "layers-that-no-optimizer-of-training-that-is-not-shown-holds": "every-parameter-learns",
     "a-graph-that-is-carried-over": "gradients-start-fresh",
     "a-schedule-that-is-moved-past-its-end-by-micro-batches": "scheduler-per-update",

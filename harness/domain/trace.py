@@ -187,6 +187,10 @@ class Program(Record):
     """Steps by a GradScaler that consumed the gradient of a loss without its scale."""
     constant_terms: int = 0
     """Losses that went backward with a term that hangs on gradients without a graph."""
+    squashed: tuple[str, ...] = ()
+    """Losses that were given what a softmax or sigmoid returned where they take none of these:
+    ``cross_entropy of softmax``.
+    """
     flagged_modules: tuple[str, ...] = ()
     """Modules on which ``requires_grad`` was set, which changes none of their parameters."""
     averaged_with_themselves: int = 0

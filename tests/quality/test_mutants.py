@@ -85,7 +85,11 @@ def test_every_property_is_named_by_an_operator():
     named = {name for operator in OPERATORS for name in operator.named_by}
     brought = {p.stem.replace("_", "-") for p in (default_bank() / "properties").glob("[a-z]*.py")}
 
-    assert set(PROPERTIES) - named - brought == {"groups-bounded", "training-mode-kept"}
+    assert set(PROPERTIES) - named - brought == {
+        "groups-bounded",
+        "training-mode-kept",
+        "loss-gets-logits",
+    }
 
 
 def test_every_operator_says_which_properties_name_its_fault():

@@ -62,16 +62,16 @@ def from_constants(trace: Trace) -> Verdict | None:
 
 
 def flagged_in_vain(trace: Trace) -> Verdict | None:
-    """A fail for a flag that was set on a module, where it changes none of its parameters."""
+    """A fail for a flag that was set on a module, or under a name that means nothing."""
     for probe in trace.probes:
         flags = probe.program.flagged_modules
         if flags:
             return failed(
                 ID,
-                f"In {probe.probe} {flags[0]} was set on a module: that is an attribute of the module "
-                "and freezes or thaws none of its parameters. Call requires_grad_() on the module, "
-                "which does it for all of them.",
-                number("modules with such a flag", len(flags), probe.probe),
+                f"In {probe.probe} {flags[0]} was set: that is an attribute of its own and freezes or "
+                "thaws no parameter. Call requires_grad_() on the module, which does it for all of "
+                "its parameters, or set requires_grad of each of them.",
+                number("such attributes", len(flags), probe.probe),
             )
     return None
 

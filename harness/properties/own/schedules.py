@@ -25,7 +25,7 @@ def counts_micro_batches(trace: Trace) -> bool:
     lengths = [(probe, length) for probe in trace.probes if (length := planned(probe))]
     return bool(lengths) and all(
         probe.program.outcome == "returned"
-        and -ALIKE * length - usual_size(probe) < steps(probe) - length <= ALIKE * length
+        and -ALIKE * length - usual_size(probe) + 1 <= steps(probe) - length <= ALIKE * length
         for probe, length in lengths
     )
 

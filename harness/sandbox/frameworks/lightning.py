@@ -1,5 +1,6 @@
 """Lightning on CPU processes, and LightningModules that are posted incompletely."""
 
+import functools
 import importlib
 import logging
 import sys
@@ -10,7 +11,9 @@ from typing import Any
 
 from torch import nn
 
+from harness.domain.own import SHORTER
 from harness.sandbox.absent.inert import Inert
+from harness.sandbox.absent.lent import lend
 from harness.sandbox.frameworks import fabric, strategies
 
 TREES = ("lightning.pytorch", "pytorch_lightning")
@@ -32,14 +35,18 @@ def wraps(path: str) -> bool:
     return path.partition(".")[0] in INSTALLED and path.endswith((".Fabric", ".Trainer"))
 
 
-def install(paths: Iterable[str], epochs: int, notes: list[str], world_size: int) -> None:
-    """Patch the packages that a program uses, told by its dotted ``paths``."""
+def install(
+    paths: Iterable[str], epochs: int, notes: list[str], world_size: int, batches: int | None = None
+) -> None:
+    """Patch the packages that a program uses, told by its dotted ``paths``. ``batches``: how many a pass
+    over the program's own data has at most.
+    """
     used = set(paths)
     tops = {path.partition(".")[0] for path in used}
     for tree in TREES:
         if tree.partition(".")[0] in tops:
             module = importlib.import_module(tree)
-            _patch_trainer(tree, module.Trainer, world_size, epochs, notes)
+            _patch_trainer(tree, module.Trainer, world_size, (epochs, batches), notes)
             _patch_module(module.LightningModule)
             _quiet(tree)
     if any("Fabric" in path for path in used):
@@ -61,7 +68,9 @@ def _quiet(tree: str) -> None:
     vars(connector)["_SignalConnector"].teardown = lambda _: None
 
 
-def _patch_trainer(tree: str, trainer: Any, world_size: int, epochs: int, notes: list[str]) -> None:
+def _patch_trainer(
+    tree: str, trainer: Any, world_size: int, most: tuple[int, int | None], notes: list[str]
+) -> None:
     if tree in _patched:
         return
     _patched.add(tree)
@@ -69,7 +78,7 @@ def _patch_trainer(tree: str, trainer: Any, world_size: int, epochs: int, notes:
 
     def on_the_cpu(self: Any, *args: Any, **kwargs: Any) -> None:
         where = strategies.arguments(world_size)
-        original(self, *args, **on_a_cpu(tree, kwargs, epochs, notes) | where)
+        original(self, *args, **on_a_cpu(tree, kwargs, most, notes) | where)
 
     trainer.__init__ = on_the_cpu
     connectors = f"{tree}.trainer.connectors.data_connector"
@@ -83,6 +92,18 @@ def _patch_trainer(tree: str, trainer: Any, world_size: int, epochs: int, notes:
         fit(self, *args, **kwargs)
 
     trainer.fit = without_unseen
+    for name in ("validate", "test", "predict"):
+        setattr(trainer, name, _of_what_is_there(getattr(trainer, name)))
+
+
+def _of_what_is_there(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Evaluation of the model as it is: no checkpoint was kept."""
+
+    @functools.wraps(original)
+    def evaluate(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(self, *args, **{k: v for k, v in kwargs.items() if k != "ckpt_path"})
+
+    return evaluate
 
 
 def _patch_module(module: Any) -> None:
@@ -99,9 +120,13 @@ def _patch_module(module: Any) -> None:
     module.__init__ = initialise
 
 
-def on_a_cpu(tree: str, kwargs: dict[str, Any], epochs: int, notes: list[str]) -> dict[str, Any]:
-    """A Trainer's arguments, with those replaced that decide how long it runs and what it writes."""
-    kept = dict(kwargs)
+def on_a_cpu(
+    tree: str, kwargs: dict[str, Any], most: tuple[int, int | None], notes: list[str]
+) -> dict[str, Any]:
+    """A Trainer's arguments, with those replaced that decide how long it runs and what it writes.
+    ``most``: passes, and batches of each.
+    """
+    kept, (epochs, batches) = dict(kwargs), most
     for name in ("gpus", "tpu_cores", "num_processes", "auto_select_gpus", "profiler", "benchmark",
                  "max_time", "enable_autolog_hparams", "default_root_dir"):  # fmt: skip
         kept.pop(name, None)
@@ -118,6 +143,9 @@ def on_a_cpu(tree: str, kwargs: dict[str, Any], epochs: int, notes: list[str]) -
     if kept.get("max_steps", -1) == -1 and (posted is None or posted < 0 or posted > epochs):
         kept["max_epochs"] = epochs
         notes.append(f"Trainer: max_epochs {posted} -> {epochs}")
+    if batches is not None and "limit_train_batches" not in kept:
+        kept["limit_train_batches"] = batches
+        lend(f"{SHORTER}a Trainer: at most the first {batches} of each pass")
     return kept
 
 

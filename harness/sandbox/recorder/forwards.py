@@ -29,6 +29,11 @@ what its parameters are called.
 """
 
 
+MISSPELT = frozenset(
+    {"require_grad", "requires_grads", "require_grads", "required_grad", "requiresgrad"}
+)
+"""What is set on parameters by mistake, and means nothing."""
+
 FLAGS = 8
 """How many modules are told on which a flag was set in vain."""
 
@@ -104,17 +109,19 @@ class Forwards:
 
     def flagged(self) -> tuple[str, ...]:
         """``Linear.requires_grad = False`` for modules on which that was set, and whose parameters are
-        otherwise.
+        otherwise; ``Parameter.require_grad = False`` for what is no flag at all.
         """
-        found: dict[str, None] = {}
         inside = [m for whole in list(self._tracked) for m in whole.modules()]
         beside = [v for m in inside for v in vars(m).values() if isinstance(v, nn.Module)]
+        found: dict[str, None] = {}
         for module in (*inside, *beside):  # parts that were lent under a name are no submodules
-            flag = vars(module).get("requires_grad")
-            if not isinstance(flag, bool) or _has_such_a_flag(type(module)):
-                continue
-            if any(p.requires_grad is not flag for p in nn.Module.parameters(module)):
+            flag, parameters = vars(module).get("requires_grad"), list(_parameters(module))
+            in_vain = any(p.requires_grad is not flag for p in parameters)
+            if isinstance(flag, bool) and in_vain and not _has_such_a_flag(type(module)):
                 found[f"{type(module).__name__}.requires_grad = {flag}"] = None
+            for name, value in (item for p in parameters for item in vars(p).items()):
+                if name in MISSPELT:
+                    found[f"Parameter.{name} = {value}"] = None
         return tuple(found)[:FLAGS]
 
     @property
@@ -275,6 +282,9 @@ class Forwards:
                     self._tape.write(event, [as_blob("grad", self._shown(plain[0]))])
 
         return hook
+
+
+_parameters = nn.Module.parameters  # a class of the program's may have its own
 
 
 def _has_such_a_flag(cls: type[nn.Module]) -> bool:

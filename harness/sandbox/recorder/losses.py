@@ -1,6 +1,7 @@
 """What torch's own loss functions returned, before the program made anything else of it."""
 
 import functools
+import re
 from collections.abc import Callable
 from typing import Any, ParamSpec
 
@@ -25,6 +26,23 @@ the micro-batches of a window as well.
 """
 
 
+TAKES_OTHERS = {
+    "cross_entropy": "SoftmaxBackward0",
+    "nll_loss": "SoftmaxBackward0",
+    "kl_div": "SoftmaxBackward0",
+    "binary_cross_entropy_with_logits": "SigmoidBackward0",
+}
+"""Losses, and the node of a graph whose result none of them takes as its first argument."""
+
+DEEP = 4
+"""How many such nodes are looked through."""
+
+SHAPING = re.compile(
+    r"(Unsafe)?View|ReshapeAlias|Squeeze|Unsqueeze|Transpose|Permute|T(Backward|$)|Clone"
+)
+"""Nodes that change a shape and no number."""
+
+
 class Losses:
     """Remembers means that can carry gradient until a backward takes them, and what gradient arrived at
     losses. A sum stands for the mean of what it adds up, and losses one by one for their mean.
@@ -34,11 +52,15 @@ class Losses:
         """Nothing was returned yet."""
         self._returned: list[tuple[str, float]] = []
         self._arrived: list[float] = []
+        self.squashed: dict[str, None] = {}
+        """``cross_entropy of softmax``: losses that were given what they do not take."""
 
     def install(self) -> None:
         """Patch torch; called once in a process that then runs one candidate."""
         for name in MEANS:
             setattr(nn.functional, name, self._recorded(getattr(nn.functional, name)))
+        for name in TAKES_OTHERS:
+            setattr(nn.functional, name, self._looked_at(getattr(nn.functional, name)))
 
     def take(self) -> tuple[tuple[str, float], ...]:
         """The means since the last time, in order, each with the function that returned it."""
@@ -51,6 +73,19 @@ class Losses:
         """
         arrived, self._arrived = self._arrived, []
         return arrived[0] if len(arrived) == 1 else None
+
+    def _looked_at(self, function: Callable[P, Tensor]) -> Callable[P, Tensor]:
+        squashing = TAKES_OTHERS[function.__name__]
+        said = f"{function.__name__} of {squashing.removesuffix('Backward0').lower()}"
+
+        @functools.wraps(function)
+        def wrapper(*args: P.args, **kwargs: P.kwargs) -> Tensor:
+            given = kwargs.get("input", args[0] if args else None)
+            if isinstance(given, Tensor) and _made_by(given) == squashing:
+                self.squashed[said] = None
+            return function(*args, **kwargs)
+
+        return wrapper
 
     def _recorded(self, function: Callable[P, Tensor]) -> Callable[P, Tensor]:
         @functools.wraps(function)
@@ -89,3 +124,13 @@ def _added_up(name: str, result: Tensor, args: tuple[Any, ...], kwargs: dict[str
     if target.is_floating_point():  # probabilities of classes
         return 0
     return int((target != kwargs.get("ignore_index", -100)).sum())
+
+
+def _made_by(value: Tensor) -> str:
+    """The node that made the numbers of a tensor, whatever changed their shape since."""
+    node: Any = value.grad_fn
+    for _ in range(DEEP):
+        if node is None or SHAPING.match(node.name()) is None:
+            break
+        node = next((before for before, _ in node.next_functions if before is not None), None)
+    return "" if node is None else str(node.name())

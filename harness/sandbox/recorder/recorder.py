@@ -52,7 +52,7 @@ class Recorder:
         """
         self.steps.install()
         self.scalers.install()
-        losses = Losses()
+        self.losses = losses = Losses()
         losses.install()
         backwards = Backwards(
             self.tape,
@@ -143,6 +143,7 @@ class Recorder:
             untrue = finished.untrue or (examine() if examine is not None else None)
         found = {
             "untrue": untrue,
+            "squashed": tuple(self.losses.squashed),
             "flagged_modules": self.forwards.flagged(),
             "averaged_with_themselves": self.averages.count,
             **seen,
