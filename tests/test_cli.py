@@ -160,7 +160,7 @@ def test_verbose_puts_every_verdict_before_the_table(fake):
     """The table and the closing line stay at the end, where the eye is."""
     result = harness("run", "--bank", fake.folder, "--verbose", "--scenario", "beta")
 
-    assert "fail          finite-loss: In quiet, after 0 updates" in result.stdout
+    assert "fail          finite-loss: On small gradients, after 0 updates" in result.stdout
     assert result.stdout.index("finite-loss: In") < result.stdout.index("1 of 1 scenario behaves")
 
 
@@ -209,6 +209,11 @@ def test_a_name_that_does_not_exist_is_a_usage_error(fake, arguments, said):
         (["quality", "--matrix", "tests"], "tests: cannot be written"),
         (["show", "tests"], "tests: expected the id of a scenario, or the folder of a stored run"),
         (["show"], "Missing argument 'ID|RUN'; see `harness show --help`\n"),
+        (
+            ["init"],
+            ("Missing argument 'skill|scenario|bank'. Choose from: skill, scenario, bank; see "
+            "`harness init --help`\n"),
+        ),
         (["help"], "No such command 'help'; see `harness --help`\n"),
         (["run", "--zzzz"], "No such option: --zzzz; see `harness run --help`\n"),
         (["report", "run", "--format", "xml"], "Invalid value for '--format': 'xml' is not one"),

@@ -129,3 +129,16 @@ def test_an_answer_that_is_like_no_scenario_is_run_all_the_same(tmp_path):
 
     assert result.exit_code == 2
     assert "there is nothing to reproduce: no line of the program ran" in result.stderr
+
+
+def test_a_piece_without_training_is_told_that_no_update_was_seen(warm, tmp_path):
+    """Not that a script could not supply its model, which would not help."""
+    file = tmp_path / "net.py"
+    file.write_text(
+        "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return x\n"
+    )
+
+    result = CliRunner().invoke(app, ["explain", str(file)], obj=warm)
+
+    assert result.exit_code == 2
+    assert "no update was seen: It holds no training loop: it only defines `Net`" in result.stderr

@@ -398,7 +398,7 @@ def _one_sentence(error: typer.TyperException) -> str:
     near: Sequence[str] = getattr(error, "possibilities", None) or ()
     if near:
         return f"{error.message}; did you mean {' or '.join(sorted(near))}?"
-    said = error.format_message().replace("\n", " ").replace(" Value error,", "")
+    said = " ".join(error.format_message().split()).replace(" Value error,", "")
     context = getattr(error, "ctx", None)
     if context is None or "Did you mean" in said or said.startswith("Invalid value"):
         return said

@@ -112,12 +112,16 @@ def _known(name: str, bank: Bank, how: str) -> Assigned | Unassigned:
         return Unassigned(sentence=str(error))
 
 
+_NO_QUESTION = "it does not hold the question that was asked"
+
+
 def _matched(transcript: Transcript, bank: Bank, wanted: str) -> Assigned | Unassigned:
     """By the question alone. What an answer is like tells its topic, and never what was asked for."""
     asked = transcript.prompt
     found = most_like(asked, bank) if asked.strip() else None
     if found is None:
-        return Unassigned(sentence=f"no question names its scenario; {wanted}")
+        why = "its question is like none of the bank" if asked.strip() else _NO_QUESTION
+        return Unassigned(sentence=f"{why}; {wanted}")
     if found.confidence >= SURE:
         words = ", ".join(found.shared)
         how = f"matched by the question, confidence {found.confidence:.2f} ({words})"

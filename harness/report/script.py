@@ -116,6 +116,9 @@ def _telling(trace: Trace, alternative: Alternative) -> ProbeTrace:
         why = trace.probes[0].program.message
         said = f"the program did not run: {why}" if why else "no line of the program ran"
         raise UsageError(f"there is nothing to reproduce: {said}")
+    why = alternative.grade.reason
+    if why is not None and not any(probe.updates for probe in ran.values()):
+        raise UsageError(f"there is nothing to reproduce, for no update was seen: {why}")
     named = (
         number.where.partition(",")[0]
         for verdict in alternative.grade.verdicts

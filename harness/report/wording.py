@@ -13,7 +13,7 @@ _ON = {
 _KNOWN = "|".join(_ON)
 _UPDATE = re.compile(
     rf"\b(?:(?:in )?(?P<known>{_KNOWN}),? update (?P<n>\d+)"
-    r"|in (?P<other>[a-z][\w-]*), update (?P<m>\d+)|in update (?P<alone>\d+))",
+    r"|in (?P<other>[a-z][\w-]*), update (?P<m>\d+)|in update (?P<alone>\d+))(?:, rank (?P<rank>\d+))?",
     re.IGNORECASE,
 )
 _COUNTED = re.compile(rf"(?P<count>\d+) (?P<known>{_KNOWN}) (?P<noun>windows?|updates?)")
@@ -61,6 +61,7 @@ def _execution(name: str) -> str:
 def _moment(found: re.Match[str]) -> str:
     where = _execution(found["known"] or found["other"] or "as-it-is")
     when = f"in its {_ordinal(int(found['n'] or found['m'] or found['alone']) + 1)} update"
+    when += f" on rank {found['rank']}" if found["rank"] else ""
     return _as_begun(found[0], f"{where}, {when}" if where else when)
 
 

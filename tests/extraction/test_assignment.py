@@ -80,7 +80,8 @@ def test_an_answer_without_its_question_is_given_to_no_scenario():
     found = assign(transcript(answer=answer + fence(LOOP, "python")), bank, Choice())
 
     assert isinstance(found, Unassigned)
-    assert found.sentence == "no question names its scenario; name one with --scenario or --map"
+    said = "it does not hold the question that was asked; name one with --scenario or --map"
+    assert found.sentence == said
 
 
 @pytest.mark.parametrize("answer", ["Yes.", "How do I bake bread with rye flour?"])

@@ -19,7 +19,7 @@ from harness.report.wording import placed, plainly
         ),
         (
             "In quiet, update 10, rank 1 nothing.",
-            "On small gradients, in its 11th update, rank 1 nothing.",
+            "On small gradients, in its 11th update on rank 1 nothing.",
         ),
         ("In as-it-is none of 14 updates had one.", "As it stands none of 14 updates had one."),
         (
@@ -47,7 +47,8 @@ def test_executions_and_updates_are_told_in_words(said, plain):
     [
         ("loud, update 2", "on large gradients, in its third update"),
         ("as-it-is, update 2", "in its third update"),
-        ("deep, update 0, rank 1", 'in the execution "deep", in its first update, rank 1'),
+        ("deep, update 0, rank 1", 'in the execution "deep", in its first update on rank 1'),
+        ("quiet, rank 1", "on small gradients, rank 1"),
         ("quiet", "on small gradients"),
         ("as-it-is", "as it stands"),
         ("deep", 'in the execution "deep"'),
