@@ -161,7 +161,7 @@ def test_verbose_puts_every_verdict_before_the_table(fake):
     result = harness("run", "--bank", fake.folder, "--verbose", "--scenario", "beta")
 
     assert "fail          finite-loss: On small gradients, after 0 updates" in result.stdout
-    assert result.stdout.index("finite-loss: In") < result.stdout.index("1 of 1 scenario behaves")
+    assert result.stdout.index("finite-loss: On") < result.stdout.index("1 of 1 scenario behaves")
 
 
 @pytest.mark.parametrize(
@@ -211,8 +211,10 @@ def test_a_name_that_does_not_exist_is_a_usage_error(fake, arguments, said):
         (["show"], "Missing argument 'ID|RUN'; see `harness show --help`\n"),
         (
             ["init"],
-            ("Missing argument 'skill|scenario|bank'. Choose from: skill, scenario, bank; see "
-            "`harness init --help`\n"),
+            (
+                "Missing argument 'skill|scenario|bank'. Choose from: skill, scenario, bank; see "
+                "`harness init --help`\n"
+            ),
         ),
         (["help"], "No such command 'help'; see `harness --help`\n"),
         (["run", "--zzzz"], "No such option: --zzzz; see `harness run --help`\n"),

@@ -52,7 +52,7 @@ class _How:
     fresh: bool
 
 
-@app.command(epilog="Example: harness triggers skill --agent anthropic:MODEL")
+@app.command(epilog="Example: harness triggers skill/gradient-management --agent anthropic:MODEL")
 def triggers(
     skills: TriggerSkills,
     *,

@@ -119,7 +119,7 @@ def _notes(answer: AnswerGrade) -> Iterator[str]:
 
 def _grade(grade: Grade, *, verbose: bool) -> Iterator[RenderableType]:
     if grade.reason is not None:
-        yield indented(grade.reason)
+        yield indented(plainly(grade.reason))
     if verbose:
         yield from render_verdicts(grade)
         return

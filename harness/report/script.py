@@ -118,7 +118,7 @@ def _telling(trace: Trace, alternative: Alternative) -> ProbeTrace:
         raise UsageError(f"there is nothing to reproduce: {said}")
     why = alternative.grade.reason
     if why is not None and not any(probe.updates for probe in ran.values()):
-        raise UsageError(f"there is nothing to reproduce, for no update was seen: {why}")
+        raise UsageError(f"there is nothing to reproduce, for no update was seen: {plainly(why)}")
     named = (
         number.where.partition(",")[0]
         for verdict in alternative.grade.verdicts

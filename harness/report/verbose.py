@@ -28,7 +28,7 @@ def render_verbose(run: Run) -> RenderableType:
 def _grade(grade: Grade) -> Iterator[RenderableType]:
     said = f"{grade.agent}: {grade.code}, {grade.seconds:.2f} s"
     if grade.reason is not None:
-        said += f": {grade.reason}"
+        said += f": {plainly(grade.reason)}"
     yield Padding.indent(Text(said, "underline"), 2)
     yield from render_verdicts(grade)
 

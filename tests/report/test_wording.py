@@ -2,7 +2,14 @@
 
 import pytest
 
+from harness.domain.stored import StoredAnswer
+from harness.report.answers import render_answer, render_line
+from harness.report.console import plain_text
+from harness.report.html import render_page
+from harness.report.junit import render_junit
+from harness.report.markdown import render_markdown
 from harness.report.wording import placed, plainly
+from tests.report.sides import answer, report, side
 
 
 @pytest.mark.parametrize(
@@ -58,3 +65,38 @@ def test_executions_and_updates_are_told_in_words(said, plain):
 )
 def test_the_place_of_a_figure_is_told_in_the_same_words(where, plain):
     assert placed(where) == plain
+
+
+PAGES = {
+    "grade": lambda one: plain_text(render_answer(one.answer, verbose=False, show_program=False)),
+    "grade --verbose": lambda one: plain_text(
+        render_answer(one.answer, verbose=True, show_program=False)
+    ),
+    "html": lambda one: render_page(report(side("run", one))),
+    "junit": lambda one: render_junit(report(side("run", one))),
+    "markdown": lambda one: render_markdown(report(side("run", one))),
+}
+
+
+def undecided(reason: str) -> StoredAnswer:
+    """An inconclusive answer with the reason for that."""
+    stored = answer("inconclusive")
+    (one,) = stored.answer.alternatives
+    told = one.model_copy(update={"grade": one.grade.model_copy(update={"reason": reason})})
+    graded = stored.answer.model_copy(update={"alternatives": (told,)})
+    return stored.model_copy(update={"answer": graded})
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(
+    "stored", [answer("wrong"), undecided("clip-global-norm: In loud, update 0 it is not.")]
+)
+def test_every_output_for_people_places_what_was_seen_in_the_same_words(name, stored):
+    page = PAGES[name](stored)
+
+    assert "n large gradients, in its first update" in page
+    assert "loud, update 0" not in page
+
+
+def test_output_for_programs_keeps_the_names_of_executions():
+    assert "In loud, update 0 the optimizer" in render_line(answer("wrong").answer)
