@@ -2,7 +2,10 @@
 
 import pytest
 
+from harness.domain.branch import Unentered
+from harness.properties.own.lacking import lacking
 from harness.properties.own.untrained import why_untrained
+from tests.fakes.traces import backward, probe, program, rank, trace
 
 LOSS = "def smooth(logits, target):\n    return logits.sum()\n"
 NET = "class Net(nn.Module):\n    def forward(self, x):\n        return x\n"
@@ -77,3 +80,29 @@ STEP = "        loss.backward()\n        optimizer.step()\n"
 )
 def test_what_is_not_there_is_named_in_words_that_fit(program, why):
     assert why_untrained(program) == why
+
+
+@pytest.mark.parametrize(
+    ("unentered", "why"),
+    [
+        (
+            (Unentered(first=8, last=8, touches=("step",)),),
+            (
+                "Gradients were computed, and line 8, which steps, was never reached; see under which "
+                "condition it runs."
+            ),
+        ),
+        (
+            (),
+            "Gradients were computed 1 time, and no parameter of a torch.nn.Module was seen to be",
+        ),
+    ],
+)
+def test_a_step_that_was_never_reached_is_named_where_gradients_were_computed(unentered, why):
+    seen = probe(
+        "as-it-is",
+        ranks=[rank(backwards=(backward(0),))],
+        program=program(unentered=unentered),
+    )
+
+    assert lacking(trace(seen), ()).startswith(why)

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Sequence
 
+from harness.domain.branch import in_none
 from harness.domain.own import lent
 from harness.domain.trace import ProbeTrace, Program, Trace
 from harness.domain.verdict import Verdict
 from harness.properties.completion import in_one_line
+from harness.properties.evidence.figures import count
 from harness.properties.evidence.windows import of_probe
 from harness.properties.own.untrained import why_untrained
 
@@ -95,9 +97,16 @@ def _never_trained(trace: Trace) -> str:
     backwards = sum(len(rank.backwards) for probe in trace.probes for rank in probe.ranks)
     calls = [call for probe in trace.probes for call in probe.program.calls]
     if backwards:
+        missed = in_none([probe.program.unentered for probe in trace.probes]) or ()
+        if step := next((b for b in missed if b.written and "step" in b.touches), None):
+            return (
+                f"Gradients were computed, and line {step.first}, which steps, was never reached; "
+                "see under which condition it runs."
+            )
         return (
-            f"{backwards} times gradients were computed, and no parameter of a torch.nn.Module was "
-            "seen to be updated; hold them in one, or step with an optimizer of torch."
+            f"Gradients were computed {count(backwards, 'time')}, and no parameter of a "
+            "torch.nn.Module was seen to be updated; hold them in one, or step with an optimizer of "
+            "torch."
         )
     if calls:
         return f"`{calls[0]}` made no optimizer step; show the loop that steps."
