@@ -10,14 +10,14 @@ from harness.domain.candidate import Candidate
 from harness.domain.further import further_probes, with_further
 from harness.domain.grade import Grade, write_grade
 from harness.domain.instruments import Instruments
-from harness.domain.own import further_regimes
+from harness.domain.own import further_regimes, on_a_rank_more
 from harness.domain.refitted import refitted
 from harness.domain.scenario import Probe, Scenario
 from harness.domain.situating import situated
 from harness.domain.spoiled import spoiled_probe
 from harness.domain.trace import ProbeTrace, Trace
 from harness.properties import judge
-from harness.properties.own import own_grade, own_settings
+from harness.properties.own import may_follow_the_ranks, own_grade, own_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +106,18 @@ class Trial:
         place, first, seconds = self._fitting()
         added, more = self._observed(place, further_regimes(first[0]))
         trace = Trace(probes=(*first, *added))
-        allowed, name = self._scenario.properties, self._agent
-        grade = own_grade(trace, name, seconds + more, allowed)
-        spoiled = spoiled_probe(place, self._candidate.program, own_settings(trace).micro_batches)
+        allowed, name, wider = self._scenario.properties, self._agent, None
+        settings, seconds = own_settings(trace), seconds + more
+        if may_follow_the_ranks(trace, settings):
+            further = on_a_rank_more(place)
+            (wider, *_), more = self._observed(further, further.probes)
+            seconds += more
+        grade = own_grade(trace, name, seconds, allowed, wider)
+        spoiled = spoiled_probe(place, self._candidate.program, settings.micro_batches)
         if grade.code == "right" and spoiled is not None:
             last, more = self._observed(place, [spoiled])
             trace = with_further(trace.probes, last)
-            grade = own_grade(trace, name, grade.seconds + more, allowed)
+            grade = own_grade(trace, name, grade.seconds + more, allowed, wider)
         return trace, grade
 
     def _fitting(self) -> tuple[Scenario, tuple[ProbeTrace, ...], float]:

@@ -197,6 +197,13 @@ def roomier(place: Scenario, seen: ProbeTrace) -> Scenario | None:
     return place.model_copy(update={"workload": place.workload.with_parameters(wanted)})
 
 
+def on_a_rank_more(place: Scenario) -> Scenario:
+    """The same on one rank more."""
+    workload = place.workload
+    more = workload.model_copy(update={"world_size": workload.world_size + 1})
+    return place.model_copy(update={"workload": more})
+
+
 def probe_of(regime: Regime) -> Probe:
     """The execution of a program in a regime: with its own data."""
     return Probe(name=regime.name, lifts=regime.lifts, injection=regime.injection, own_data=True)

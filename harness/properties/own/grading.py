@@ -6,7 +6,7 @@ from harness.domain.event import STEPPED_FOR_IT, TRAINED_FOR_IT
 from harness.domain.grade import Grade, write_grade
 from harness.domain.own import OWN_SCENARIO
 from harness.domain.scenario import PropertyRule
-from harness.domain.trace import Trace
+from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict
 from harness.properties import judge_by
 from harness.properties.learning.every_parameter_learns import ID as LEARNS
@@ -30,11 +30,15 @@ NO_STEP = "It makes no optimizer step itself; show the loop that steps."
 
 
 def own_grade(
-    trace: Trace, agent: str, seconds: float = 0.0, allowed: Sequence[PropertyRule] = ()
+    trace: Trace,
+    agent: str,
+    seconds: float = 0.0,
+    allowed: Sequence[PropertyRule] = (),
+    wider: ProbeTrace | None = None,
 ) -> Grade:
     """Judge a trace by the settings that it shows. What is inconclusive gets one reason.
 
-    ``allowed``: what its author means to fail.
+    ``allowed``: what its author means to fail. ``wider``: the same program on one rank more.
     """
     settings = own_settings(trace)
     if counts_micro_batches(trace):
@@ -47,7 +51,8 @@ def own_grade(
         found = tuple(of_part.get(v.property, v) if v.property in CLIPPING else v for v in found)
     verdicts = where_told(found, trace)
     verdicts = tuple(carried_over(frozen_on_purpose(v, trace), trace) for v in verdicts)
-    verdicts = tuple(mean_over_ranks(spoilt_for_good(v, trace), trace, settings) for v in verdicts)
+    verdicts = tuple(spoilt_for_good(v, trace) for v in verdicts)
+    verdicts = tuple(mean_over_ranks(v, trace, settings, wider) for v in verdicts)
     verdicts = tuple(skipped_without_update(v, trace) for v in verdicts)
     verdicts = beside_a_lent_optimizer(verdicts, trace)
     if is_about_restoring(trace):

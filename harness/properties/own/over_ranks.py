@@ -1,11 +1,16 @@
-"""Gradients that are summed over the ranks where their mean was due, or divided by the ranks twice."""
+"""Gradients that are summed over the ranks where their mean was due, or divided by the ranks twice.
+
+A half may be the program's own weight on its loss: whether it is one over the number of ranks, an
+execution on another number of them tells.
+"""
 
 from harness.domain.own import OwnSettings
-from harness.domain.trace import Trace
+from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed
 from harness.properties.accumulation.divisors import SAME, Total, total
 from harness.properties.evidence.consumption import account
 from harness.properties.evidence.figures import close, count, middle, number, show, spread
+from harness.properties.own.reading import own_settings
 from harness.properties.ranks.ranks_agree import ID
 
 HALVED = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "")
@@ -14,12 +19,77 @@ them.
 """
 
 
-def mean_over_ranks(verdict: Verdict, trace: Trace, settings: OwnSettings) -> Verdict:
-    """The verdict on ranks that agree, or the fail for what they agree on: the number of ranks times
-    the mean of their losses' gradients, or that part of it.
+def may_follow_the_ranks(trace: Trace, settings: OwnSettings) -> bool:
+    """Whether two ranks consume half of the mean over both, or twice that; on rows that are lent, which
+    are as many on any number of ranks, whether they consume anything but the mean.
+    """
+    size = _size(trace, settings) if settings.ranks == 2 else None
+    if size is None or close(size, 1.0, SAME):
+        return False
+    return _is_lent(trace) or close(size, 0.5, SAME) or close(size, 2.0, SAME)
+
+
+def mean_over_ranks(
+    verdict: Verdict, trace: Trace, settings: OwnSettings, wider: ProbeTrace | None
+) -> Verdict:
+    """The verdict on ranks that agree, or the fail for what they agree on: a part, or a multiple, of the
+    mean of their losses' gradients. ``wider``: what the program did on one rank more.
     """
     if verdict.property != ID or verdict.outcome == "fail" or settings.ranks < 2:
         return verdict
+    more = None if wider is None else Trace(probes=(wider,))
+    few = _size(trace, settings)
+    many = None if more is None else _size(more, own_settings(more))
+    if wider is None or few is None or many is None:
+        return _by_its_size(verdict, trace, settings)
+    same_rates = _rates(trace.probes[0]) == _rates(wider)
+    return _by_both(verdict, trace, wider.world_size, few, many) if same_rates else verdict
+
+
+def _by_both(verdict: Verdict, trace: Trace, ranks: int, few: float, many: float) -> Verdict:
+    """What changes with the number of ranks, at the same learning rates."""
+    alone = 1.0 if not _is_lent(trace) else few / 2.0 if many > few else few * 2.0
+    summed = close(few, 2.0 * alone, SAME) and close(many, ranks * alone, SAME)
+    twice = close(few, alone / 2.0, SAME) and close(many, alone / ranks, SAME)
+    if not (summed or twice):
+        return verdict
+    why = (
+        "they are summed over the ranks and never divided: divide by the number of ranks"
+        if summed
+        else "the loss is divided by the number of ranks, and the mean over them is taken all the same: "
+        "divide it once"
+    )
+    return failed(
+        ID,
+        f"On 2 ranks the optimizer consumed {show(few)} times the mean of the ranks' gradients, and on "
+        f"{ranks} ranks {show(many)} times: {why}.",
+        number("times the mean over 2 ranks", few),
+        number(f"times the mean over {ranks} ranks", many),
+    )
+
+
+def _is_lent(trace: Trace) -> bool:
+    """Whether all rows are lent."""
+    return all(m.samples for u in trace.probes[0].updates for m in u.window)
+
+
+def _rates(probe: ProbeTrace) -> tuple[float, ...]:
+    return probe.updates[0].learning_rates if probe.updates else ()
+
+
+def _size(trace: Trace, settings: OwnSettings) -> float | None:
+    """How many times the mean of its micro-batches over all ranks each window consumes, if all do."""
+    seen = account(trace, settings.expectations)
+    if seen is None:
+        return None
+    own = seen.objective == "as-computed"
+    sizes = [t.size for t in _totals(trace, settings)]
+    found = sizes if own else [r.ratio for r in seen.readings if r.aligned]
+    return middle(found) if found and spread(found) <= SAME else None
+
+
+def _by_its_size(verdict: Verdict, trace: Trace, settings: OwnSettings) -> Verdict:
+    """What is the number of ranks, or one over it, and can hardly be anything else."""
     totals = _totals(trace, settings)
     sizes = [t.size for t in totals]
     if not totals or spread(sizes) > SAME:
