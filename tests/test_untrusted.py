@@ -19,6 +19,7 @@ from rich.text import Text
 
 from harness import untrusted
 from harness.agents.given import MOST_REFUSED, given_answers
+from harness.agents.inputs import units
 from harness.beside import Beside, Packed, unpacked
 from harness.checking.links import check_links
 from harness.cli.arms import arms_below
@@ -27,7 +28,8 @@ from harness.domain.own import OWN_SCENARIO
 from harness.extraction import extract
 from harness.extraction.assignment import Choice, read_map
 from harness.report.console import Output
-from harness.scenarios import default_bank, load_bank
+from harness.scenarios import BankProblems, default_bank, load_bank
+from harness.scenarios.problem import Problem
 from harness.scenarios.programs import program_problem, render, uses_loop
 from harness.scenarios.yaml_tree import Complaint, read_yaml
 from harness.skills import read_skill
@@ -243,6 +245,29 @@ def test_of_very_many_broken_links_the_first_ones_are_told():
 
     assert len(found) == 51
     assert found[-1].sentence == "450 more links are like these."
+
+
+def test_a_pattern_that_goes_round_in_a_link_ends(tmp_path):
+    """It ran on for minutes: each ``**`` goes through the link forty times."""
+    (tmp_path / "round").symlink_to(".")
+    (tmp_path / "a.md").write_text("a")
+    (refused,) = _all_of(f"{tmp_path}/{'**/x*/' * 40}*.md")
+
+    assert "too many" in refused.sentence
+    assert {one.origin.file for one in _all_of(f"{tmp_path}/{'**/' * 40}a.md")} != set()
+
+
+def _all_of(pattern):
+    return [one for unit in units([pattern], None, Choice()) for one in unit.read()]
+
+
+def test_of_a_bank_full_of_problems_the_first_ones_are_told():
+    """A folder of five thousand broken scenarios printed 3.7 MB."""
+    told = BankProblems(Problem(Path(f"{i}.yaml"), 1, "broken") for i in range(9999))
+
+    assert len(str(told).splitlines()) < 60
+    assert "9999 problems" in str(told)
+    assert len(told.errors) == 9999
 
 
 def test_what_is_printed_cannot_steer_a_terminal(capsys):

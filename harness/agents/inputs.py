@@ -41,6 +41,8 @@ MOST_NAMED = 4
 """Files beside a program that are named."""
 
 Found = Transcript | Unreadable
+_REPEATED = re.compile(r"(?:\*\*/+)+")
+_MOST_LEVELS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +125,24 @@ def _named(file: str, form: str | None, *, is_alone: bool) -> Iterator[Unit]:
     if file != "-" and path.is_dir():
         yield from _in_folder(path, form)
     elif _is_pattern(file):
-        found = sorted(glob.glob(file, recursive=True))  # noqa: PTH207 - it may be absolute
-        for one in found:
-            if not Path(one).is_dir():
-                yield _file(one, form, is_alone=form in (None, "python") and is_program(one))
-        if not found:
-            yield _nothing(file, "a pattern that some file matches", "no file matches it")
+        yield from _matched(file, form)
     else:
         yield _file(file, form, is_alone=is_alone)
+
+
+def _matched(pattern: str, form: str | None) -> Iterator[Unit]:
+    pattern = _REPEATED.sub("**/", pattern)  # which matches the same
+    if (
+        pattern.count("**") > _MOST_LEVELS
+    ):  # a link to its own folder: forty levels for each of them
+        yield _nothing(pattern, f"a pattern with up to {_MOST_LEVELS} `**`", "it has too many `**`")
+        return
+    found = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - it may be absolute
+    for one in found:
+        if not Path(one).is_dir():
+            yield _file(one, form, is_alone=form in (None, "python") and is_program(one))
+    if not found:
+        yield _nothing(pattern, "a pattern that some file matches", "no file matches it")
 
 
 def _file(file: str, form: str | None, *, is_alone: bool) -> Unit:

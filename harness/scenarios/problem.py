@@ -9,6 +9,7 @@ from pathlib import Path
 
 from harness.domain.errors import BankError, UserError
 
+_TOLD = 50  # of the problems of a bank; a folder of five thousand has more
 _MANY = 30
 """A longer list of names is no help in a sentence."""
 
@@ -46,7 +47,9 @@ class BankProblems(UserError):
         self.errors: tuple[BankError, ...] = tuple(p.error for p in sorted(set(problems)))
         total = len(self.errors)
         said = f"{total} problem{'s' if total > 1 else ''} in the bank; nothing was run"
-        super().__init__("\n".join([*(str(error) for error in self.errors), said]))
+        left = [f"and {total - _TOLD} more"] if total > _TOLD else []
+        told = (str(error) for error in self.errors[:_TOLD])
+        super().__init__("\n".join([*told, *left, said]))
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -117,7 +117,7 @@ class ScenarioFile(Record):
     """packages beyond torch that its programs import"""
     workload: WorkloadEntry | None = None
     """what both programs train on"""
-    probes: Annotated[tuple[ProbeEntry, ...], Field(min_length=1)] | None = None
+    probes: Annotated[tuple[ProbeEntry, ...], Field(min_length=1, max_length=100)] | None = None
     """the executions on which verdicts rest"""
     expects: Expectations | None = None
     """what a right loop does here"""

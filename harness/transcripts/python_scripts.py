@@ -11,10 +11,19 @@ from dataclasses import dataclass
 
 from harness.domain.file_edit import Append, Edit, FileEdit, Replacement, Unshown, Write
 from harness.syntax import tree_of
+from harness.transcripts.unfollowed import ANY, named_files
 
 _MOST_STEPS = 500
 _LONGEST = 1 << 18  # characters
+_LONGEST_NAME = 4096  # bytes of a path, or of a command line that names one
 _FILE = re.compile(r"[\w./-]*[A-Za-z_][\w-]*\.[a-z]\w*")
+_COMMANDS = {
+    *("system", "popen", "exec", "truncate", "urlretrieve"),
+    *("link", "symlink", "replace", "rename", "unlink", "remove", "rmtree"),
+    *("copy", "copy2", "copyfile", "copytree", "move"),
+}
+_RUNS = re.compile(r"\s*(?:python|torchrun|pytest|accelerate)\b")
+_MODULES = ("os", "shutil", "request", "Path")
 _WRITES = ("write", "write_text", "writelines", "write_bytes", "FileInput", "input")
 
 
@@ -111,6 +120,8 @@ class _Follower:
                 return self._looked_into(node)
 
     def _call(self, node: ast.Call) -> _Value:
+        if _commands(node.func):
+            raise _NotFollowedError
         match node:
             case ast.Call(func=ast.Name(id="open"), args=[path, *rest], keywords=keywords):
                 return self._opened(path, rest, keywords)
@@ -170,15 +181,33 @@ def _writes(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and (
         (isinstance(node.func, ast.Attribute) and node.func.attr in _WRITES)
         or (isinstance(node.func, ast.Name) and node.func.id == "open" and len(node.args) > 1)
+        or _commands(node.func)
+    )
+
+
+def _commands(called: ast.expr) -> bool:
+    """Whether it is a function that changes files by their names, or runs what is not shown."""
+    if isinstance(called, ast.Name):
+        return called.id in ("exec", "eval")
+    on = called.value if isinstance(called, ast.Attribute) else None
+    return (
+        isinstance(called, ast.Attribute)
+        and called.attr in _COMMANDS
+        and isinstance(on, ast.Name)
+        and on.id in _MODULES
     )
 
 
 def _unfollowed(tree: ast.Module) -> Iterator[FileEdit]:
-    if not any(map(_writes, ast.walk(tree))):
+    writing = [n.func for n in ast.walk(tree) if isinstance(n, ast.Call) and _writes(n)]
+    if not writing:
         return
     texts = [str(n.value) for n in ast.walk(tree) if isinstance(n, ast.Constant)]
-    named = dict.fromkeys(t for t in texts if t.endswith(".py") and "\n" not in t)
-    if not named and not any(map(_FILE.fullmatch, texts)):
-        named = {"*.py": None}
-    for path in named:
+    texts = [t for t in texts if len(t) <= _LONGEST_NAME]
+    meant = named_files(t for t in texts if "\n" not in t and not _RUNS.match(t))
+    runs_text = any(isinstance(called, ast.Name) and _commands(called) for called in writing)
+    by_name = any(map(_FILE.fullmatch, texts)) or all(map(_commands, writing))
+    if runs_text or (not meant and not by_name):
+        meant = (ANY,)
+    for path in meant:
         yield Unshown(path=path, why="a Python script changed it")

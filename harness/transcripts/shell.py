@@ -28,8 +28,24 @@ from harness.transcripts.patches import edits_of_diff, edits_of_patch
 from harness.transcripts.places import moved, resolved
 from harness.transcripts.python_scripts import edits_of_python
 from harness.transcripts.shell_words import Command, commands_of, operands
+from harness.transcripts.unfollowed import (
+    ANY,
+    ANY_FILE,
+    MAY_CHANGE,
+    RUN_TEXTS,
+    WIDE,
+    called_by_a_variable,
+    certain,
+    descriptors,
+    doubt_about,
+    linked,
+    makes_links,
+    removed_by_find,
+)
 
-_BEFORE_A_PROGRAM = re.compile(r"\w+=.*|sudo|time|timeout|nohup|command|env|exec|then|do|else|\{|!")
+_BEFORE_A_PROGRAM = re.compile(
+    r"\w+=.*|sudo|time|timeout|nohup|command|env|exec|setsid|busybox|then|do|else|\{|!"
+)
 _IN_PLACE = re.compile(r"-\w*i|--in-place")
 _EXTENDED = re.compile(r"-[a-zA-Z]*[Er]|--regexp-extended")
 _PRINTS = re.compile(r"-[a-zA-Z]*n|--quiet|--silent")
@@ -39,28 +55,20 @@ _PLAIN = re.compile(r"[^$`]{1,200}")
 _SCRATCH = "/mktemp"  # whatever its name is, nothing else lies there
 _OTHER_SUFFIX = re.compile(r"\.(?!py\b)\w+$")
 _LONGEST_PATH = 4096  # bytes, on Linux; a folder that is deeper was made to keep us busy
-_HARMLESS = """accelerate bat black cat cd chmod cmp cut diff dos2unix echo egrep fgrep file
-flake8 git grep head isort jq jupyter less ls md5sum mkdir more mypy nl nvidia-smi pip
-pre-commit printf pwd pylint pyright pytest realpath rg ruff sha1sum sha256sum sleep stat tail
-tee test time torchrun touch tree true uniq unix2dos uv wc which"""
+_HARMLESS = """[ [[ : accelerate basename bat black cat cd chmod cmp cut diff dirname dos2unix echo
+egrep export fgrep file flake8 git grep head isort jq kill less ls lsof md5sum mkdir more mypy nl
+nvidia-smi pgrep pip pkill popd pre-commit printf ps pushd pwd pylint pyright pytest readlink
+realpath rg ruff sha1sum sha256sum sleep ssh stat tac tail tee test time torchrun touch tree true
+unix2dos uv wc which"""
 """Programs that change no Python file that they name, or only its layout."""
-_ANY_FILE = ("make", "just", "npm", "yarn", "tar", "unzip", "rsync", "node", "fastmod", "comby")
 _TARGETS = re.compile(
     r"-.*|all|[\w-]*(?:test|lint|check|type|run|train|install|doc|build|clean)[\w-]*"
 )
 """What is asked of ``make`` and its like where it leaves the sources alone."""
-_MOUNTS = re.compile(r"-v.*|--volume.*|--mount.*")
-_MAY_CHANGE = {
-    **dict.fromkeys(("awk", "gawk"), re.compile("inplace")),
-    "docker": _MOUNTS,
-    "jupytext": re.compile(".*"),
-    "perl": re.compile(r"-\w*i.*|--in-place"),
-    "podman": _MOUNTS,
-    "sort": re.compile(r"-\w*o|--output.*"),
-}
-"""What has to stand among the words of a program for it to change files."""
 _WRITES = re.compile(r"\bw\s+(\S+\.py)\b")
-_SHELLS = ("bash", "sh", "zsh", "dash", "eval", "source", ".")
+_SHELLS = ("bash", "sh", "zsh", "dash", "ksh", "csh", "tcsh", "fish", "eval", "source", ".")
+_RUNNERS = ("uv", "poetry", "pdm", "rye", "hatch", "pipenv", "pixi")
+_TARGET = re.compile(r"--target-directory=?|-\w*t")
 _NESTED = 5  # command lines in one another
 
 
@@ -69,7 +77,13 @@ def edits_of_command(command: str) -> tuple[FileEdit, ...]:
     if "*** Begin Patch" in command and "<<" not in command:
         return edits_of_patch(command[command.index("*** Begin Patch") :])
     found = in_folders(_filled_in(commands_of(_HERE.sub(".", command))))
-    return tuple(moved(e, folder) for one, folder in found for e in _edits(*program_of(one), one))
+    return tuple(e for one, folder in found for e in _in_folder(one, folder))
+
+
+def _in_folder(one: Command, folder: str) -> Iterator[FileEdit]:
+    program, words = program_of(one)
+    for edit in _edits(program, words, one):
+        yield certain(moved(edit, folder), program)
 
 
 def _filled_in(commands: Iterable[Command]) -> Iterator[Command]:
@@ -111,7 +125,9 @@ def in_folders(commands: Iterable[Command]) -> Iterator[tuple[Command, str]]:
         folder, before = next(folders[shell] for shell in inherited if shell in folders)
         yield one, folder
         program, words = program_of(one)
-        if program == "cd" and words:
+        if program == "popd":
+            folders[one.shell] = before, folder
+        elif program in ("cd", "pushd") and words:
             into = before if words[0] == "-" else resolved(words[0], folder)
             if len(into) <= _LONGEST_PATH:
                 folders[one.shell] = into, folder
@@ -122,6 +138,8 @@ def program_of(command: Command) -> tuple[str, list[str]]:
     words = command.words
     while words and _BEFORE_A_PROGRAM.fullmatch(words[0]):
         words = words[2 if words[0] == "timeout" else 1 :]
+    if words[1:2] == ["run"] and words[0] in _RUNNERS:
+        words = words[2:]
     return (posixpath.basename(words[0]), words[1:]) if words else ("", [])
 
 
@@ -146,6 +164,8 @@ def _edits(program: str, words: list[str], command: Command) -> Iterator[FileEdi
         yield from _edits_of_program(program, words, command)
     if command.into is not None or program == "tee":
         yield from _output(program, words, command)
+    if command.others:
+        yield from descriptors(program or "exec", command.others)
 
 
 def _patched(words: list[str], command: Command) -> Iterator[FileEdit]:
@@ -171,10 +191,12 @@ def _edits_of_program(program: str, words: list[str], command: Command) -> Itera
         yield from (_doubted(e, program) for e in found) if command.expands else found
     elif program.endswith(".sh"):
         yield from _scripted(program)
+    elif program in RUN_TEXTS and command.depth < _NESTED:
+        for text in (*(w for w in words if " " in w), command.body or ""):
+            yield from _within(text, command)
     elif program not in _HARMLESS.split():
-        for word in words:
-            if word.endswith(".py"):
-                yield Unshown(path=word, why=f"{program} may have changed it")
+        yield from called_by_a_variable(program, expands=command.expands)
+        yield from doubt_about(program, [*words, command.body or ""])
 
 
 def _inner(program: str, words: list[str], command: Command) -> Iterator[FileEdit]:
@@ -186,6 +208,8 @@ def _inner(program: str, words: list[str], command: Command) -> Iterator[FileEdi
         yield Unshown(path="*.py", why="eval may have changed it")
     elif text is not None and command.depth < _NESTED:
         yield from _within(text, command)
+    elif not operands(words) and program not in (".", "source"):
+        yield Unshown(path=ANY, why=f"{program} may have changed it: what it ran is not shown")
     else:
         yield from (e for w in operands(words)[:1] for e in _scripted(posixpath.basename(w)))
 
@@ -199,16 +223,17 @@ def _scripted(script: str) -> Iterator[FileEdit]:
 def _within(text: str, command: Command) -> Iterator[FileEdit]:
     for one, folder in in_folders(_filled_in(commands_of(text))):
         one.depth, one.expands = command.depth + 1, one.expands or command.expands
-        yield from (moved(e, folder) for e in _edits(*program_of(one), one))
+        yield from _in_folder(one, folder)
 
 
 def _may_change(program: str, words: list[str]) -> Iterator[FileEdit]:
     """Any file that it names; where it names none, any file there is."""
-    if program in _ANY_FILE:
+    if program in ANY_FILE:
         changes = not words or not all(map(_TARGETS.fullmatch, words))
     else:
-        changes = any(map(_MAY_CHANGE[program].fullmatch, words))
-    files = [word for word in words if word.endswith(".py")] or ["*.py"]
+        changes = any(map(MAY_CHANGE[program].fullmatch, words))
+    named = [word for word in words if word.endswith(".py") and program not in WIDE]
+    files = named or [ANY]
     if changes:
         yield from (Unshown(path=f, why=f"{program} may have changed it") for f in files)
 
@@ -216,6 +241,7 @@ def _may_change(program: str, words: list[str]) -> Iterator[FileEdit]:
 def _for_each(program: str, words: list[str], command: Command) -> Iterator[FileEdit]:
     """``find ... -exec COMMAND {} +`` and ``... | xargs COMMAND``: on every file that may be meant."""
     if program == "find":
+        yield from removed_by_find(words)
         start = next((i for i, w in enumerate(words) if w in ("-exec", "-execdir")), None)
         if start is None:
             return
@@ -229,8 +255,7 @@ def _for_each(program: str, words: list[str], command: Command) -> Iterator[File
     placed = [word.replace("{}", target) for word in called]
     if called and called[0] not in ("find", "xargs"):
         given = placed if placed != called else [*called, target]
-        inner = Command(words=given, expands=command.expands)
-        yield from _edits(*program_of(inner), inner)
+        yield from _in_folder(Command(words=given, expands=command.expands), "")
 
 
 def _doubted(edit: FileEdit, program: str) -> FileEdit:
@@ -254,7 +279,9 @@ def _output(program: str, words: list[str], command: Command) -> Iterator[FileEd
     """What is written where the output goes."""
     files = operands(words)
     appends = command.appends or (program == "tee" and any(w in ("-a", "--append") for w in words))
-    into = files[0] if program == "tee" and files else command.into
+    into = files[-1] if program == "tee" and files else command.into
+    if program == "tee":
+        yield from doubt_about("tee", files[:-1])
     if into is None or into.startswith("/dev/"):
         return
     text = _text(program, words, command)
@@ -316,16 +343,39 @@ def _sed(words: list[str]) -> Iterator[FileEdit]:
             yield LineScript(path=path, language=language, script="\n".join(scripts))
 
 
-def _copied(words: list[str], *, moves: bool) -> Iterator[FileEdit]:
-    files = operands(words)
-    if len(files) == 2:
-        source, target = files
+def _copied(program: str, words: list[str]) -> Iterator[FileEdit]:
+    if program == "cp" and makes_links(words):
+        yield from linked(program, words)
+        return
+    *sources, target = _named_last(words) or [""]
+    into_folder = len(sources) > 1 or target.endswith("/") or target in (".", "..")
+    for source in sources:
         if source.endswith(("/", "/.", "/*")):  # a whole folder
-            yield Unshown(path=posixpath.join(target, "*.py"), why="other files were put over it")
-            return
-        if target.endswith("/") or target in (".", ".."):
-            target = posixpath.join(target, posixpath.basename(source))
-        yield Copy(path=source, to=target, moves=moves)
+            yield Unshown(path=posixpath.join(target, ANY), why="other files were put over it")
+        else:
+            to = posixpath.join(target, posixpath.basename(source)) if into_folder else target
+            yield Copy(path=source, to=to, moves=program == "mv")
+
+
+def _named_last(words: list[str]) -> list[str]:
+    """What is copied and, last, where to: also where an option names the folder."""
+    for i, word in enumerate(words):
+        option, _, folder = word.partition("=")
+        if _TARGET.fullmatch(option):
+            rest = words[:i] + words[i + 1 if folder else i + 2 :]
+            given = folder or "".join(words[i + 1 : i + 2])
+            return [*operands(rest), f"{given}/"]
+    return operands(words)
+
+
+def _installed(words: list[str]) -> Iterator[FileEdit]:
+    given = _named_last(words)
+    return _copied("install", given if any(map(_TARGET.fullmatch, words)) else given[-2:])
+
+
+def _only_written(words: list[str]) -> Iterator[FileEdit]:
+    """``uniq`` writes its second file."""
+    yield from doubt_about("uniq", operands(words)[1:])
 
 
 def _removed(words: list[str]) -> Iterator[FileEdit]:
@@ -335,10 +385,12 @@ def _removed(words: list[str]) -> Iterator[FileEdit]:
 _PROGRAMS: dict[str, Callable[[list[str]], Iterator[FileEdit]]] = {
     "sed": _sed,
     "gsed": _sed,
-    "cp": lambda words: _copied(words, moves=False),
-    "mv": lambda words: _copied(words, moves=True),
-    "install": lambda words: _copied(operands(words)[-2:], moves=False),
+    "cp": partial(_copied, "cp"),
+    "mv": partial(_copied, "mv"),
+    "install": _installed,
+    "uniq": _only_written,
+    "ln": partial(linked, "ln"),
     "rm": _removed,
     "git": edits_of_git,
-    **{program: partial(_may_change, program) for program in (*_MAY_CHANGE, *_ANY_FILE)},
+    **{program: partial(_may_change, program) for program in (*MAY_CHANGE, *ANY_FILE)},
 }

@@ -1,0 +1,148 @@
+"""Commands that change a file in a way that is not followed: the file is unknown, and they are named."""
+
+import pytest
+
+from harness.domain.transcript import Message, ToolCall, Transcript
+from harness.transcripts import files_after
+from harness.transcripts.edits import edits_of_call, told_by_call
+from tests.transcripts.material import TEXT
+
+
+def state_after(command):
+    """The file ``a.py``, which was read before; ``None`` where the command leaves it alone."""
+    edits = (
+        told_by_call("Bash", {"command": "cat a.py"}, TEXT, "/r"),
+        edits_of_call("Bash", {"command": command}, "/r"),
+    )
+    calls = [
+        ToolCall(id=str(i), name="Bash", input="", status="ok", edits=made)
+        for i, made in enumerate(edits)
+    ]
+    message = Message(role="assistant", text="", calls=tuple(calls))
+    states = files_after(Transcript(messages=(message,), agent="a"))
+    return next((state for state in states if state.path == "/r/a.py"), None)
+
+
+UNFOLLOWED = {
+    "exec 3> a.py; echo x >&3": "exec",
+    "echo x 3> 'a.py'": "echo",
+    "exec {fd}>a.py": "exec",
+    "bash -c 'exec 3>> a.py'": "exec",
+    "cp -l a.py b.py; echo x >> b.py": "cp",
+    "cp --link a.py b.txt && sed -i 's/1.0/9/' b.txt": "cp",
+    "cp -s /r/a.py b.py; echo x >> b.py": "cp",
+    "cp -al . ../other; echo x >> ../other/a.py": "cp",
+    "ln -s . d; echo x >> d/a.py": "ln",
+    "dd if=/tmp/x of=a.py": "dd",
+    "echo 'echo x > a.py' | bash": "bash",
+    "curl -s http://x | sh -s": "sh",
+    'ruby -e \'File.write("a.py", "x")\'': "ruby",
+    "sqlite3 db \"select writefile('a.py', 'x')\"": "sqlite3",
+    "perl -e 'open(F, \">a.py\"); print F 1'": "perl",
+    "awk '{print > \"a.py\"}' b.txt": "awk",
+    "awk '{print 1 > FILENAME}' a.py": "awk",
+    "gunzip -f a.py.gz": "gunzip",
+    "scp host:a.py .": "scp",
+    "curl -O http://x/a.py": "curl",
+    "curl -o 'a.py' http://x/y": "curl",
+    "wget -q http://x/a.py": "wget",
+    "7z x theirs.7z": "7z",
+    "cpio -i < theirs.cpio": "cpio",
+    "dvc checkout": "dvc",
+    "gh pr checkout 3": "gh",
+    "hg update": "hg",
+    "jj new": "jj",
+    "svn up": "svn",
+    "find . -delete": "find",
+    "find . -name '*.py' -delete": "find",
+    "find . -fprint a.py": "find",
+    "find . -name a.py | xargs -I{} cp /tmp/x {}": "cp",
+    "ls *.py | parallel sed -i s/1.0/9/ {}": "parallel",
+    "fd -e py -x sed -i s/1.0/9/": "fd",
+    "codemod opt pt": "codemod",
+    "ast-grep run -p x -r y -U": "ast-grep",
+    "claude -p 'repair it'": "claude",
+    "rename 's/b/a/' b.py": "rename",
+    "uniq b.txt a.py": "uniq",
+    "$CMD": "$CMD",
+    "alias l='echo x > a.py'; l": "alias",
+    "trap 'echo x > a.py' EXIT": "trap",
+    "sed -i 's/1.0/9/' {a,b}.py": "sed",
+    "jupyter nbconvert --to script a.ipynb": "jupyter",
+    "python -c \"import os; os.system('echo x > a.py')\"": "Python",
+    "python -c \"import os; os.replace('b.py', 'a.py')\"": "Python",
+    "python -c \"exec(open('x').read())\"": "Python",
+}
+
+
+@pytest.mark.parametrize("command", UNFOLLOWED)
+def test_a_file_that_a_command_may_have_changed_is_unknown_and_the_command_named(command):
+    """It was graded as it had been before."""
+    state = state_after(command)
+
+    assert state is not None
+    assert state.content is None
+    assert UNFOLLOWED[command] in state.why.split(":")[0].split()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cp -t . /tmp/a.py",
+        "mv --target-directory=. /tmp/a.py",
+        "cp /tmp/x/a.py b.py c.py .",
+        "install -t . /tmp/a.py",
+        "sed 's/x/y/' b.txt | tee b.txt a.py",
+        "echo x > {a,b}.py",
+        "echo x > $'a.py'",
+        "echo x > ~+/a.py",
+        'cd "$D"; echo x > a.py',
+        "pushd sub; sed -i 's/1.0/9/' ../a.py",
+        "python <<< \"open('a.py', 'w').write('x')\"",
+        "bash <<< 'echo x > a.py'",
+        "uv run python -c \"open('a.py', 'w').write('x')\"",
+        "ksh -c 'echo x > a.py'",
+        "busybox sh -c 'echo x > a.py'",
+        "su -c 'echo x > a.py'",
+        "tmux new -d 'echo x > a.py'",
+        "flock a.lock -c 'echo x > a.py'",
+    ],
+)
+def test_it_does_not_count_as_unchanged(command):
+    state = state_after(command)
+
+    assert state is not None
+    assert state.content != TEXT
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python a.py 2> log.txt",
+        "python a.py 3> out.txt",
+        "[ -f a.py ] && python a.py",
+        "[[ -f a.py ]] && echo there",
+        "pgrep -f a.py",
+        "pkill -f a.py",
+        "tmux new -d 'python a.py'",
+        "uv run python a.py",
+        "uv run pytest a.py",
+        "awk '$1 > 5 {print $1}' b.txt",
+        "awk '{print $1 > \"out.txt\"}' b.txt",
+        "find . -name '*.pyc' -delete",
+        "find . -name __pycache__ -exec rm -rf {} +",
+        "ln -s /data/images data",
+        "cp -t /tmp/kept a.py",
+        "gh pr view 3",
+        "wget -q http://x/data.tgz",
+        "cd $(mktemp -d); echo x > a.py",
+        "python <<< 'print(1)'",
+        "grep -c x <<< 'open a.py'",
+        "jupyter nbconvert --to html a.ipynb",
+        "for i in {1,2}; do echo $i; done",
+        "python -c \"import torch; print(torch.load('x.pt'))\"",
+        "python -c \"import subprocess; subprocess.run(['ls'])\"",
+    ],
+)
+def test_a_command_that_looks_or_writes_elsewhere_leaves_it_known(command):
+    assert state_after(command) is None
