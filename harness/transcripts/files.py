@@ -110,8 +110,10 @@ class Files:
         is_program = script.path.endswith(".py")
         if file is None or file.content is None:
             if not is_program:
-                version = Git(path=script.root, action="other-version")
-                self.apply([version], by_subagent=self._by_subagent)
+                any_file = posixpath.normpath(posixpath.join(script.root, "*.py"))
+                why = f"{script.path}, which is not shown, may have changed it"
+                doubt = Unshown(path=any_file, why=why)
+                self.apply([doubt], by_subagent=self._by_subagent)
             return
         found = edits_of_python(file.content) if is_program else edits_of_diff(file.content)
         for edit in found:

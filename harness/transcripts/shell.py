@@ -192,8 +192,10 @@ def _edits_of_program(program: str, words: list[str], command: Command) -> Itera
     elif program.endswith(".sh"):
         yield from _scripted(program)
     elif program in RUN_TEXTS and command.depth < _NESTED:
-        for text in (*(w for w in words if " " in w), command.body or ""):
+        texts = [w for w in words if " " in w]
+        for text in (*texts, command.body or ""):
             yield from _within(text, command)
+        yield from doubt_about(program, words if not texts else ())
     elif program not in _HARMLESS.split():
         yield from called_by_a_variable(program, expands=command.expands)
         yield from doubt_about(program, [*words, command.body or ""])
@@ -232,7 +234,8 @@ def _may_change(program: str, words: list[str]) -> Iterator[FileEdit]:
         changes = not words or not all(map(_TARGETS.fullmatch, words))
     else:
         changes = any(map(MAY_CHANGE[program].fullmatch, words))
-    named = [word for word in words if word.endswith(".py") and program not in WIDE]
+    told = program not in WIDE and not any("://" in word for word in words)
+    named = [word for word in words if told and word.endswith(".py")]
     files = named or [ANY]
     if changes:
         yield from (Unshown(path=f, why=f"{program} may have changed it") for f in files)

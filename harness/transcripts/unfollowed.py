@@ -19,7 +19,7 @@ _LINKS = re.compile(r"-[a-zA-Z]*[ls][a-zA-Z]*|--link|--symbolic-link")
 _FOLDERS = re.compile(r"[.]{1,2}/?|.*/\.{1,2}/?")
 _LONGEST = 1 << 16  # characters of a word that are looked at
 _PYTHON = re.compile(r"\$\{?\w*PY\w*", re.IGNORECASE)
-_MOUNTS = re.compile(r"-v.*|--volume.*|--mount.*")
+_MOUNTS = re.compile(r"-v.*|--volume.*|--mount.*|cp")
 _PULLS = re.compile(
     r"checkout|co|update|up|switch|pull|merge|revert|new|edit|restore|patch|unshelve"
 )

@@ -8,7 +8,7 @@ from harness.transcripts.edits import edits_of_call, told_by_call
 from tests.transcripts.material import TEXT
 
 
-def state_after(command):
+def state_after(command, path="/r/a.py"):
     """The file ``a.py``, which was read before; ``None`` where the command leaves it alone."""
     edits = (
         told_by_call("Bash", {"command": "cat a.py"}, TEXT, "/r"),
@@ -20,7 +20,7 @@ def state_after(command):
     ]
     message = Message(role="assistant", text="", calls=tuple(calls))
     states = files_after(Transcript(messages=(message,), agent="a"))
-    return next((state for state in states if state.path == "/r/a.py"), None)
+    return next((state for state in states if state.path == path), None)
 
 
 UNFOLLOWED = {
@@ -49,6 +49,9 @@ UNFOLLOWED = {
     "7z x theirs.7z": "7z",
     "cpio -i < theirs.cpio": "cpio",
     "dvc checkout": "dvc",
+    "aws s3 cp s3://b/a.py .": "aws",
+    "docker cp c:/x a.py": "docker",
+    "entr sed -i s/1.0/9/ a.py": "entr",
     "gh pr checkout 3": "gh",
     "hg update": "hg",
     "jj new": "jj",
@@ -146,3 +149,10 @@ def test_it_does_not_count_as_unchanged(command):
 )
 def test_a_command_that_looks_or_writes_elsewhere_leaves_it_known(command):
     assert state_after(command) is None
+
+
+def test_a_patch_that_is_not_shown_may_change_a_file_of_the_session_too():
+    written = state_after(f"cat > n.py <<'E'\n{TEXT}E\npatch -p1 < theirs.diff", "/r/n.py")
+
+    assert written is not None
+    assert written.content is None
