@@ -221,10 +221,11 @@ KINDS: tuple[tuple[re.Pattern[str], Callable[[Dice], Cells]], ...] = (
         lambda dice: dice.integers(0, IDENTIFIERS, TRAIN),
     ),
     (TEXT, _texts),
+    (re.compile(r".*(amount|fare|charges?)"), lambda dice: dice.uniform(3.0, 9.0, TRAIN)),
     (
         re.compile(
-            r".*(price|amount|cost|sales?|income|revenue|value|area|age|year|rating|score|temp\w*"
-            r"|weight|height|close|open|high|low|volume|length|width|fare|charges?|balance|time)"
+            r".*(price|cost|sales?|income|revenue|value|area|age|year|rating|score|temp\w*"
+            r"|weight|height|close|open|high|low|volume|length|width|balance|time)"
         ),
         lambda dice: dice.uniform(0.5, 2.0, TRAIN),
     ),

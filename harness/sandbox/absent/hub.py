@@ -80,7 +80,10 @@ def _sized(config_class: Any, more: dict[str, Any]) -> Any:
         for n, v in (("pad_token_id", 0), ("bos_token_id", 2), ("eos_token_id", 3))
         if hasattr(plain, n)
     }
-    return config_class(**{**sizes, **vocabulary, **special, **own})
+    found = config_class(**{**sizes, **vocabulary, **special, **own})
+    if getattr(found, "is_encoder_decoder", False) and not hasattr(found, "decoder_start_token_id"):
+        found.decoder_start_token_id = 0
+    return found
 
 
 def _tokenizer(library: Any, name: Any) -> Any:

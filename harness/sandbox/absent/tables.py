@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import importlib
 import os
 import re
 import sys
@@ -67,8 +68,12 @@ def install(tree: ast.Module, known: Mapping[str, str]) -> None:
         for name in ("read_csv", "read_parquet"):
             lent = functools.partial(_frame, pandas, name == "read_parquet")
             setattr(pandas, name, _reading(getattr(pandas, name), lent))
+        writing: Any = importlib.import_module("pandas.io.common")
+        writing.check_parent_directory = _make_parent
     np.loadtxt = _reading(np.loadtxt, _numbers)
     np.load = _reading(np.load, _array)
+    for name in ("save", "savez", "savetxt"):
+        setattr(np, name, _writing(getattr(np, name)))
 
 
 def learned(error: BaseException) -> tuple[str, str] | None:
@@ -138,6 +143,23 @@ def _reading(original: Callable[..., Any], instead: Callable[..., Any]) -> Calla
         return original(file, *args, **kwargs) if found is None else found
 
     return read
+
+
+def _make_parent(path: Any) -> None:
+    """Where a program writes, there is a folder."""
+    Path(os.fspath(path)).parent.mkdir(parents=True, exist_ok=True)
+
+
+def _writing(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A writer of files into folders that are not there."""
+
+    @functools.wraps(original)
+    def write(file: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(file, str | os.PathLike):
+            _make_parent(file)
+        return original(file, *args, **kwargs)
+
+    return write
 
 
 def _table(*, vectors: bool = False) -> Columns:

@@ -65,7 +65,10 @@ class BranchesSeen:
         what the program lets answer by itself is asked once.
         """
         if isinstance(getattr(value.__class__, "__bool__", None), FunctionType):
-            value = bool(value)
+            try:
+                value = bool(value)
+            except ValueError:  # a column of a table has no truth, and is an operand of `&`
+                return value
         plain = _number_of(value)
         self.held.add((mark, None if plain is None else bool(plain)))
         if mark not in self.left and plain is not None:

@@ -436,3 +436,30 @@ for n in range(3):
 
 def test_a_table_of_which_logarithms_are_taken_holds_nothing_negative(see):
     assert see(LOGARITHMS).outcome == "returned: None"
+
+
+FILTERED = """
+import numpy as np
+import pandas as pd
+import torch
+from torch import nn
+table = pd.read_csv("data/rides.csv")
+table = table[(table.fare_amount > 2.5) & (table.fare_amount < 200)].reset_index(drop=True)
+x = torch.as_tensor(table[["distance", "hour"]].to_numpy(np.float32))
+y = torch.as_tensor(table.fare_amount.to_numpy(np.float32))
+net = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.001)
+for n in range(3):
+    optimizer.zero_grad()
+    nn.functional.mse_loss(net(x).squeeze(1), y).backward()
+    optimizer.step()
+table.to_csv("runs/used/rows.csv")
+np.save("runs/other/rows.npy", x.numpy())
+"""
+
+
+def test_a_table_is_filtered_by_two_conditions_and_written_to_a_new_folder(see):
+    seen = see(FILTERED)
+
+    assert seen.outcome == "returned: None"
+    assert seen.windows == [1, 1, 1]
