@@ -15,6 +15,7 @@ import numpy as np
 
 from harness.domain.misfits import SMALL, width_asked_for
 from harness.sandbox.absent.columns import TableFacts, cells, classes, facts_of
+from harness.sandbox.absent.inert import Inert
 from harness.sandbox.absent.lent import guess, guessed
 from harness.sandbox.absent.standins.hub_datasets import CLASS
 from harness.sandbox.absent.standins.torchvision import TRAIN
@@ -70,6 +71,8 @@ def install(tree: ast.Module, known: Mapping[str, str]) -> None:
             setattr(pandas, name, _reading(getattr(pandas, name), lent))
         writing: Any = importlib.import_module("pandas.io.common")
         writing.check_parent_directory = _make_parent
+        for table in (pandas.DataFrame, pandas.Series):
+            table.plot = table.hist = Inert()
     np.loadtxt = _reading(np.loadtxt, _numbers)
     np.load = _reading(np.load, _array)
     for name in ("save", "savez", "savetxt"):

@@ -454,6 +454,8 @@ for n in range(3):
     nn.functional.mse_loss(net(x).squeeze(1), y).backward()
     optimizer.step()
 table.to_csv("runs/used/rows.csv")
+table.plot(subplots=True)
+table.fare_amount.hist()
 np.save("runs/other/rows.npy", x.numpy())
 """
 
