@@ -397,10 +397,8 @@ class Finished(Record):
     """Losses that went backward with a term that hangs on gradients without a graph. Only in a program's
     own world.
     """
-    squashed: tuple[str, ...] = Field(default=(), max_length=8)
-    """Losses that were given what a softmax or sigmoid returned where they take none of these:
-    ``cross_entropy of softmax``.
-    """
+    misfed: tuple[str, ...] = Field(default=(), max_length=8)
+    """Losses that were given what they do not take: ``cross_entropy of what softmax returned``."""
     flagged_modules: tuple[str, ...] = Field(default=(), max_length=8)
     """Modules on which ``requires_grad`` was set, which changes none of their parameters: classes, and
     what was set.

@@ -187,10 +187,8 @@ class Program(Record):
     """Steps by a GradScaler that consumed the gradient of a loss without its scale."""
     constant_terms: int = 0
     """Losses that went backward with a term that hangs on gradients without a graph."""
-    squashed: tuple[str, ...] = ()
-    """Losses that were given what a softmax or sigmoid returned where they take none of these:
-    ``cross_entropy of softmax``.
-    """
+    misfed: tuple[str, ...] = ()
+    """Losses that were given what they do not take: ``cross_entropy of what softmax returned``."""
     flagged_modules: tuple[str, ...] = ()
     """Modules on which ``requires_grad`` was set, which changes none of their parameters."""
     averaged_with_themselves: int = 0

@@ -88,7 +88,7 @@ def test_every_property_is_named_by_an_operator():
     assert set(PROPERTIES) - named - brought == {
         "groups-bounded",
         "training-mode-kept",
-        "loss-gets-logits",
+        "loss-gets-what-it-takes",
     }
 
 

@@ -3,7 +3,7 @@
 from harness.properties.numerics import (
     finite_loss,
     loss_finite_on_adverse_inputs,
-    loss_gets_logits,
+    loss_gets_what_it_takes,
     nan_reported_before_backward,
     params_stay_finite,
 )
@@ -11,7 +11,7 @@ from harness.properties.numerics import (
 PROPERTIES = (
     finite_loss.PROPERTY,
     loss_finite_on_adverse_inputs.PROPERTY,
-    loss_gets_logits.PROPERTY,
+    loss_gets_what_it_takes.PROPERTY,
     nan_reported_before_backward.PROPERTY,
     params_stay_finite.PROPERTY,
 )

@@ -39,7 +39,7 @@ def _required(settings: OwnSettings) -> tuple[str, ...]:
     return (
         "gradients-start-fresh",
         "training-mode-kept",
-        "loss-gets-logits",
+        "loss-gets-what-it-takes",
         *(ACCUMULATING if settings.accumulates else ()),
         *(CLIPPING[:1] if clips and settings.clip_moves else CLIPPING if clips else ()),
         *(("unscaled-norm", "scaler-protocol") if settings.scaler else ()),

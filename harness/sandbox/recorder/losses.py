@@ -1,10 +1,12 @@
 """What torch's own loss functions returned, before the program made anything else of it."""
 
 import functools
+import math
 import re
 from collections.abc import Callable
 from typing import Any, ParamSpec
 
+import torch
 from torch import Tensor, nn
 
 from harness.sandbox.recorder.transforms import outside, unwrapped
@@ -34,6 +36,15 @@ TAKES_OTHERS = {
 }
 """Losses, and the node of a graph whose result none of them takes as its first argument."""
 
+WHAT = {
+    "SoftmaxBackward0": "what softmax returned",
+    "SigmoidBackward0": "what sigmoid returned",
+}
+"""In words."""
+
+ELEMENTWISE = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+"""Losses of two arguments of one shape."""
+
 DEEP = 4
 """How many such nodes are looked through."""
 
@@ -52,14 +63,14 @@ class Losses:
         """Nothing was returned yet."""
         self._returned: list[tuple[str, float]] = []
         self._arrived: list[float] = []
-        self.squashed: dict[str, None] = {}
-        """``cross_entropy of softmax``: losses that were given what they do not take."""
+        self.misfed: dict[str, None] = {}
+        """``cross_entropy of what softmax returned``: losses that were given what they do not take."""
 
     def install(self) -> None:
         """Patch torch; called once in a process that then runs one candidate."""
         for name in MEANS:
             setattr(nn.functional, name, self._recorded(getattr(nn.functional, name)))
-        for name in TAKES_OTHERS:
+        for name in (*TAKES_OTHERS, *ELEMENTWISE):
             setattr(nn.functional, name, self._looked_at(getattr(nn.functional, name)))
 
     def take(self) -> tuple[tuple[str, float], ...]:
@@ -75,14 +86,22 @@ class Losses:
         return arrived[0] if len(arrived) == 1 else None
 
     def _looked_at(self, function: Callable[P, Tensor]) -> Callable[P, Tensor]:
-        squashing = TAKES_OTHERS[function.__name__]
-        said = f"{function.__name__} of {squashing.removesuffix('Backward0').lower()}"
+        name = function.__name__
 
         @functools.wraps(function)
         def wrapper(*args: P.args, **kwargs: P.kwargs) -> Tensor:
-            given = kwargs.get("input", args[0] if args else None)
-            if isinstance(given, Tensor) and _made_by(given) == squashing:
-                self.squashed[said] = None
+            given, target = (
+                kwargs.get(n, args[i] if len(args) > i else None)
+                for i, n in enumerate(("input", "target"))
+            )
+            if isinstance(given, Tensor) and given.requires_grad:
+                squashing = TAKES_OTHERS.get(name)
+                if squashing is None:
+                    said = _crossed(given, target, kwargs.get("reduction"))
+                else:
+                    said = WHAT[squashing] if _made_by(given) == squashing else None
+                if said is not None:
+                    self.misfed[f"{name} of {said}"] = None
             return function(*args, **kwargs)
 
         return wrapper
@@ -124,6 +143,21 @@ def _added_up(name: str, result: Tensor, args: tuple[Any, ...], kwargs: dict[str
     if target.is_floating_point():  # probabilities of classes
         return 0
     return int((target != kwargs.get("ignore_index", -100)).sum())
+
+
+def _crossed(given: Tensor, target: object, reduction: object) -> str | None:
+    """``(8, 1) beside (8,)``, where a mean or a sum is taken of what each makes with each; whoever means
+    all pairs gives both as many dimensions.
+    """
+    if not isinstance(target, Tensor) or given.dim() == target.dim() or reduction == "none":
+        return None
+    try:
+        sizes = torch.broadcast_shapes(given.shape, target.shape)
+    except RuntimeError:  # the loss says so itself
+        return None
+    if math.prod(sizes) <= max(given.numel(), target.numel()):
+        return None
+    return f"{tuple(given.shape)} beside {tuple(target.shape)}"
 
 
 def _made_by(value: Tensor) -> str:

@@ -143,7 +143,7 @@ class Recorder:
             untrue = finished.untrue or (examine() if examine is not None else None)
         found = {
             "untrue": untrue,
-            "squashed": tuple(self.losses.squashed),
+            "misfed": tuple(self.losses.misfed)[:8],
             "flagged_modules": self.forwards.flagged(),
             "averaged_with_themselves": self.averages.count,
             **seen,

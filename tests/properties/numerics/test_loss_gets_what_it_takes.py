@@ -1,11 +1,11 @@
 from tests.fakes.traces import probe, program, trace, update
 from tests.properties.verdicts import on
 
-ID = "loss-gets-logits"
+ID = "loss-gets-what-it-takes"
 
 
-def of(*squashed):
-    ran = program("returned").model_copy(update={"squashed": squashed})
+def of(*misfed):
+    ran = program("returned").model_copy(update={"misfed": misfed})
     return trace(probe("as-it-is", update(0), program=ran))
 
 
@@ -14,7 +14,7 @@ def test_a_loss_of_logits_passes():
 
 
 def test_a_loss_that_takes_softmax_of_a_softmax_fails():
-    verdict = on(ID, of("cross_entropy of softmax"))
+    verdict = on(ID, of("cross_entropy of what softmax returned"))
 
     assert verdict.outcome == "fail"
     assert "give it the logits" in verdict.sentence
@@ -22,3 +22,10 @@ def test_a_loss_that_takes_softmax_of_a_softmax_fails():
 
 def test_without_updates_it_is_inconclusive():
     assert on(ID, trace(probe("p"))).outcome == "inconclusive"
+
+
+def test_rows_beside_columns_fail():
+    verdict = on(ID, of("mse_loss of (8, 1) beside (8,)"))
+
+    assert verdict.outcome == "fail"
+    assert "compared with each target" in verdict.sentence

@@ -1,4 +1,4 @@
-"""A loss that takes logits gets logits, and one that takes logarithms gets these.
+"""A loss gets logits, logarithms or probabilities as it takes them, and two arguments of one shape.
 
 Bug::
 
@@ -8,10 +8,11 @@ Bug::
 
 Signature: the first argument of ``cross_entropy``, ``nll_loss`` or ``kl_div`` is what a softmax
 returned, or that of ``binary_cross_entropy_with_logits`` is what a sigmoid returned, be it in another
-shape.
+shape; or the mean of an elementwise loss is taken over rows beside columns, (n, 1) beside (n,), so that
+each prediction is compared with each target.
 
-Masked by: a loss that falls. It comes to rest far from 0, for gradients are flattened by the derivative
-of the first softmax; the accuracy suffers less.
+Masked by: a loss that falls. After a second softmax it comes to rest far from 0; predictions that are
+compared with all targets come to rest at their mean.
 """
 
 from harness.domain.scenario import Expectations
@@ -22,7 +23,12 @@ from harness.properties.evidence.figures import count, number
 from harness.properties.evidence.windows import of_probe
 from harness.properties.property import Property
 
-ID = "loss-gets-logits"
+ID = "loss-gets-what-it-takes"
+
+ONE_SHAPE = (
+    "each prediction is compared with each target, and all of them are drawn to the mean of these: bring "
+    "both to one shape, say by squeeze(1)"
+)
 
 TAKES = {
     "cross_entropy": "it takes logits, and softmax of them itself: give it the logits",
@@ -30,28 +36,28 @@ TAKES = {
     "logits, or call binary_cross_entropy",
     "nll_loss": "it takes logarithms of probabilities: call log_softmax instead",
     "kl_div": "its first argument is logarithms of probabilities: call log_softmax instead",
+    **dict.fromkeys(("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"), ONE_SHAPE),
 }
 """What each loss takes, and what to do."""
 
 
 def judge(trace: Trace, expectations: Expectations) -> Verdict:
-    """Look for losses that were given the output of a softmax or a sigmoid."""
+    """Look for losses that were given what they do not take."""
     del expectations
     for probe in trace.probes:
-        if probe.program.squashed:
-            name, given = probe.program.squashed[0].split(" of ")
+        if probe.program.misfed:
+            name, given = probe.program.misfed[0].split(" of ")
             return failed(
                 ID,
-                f"In {probe.probe} {name} was given what {given} returned: {TAKES[name]}.",
-                number("losses that were given what they do not take", len(probe.program.squashed)),
+                f"In {probe.probe} {name} was given {given}: {TAKES[name]}.",
+                number("losses that were given what they do not take", len(probe.program.misfed)),
             )
     updates = [w for probe in trace.probes for w in of_probe(probe)]
     if not updates:
         return inconclusive(ID, "No update was seen.")
     return passed(
         ID,
-        f"In {count(len(updates), 'update')} no loss that takes logits or logarithms was given "
-        "probabilities.",
+        f"In {count(len(updates), 'update')} each loss was given what it takes.",
         number("updates", len(updates)),
     )
 
