@@ -26,8 +26,8 @@ from harness.properties.property import Property
 ID = "loss-gets-what-it-takes"
 
 ONE_SHAPE = (
-    "each prediction is compared with each target, and all of them are drawn to the mean of these: bring "
-    "both to one shape, say by squeeze(1)"
+    "each prediction is compared with each target, and all of them are drawn to the mean of these: "
+    "bring both to one shape, say by squeeze(1)"
 )
 
 TAKES = {
