@@ -27,6 +27,9 @@ DROPPED = frozenset({
 })  # fmt: skip
 """Class names of callbacks that only watch or write."""
 
+COUNTING = frozenset({"GradientAccumulationScheduler"})
+"""Callbacks that count batches themselves."""
+
 _patched: set[str] = set()
 
 
@@ -143,10 +146,21 @@ def on_a_cpu(
     if kept.get("max_steps", -1) == -1 and (posted is None or posted < 0 or posted > epochs):
         kept["max_epochs"] = epochs
         notes.append(f"Trainer: max_epochs {posted} -> {epochs}")
-    if batches is not None and "limit_train_batches" not in kept:
-        kept["limit_train_batches"] = batches
-        lend(f"{SHORTER}a Trainer: at most the first {batches} of each pass")
+    if batches is not None and not any(type(c).__name__ in COUNTING for c in callbacks):
+        said = kept.get("accumulate_grad_batches")
+        window = said if isinstance(said, int) else 1
+        _few_batches(kept, window * max(3, -(-batches // window)))
     return kept
+
+
+def _few_batches(kept: dict[str, Any], most: int) -> None:
+    """Limit the batches of a pass, where the program does not."""
+    if "limit_train_batches" in kept or kept.get("fast_dev_run") or kept.get("overfit_batches"):
+        return
+    kept["limit_train_batches"] = most
+    if isinstance(kept.get("val_check_interval"), int):  # more of them than there are is refused
+        kept["val_check_interval"] = min(kept["val_check_interval"], most)
+    lend(f"{SHORTER}a Trainer: at most the first {most} of each pass")
 
 
 def _is_library(cls: type) -> bool:

@@ -1,17 +1,21 @@
 """Several networks that a program is lent one behind the other: ``head(encoder(x))``."""
 
 import copy
+import re
 from collections.abc import Iterable
 
 from torch import nn
 
 from harness.sandbox.names.table import Table, words
-from harness.sandbox.world.parts_of import BACK, FRONT, front_of, trainable
+from harness.sandbox.world.parts_of import BACK, front_of, trainable
 from harness.sandbox.world.reading import ProgramReading
 from harness.sandbox.world.values import Values
 
-NETWORKS = frozenset({"net", "network", "model"})
-"""Last words of names of further networks."""
+PART = re.compile(
+    r"encoder|decoder|backbone|trunk|body|stem|neck|heads?|classifier|project(or|ion)|predictor"
+    r"|embedder|embeddings?|extractor|tower|net|network|model"
+)
+"""Words that mean a network, or a part of one."""
 
 
 class Networks:
@@ -52,10 +56,8 @@ def _is_network(name: str, reading: ProgramReading, table: Table) -> bool:
     """Whether a name is called, and means a network or a part of one."""
     if name not in reading.called_plainly or not name[0].islower():
         return False
-    first, last = words(name)[0], words(name)[-1]
     role = table.role(name)
-    part = role is None and (FRONT.match(first) or BACK.match(first) or last in NETWORKS)
-    return bool(part) or role == "model"
+    return role == "model" or (role is None and any(map(PART.fullmatch, words(name))))
 
 
 def _is_aside(name: str) -> bool:

@@ -14,6 +14,7 @@ from harness.sandbox.absent.inert import Inert
 from harness.sandbox.batches.callers import ResultUse, frame_of_the_program
 from harness.sandbox.batches.loaders import leaves
 from harness.sandbox.names.table import words
+from harness.sandbox.unbound import Unbound
 from harness.sandbox.world.data import Data
 from harness.sandbox.world.values import Values
 
@@ -78,7 +79,13 @@ class UnshownTraining:
         return parts["input"], parts["target"]
 
     def _loss(self, output: Any, target: Tensor) -> Tensor:
-        return self._lender.values.criterion(output, target)
+        """The loss that is lent; classes where that does not fit what the program brings."""
+        try:
+            return self._lender.values.criterion(output, target)
+        except (RuntimeError, ValueError, IndexError, TypeError) as error:
+            if target.is_floating_point() or not isinstance(output, Tensor) or output.dim() < 2:
+                raise Unbound(self._name, f"trains and is not shown ({error})") from error
+            return nn.functional.cross_entropy(output, target)
 
 
 def _first(kind: type[Any], given: list[Any]) -> Any:
