@@ -90,7 +90,7 @@ def test_show_holds_everything_that_a_scenario_is(bank, plain):
 
     for part in (BUGGY, REFERENCE, "Is this right?", "sure that it is fine", "loud: small grad"):
         assert part.strip() in text
-    assert "required  finite-loss  (the posted loop fails it)\nguard     params-stay" in text
+    assert "required  finite-loss  (the posted loop fails it)\nguard     loss-gets" in text
     assert "advisory  still-learns" in text
 
 
