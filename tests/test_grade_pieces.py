@@ -103,6 +103,21 @@ def test_inconclusive_with_the_one_thing_to_add(lines, claim):
     assert LACKS[claim] in " ".join(lines[claim]["why"])
 
 
+UNSHOWN = """
+```python
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(num_epochs):
+    train_one_epoch(model, train_loader, optimizer)
+```
+"""
+
+
+def test_no_scenario_accuses_training_that_is_not_shown(graded, tmp_path):
+    file = written(tmp_path, "unshown.md", UNSHOWN)
+    _, (line,) = graded("--scenario", "clip-after-step", file)
+    assert line["code"] == "inconclusive", line["why"]
+
+
 @pytest.mark.full
 def test_a_large_model_is_clipped_at_its_true_norm(graded, tmp_path):
     _, (line,) = graded(written(tmp_path, "large.md", LARGE))

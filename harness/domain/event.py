@@ -400,8 +400,8 @@ class Finished(Record):
     misfed: tuple[str, ...] = Field(default=(), max_length=8)
     """Losses that were given what they do not take: ``cross_entropy of what softmax returned``."""
     flagged_modules: tuple[str, ...] = Field(default=(), max_length=8)
-    """Modules on which ``requires_grad`` was set, which changes none of their parameters: classes, and
-    what was set.
+    """What was set on modules or parameters and freezes or thaws none: ``Linear.requires_grad = False``,
+    ``Parameter.require_grad = False``.
     """
     averaged_with_themselves: int = 0
     """How often a parameter was averaged with itself: the average shares its memory with it."""

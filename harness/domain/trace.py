@@ -190,7 +190,7 @@ class Program(Record):
     misfed: tuple[str, ...] = ()
     """Losses that were given what they do not take: ``cross_entropy of what softmax returned``."""
     flagged_modules: tuple[str, ...] = ()
-    """Modules on which ``requires_grad`` was set, which changes none of their parameters."""
+    """What was set on modules or parameters and freezes or thaws none."""
     averaged_with_themselves: int = 0
     """How often a parameter was averaged with itself: the average shares its memory with it."""
     divided_twice: int = 1

@@ -85,7 +85,9 @@ class JailedExecutor:
             CannotExecuteHere: our own part failed where ``ulimit`` leaves it little.
         """
         brief = probe.seconds is not None
-        order = WorkOrder(workload=workload, injection=probe.injection, brief=brief)
+        order = WorkOrder(
+            workload=workload, injection=probe.injection, brief=brief, alone=probe.own_data
+        )
         if probe.tests:
             given = order.model_copy(update={"tests": probe.tests, "posted": probe.posted})
             return self._run(candidate, given, probe)

@@ -18,6 +18,8 @@ class WorkOrder(Record):
     """What is done to its gradients."""
     known: dict[str, str] = Field(default_factory=dict)
     """What scouts found out: names of the program with their roles."""
+    alone: bool = False
+    """Whether it is judged by its own settings: no scenario asks for what others' functions may do."""
     as_written: bool = False
     """Whether the program's own modules stay, as parts of a model that it puts together itself."""
     own_world: bool = False

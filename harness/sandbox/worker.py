@@ -131,6 +131,7 @@ def _ready(
         on_batch=recorder.batch,
         tracked=recorder.track,
         known=order.known,
+        alone=order.alone,
     )
     if order.brief:
         bound.patience.hurry()

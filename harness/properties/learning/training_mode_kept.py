@@ -1,4 +1,4 @@
-"""A model that is trained is in training mode and has its own weights, an average of them is a copy.
+"""A model that is trained is in training mode and has its own weights; an average of them is a copy.
 
 Bug::
 

@@ -6,6 +6,8 @@ The text decides no verdict here: it only says what is to be added.
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 
+from harness.syntax import tree_of, walk
+
 _TRAINS = frozenset(
     {"step", "fit", "train", "training_step", "train_batch", "minimize", "backward"}
 )
@@ -19,9 +21,12 @@ _LISTED = 2
 def why_untrained(program: str) -> str:
     """One sentence: a piece without a loop, a loop that nothing calls, or a step never reached."""
     try:
-        tree = ast.parse(program)
-    except SyntaxError:
+        return _why(tree_of(program))
+    except (SyntaxError, RecursionError):
         return "It made no optimizer step; add the loop that trains."
+
+
+def _why(tree: ast.Module) -> str:
     lines = _training_lines(tree)
     if not lines:
         return f"It holds no training loop{_instead(tree)}"
@@ -36,7 +41,7 @@ def why_untrained(program: str) -> str:
 
 def _training_lines(tree: ast.AST) -> list[int]:
     """Lines on which something trains; a schedule's step and ``model.train()`` are no training."""
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    calls = (node for node in walk(tree) if isinstance(node, ast.Call))
     return [call.lineno for call in calls if _trains(call.func)]
 
 
@@ -66,7 +71,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _optimizers(tree: ast.AST) -> Iterator[str]:
     """Names of what is made out of ``torch.optim``, or is given ``.parameters()``."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Call):
             said, given = ast.unparse(node.func), " ".join(map(ast.unparse, node.args[:1]))
             if ".parameters()" in given or said.startswith(("optim.", "torch.optim.")):
@@ -102,7 +107,7 @@ def _reaching(defined: Mapping[str, ast.stmt]) -> set[str]:
 
 
 def _loaded(node: ast.AST) -> set[str]:
-    names = (one for one in ast.walk(node) if isinstance(one, ast.Name))
+    names = (one for one in walk(node) if isinstance(one, ast.Name))
     return {one.id for one in names if isinstance(one.ctx, ast.Load)}
 
 

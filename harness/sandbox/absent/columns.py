@@ -178,11 +178,11 @@ def cells(column: str, about: TableFacts, *, vectors: bool = False) -> Cells:
         return np.array(found, dtype=object)[classes(len(found))]
     if vectors and VECTOR.fullmatch(name):
         return _objects([*dice.standard_normal((TRAIN, about.width)).astype(np.float32)])
-    if FILE.fullmatch(name):
-        return _objects([f"{n}{about.ending}" for n in range(TRAIN)])
     kind = next((make for pattern, make in KINDS if pattern.fullmatch(name)), None)
     if kind is None and about.texts:
         kind = _texts
+    if kind is _files:
+        return _files(dice, about.ending)
     return classes(2) if kind is None or about.whole else kind(dice)
 
 
@@ -202,6 +202,10 @@ def _objects(values: list[Any]) -> Cells:
     return found
 
 
+def _files(_: Dice, ending: str = ".png") -> Cells:
+    return _objects([f"{n}{ending}" for n in range(TRAIN)])
+
+
 def _texts(dice: Dice) -> Cells:
     return _objects([" ".join(dice.choice(WORDS, 12)) for _ in range(TRAIN)])
 
@@ -210,7 +214,6 @@ TEXT = re.compile(
     r".*(text|sentence|review|comment|title|body|content|message|tweet|question|answer|caption"
     r"|prompt|summary|document|abstract|descri\w+|headline|utterance|query|premise|hypothesis)s?\d?"
 )
-FILE = re.compile(r".*(file|file_?name|path|image|image_?id|img)s?")
 VECTOR = re.compile(r".*(feat\w*|emb\w*|vec(tor)?)")
 
 KINDS: tuple[tuple[re.Pattern[str], Callable[[Dice], Cells]], ...] = (
@@ -220,6 +223,7 @@ KINDS: tuple[tuple[re.Pattern[str], Callable[[Dice], Cells]], ...] = (
         re.compile(r"(.*_)?(id|user|item|movie|product|node|book|customer|[ui]id|(user|item)id)s?"),
         lambda dice: dice.integers(0, IDENTIFIERS, TRAIN),
     ),
+    (re.compile(r".*(file|file_?name|path|image|image_?id|img)s?"), _files),
     (TEXT, _texts),
     (re.compile(r".*(amount|fare|charges?)"), lambda dice: dice.uniform(3.0, 9.0, TRAIN)),
     (

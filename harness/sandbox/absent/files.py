@@ -55,6 +55,8 @@ LINES_OF_JSON = re.compile(r"json\.loads\((line|l|row|ln|s|x)\b")
 """How a program reads an object from each line."""
 
 _form: texts.Lines | None = None
+_reads_whole = False
+"""Whether it reads whole files of JSON as well, as settings are."""
 _form_of_rows = ""
 """The ending of files of rows, as far as the program shows it by how it reads them."""
 
@@ -85,10 +87,11 @@ class AbsentText(str):  # noqa: SLOT000 - one that remembers
 
 def install(tree: ast.Module) -> None:
     """Lend files to the program, which opens them by :func:`opened`."""
-    global _form, _form_of_rows  # noqa: PLW0603 - one candidate runs in a process
+    global _form, _form_of_rows, _reads_whole  # noqa: PLW0603 - one candidate runs in a process
     _form, source = texts.lines_of(tree), source_of(tree)
     table = ".csv" if re.search(r"csv\.(Dict)?[Rr]eader", source) else ""
     _form_of_rows = ".jsonl" if LINES_OF_JSON.search(source) else table
+    _reads_whole = re.search(r"json\.load\(", source) is not None
     logs: Any = logging.FileHandler.__init__
     setattr(logging.FileHandler, "__init__", _logging(logs))  # noqa: B010 - mypy refuses to assign
     reading: Any = Path.open
@@ -202,7 +205,8 @@ def _restoring(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _lent(path: Path, *, binary: bool) -> Any:
-    if not path.suffix or (path.suffix == ".json" and _form_of_rows == ".jsonl"):
+    of_rows = path.suffix == ".json" and _form_of_rows == ".jsonl" and not _reads_whole
+    if not path.suffix or of_rows:
         path = path.with_suffix(_form_of_rows)
     if path.suffix in SETTINGS:
         return AbsentFile(path.name)

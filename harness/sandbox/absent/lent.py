@@ -1,8 +1,15 @@
 """What was lent to the program of this process, in words: one candidate runs in a process."""
 
+import os
+
 _said: list[str] = []
 _guessed: list[str] = []
 _doubted: list[str] = []
+
+
+def is_whole(file: str | os.PathLike[str]) -> bool:
+    """Whether a file is there and holds anything: of some only the names are written."""
+    return os.path.exists(file) and os.stat(file).st_size > 0
 
 
 def lend(what: str) -> None:

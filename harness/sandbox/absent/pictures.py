@@ -153,7 +153,7 @@ def _furnished(folder: Path, pattern: tuple[str, ...]) -> Path:
 
 
 def _write(folder: Path, names: list[str], ending: str) -> None:
-    """Few pictures under many names."""
+    """Few pictures under many names, or names alone."""
     folder.mkdir(parents=True, exist_ok=True)
     _made.add(folder)
     for n, name in enumerate(names):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.sandbox.absent.lent import lend
+from harness.sandbox.absent.lent import is_whole, lend
 from harness.syntax import source_of
 
 READS = re.compile(r"\bwave\.open\(")
@@ -30,18 +30,13 @@ def install(tree: ast.Module, _: Mapping[str, str]) -> None:
 def _reading(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def read(file: Any, mode: str | None = None) -> Any:
-        known = not isinstance(file, str | os.PathLike) or _is_whole(file)
+        known = not isinstance(file, str | os.PathLike) or is_whole(file)
         if known or mode in ("w", "wb"):
             return original(file, mode)
         lend("a sound by chance for each that is not here")
         return original(io.BytesIO(_noise(os.path.basename(os.fspath(file)))), "rb")
 
     return read
-
-
-def _is_whole(file: Any) -> bool:
-    """Whether it is there, and holds anything."""
-    return os.path.exists(file) and os.stat(file).st_size > 0
 
 
 def _noise(name: str) -> bytes:

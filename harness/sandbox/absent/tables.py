@@ -16,7 +16,7 @@ import numpy as np
 from harness.domain.misfits import SMALL, width_asked_for
 from harness.sandbox.absent.columns import TableFacts, cells, classes, facts_of
 from harness.sandbox.absent.inert import Inert
-from harness.sandbox.absent.lent import guess, guessed
+from harness.sandbox.absent.lent import guess, guessed, is_whole
 from harness.sandbox.absent.standins.hub_datasets import CLASS
 from harness.sandbox.absent.standins.torchvision import TRAIN
 from harness.syntax import source_of
@@ -138,9 +138,7 @@ def _reading(original: Callable[..., Any], instead: Callable[..., Any]) -> Calla
 
     @functools.wraps(original)
     def read(file: Any, *args: Any, **kwargs: Any) -> Any:
-        if not isinstance(file, str | os.PathLike) or (
-            os.path.exists(file) and os.stat(file).st_size
-        ):
+        if not isinstance(file, str | os.PathLike) or is_whole(file):
             return original(file, *args, **kwargs)
         found = instead(Path(os.fspath(file)).name, *args, **kwargs)
         return original(file, *args, **kwargs) if found is None else found

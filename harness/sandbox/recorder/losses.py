@@ -63,6 +63,8 @@ class Losses:
         """Nothing was returned yet."""
         self._returned: list[tuple[str, float]] = []
         self._arrived: list[float] = []
+        self.shapes_are_its_own = False
+        """Whether the program brings its data: what is lent may have other shapes than its reader's."""
         self.misfed: dict[str, None] = {}
         """``cross_entropy of what softmax returned``: losses that were given what they do not take."""
 
@@ -96,7 +98,9 @@ class Losses:
             )
             if isinstance(given, Tensor) and given.requires_grad:
                 squashing = TAKES_OTHERS.get(name)
-                if squashing is None:
+                if squashing is None and not self.shapes_are_its_own:
+                    said = None
+                elif squashing is None:
                     said = _crossed(given, target, kwargs.get("reduction"))
                 else:
                     said = WHAT[squashing] if _made_by(given) == squashing else None

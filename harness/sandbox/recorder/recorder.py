@@ -84,7 +84,7 @@ class Recorder:
 
     def own_world(self) -> None:
         """From now on nothing is the workload's: all that is trained is the program's own."""
-        self.forwards.brief = self.tape.expects = True
+        self.forwards.brief = self.tape.expects = self.losses.shapes_are_its_own = True
         self.owned.install()
         self.graphs = self.backwards.graphs = Graphs(self.tape, self.owned.optimizers, self.scalers)
         self.graphs.constants.install()

@@ -76,6 +76,10 @@ class Lender:
     """Whether what the program builds is there by now."""
     wrap = False
     """Whether a free model has to come in DDP."""
+    alone = False
+    """Whether it is judged by its own settings: what a function that is not shown does to training no
+    scenario can accept or refuse.
+    """
     own_model = False
     """Whether the program builds the model that it trains."""
     lightning_module: Callable[[], nn.Module] | None = None
@@ -145,8 +149,9 @@ class Lender:
         found = self.table.find(name)
         if found is None or self._is_a_size(name):
             return None
-        if self.reading.is_unshown_training(name):
-            return "training"
+        unshown = self.alone and self.reading.is_unshown_training(name)
+        if unshown or found.role == "training":
+            return "training" if unshown else None
         if found.role == "loss" and name in self.reading.called_plainly:
             return "criterion"
         if name in self.reading.called_plainly and (

@@ -56,14 +56,18 @@ def bind(  # noqa: PLR0913 - each is a fact of one run
     on_batch: OnBatch,
     tracked: Track,
     known: Mapping[str, str],
+    alone: bool = False,
 ) -> ReadyProgram:
     """Lend every free name of ``program`` an object. ``known``: what scouts found out by name.
+    ``alone``: whether it is judged by its own settings.
 
     Raises:
         Unbound: for a name that gets no object.
     """
     install_spellings()
-    return _Binding(program, Values(workload, rank, world_size), on_batch, tracked, known).bound()
+    binding = _Binding(program, Values(workload, rank, world_size), on_batch, tracked, known)
+    binding.lender.alone = alone
+    return binding.bound()
 
 
 @contextlib.contextmanager
