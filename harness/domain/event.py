@@ -405,6 +405,8 @@ class Finished(Record):
     """
     averaged_with_themselves: int = 0
     """How often a parameter was averaged with itself: the average shares its memory with it."""
+    average_of_newest: float | None = None
+    """The part of the newest weights in averages that are nearly copies of them, where all are."""
     divided_twice: int = 1
     """By what most losses were divided two times in a row. Only in a program's own world."""
     ranks: int | None = Field(default=None, ge=1)

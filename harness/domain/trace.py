@@ -193,6 +193,8 @@ class Program(Record):
     """What was set on modules or parameters and freezes or thaws none."""
     averaged_with_themselves: int = 0
     """How often a parameter was averaged with itself: the average shares its memory with it."""
+    average_of_newest: float | None = None
+    """The part of the newest weights in averages that are nearly copies of them, where all are."""
     divided_twice: int = 1
     """By what most losses were divided two times in a row; 1 where none was."""
     ranks: int | None = None

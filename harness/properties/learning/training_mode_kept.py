@@ -1,4 +1,5 @@
-"""A model that is trained is in training mode and has its own weights; an average of them is a copy.
+"""A model that is trained is in training mode and has its own weights; an average of them is a copy, and
+slower than they are.
 
 Bug::
 
@@ -12,7 +13,7 @@ Bug::
 Signature: updates whose forwards ran in training mode are followed by updates all of whose forwards ran
 in evaluation mode, in a model whose layers work differently there; or an update begins at averaged
 weights that were put in for an evaluation; or parameters are averaged with tensors that lie where they
-lie.
+lie; or an average takes nine parts in ten or more from the weights as they are, each time.
 
 Masked by: a loss that falls, and often faster, for there is no noise any more. Batch norm that is frozen
 on purpose is no such case: then layers are put into evaluation, and the model stays in training.
@@ -22,7 +23,7 @@ from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
-from harness.properties.evidence.figures import count, number
+from harness.properties.evidence.figures import count, number, show
 from harness.properties.evidence.windows import Window, of_probe
 from harness.properties.property import Property
 
@@ -48,6 +49,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     itself = next(filter(averages_itself, trace.probes), None)
     if itself is not None:
         return is_its_own_average(itself)
+    newest = next((p for p in trace.probes if p.program.average_of_newest is not None), None)
+    if newest is not None:
+        return follows_at_once(newest, newest.program.average_of_newest or 0.0)
     if not late:
         return passed(
             ID, f"In {count(len(windows), 'update')} no model had been put into evaluation."
@@ -77,6 +81,17 @@ def is_its_own_average(probe: ProbeTrace) -> Verdict:
         "shares their memory, so it is always what they are now. state_dict(), detach(), data and "
         "copy.copy() copy nothing: start the average from clones, or from copy.deepcopy(model).",
         number("averages of the weights with themselves", times, probe.probe),
+    )
+
+
+def follows_at_once(probe: ProbeTrace, share: float) -> Verdict:
+    """The fail for an average whose two coefficients are exchanged."""
+    return failed(
+        ID,
+        f"In {probe.probe} each average of the weights is made of {show(share)} parts of the weights as "
+        f"they are and {show(1.0 - share)} of the average before: it follows them at once and averages "
+        "nothing. Exchange the two coefficients.",
+        number("part of the newest weights in their average", share, probe.probe),
     )
 
 

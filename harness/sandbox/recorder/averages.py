@@ -1,47 +1,112 @@
-"""SelfAverages of parameters with themselves: what was kept of them is no copy, but their own memory."""
+"""Averages of parameters, where they are made: by how much each follows the weights, and whether it is a
+copy at all.
+"""
 
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from harness.sandbox.recorder.tape import Tape
+from harness.sandbox.recorder.transforms import outside
 
 ROUNDING = 1e-6
 """By how much two shares of an average may miss 1."""
 
+NEARLY_ALL = 0.9
+"""An average of which the newest weights make up this part is none."""
 
-class SelfAverages:
-    """Wraps ``lerp_``, and ``add_`` after ``mul_``, of tensors; ``count``: how often parameters were
-    averaged with themselves.
-    """
+MOST = 0.5
+"""A smaller part is not looked at: an optimizer's own averages of gradients have one."""
+
+ALIKE = 1e-3
+"""By how much equal shares may differ, where they are read off the values."""
+
+OFTEN = 3
+"""With fewer averages, equal shares may still be the beginning of a warm-up."""
+
+
+class WeightAverages:
+    """Wraps ``lerp_``, ``copy_``, and ``add_`` after ``mul_``, of tensors."""
 
     def __init__(self, tape: Tape) -> None:
         """``tape`` knows the parameters."""
         self._tape = tape
-        self._share: tuple[int, object] | None = None
-        self.count = 0
+        self._kept: tuple[int, float] | None = None
+        self._shares: dict[int, list[float]] = {}
+        self._writing = False
+        self.with_themselves = 0
+        """How often parameters were averaged with themselves: what was kept is their own memory."""
 
     def install(self) -> None:
         """Patch the class."""
-        for name, sees in (("lerp_", self._lerp), ("mul_", self._mul), ("add_", self._add)):
+        seen: dict[str, Callable[..., None]] = {
+            "lerp_": self._lerp, "mul_": self._mul, "add_": self._add, "copy_": self._copy,
+        }  # fmt: skip
+        for name, sees in seen.items():
             setattr(Tensor, name, _watched(getattr(Tensor, name), sees))
 
+    def share_of_newest(self) -> float | None:
+        """The part of the weights as they are in averages that are nearly copies of them, always alike;
+        ``None`` where there are none, or others too.
+        """
+        if not self._shares:
+            return None
+        least, most = (which(min(s) for s in self._shares.values()) for which in (min, max))
+        alike = all(len(s) >= OFTEN and max(s) - min(s) < ALIKE for s in self._shares.values())
+        nearly = NEARLY_ALL - ALIKE <= least <= most < 1.0 - ROUNDING
+        return least if alike and nearly else None
+
     def _mul(self, tensor: Tensor, by: object, **_: object) -> None:
-        self._share = (tensor.data_ptr(), by) if isinstance(by, float) else None
+        self._kept = (tensor.data_ptr(), by) if isinstance(by, float) else None
 
     def _add(self, tensor: Tensor, other: object, *, alpha: object = 1) -> None:
-        share, self._share = self._share, None
-        if share is None or share[0] != tensor.data_ptr() or not isinstance(alpha, float):
+        kept, self._kept = self._kept, None
+        if kept is None or kept[0] != tensor.data_ptr() or not isinstance(alpha, float):
             return
-        if isinstance(share[1], float) and abs(share[1] + alpha - 1) < ROUNDING:
-            self._lerp(tensor, other)
+        if abs(kept[1] + alpha - 1) < ROUNDING:
+            self._lerp(tensor, other, alpha)
 
-    def _lerp(self, tensor: Tensor, other: object, *_: object, **__: object) -> None:
+    def _lerp(self, tensor: Tensor, other: object, weight: object) -> None:
         where = tensor.data_ptr()
-        if isinstance(other, Tensor) and other.data_ptr() == where != 0:
-            self.count += self._tape.has_at(where)
+        if not isinstance(other, Tensor) or where == 0:
+            return
+        if other.data_ptr() == where:
+            self.with_themselves += self._tape.has_at(where)
+        elif isinstance(weight, float) and weight > MOST and self._tape.has_at(other.data_ptr()):
+            self._shares.setdefault(where, []).append(weight)
+
+    def _copy(self, tensor: Tensor, value: object, *_: object) -> None:
+        if self._writing or not isinstance(value, Tensor) or self._tape.large:
+            return
+        if self._tape.has_at(value.data_ptr()):
+            return
+        self._writing = True
+        try:
+            with outside(), torch.no_grad():
+                for other in self._tape.trained_like(tensor):
+                    share = _share(tensor, value, other)
+                    if share is not None and share > MOST:
+                        self._shares.setdefault(tensor.data_ptr(), []).append(share)
+                        return
+        finally:
+            self._writing = False
+
+
+def _share(old: Tensor, new: Tensor, other: Tensor) -> float | None:
+    """The part of ``other`` in ``new``, where that is a mean of it and of ``old``."""
+    if new.shape != old.shape or new.dtype != old.dtype:
+        return None
+    way = (other - old).double().flatten()
+    length = float(way.dot(way))
+    if length == 0.0 or way.numel() < 2:
+        return None
+    gone = (new - old).double().flatten()
+    share = float(way.dot(gone)) / length
+    misses = float((gone - share * way).norm())
+    return share if misses <= 1e-3 * float(gone.norm()) else None
 
 
 def _watched(original: Callable[..., Any], sees: Callable[..., None]) -> Callable[..., Any]:

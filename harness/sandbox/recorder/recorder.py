@@ -11,7 +11,7 @@ from torch import nn
 
 from harness.domain.event import BatchYielded, Finished, Noted, Start
 from harness.domain.injection import Injection
-from harness.sandbox.recorder.averages import SelfAverages
+from harness.sandbox.recorder.averages import WeightAverages
 from harness.sandbox.recorder.backwards import Backwards
 from harness.sandbox.recorder.by_hand import HandUpdates
 from harness.sandbox.recorder.clips import Clips
@@ -42,7 +42,7 @@ class Recorder:
         self.forwards.learning_rates = self.steps.learning_rates
         self.owned = Owned(self.tape)
         self.functions = Functions()
-        self.averages = SelfAverages(self.tape)
+        self.averages = WeightAverages(self.tape)
         self.graphs: Graphs | None = None
         self._started = False
 
@@ -145,7 +145,8 @@ class Recorder:
             "untrue": untrue,
             "misfed": tuple(self.losses.misfed)[:8],
             "flagged_modules": self.forwards.flagged(),
-            "averaged_with_themselves": self.averages.count,
+            "averaged_with_themselves": self.averages.with_themselves,
+            "average_of_newest": self.averages.share_of_newest(),
             **seen,
         }
         self.tape.write(finished.model_copy(update=found), last)

@@ -202,6 +202,12 @@ class Tape:
         """Whether a parameter that is trained lies at this place in memory."""
         return any(p.requires_grad and p.data_ptr() == where for _, p in self._alive())
 
+    def trained_like(self, tensor: Tensor) -> Iterator[Tensor]:
+        """The other parameters of its shape that are trained."""
+        for _, p in self._alive():
+            if p.requires_grad and p.shape == tensor.shape and p.data_ptr() != tensor.data_ptr():
+                yield p
+
     def has_changed(self) -> bool:
         """Whether any parameter differs from what was last written."""
         return any(self._differs(name, p) for name, p in self._alive())

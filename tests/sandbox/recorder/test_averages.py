@@ -57,3 +57,47 @@ def test_a_decay_of_weights_by_hand_is_no_average(executor):
     decay = "value.mul_(1 - 1e-3); value.add_(value, alpha=-1e-3)"
 
     assert judged(executor, "None", decay).outcome == "pass"
+
+
+SLOW = """
+import copy, torch
+average = copy.deepcopy(model)
+for x, y in train_loader:
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    optimizer.step()
+    with torch.no_grad():
+        for a, p in zip(average.parameters(), model.parameters()):
+            {mixed}
+"""
+SWAPPED = (
+    "a.lerp_(p, 0.99)",
+    "a.mul_(1 - 0.99).add_(p, alpha=0.99)",
+    "a.copy_(0.01 * a + 0.99 * p)",
+    "a.data.copy_(0.99 * p.data + a.data * 0.01)",
+)
+UNSWAPPED = (
+    "a.lerp_(p, 0.01)",
+    "a.mul_(0.99).add_(p, alpha=1 - 0.99)",
+    "a.copy_(0.99 * a + 0.01 * p)",
+    "a.copy_(p)",
+    "steps = globals().get('steps', 0) + 1; a.lerp_(p, 1 - min(0.9, steps / (steps + 90)))",
+)
+
+
+@pytest.mark.parametrize("mixed", SWAPPED)
+def test_an_average_that_takes_nearly_all_from_the_newest_weights_is_wrong(executor, mixed):
+    recording = run(executor, SLOW.format(mixed=mixed))
+    probe = measure(recording, WORKLOAD, PROBE, Expectations())
+    verdict = training_mode_kept.judge(Trace(probes=(probe,)), Expectations())
+
+    assert verdict.outcome == "fail"
+    assert "Exchange the two coefficients" in verdict.sentence
+
+
+@pytest.mark.parametrize("mixed", UNSWAPPED)
+def test_a_slow_average_a_copy_and_a_warm_up_are_right(executor, mixed):
+    recording = run(executor, SLOW.format(mixed=mixed))
+    probe = measure(recording, WORKLOAD, PROBE, Expectations())
+
+    assert training_mode_kept.judge(Trace(probes=(probe,)), Expectations()).outcome == "pass"
