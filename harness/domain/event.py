@@ -397,6 +397,8 @@ class Finished(Record):
     """Losses that went backward with a term that hangs on gradients without a graph. Only in a program's
     own world.
     """
+    constant_values: tuple[float, ...] = Field(default=(), max_length=16)
+    """What terms without a gradient added up to in the first losses that had any."""
     misfed: tuple[str, ...] = Field(default=(), max_length=8)
     """Losses that were given what they do not take: ``cross_entropy of what softmax returned``."""
     flagged_modules: tuple[str, ...] = Field(default=(), max_length=8)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from harness.domain.event import BUILDS_MODELS
 from harness.domain.injection import Injection
 from harness.domain.record import Record
-from harness.domain.regimes import AS_IT_IS, Regime, fitted, thresholds
+from harness.domain.regimes import AS_IT_IS, QUIET, Regime, fitted, thresholds
 from harness.domain.scenario import Expectations, Objective, Probe, Scenario
 from harness.domain.trace import ProbeTrace
 from harness.domain.workload import WORKLOADS, Mlp, WorkloadSpec
@@ -209,11 +209,18 @@ def probe_of(regime: Regime) -> Probe:
     return Probe(name=regime.name, lifts=regime.lifts, injection=regime.injection, own_data=True)
 
 
+FEW_VALUES = 2
+"""A term with no more values is a number that the program chooses."""
+
+
 def further_regimes(first: ProbeTrace) -> tuple[Probe, ...]:
     """What else a program is run in, once it was seen as it is: where it clips, gradients far below
-    and far above its threshold.
+    and far above its threshold. Where its loss has a term without a gradient, small gradients tell
+    whether that follows the weights.
     """
     others = fitted(first)[1:] if first.updates and thresholds(first) else ()
+    if not others and len(set(first.program.constant_values)) > FEW_VALUES:
+        others = (QUIET,)
     return tuple(probe_of(regime) for regime in others if regime.injection != Injection())
 
 

@@ -187,6 +187,8 @@ class Program(Record):
     """Steps by a GradScaler that consumed the gradient of a loss without its scale."""
     constant_terms: int = 0
     """Losses that went backward with a term that hangs on gradients without a graph."""
+    constant_values: tuple[float, ...] = ()
+    """What terms without a gradient added up to in the first losses that had any."""
     misfed: tuple[str, ...] = ()
     """Losses that were given what they do not take: ``cross_entropy of what softmax returned``."""
     flagged_modules: tuple[str, ...] = ()

@@ -69,6 +69,7 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
         counted_twice=finished.counted_twice,
         unscaled=finished.unscaled,
         constant_terms=finished.constant_terms,
+        constant_values=finished.constant_values,
         misfed=finished.misfed,
         flagged_modules=finished.flagged_modules,
         averaged_with_themselves=finished.averaged_with_themselves,

@@ -1,14 +1,22 @@
 """Parameters that backward reaches and no optimizer holds, where that cannot be meant."""
 
+import math
 from collections.abc import Sequence
+from itertools import chain, pairwise
 
 from harness.domain.event import Unheld
 from harness.domain.own import SHORTER
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed
-from harness.properties.evidence.figures import count, number
+from harness.properties.evidence.figures import count, number, show
 
 ID = "every-parameter-learns"
+
+FEW = 4
+"""With fewer losses, all may come before the first update."""
+
+PARTED = 1e-6
+"""Part of a term by which it differs between two runs, if it follows what differs there."""
 
 WHY = {
     "hidden": "a module keeps them in an attribute that parameters() does not look into: register them "
@@ -58,7 +66,7 @@ def from_constants(trace: Trace) -> Verdict | None:
                 "backward, and nothing learns from it.",
                 number("losses with a term without a graph", times, probe.probe),
             )
-    return None
+    return _following_weights(trace)
 
 
 def flagged_in_vain(trace: Trace) -> Verdict | None:
@@ -72,6 +80,29 @@ def flagged_in_vain(trace: Trace) -> Verdict | None:
                 "thaws no parameter. Call requires_grad_() on the module, which does it for all of "
                 "its parameters, or set requires_grad of each of them.",
                 number("such attributes", len(flags), probe.probe),
+            )
+    return None
+
+
+def _following_weights(trace: Trace) -> Verdict | None:
+    """A fail for terms without a gradient that begin alike in two runs on the same data, and part with
+    the weights.
+    """
+    told = [probe for probe in trace.probes if len(probe.program.constant_values) >= FEW]
+    for one, other in pairwise(told):
+        values = (one.program.constant_values, other.program.constant_values)
+        (begin, same), *later = zip(*values, strict=False)
+        if begin != same or not all(map(math.isfinite, chain(*values))):
+            continue
+        parted = sum(abs(a - b) > PARTED * max(abs(a), abs(b)) for a, b in later)
+        if parted:
+            return failed(
+                ID,
+                f"The loss has a term without a gradient that follows the weights: it is "
+                f"{show(begin)} at first in {one.probe} and {other.probe}, and parts as they do. What "
+                "made it was taken out of the graph (no_grad, detach, .data, .item()), and nothing "
+                "learns from it.",
+                number("losses in which the term parts", parted, other.probe),
             )
     return None
 

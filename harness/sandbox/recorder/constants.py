@@ -1,5 +1,5 @@
-"""Terms of a loss that were meant to have a gradient and have none: penalties on gradients that cannot
-be differentiated again.
+"""Terms of a loss that have no gradient: some were meant to have one, as penalties on gradients that
+cannot be differentiated again, or on weights that were taken out of the graph.
 """
 
 from collections import deque
@@ -15,6 +15,9 @@ ADDING = ("__add__", "__radd__", "__iadd__", "__sub__", "__rsub__", "__isub__")
 FEW = 3
 """So many different values make a constant one that is computed anew each time."""
 
+MOST = 16
+"""So many values of such terms are told."""
+
 Node = Any
 """A node of autograd's graph."""
 
@@ -29,6 +32,10 @@ class Constants:
         """Whether a gradient was computed without a graph since the last backward."""
         self._values = set[float]()
         self._backwards = 0
+        self.values: list[float] = []
+        """What such terms added up to in the first losses that had any. What they follow, another run
+        shows: the data, or the weights.
+        """
 
     def install(self) -> None:
         """Patch the operators of tensors."""
@@ -47,6 +54,8 @@ class Constants:
         if cut and found:
             self._values.update(found)
             self._backwards += 1
+        if found and len(self.values) < MOST:
+            self.values.append(sum(found))
 
     @property
     def backwards(self) -> int:

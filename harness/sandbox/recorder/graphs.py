@@ -177,6 +177,7 @@ class Graphs:
             "unscaled": self._unscaled,
             "divided_twice": twice if 2 * often > self._divisors.total() else 1,
             "constant_terms": self.constants.backwards,
+            "constant_values": tuple(self.constants.values),
         }
 
     def _lacks_scale(self, graph: _Graph, starts: list[Node]) -> bool:
