@@ -160,7 +160,7 @@ class _Binding:
             with _misfits(masks):
                 self._start(starts)
 
-        gathers = self._gathers()
+        gathers, told = self._gathers(), len(self.lender.notes)
         return ReadyProgram(
             module=self.module,
             code=code,
@@ -170,7 +170,7 @@ class _Binding:
             untaken=left_out,
             around=around,
             then=then,
-            after=lambda: {"accumulates_over": gathers},
+            after=lambda: {"accumulates_over": gathers, "lent": (*self.lender.notes[told:],)},
             calls=tuple(str(call) for call, _ in starts),
             models=(self.values.model,),
             optimizers=self.values.optimizers,
