@@ -409,6 +409,10 @@ class Finished(Record):
     """How often a parameter was averaged with itself: the average shares its memory with it."""
     average_of_newest: float | None = None
     """The part of the newest weights in averages that are nearly copies of them, where all are."""
+    back_in_training: tuple[str, ...] = Field(default=(), max_length=8)
+    """Types of parts that were put into evaluation, and back into training with the whole before they
+    were called.
+    """
     divided_twice: int = 1
     """By what most losses were divided two times in a row. Only in a program's own world."""
     ranks: int | None = Field(default=None, ge=1)

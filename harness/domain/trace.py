@@ -197,6 +197,10 @@ class Program(Record):
     """How often a parameter was averaged with itself: the average shares its memory with it."""
     average_of_newest: float | None = None
     """The part of the newest weights in averages that are nearly copies of them, where all are."""
+    back_in_training: tuple[str, ...] = ()
+    """Types of parts that were put into evaluation, and back into training with the whole before they
+    were called.
+    """
     divided_twice: int = 1
     """By what most losses were divided two times in a row; 1 where none was."""
     ranks: int | None = None

@@ -74,6 +74,7 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
         flagged_modules=finished.flagged_modules,
         averaged_with_themselves=finished.averaged_with_themselves,
         average_of_newest=finished.average_of_newest,
+        back_in_training=finished.back_in_training,
         divided_twice=finished.divided_twice,
         options=finished.options,
         ranks=finished.ranks,

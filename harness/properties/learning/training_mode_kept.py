@@ -13,7 +13,9 @@ Bug::
 Signature: updates whose forwards ran in training mode are followed by updates all of whose forwards ran
 in evaluation mode, in a model whose layers work differently there; or an update begins at averaged
 weights that were put in for an evaluation; or parameters are averaged with tensors that lie where they
-lie; or an average takes nine parts in ten or more from the weights as they are, each time.
+lie; or an average takes nine parts in ten or more from the weights as they are, each time; or
+a part that nothing trains, or batch norm, is put into evaluation and back into training with the
+whole, before it is ever called.
 
 Masked by: a loss that falls, and often faster, for there is no noise any more. Batch norm that is frozen
 on purpose is no such case: then layers are put into evaluation, and the model stays in training.
@@ -46,12 +48,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
             "after the evaluation.",
             number("updates that began at averaged weights", len(averaged)),
         )
-    itself = next(filter(averages_itself, trace.probes), None)
-    if itself is not None:
-        return is_its_own_average(itself)
-    newest = next((p for p in trace.probes if p.program.average_of_newest is not None), None)
-    if newest is not None:
-        return follows_at_once(newest, newest.program.average_of_newest or 0.0)
+    known = next(filter(None, map(of_the_program, trace.probes)), None)
+    if known is not None:
+        return known
     if not late:
         return passed(
             ID, f"In {count(len(windows), 'update')} no model had been put into evaluation."
@@ -64,6 +63,15 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
         number("updates in evaluation mode", len(late), late[0].where),
         number("updates", len(windows)),
     )
+
+
+def of_the_program(probe: ProbeTrace) -> Verdict | None:
+    """A fail that is not seen in an update: how averages are made, and whose mode was taken back."""
+    if averages_itself(probe):
+        return is_its_own_average(probe)
+    if probe.program.average_of_newest is not None:
+        return follows_at_once(probe, probe.program.average_of_newest)
+    return back_in_training(probe) if probe.program.back_in_training else None
 
 
 def averages_itself(probe: ProbeTrace) -> bool:
@@ -92,6 +100,18 @@ def follows_at_once(probe: ProbeTrace, share: float) -> Verdict:
         f"they are and {show(1.0 - share)} of the average before: it follows them at once and averages "
         "nothing. Exchange the two coefficients.",
         number("part of the newest weights in their average", share, probe.probe),
+    )
+
+
+def back_in_training(probe: ProbeTrace) -> Verdict:
+    """The fail for a part whose evaluation mode was taken back before it was called."""
+    part = probe.program.back_in_training[0]
+    return failed(
+        ID,
+        f"In {probe.probe} {part}.eval() had no effect: before {part} was called, train() of what holds "
+        "it put it back into training, so that its dropout is on, and its batch norm takes the "
+        "statistics of each batch. Call eval() on it after each train(), or in an own train().",
+        number("kinds of parts put back", len(probe.program.back_in_training), probe.probe),
     )
 
 

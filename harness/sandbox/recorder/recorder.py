@@ -20,6 +20,7 @@ from harness.sandbox.recorder.forwards import Forwards
 from harness.sandbox.recorder.functions import Functions
 from harness.sandbox.recorder.graphs import Graphs
 from harness.sandbox.recorder.losses import Losses
+from harness.sandbox.recorder.modes import Modes
 from harness.sandbox.recorder.owned import Owned
 from harness.sandbox.recorder.scalers import Scalers
 from harness.sandbox.recorder.schedulers import Schedulers
@@ -43,6 +44,7 @@ class Recorder:
         self.owned = Owned(self.tape)
         self.functions = Functions()
         self.averages = WeightAverages(self.tape)
+        self.modes = Modes()
         self.graphs: Graphs | None = None
         self._started = False
 
@@ -70,6 +72,7 @@ class Recorder:
         Schedulers(self.tape, self.steps.trains).install()
         States(self.tape).install()
         self.averages.install()
+        self.modes.install()
         self.forwards.find_own()
 
     def inject(self, injection: Injection, rank: int) -> None:
@@ -146,6 +149,7 @@ class Recorder:
             "misfed": tuple(self.losses.misfed)[:8],
             "flagged_modules": self.forwards.flagged(),
             "averaged_with_themselves": self.averages.with_themselves,
+            "back_in_training": self.modes.undone()[:8],
             "average_of_newest": self.averages.share_of_newest(),
             **seen,
         }
