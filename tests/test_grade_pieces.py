@@ -10,6 +10,10 @@ from tests.test_grade_alone import written
 
 PIECES = Path("tests/material/pieces")
 FAILS = {
+    "milestones-in-passes-of-a-schedule-that-moves-with-every-update": "scheduler-per-update",
+    "a-length-in-passes-of-a-schedule-that-moves-with-every-update": "scheduler-per-update",
+    "a-length-in-updates-of-a-schedule-that-moves-once-a-pass": "scheduler-per-update",
+    "a-length-in-micro-batches-of-a-schedule-that-moves-with-every-update": "scheduler-per-update",
     "a-penalty-on-weights-that-were-taken-out-of-the-graph": "every-parameter-learns",
     "a-second-loss-that-is-computed-without-gradient": "every-parameter-learns",
     "a-division-by-another-count-than-that-of-the-step": "one-update-per-window",

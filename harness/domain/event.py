@@ -259,6 +259,19 @@ class SchedulerStep(Record):
     """
 
 
+class ScheduleCourse(Record):
+    """How the one learning-rate schedule of a program goes on, whatever part of it was seen."""
+
+    passes: int
+    """How often the program says that it goes through its data."""
+    batches: int
+    """How many batches the longest pass had."""
+    end: int
+    """After how many steps it has its lowest rate behind its highest one."""
+    left: float
+    """That rate, as a part of the highest one."""
+
+
 class Collective(Record):
     """A collective operation was issued, by the program or by a library."""
 
@@ -413,6 +426,8 @@ class Finished(Record):
     """Types of parts that were put into evaluation, and back into training with the whole before they
     were called.
     """
+    course: ScheduleCourse | None = None
+    """How its one schedule goes on. Only in a program's own world."""
     divided_twice: int = 1
     """By what most losses were divided two times in a row. Only in a program's own world."""
     ranks: int | None = Field(default=None, ge=1)

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from harness.domain.branch import Unentered
-from harness.domain.event import Tested, Unheld
+from harness.domain.event import ScheduleCourse, Tested, Unheld
 from harness.domain.record import Record
 from harness.domain.update import Match, MicroBatch, ParameterMatch, Update
 
@@ -201,6 +201,8 @@ class Program(Record):
     """Types of parts that were put into evaluation, and back into training with the whole before they
     were called.
     """
+    course: ScheduleCourse | None = None
+    """How its one schedule goes on. Only in a program's own world."""
     divided_twice: int = 1
     """By what most losses were divided two times in a row; 1 where none was."""
     ranks: int | None = None

@@ -75,6 +75,7 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
         averaged_with_themselves=finished.averaged_with_themselves,
         average_of_newest=finished.average_of_newest,
         back_in_training=finished.back_in_training,
+        course=finished.course,
         divided_twice=finished.divided_twice,
         options=finished.options,
         ranks=finished.ranks,

@@ -48,6 +48,8 @@ class ReadyProgram:
     """Runs after its top level: the calls that it leaves to its reader."""
     after: Callable[[], Mapping[str, object]] = dict
     """What else is known of it only once it has run."""
+    passes: int | None = None
+    """How often it goes through its data, where it says so."""
     calls: tuple[str, ...] = ()
     """The calls that it leaves to its reader, as people read them."""
     models: tuple[nn.Module, ...] = ()

@@ -87,6 +87,7 @@ def work_on(recorder: Recorder, job: Job, rank: int, world_size: int) -> None:
         recorder.start(())
         recorder.finish(_not_begun(error, order.known))
         return
+    recorder.schedulers.passes = ready.passes
     recorder.start(tuple(ready.journal), ready.source, ready.calls)
     with recorder.recording(ready.module, world_size):
         finished = _ended(ready.run, order.known)

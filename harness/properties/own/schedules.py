@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict
 from harness.properties.evidence.windows import usual_size
+from harness.properties.schedule.other_counts import counts_otherwise
 from harness.properties.schedule.scheduler_per_update import barely_begun
 
 ID = "scheduler-per-update"
@@ -43,6 +44,7 @@ def _doubted(verdict: Verdict, trace: Trace) -> Verdict:
     for probe in trace.probes:
         length = planned(probe)
         over = RAN_OUT in (probe.program.message or "") or barely_begun(probe) is not None
+        over = over or counts_otherwise(probe) is not None  # how it goes on is known
         if length and probe.program.outcome != "returned" and steps(probe) < length and not over:
             said = f"it is made for {length} steps, and the run ended before: for what, is inconclusive."
             sentence = f"{verdict.sentence} But {said}"

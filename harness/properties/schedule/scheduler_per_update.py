@@ -37,6 +37,7 @@ from harness.properties.evidence.windows import Window, full, of_probe, ordinary
 from harness.properties.property import Property
 from harness.properties.schedule.drawn_out import as_long_as_batches, leaves_rests_out
 from harness.properties.schedule.left_behind import left_behind
+from harness.properties.schedule.other_counts import counts_otherwise
 from harness.properties.schedule.rates_by_hand import by_hand
 from harness.properties.schedule.scheduled_late import by_micro_batch
 from harness.properties.schedule.spent_schedules import spent
@@ -61,6 +62,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
             or too_often(probe, [w for w in windows if w.probe is probe])
             or spent(probe)
             or leaves_rests_out(probe)
+            or counts_otherwise(probe)
         )
         if wrong is not None:
             return wrong

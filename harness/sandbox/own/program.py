@@ -23,6 +23,7 @@ from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.phases import LOOP, Phases, with_phases
 from harness.sandbox.own.shortening import OnBatch, Shortening
 from harness.sandbox.own.shrinking import evaluate_soon, shrink
+from harness.sandbox.own.sizes import passes_in
 from harness.sandbox.ready import ReadyProgram, compiled, namespace
 from harness.sandbox.unbound import Scouted, Unbound, no_input, parsed
 from harness.syntax import source_of
@@ -84,6 +85,7 @@ def prepare(
         around=_what_is_missing,
         after=functools.partial(_after, shortening.declared),
         untaken=left_out,
+        passes=passes_in(everything),
     )
 
 

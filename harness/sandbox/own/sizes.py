@@ -17,6 +17,12 @@ BATCH = re.compile(r"((micro|mini|train|device|per_device|physical)_?)*(batch(_?
 """Names of how many rows one batch holds."""
 
 
+PASSES = re.compile(
+    r"((n|nr|num|max|total|train|num_train)_?)?(epochs|epoch_count|n_?epoch)|epoch_num"
+)
+"""Names of how often a program goes through its data."""
+
+
 @dataclass(frozen=True, slots=True)
 class Size:
     """A number that a program gives under a name."""
@@ -35,6 +41,12 @@ def sizes_in(tree: ast.AST) -> Iterator[Size]:
         for name, value in given_in(node):
             if isinstance(value, ast.Constant) and type(value.value) is int:
                 yield Size(name.lower(), value, value.value)
+
+
+def passes_in(tree: ast.AST) -> int | None:
+    """How often a program goes through its data, where it names one such number above 1."""
+    named = {size.value for size in sizes_in(tree) if PASSES.fullmatch(size.name)}
+    return named.pop() if len(named) == 1 and max(named) > 1 else None
 
 
 def gathered_by(sizes: Iterable[Size]) -> int:

@@ -45,6 +45,7 @@ class Recorder:
         self.functions = Functions()
         self.averages = WeightAverages(self.tape)
         self.modes = Modes()
+        self.schedulers = Schedulers(self.tape, self.steps.trains)
         self.graphs: Graphs | None = None
         self._started = False
 
@@ -69,7 +70,7 @@ class Recorder:
         backwards.install()
         self.functions.install()
         Clips(self.tape).install()
-        Schedulers(self.tape, self.steps.trains).install()
+        self.schedulers.install()
         States(self.tape).install()
         self.averages.install()
         self.modes.install()
@@ -111,6 +112,7 @@ class Recorder:
     def batch(self, epoch: int, index: int, loader: str = "train") -> None:
         """Write that the bound loader handed out a batch."""
         if self._started:
+            self.schedulers.batches = max(self.schedulers.batches, index + 1)
             self.tape.write(BatchYielded(epoch=epoch, index=index, loader=loader))
 
     def note(self, name: str, **facts: JsonValue) -> None:
@@ -149,6 +151,7 @@ class Recorder:
             "misfed": tuple(self.losses.misfed)[:8],
             "flagged_modules": self.forwards.flagged(),
             "averaged_with_themselves": self.averages.with_themselves,
+            "course": self.schedulers.course(),
             "back_in_training": self.modes.undone()[:8],
             "average_of_newest": self.averages.share_of_newest(),
             **seen,

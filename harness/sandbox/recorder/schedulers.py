@@ -1,13 +1,20 @@
 """Steps of learning-rate schedulers, without the one that their construction makes."""
 
+import contextlib
 import math
 from collections.abc import Callable
 from typing import Any
 
 from torch.optim import Optimizer, lr_scheduler
 
-from harness.domain.event import SchedulerStep
+from harness.domain.event import ScheduleCourse, SchedulerStep
 from harness.sandbox.recorder.tape import Tape
+
+FARTHEST = 20_000
+"""A schedule is followed for so many steps at most."""
+
+LEVEL = 1e-6
+"""Part of the peak by which rates may differ and be one."""
 
 
 class Schedulers:
@@ -20,6 +27,29 @@ class Schedulers:
         self._tape = tape
         self._trains = trains
         self._depth = 0
+        self._moved: dict[int, Any] = {}
+        self._rates: list[float] = []
+        self.passes: int | None = None
+        """How often the program goes through its data, where it says so."""
+        self.batches = 0
+        """The most batches that a pass had so far."""
+
+    def course(self) -> ScheduleCourse | None:
+        """Where the one schedule of a program that goes through its data several times has its end,
+        found by stepping it on. Only once the program is over.
+        """
+        if len(self._moved) != 1 or not (self.passes and self.batches and self._rates):
+            return None
+        (scheduler,) = self._moved.values()
+        farthest = min(FARTHEST, 2 * self.passes * self.batches + 2)
+        self._depth += 1
+        with contextlib.suppress(Exception):  # past its end, or code of the program's own
+            while len(self._rates) < farthest:
+                scheduler.step()
+                self._rates.append(max(_rates(scheduler)))
+        self._depth -= 1
+        whole = len(self._rates) < farthest
+        return _course(self._rates, self.passes, self.batches, whole=whole)
 
     def install(self) -> None:
         """Patch the classes that exist; later subclasses inherit."""
@@ -49,6 +79,7 @@ class Schedulers:
             finally:
                 self._depth -= 1
             if self._depth == 0:
+                self._follow(scheduler, () if args or kwargs else before)
                 optimizer = getattr(scheduler, "optimizer", None)
                 stepped = SchedulerStep(
                     learning_rates=_rates(scheduler),
@@ -62,6 +93,26 @@ class Schedulers:
             return result
 
         return step
+
+    def _follow(self, scheduler: Any, before: tuple[float, ...]) -> None:
+        """Keep the rates of one schedule; it is not followed where a call says its place."""
+        if not before or not all(map(math.isfinite, before)):
+            self._moved[0] = self._moved[1] = None  # more than one
+        elif len(self._rates) < FARTHEST:
+            self._moved[id(scheduler)] = scheduler
+            self._rates += [max(before)] * (not self._rates)
+            self._rates.append(max(_rates(scheduler)))
+
+
+def _course(rates: list[float], passes: int, batches: int, *, whole: bool) -> ScheduleCourse | None:
+    """``whole``: whether it was followed to where it refuses to go on."""
+    peak = max(rates)
+    top = next(i for i, rate in enumerate(rates) if peak - rate <= LEVEL * peak)
+    least = min(rates[top:])
+    bottom = next(i for i in range(top, len(rates)) if rates[i] - least <= LEVEL * peak)
+    if peak <= 0.0 or not math.isfinite(peak) or (bottom == len(rates) - 1 and not whole):
+        return None
+    return ScheduleCourse(passes=passes, batches=batches, end=bottom, left=least / peak)
 
 
 def _rates(scheduler: Any) -> tuple[float, ...]:

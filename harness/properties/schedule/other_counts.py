@@ -1,0 +1,80 @@
+"""Schedules made for something else than what they are moved by, in runs that were cut short: how
+they go on is known, and how often the program goes through its data.
+"""
+
+from typing import NamedTuple
+
+from harness.domain.event import ScheduleCourse
+from harness.domain.trace import ProbeTrace
+from harness.domain.verdict import Verdict, failed
+from harness.properties.evidence.figures import count, number
+
+ID = "scheduler-per-update"
+
+FEW = 3
+"""With fewer updates in a pass, passes and updates are alike."""
+
+FALLEN = 0.5
+"""A rate above this part of its peak has not come to an end."""
+
+
+class Pass(NamedTuple):
+    """What is known of the first pass over the data."""
+
+    whole: bool
+    """Whether another one followed."""
+    updates: int
+    """Optimizer steps."""
+    moves: int
+    """Steps of the schedule."""
+
+
+def counts_otherwise(probe: ProbeTrace) -> Verdict | None:
+    """A fail when the end of the schedule is that of all passes counted in one unit, and it is moved in
+    another.
+    """
+    course, seen = probe.program.course, first_pass(probe)
+    if course is None or seen is None or course.left > FALLEN or probe.parts:
+        return None
+    made_for = mistaken(course, seen)
+    if made_for is None:
+        return None
+    moved = "once in each" if seen.moves == 1 else "with every update"
+    return failed(
+        ID,
+        f"In {probe.probe} the schedule comes to its end after {count(course.end, 'step')}, which "
+        f"{made_for}, and it is moved {moved} of {course.passes} passes. Count its length in what it "
+        "is moved by.",
+        number("length of the schedule", course.end, probe.probe),
+        number("passes", course.passes, probe.probe),
+        number("part of the rate that is left at its end", course.left, probe.probe),
+    )
+
+
+def mistaken(course: ScheduleCourse, seen: Pass) -> str | None:
+    """What the length of the schedule counts, where that is not what moves it."""
+    passes, end = course.passes, course.end
+    each = seen.moves == seen.updates >= FEW
+    batches, updates = (
+        seen.whole and abs(n * passes - end) <= passes + 1 for n in (course.batches, seen.updates)
+    )
+    if each and batches and course.batches >= 2 * seen.updates:
+        return "is the number of micro-batches"
+    if seen.moves == 1 and seen.updates >= FEW and (updates or batches):
+        return f"is the number of {'updates' if updates else 'micro-batches'}"
+    within = end <= min(seen.updates, passes + 1) and passes <= FEW * end
+    if each and end >= FEW and (within or end == passes):
+        return "is the number of passes" if end == passes else "is within the first pass"
+    return None
+
+
+def first_pass(probe: ProbeTrace) -> Pass | None:
+    """The first pass that trains, as far as it was seen."""
+    updates = probe.ranks[0].updates if probe.ranks else ()
+    places = [u.window[-1].after_batch if u.window else None for u in updates]
+    known = [place[0] for place in places if place is not None]
+    if not known or len(known) < len(places):
+        return None
+    first = [u for u, number in zip(updates, known, strict=True) if number == known[0]]
+    moves = sum(u.scheduler_steps for u in first)
+    return Pass(whole=known[-1] != known[0], updates=len(first), moves=moves)
