@@ -118,6 +118,14 @@ def test_what_most_windows_arrive_with_is_a_threshold_without_any_call():
     assert own_threshold(quiet_and_loud(), SILENT) == pytest.approx(1.0)
 
 
+def test_the_norm_of_windows_whose_every_element_is_at_its_limit_is_no_threshold():
+    """Clipped by value, and so loud that each window arrives with one and the same norm."""
+    said = ("clip_grad_value_(4 gradients) at 0.5 returned None",)
+    loud = (update(i, true=n, consumed=1.0, clip_calls=said) for i, n in enumerate(norms(10.0)))
+
+    assert own_threshold(trace(probe("loud", *loud)), SILENT) is None
+
+
 def test_the_threshold_of_a_part_is_none_for_the_whole():
     """Two calls for one of four parameters each."""
     said = tuple(f"clip_grad_norm_(1 gradients) at {limit} returned 5" for limit in (1, 2))

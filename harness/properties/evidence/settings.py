@@ -107,6 +107,8 @@ def own_threshold(trace: Trace, expectations: Expectations) -> float | None:
         return min(found) if alike else None
     if any(map(_bounds_a_norm, updates)):
         return None  # a part by itself, which says nothing of the whole
+    if any(bounds_values(c) for u in updates for c in clip_calls(u)):
+        return None  # where each element is at its limit, all windows have one norm
     seen = transported(trace, expectations)
     return seen.threshold if seen is not None else None
 
@@ -120,6 +122,12 @@ def bounds_norm(call: ClipCall) -> bool:
     """Whether a call limits a norm. At infinity it only measures, whatever it is called."""
     named = call.function.startswith("clip_") and "value" not in call.function
     return named and call.limit is not None and 0.0 < call.limit < math.inf
+
+
+def bounds_values(call: ClipCall) -> bool:
+    """Whether a call limits each element."""
+    finite = call.limit is not None and 0.0 < call.limit < math.inf
+    return finite and call.function == "clip_grad_value_"
 
 
 def _bounds_a_norm(update: Update) -> bool:

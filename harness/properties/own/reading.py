@@ -4,11 +4,11 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from harness.domain.clip_call import ClipCall, clip_calls
+from harness.domain.clip_call import clip_calls
 from harness.domain.own import OwnClip, OwnSettings, objectives
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace, Update
-from harness.properties.evidence.settings import bounds_norm, settings_of
+from harness.properties.evidence.settings import bounds_norm, bounds_values, settings_of
 from harness.properties.evidence.windows import full, losses_of_one_batch, of_probe, usual_size
 
 OWN_LOSS = 0.05
@@ -70,7 +70,7 @@ def _clip(updates: Sequence[Update], threshold: float | None) -> OwnClip | None:
     """
     norms = [c.limit for u in updates for c in clip_calls(u) if bounds_norm(c) and c.limit]
     norms += [u.late_threshold for u in updates if u.late_threshold is not None]
-    values = [c.limit for u in updates for c in clip_calls(u) if _bounds_values(c) and c.limit]
+    values = [c.limit for u in updates for c in clip_calls(u) if bounds_values(c) and c.limit]
     if norms:
         kind = "norm by parts" if threshold is None and any(map(_in_parts, updates)) else "norm"
         return OwnClip(kind=kind, lowest=min(norms), highest=max(norms))
@@ -86,11 +86,6 @@ def _moves(updates: Sequence[Update]) -> bool:
     calls = [{c.limit for c in clip_calls(u) if bounds_norm(c) and c.limit} for u in updates]
     limits = set[float]().union(*calls)
     return bool(limits) and max(map(len, calls)) == 1 and max(limits) > 2.0 * min(limits)
-
-
-def _bounds_values(call: ClipCall) -> bool:
-    finite = call.limit is not None and 0.0 < call.limit < math.inf
-    return finite and call.function == "clip_grad_value_"
 
 
 def _in_parts(update: Update) -> bool:

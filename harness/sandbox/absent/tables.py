@@ -1,4 +1,4 @@
-"""Tables and arrays that are not here: rows by chance, and what runs show that is asked of them."""
+"""Tables that are not here: rows by chance, and what runs show that is asked of them."""
 
 import ast
 import functools
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -23,17 +23,6 @@ from harness.syntax import source_of
 
 Columns = dict[Any, "np.ndarray[Any, Any]"]
 
-LABELS = re.compile(r"(.*_)?(y|labels?|targets?|classes)(_.*)?")
-ROWS = re.compile(r"(.*_)?(x|data|features?|inputs?|emb\w*|vectors?)(_.*)?")
-TOKENS = re.compile(r".*(tokens?|corpus|ids|shard).*")
-
-PICTURES = re.compile(r"(.*_)?(images?|imgs?|pictures?|photos?|frames)(_.*)?")
-SERIES = 2000
-"""How many rows an array has of which nothing is known."""
-
-MANY, BELOW = 400_000, 50
-"""How many tokens an array of them has, and what they are below."""
-
 UNKNOWN = frozenset({"chunksize", "iterator"})
 """Options of a reader with which a table would have another form than the one that is lent."""
 
@@ -43,8 +32,11 @@ WIDEST = 20_000
 LONG = 128
 """How wide rows are that go through convolutions and pools."""
 
-ASKS_FOR_TEXTS = re.compile(r"text input must be of type `?str|expected string or bytes-like")
-"""How a tokenizer and patterns refuse what is no text."""
+ASKS_FOR_TEXTS = re.compile(
+    r"text input must be of type `?str|expected string or bytes-like"
+    r"|'(int|float|numpy\.\w+)' object has no attribute '(upper|lower|strip|split|replace|encode)'"
+)
+"""How tokenizers, patterns and what programs do with texts refuse what is none."""
 
 LOGARITHMS = re.compile(r"\b(np|numpy|torch)\.(log1p|log2|log10|log|sqrt)\(")
 """What is taken of numbers that are not negative."""
@@ -55,7 +47,6 @@ OURS = ("torch/autograd", "torch/optim", "torch/amp")
 _about = TableFacts()
 _source = ""
 _known: dict[str, str] = {}
-_pictures: list[str] = []
 
 
 def install(tree: ast.Module, known: Mapping[str, str]) -> None:
@@ -68,14 +59,13 @@ def install(tree: ast.Module, known: Mapping[str, str]) -> None:
     if pandas is not None:
         for name in ("read_csv", "read_parquet"):
             lent = functools.partial(_frame, pandas, name == "read_parquet")
-            setattr(pandas, name, _reading(getattr(pandas, name), lent))
+            setattr(pandas, name, reading(getattr(pandas, name), lent))
         writing: Any = importlib.import_module("pandas.io.common")
         writing.check_parent_directory = _make_parent
         for table in (pandas.DataFrame, pandas.Series):
             table.plot = table.hist = Inert()
-    np.loadtxt = _reading(np.loadtxt, _numbers)
-    np.load = _reading(np.load, _array)
-    for name in ("save", "savez", "savetxt"):
+    np.loadtxt = reading(np.loadtxt, _numbers)
+    for name in ("save", "savez", "savez_compressed", "savetxt"):
         setattr(np, name, _writing(getattr(np, name)))
 
 
@@ -88,8 +78,6 @@ def learned(error: BaseException) -> tuple[str, str] | None:
         found = ("whole", "1")
     if found is None and ASKS_FOR_TEXTS.search(str(error)):
         found = ("texts", "1")
-    if found is None and _pictures and isinstance(error, RuntimeError | ValueError):
-        found = ("gray", "1")
     return None if found is None or found[0] in _known else found
 
 
@@ -114,6 +102,11 @@ def lines() -> str:
     return "\n".join(rows) + "\n"
 
 
+def width() -> int:
+    """How wide rows of numbers are."""
+    return _about.width
+
+
 def _columns_of(error: BaseException) -> tuple[str, str] | None:
     said = str(error.args[0]) if error.args else ""
     if isinstance(error, KeyError):
@@ -133,7 +126,7 @@ def _width_of(said: str) -> tuple[str, str] | None:
     return ("width", str(LONG)) if SMALL.search(said) else None
 
 
-def _reading(original: Callable[..., Any], instead: Callable[..., Any]) -> Callable[..., Any]:
+def reading(original: Callable[..., Any], instead: Callable[..., Any]) -> Callable[..., Any]:
     """A reader of files that lends what is not here, if that can be."""
 
     @functools.wraps(original)
@@ -234,42 +227,3 @@ def _numbers(file: str, dtype: Any = float, *_: Any, unpack: bool = False, **mor
     guess(file, "a table by chance")
     rows = _wide().astype(dtype)
     return rows.T if unpack else rows
-
-
-def _array(file: str, mmap_mode: str | None = None, *_: Any, **__: Any) -> Any:
-    """An array of numpy."""
-    if Path(file).suffix not in (".npy", ".npz", ""):
-        return None
-    guess(file, "an array by chance")
-    if file.endswith(".npz"):
-        return Arrays()
-    return _by_name(Path(file).stem.lower(), mapped=mmap_mode is not None)
-
-
-class Arrays(dict[str, Any]):
-    """A file of several arrays, each by its name."""
-
-    def __missing__(self, name: str) -> Any:
-        """The array is made when it is asked for."""
-        found = self[name] = _by_name(name.lower())
-        return found
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-
-def _by_name(name: str, *, mapped: bool = False) -> Any:
-    """An array by its name; rows of numbers, as of a series, where that tells nothing."""
-    if LABELS.fullmatch(name):
-        return classes(2)
-    if (mapped or TOKENS.fullmatch(name)) and re.search(r"int64|\.long\(\)|torch\.long", _source):
-        return np.random.default_rng(0).integers(0, BELOW, MANY)
-    if ROWS.fullmatch(name):
-        return np.random.default_rng(0).standard_normal((TRAIN, _about.width)).astype(np.float32)
-    if PICTURES.fullmatch(name):
-        _pictures.append(name)
-        shape = (TRAIN, 32, 32) if "gray" in _known else (TRAIN, 32, 32, 3)
-        return np.random.default_rng(0).integers(0, 256, shape, np.uint8)
-    return np.random.default_rng(0).standard_normal((SERIES, _about.width)).astype(np.float32)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType, ModuleType
 
 from harness.beside import parsed_modules, together, unpacked
-from harness.sandbox.absent import checkpoints, downloads, files, pictures, sounds, tables
+from harness.sandbox.absent import arrays, checkpoints, downloads, files, pictures, sounds, tables
 from harness.sandbox.absent.imports import OWN, lend_packages
 from harness.sandbox.absent.inert import install_progress
 from harness.sandbox.absent.lent import all_lent, doubted, guessed
@@ -94,7 +94,7 @@ def _lend(everything: ast.Module, own: Repository, known: Mapping[str, str]) -> 
     downloads.install()
     lend_packages(everything, own.tops)
     own.install()
-    for absent in (tables, pictures, sounds):
+    for absent in (tables, arrays, pictures, sounds):
         absent.install(everything, known)
     devices.map_calls(everything, bare=False)
 
@@ -134,7 +134,7 @@ def _what_is_missing() -> Iterator[None]:
 
 def _of_absent_data(error: Exception) -> BaseException | None:
     """What is to be said of a failure where something was lent whose form was guessed."""
-    if found := tables.learned(error) or pictures.learned(error):
+    if found := tables.learned(error) or arrays.learned(error) or pictures.learned(error):
         return Scouted(*found)
     if doubted() and "num_samples=0" in str(error):
         return Unbound(doubted()[-1], NOT_HERE)

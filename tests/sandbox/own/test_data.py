@@ -99,6 +99,43 @@ x = torch.from_numpy(np.load("rows/images.npy"))[:, None].float() / 255
 net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 2))
 train(x, torch.from_numpy(np.load("rows/labels.npy")), net)
 """,
+    "gray pictures of another size under any name": """
+x = torch.from_numpy(np.load("rows/digits.npy")).unsqueeze(1).float() / 255
+net = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.Flatten(), nn.Linear(4 * 28 * 28, 2))
+train(x, torch.from_numpy(np.load("rows/digits_y.npy")), net)
+""",
+    "pictures with channels before them": """
+x = torch.from_numpy(np.load("rows/x.npy")).float() / 255
+net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 2))
+train(x, torch.from_numpy(np.load("rows/y.npy")), net)
+""",
+    "rows that are used as pictures": """
+x = torch.from_numpy(np.load("rows/x.npy").transpose(0, 3, 1, 2)).float().flatten(1)
+train(x, torch.from_numpy(np.load("rows/y.npy")), nn.Linear(3 * 32 * 32, 2))
+""",
+    "an archive without an ending": """
+archive = np.load("rows")
+train(torch.from_numpy(archive["X"]), torch.from_numpy(archive["y"]), nn.Linear(8, 2))
+""",
+    "an archive whose names begin alike": """
+archive = np.load("rows.npz")
+names = [name for name in archive.files if name.startswith("cls_")]
+train(torch.from_numpy(archive["x"]), torch.from_numpy(archive[names[0]]), nn.Linear(8, 2))
+""",
+    "a picture and its mask for each sample": """
+class Slices(torch.utils.data.Dataset):
+    def __len__(self):
+        return 64
+    def __getitem__(self, i):
+        with np.load(f"rows/{i}.npz") as z:
+            return z["image"].astype("float32")[None] / 255, z["mask"].astype("float32")[None]
+net = nn.Conv2d(1, 1, 3, padding=1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for x, y in torch.utils.data.DataLoader(Slices(), batch_size=4):
+    optimizer.zero_grad()
+    nn.functional.binary_cross_entropy_with_logits(net(x), y).backward()
+    optimizer.step()
+""",
     "an object on each line": """
 with open("rows/reviews.jsonl") as f:
     rows = [json.loads(line.strip()) for line in f]
@@ -131,8 +168,8 @@ def test_arrays_and_lines_of_a_table_are_lent(see, case):
 FIT = "\ntrain(torch.randn(9, 4), torch.zeros(9).long(), nn.Linear(4, 2))\n"
 
 UNKNOWN = {
-    "rows that are used as pictures": (
-        "np.load('rows/x.npy').transpose(0, 3, 1, 2)",
+    "rows that are used as films": (
+        "np.load('rows/x.npy').transpose(0, 4, 3, 1, 2)",
         "`x.npy` does not fit as it was lent by chance (axes don't match array): it",
     ),
 }
