@@ -3,8 +3,10 @@ their form.
 """
 
 import ast
+import functools
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import isqrt
 from pathlib import Path
 from typing import Any, Self
@@ -14,7 +16,7 @@ import numpy as np
 from harness.domain.misfits import width_asked_for
 from harness.sandbox.absent import tables
 from harness.sandbox.absent.columns import classes
-from harness.sandbox.absent.lent import guess
+from harness.sandbox.absent.lent import guess, is_whole
 from harness.sandbox.absent.standins.torchvision import TRAIN
 from harness.sandbox.batches.callers import frame_of_the_program
 from harness.syntax import source_of, walk
@@ -37,6 +39,15 @@ MANY, BELOW = 400_000, 50
 SIDE = 32
 """Pixels of a side."""
 
+SAID = r"(?:{0}\b|{1}\*)[^()\[\]\n]{{0,60}}[(\[](?P<shape>[A-Z]\b(?:\s*[,x]\s*(?:[A-Z]|\d+)\b)*)"
+"""How people write down a shape behind a name: ``images.npy (N, H, W, 3 uint8)``, ``X [N, L]``."""
+
+LONG = {"N": TRAIN, "H": SIDE, "W": SIDE, "C": 3, "T": 64, "L": 64, "S": 64}
+"""How long a side is that is written as a letter; any other is as wide as rows of numbers."""
+
+LENT = re.compile(r"class\d+_\d+")
+"""How files are called that were lent: their folder tells what they hold."""
+
 FORMS = ("rows", "gray", "first", "last")
 """What one sample may be: numbers, pictures without channels, with channels before or behind."""
 
@@ -46,15 +57,18 @@ TRIED = "form"
 _source = ""
 _known: dict[str, str] = {}
 _keys: tuple[str, ...] = ()
+_texts = ""
 _lent: list[str] = []
 
 
 def install(tree: ast.Module, known: Mapping[str, str]) -> None:
     """Lend arrays to numpy. ``known``: what first runs showed."""
-    global _source, _keys
+    global _source, _keys, _texts  # noqa: PLW0603 - one candidate runs in a process
     _source, _keys = source_of(tree), tuple(dict.fromkeys(_named(tree)))
+    constants = (node.value for node in walk(tree) if isinstance(node, ast.Constant))
+    _texts = "\n".join(text for text in constants if isinstance(text, str))
     _known.update(known)
-    np.load = tables.reading(np.load, _array)
+    np.load = _loading(np.load)
 
 
 def learned(error: BaseException) -> tuple[str, str] | None:
@@ -63,6 +77,13 @@ def learned(error: BaseException) -> tuple[str, str] | None:
     if not _lent or not refused or not tables.of_the_data(error):
         return None
     asked = width_asked_for(str(error))
+    if (
+        asked is not None
+        and "channels" in str(error)
+        and "channels" not in _known
+        and _said(_lent[0])
+    ):
+        return "channels", str(asked[1])
     if asked is not None and _form() != "rows" and "side" not in _known:
         given, wanted = asked
         side = isqrt(SIDE * SIDE * wanted // given) if given else 0
@@ -102,15 +123,22 @@ def _is_archive(file: str) -> bool:
     return any(re.search(one, _source) for one in taken)
 
 
-def _array(file: str, mmap_mode: str | None = None, *_: Any, **__: Any) -> Any:
-    """What a file holds."""
-    if Path(file).suffix not in (".npy", ".npz", ""):
-        return None
-    guess(file, "an array by chance")
-    if _is_archive(file):
-        return Arrays(alone=_is_a_sample())
-    found = _by_name(Path(file).stem.lower(), mapped=mmap_mode is not None)
-    return found[0] if _is_a_sample() else found
+def _loading(original: Callable[..., Any]) -> Callable[..., Any]:
+    """``numpy.load``, which lends what is not here."""
+
+    @functools.wraps(original)
+    def load(file: Any, mmap_mode: str | None = None, *args: Any, **kwargs: Any) -> Any:
+        lends = isinstance(file, str | os.PathLike) and not is_whole(file)
+        path = Path(os.fspath(file)) if lends else None
+        if path is None or path.suffix not in (".npy", ".npz", ""):
+            return original(file, mmap_mode, *args, **kwargs)
+        guess(path.name, "an array by chance")
+        if _is_archive(path.name):
+            return Arrays(alone=_is_a_sample())
+        name = path.parent.name if LENT.fullmatch(path.stem) else path.stem
+        return _by_name(name, mapped=mmap_mode is not None, alone=_is_a_sample())
+
+    return load
 
 
 def _is_a_sample() -> bool:
@@ -129,8 +157,7 @@ class Arrays(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         """The array is made when it is asked for."""
-        made = _by_name(name.lower())
-        found = self[name] = made[0] if self._alone else made
+        found = self[name] = _by_name(name, alone=self._alone)
         return found
 
     @property
@@ -150,19 +177,56 @@ class Arrays(dict[str, Any]):
         """There is nothing to close."""
 
 
-def _by_name(name: str, *, mapped: bool = False) -> Array:
-    """An array by its name; samples of the form that is tried where that tells nothing."""
+def _by_name(name: str, *, mapped: bool = False, alone: bool = False) -> Array:
+    """An array by its name. ``alone``: whether it is one sample."""
+    shape = _said(name)
+    if shape is not None:
+        _lent.append(name)
+        whole = LABELS.fullmatch(name.lower()) or MASKS.fullmatch(name.lower())
+        return _filled(shape, 2 if whole else 256 if "uint8" in _around(name) else None)
+    found = _samples(name.lower(), mapped=mapped)
+    return found[0] if alone else found
+
+
+def _said(name: str) -> tuple[int, ...] | None:
+    """The shape that the program's own texts tell of it."""
+    names = (re.escape(one) for one in (name, name.rstrip("0123456789")))
+    found = re.search(SAID.format(*names), _texts)
+    if found is None:
+        return None
+    sides = re.findall(r"\b(?:[A-Z]|\d+)\b", found["shape"])
+    channels = int(_known.get("channels", LONG["C"]))
+    known = {**LONG, "C": channels}
+    return tuple(int(s) if s.isdigit() else known.get(s, tables.width()) for s in sides)
+
+
+def _around(name: str) -> str:
+    """What stands on the line on which a text tells of it."""
+    found = re.search(rf"^.*{re.escape(name)}\b.*$", _texts, re.MULTILINE)
+    return found[0] if found is not None else ""
+
+
+def _filled(shape: tuple[int, ...], below: int | None) -> Array:
+    """Whole numbers below a number, or any."""
+    dice = np.random.default_rng(0)
+    if below is None:
+        return dice.standard_normal(shape).astype(np.float32)
+    return dice.integers(0, below, shape, np.uint8)
+
+
+def _samples(name: str, *, mapped: bool) -> Array:
+    """Many of the form that is tried, where the name tells nothing."""
     dice = np.random.default_rng(0)
     if LABELS.fullmatch(name):
         return classes(2)
-    if (mapped or TOKENS.fullmatch(name)) and re.search(r"int64|\.long\(\)|torch\.long", _source):
+    whole = re.search(r"int64|\.long\(\)|torch\.long", _source) is not None
+    if whole and (TOKENS.fullmatch(name) or (mapped and not PICTURES.fullmatch(name))):
         return dice.integers(0, BELOW, MANY)
     _lent.append(name)
     form, side = _form(), int(_known.get("side", SIDE))
-    if form == "rows" and not MASKS.fullmatch(name):
-        count = TRAIN if ROWS.fullmatch(name) else SERIES
-        return dice.standard_normal((count, tables.width())).astype(np.float32)
-    shape = {"first": (3, side, side), "last": (side, side, 3)}.get(form, (side, side))
     if MASKS.fullmatch(name):
-        return dice.integers(0, 2, (TRAIN, side, side), np.uint8)
-    return dice.integers(0, 256, (TRAIN, *shape), np.uint8)
+        return _filled((TRAIN, side, side), 2)
+    if form == "rows":
+        return _filled((TRAIN if ROWS.fullmatch(name) else SERIES, tables.width()), None)
+    shape = {"first": (3, side, side), "last": (side, side, 3)}.get(form, (side, side))
+    return _filled((TRAIN, *shape), 256)

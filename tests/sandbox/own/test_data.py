@@ -113,6 +113,11 @@ train(x, torch.from_numpy(np.load("rows/y.npy")), net)
 x = torch.from_numpy(np.load("rows/x.npy").transpose(0, 3, 1, 2)).float().flatten(1)
 train(x, torch.from_numpy(np.load("rows/y.npy")), nn.Linear(3 * 32 * 32, 2))
 """,
+    "an array whose shape a text tells": """
+PLACE = "rows/pulses.npy (N, 3, 20) float32, rows/kinds.npy [N]"
+x = torch.from_numpy(np.load("rows/pulses.npy")).flatten(1)
+train(x, torch.from_numpy(np.load("rows/kinds.npy").round()).clamp(0, 1).long(), nn.Linear(60, 2))
+""",
     "an archive without an ending": """
 archive = np.load("rows")
 train(torch.from_numpy(archive["X"]), torch.from_numpy(archive["y"]), nn.Linear(8, 2))
