@@ -121,8 +121,7 @@ def _parts(pattern: str) -> tuple[Path, tuple[str, ...]]:
 
 def _furnished(folder: Path, pattern: tuple[str, ...]) -> Path:
     """Where to look for what lies in a folder. ``pattern``: parts of paths beneath it."""
-    own = re.search(rf"\.({'|'.join(e[1:] for e in ENDINGS)})\b", _source)
-    endings = (*([own[0]] if own else ()), *ENDINGS)
+    endings = (*_mentioned(ENDINGS), *ENDINGS)
     last = pattern[-1] if pattern else ""
     elsewhere = (
         folder if folder in _made or not folder.is_absolute() else Path(LENT, *folder.parts[1:])
@@ -137,11 +136,13 @@ def _furnished(folder: Path, pattern: tuple[str, ...]) -> Path:
     else:
         names = [f"class{n % 2}_{n}" for n in range(TRAIN)]
     readable = READS.search(_source) is not None and "PIL.Image" in sys.modules
+    if last == "*" and not readable:  # which files it looks for in there is said elsewhere
+        ending = next(iter(_mentioned(EMPTY)), ending)
     if ending is None or not (readable or ending in EMPTY) or WRITTEN.fullmatch(folder.name):
         doubt(folder.name)
         return folder
     inside = len(pattern) > 1 and pattern[0] != "**"
-    if inside or (IN_FOLDERS.search(_source) and ending not in EMPTY):
+    if inside or (IN_FOLDERS.search(_source) and (ending not in EMPTY or last == "*")):
         count = int(_known.get("folders", FOLDERS))
         for n in range(count):
             _write(elsewhere / f"class{n}", names[: TRAIN // count + 1], ending)
@@ -150,6 +151,12 @@ def _furnished(folder: Path, pattern: tuple[str, ...]) -> Path:
     _made.add(elsewhere)
     guess(folder.name, "files by chance" if ending in EMPTY else "pictures by chance")
     return elsewhere
+
+
+def _mentioned(endings: tuple[str, ...]) -> tuple[str, ...]:
+    """The first of these endings that the program speaks of."""
+    found = re.search(rf"\.({'|'.join(e[1:] for e in endings)})\b", _source)
+    return (found[0],) if found else ()
 
 
 def _write(folder: Path, names: list[str], ending: str) -> None:
