@@ -6,18 +6,25 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from harness.beside import called_with
+from harness.domain.branch import in_none, left_for_later
 from harness.domain.candidate import Candidate
 from harness.domain.further import further_probes, with_further
 from harness.domain.grade import Grade, write_grade
 from harness.domain.instruments import Instruments
-from harness.domain.own import further_regimes, on_a_rank_more
+from harness.domain.own import MANY_PASSES, further_regimes, on_a_rank_more
 from harness.domain.refitted import refitted
 from harness.domain.scenario import Probe, Scenario
 from harness.domain.situating import situated
 from harness.domain.spoiled import spoiled_probe
 from harness.domain.trace import ProbeTrace, Trace
+from harness.extraction.own_world import is_own_world
 from harness.properties import judge
 from harness.properties.own import may_follow_the_ranks, own_grade, own_settings
+
+SHOWN_LATER = frozenset({"every-parameter-learns", "training-mode-kept"})
+"""What a phase of training can be blamed for that begins later; windows of another form than those
+before are none of it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +125,18 @@ class Trial:
             last, more = self._observed(place, [spoiled])
             trace = with_further(trace.probes, last)
             grade = own_grade(trace, name, grade.seconds + more, allowed, wider)
+        if grade.code == "inconclusive" and self._waits(trace):
+            last, more = self._observed(place, [MANY_PASSES])
+            longer = Trace(probes=(*trace.probes, *last))
+            found = own_grade(longer, name, grade.seconds + more, allowed, wider)
+            if found.code == "right" or ({*found.failed} and {*found.failed} <= SHOWN_LATER):
+                return longer, found
         return trace, grade
+
+    def _waits(self, trace: Trace) -> bool:
+        """Whether it trains in another way in later passes over data of its own."""
+        waiting = in_none([probe.program.unentered for probe in trace.probes]) or ()
+        return left_for_later(waiting) is not None and is_own_world(self._candidate.program)
 
     def _fitting(self) -> tuple[Scenario, tuple[ProbeTrace, ...], float]:
         """Where it trains, what it did there, and how long finding out took."""

@@ -209,6 +209,14 @@ def probe_of(regime: Regime) -> Probe:
     return Probe(name=regime.name, lifts=regime.lifts, injection=regime.injection, own_data=True)
 
 
+MANY_PASSES = Probe(
+    name="many-passes",
+    lifts="What a program does from some pass on shows only there: passes are short, and many.",
+    own_data=True,
+    many_passes=True,
+)
+"""The execution of a program in its own world that trains in another way later on."""
+
 FEW_VALUES = 2
 """A term with no more values is a number that the program chooses."""
 

@@ -40,6 +40,8 @@ class Probe(Record):
     """The posted program, with which the tests are tried before and after."""
     as_it_is: bool = False
     """Whether a program whose names are all its own is run as it is, even if it trains nothing."""
+    many_passes: bool = False
+    """Whether a program in its own world is seen in many short passes over its data."""
     seconds: float | None = Field(default=None, gt=0.0)
     """The most wall-clock time that it may take, where that is less than the sandbox's own limit."""
     reference_seconds: float | None = Field(default=None, gt=0.0)

@@ -123,7 +123,9 @@ class JailedExecutor:
         tried: list[tuple[bool, int, bool, Recording]] = []
         for shrunk in (False, True) if known is None else (known,):
             seconds = SOON if large and not shrunk else None
-            own = order.model_copy(update={"own_world": True, "shrunk": shrunk})
+            own = order.model_copy(
+                update={"own_world": True, "shrunk": shrunk, "many_passes": probe.many_passes}
+            )
             _, found = self._found_out(candidate, own, probe, seconds)
             whole = found.problem is None and not ran_out_of_memory(found)
             tried.append((whole, updates_in(found), shrunk, found))

@@ -30,5 +30,7 @@ class WorkOrder(Record):
     """The program that was posted, with which the tests are tried."""
     brief: bool = False
     """Whether there is little time, so that fewer updates are enough."""
+    many_passes: bool = False
+    """Whether such a program is seen in many short passes over its data."""
     shrunk: bool = False
     """Whether sizes of such a program are lowered that are too large for a CPU."""

@@ -109,9 +109,7 @@ def _ready(
 ) -> ReadyProgram:
     """The program with the names that it is lent, or as it is in a world of its own."""
     if order.own_world:
-        own = own_program.prepare(
-            program, rank, world_size, recorder.batch, shrunk=order.shrunk, known=order.known
-        )
+        own = own_program.prepare(program, rank, world_size, recorder.batch, order)
         recorder.own_world()
         return own
     if order.as_written:

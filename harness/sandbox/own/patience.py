@@ -18,6 +18,9 @@ UPDATES = 12
 PASSES = 3
 """Passes over a loader that have begun: two of them whole, and a few updates of the next."""
 
+LONG = 24
+"""The same for a program that is to be seen in many short passes."""
+
 MANY = 36
 """Updates that are enough without any pass: the program has no loader; twice as many within passes."""
 
@@ -49,11 +52,20 @@ class SeenEnough(SystemExit):
 class Patience:
     """Counts the updates and the passes of one run."""
 
-    def __init__(self, ranks: int, phases: Phases | None = None, wanted: int = 0) -> None:
+    def __init__(
+        self,
+        ranks: int,
+        phases: Phases | None = None,
+        wanted: int = 0,
+        *,
+        many_passes: bool = False,
+    ) -> None:
         """``ranks``: how many train together; of several none may be ended by its own clock.
 
-        ``wanted``: how many batches a probe wants of a program that is lent its data.
+        ``wanted``: how many batches a probe wants of a program that is lent its data. ``many_passes``:
+        whether it is to be seen in many passes.
         """
+        self._wanted = LONG if many_passes else PASSES
         self._alone = ranks == 1
         self._few = max(FEW, wanted)
         self._many = max(wanted, LENT // ranks) if wanted else MANY
@@ -78,11 +90,11 @@ class Patience:
     @property
     def is_over(self) -> bool:
         """Whether enough was seen."""
-        several = max(self._passes.values(), default=0) >= PASSES
+        several = max(self._passes.values(), default=0) >= self._wanted
         several = several and self.updates - self._at_pass >= FEW  # a pass may begin by a thaw
         updates = self.updates - self._done
-        most = self._many * (1 + bool(self._passes))  # of passes the third may be another one
-        if updates >= (UPDATES if several else most):
+        most = self._many * (1 + bool(self._passes)) * self._wanted // PASSES
+        if updates >= (UPDATES if several else most):  # of passes the third may be another one
             return True
         if self._backwards >= self._backwards_enough * (1 + updates):
             return True

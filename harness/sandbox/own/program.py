@@ -7,7 +7,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType, ModuleType
+from types import ModuleType
 
 from harness.beside import parsed_modules, together, unpacked
 from harness.sandbox.absent import arrays, checkpoints, downloads, files, pictures, sounds, tables
@@ -17,11 +17,12 @@ from harness.sandbox.absent.lent import all_lent, doubted, guessed
 from harness.sandbox.absent.settings import argument, compared_words
 from harness.sandbox.batches.callers import FILENAME
 from harness.sandbox.machine import arguments, cuda, devices, distributed, removed
+from harness.sandbox.order import WorkOrder
 from harness.sandbox.own import frameworks
 from harness.sandbox.own.modules import Repository
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.phases import LOOP, Phases, with_phases
-from harness.sandbox.own.shortening import OnBatch, Shortening
+from harness.sandbox.own.shortening import WINDOWS, OnBatch, Shortening
 from harness.sandbox.own.shrinking import evaluate_soon, shrink
 from harness.sandbox.own.sizes import passes_in
 from harness.sandbox.ready import ReadyProgram, compiled, namespace
@@ -40,28 +41,30 @@ GIVEN = (*devices.LENT, "input", "open")
 
 
 def prepare(
-    program: str,
-    rank: int,
-    world_size: int,
-    on_batch: OnBatch,
-    *,
-    shrunk: bool = False,
-    known: Mapping[str, str] = MappingProxyType({}),
+    program: str, rank: int, world_size: int, on_batch: OnBatch, order: WorkOrder
 ) -> ReadyProgram:
     """Make a program ready that needs nothing but packages and files.
 
-    ``shrunk``: whether sizes that are too large for a CPU are lowered. ``on_batch``: is told
-    of the batches of its loaders. ``known``: what its first runs showed about data that are not here.
+    ``on_batch``: is told of the batches of its loaders. ``order``: whether sizes that are too large for
+    a CPU are lowered, whether passes are short, and what first runs showed about data that are not
+    here.
     """
     packed = unpacked(program)
     tree, modules = parsed(packed.code, FILENAME), parsed_modules(packed)
     everything = together([tree, *modules.values()])
     notes = evaluate_soon(everything)
-    if shrunk:
+    if order.shrunk:
         notes += shrink(everything)
     phases = Phases(tree, FILENAME)
-    patience = Patience(world_size, phases if phases.several else None)
-    shortening = Shortening(everything, patience, on_batch, shrunk=shrunk)
+    several = phases if phases.several else None
+    patience = Patience(world_size, several, many_passes=order.many_passes)
+    shortening = Shortening(
+        everything,
+        patience,
+        on_batch,
+        shrunk=order.shrunk,
+        windows=1 if order.many_passes else WINDOWS,
+    )
     shortening.install()
     module = namespace(
         __file__="candidate.py", __package__=packed.package or OWN, input=no_input,
@@ -70,7 +73,7 @@ def prepare(
     vars(module)[LOOP] = lambda: phases
     given = {name: vars(module)[name] for name in GIVEN}
     own = Repository(packed.modules, modules, os.path.abspath(FOLDER), FILENAME, given)
-    _lend(everything, own, known)
+    _lend(everything, own, order.known)
     frameworks.install(everything, world_size)
     sys.argv = ["candidate.py", *packed.arguments]
     _environment(module, rank, world_size, everything)

@@ -18,7 +18,9 @@ WINDOWS = 4
 """Full windows in a pass."""
 
 LEAST = 12
-"""The least number of batches in a pass: whole windows of most sizes, where the size is not known."""
+"""The least number of batches in a pass: whole windows of most sizes, where the size is not known; of
+short passes, of which there are many, a quarter.
+"""
 
 ROWS = 8
 """Rows that a batch keeps where a program is too large for a CPU."""
@@ -45,12 +47,13 @@ class Shortening:
         on_batch: OnBatch = lambda *_: None,
         *,
         shrunk: bool = False,
+        windows: int = WINDOWS,
     ) -> None:
         """Read off the program how many batches its windows may have. ``on_batch``: is told of every
         batch that may be trained on: pass, place in it, loader. ``shrunk``: whether batches are made
-        small, too.
+        small, too. ``windows``: full ones in a pass.
         """
-        self._shrunk = shrunk
+        self._shrunk, self._windows = shrunk, windows
         self._window = window_of(tree)
         self.declared = declared_window(tree)
         """How many micro-batches an update gathers, where the program names one such number."""
@@ -60,8 +63,9 @@ class Shortening:
 
     def batches(self, count: int) -> int:
         """How many of so many batches a pass keeps: with as many left over after the last window."""
-        window = self._window if self._window > 1 else LEAST
-        full = max(LEAST, WINDOWS * self._window)
+        least = LEAST * self._windows // WINDOWS
+        window = self._window if self._window > 1 else least
+        full = max(least, self._windows * self._window)
         full += -full % window
         return min(count, full + count % window)
 
