@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 
 from harness.beside import called_with
@@ -11,6 +11,7 @@ from harness.domain.further import further_probes, with_further
 from harness.domain.grade import Grade, write_grade
 from harness.domain.instruments import Instruments
 from harness.domain.own import further_regimes, on_a_rank_more
+from harness.domain.recording import Recording
 from harness.domain.refitted import refitted
 from harness.domain.scenario import Probe, Scenario
 from harness.domain.situating import situated
@@ -18,6 +19,28 @@ from harness.domain.spoiled import spoiled_probe
 from harness.domain.trace import ProbeTrace, Trace
 from harness.properties import judge
 from harness.properties.own import may_follow_the_ranks, own_grade, own_settings
+
+MOST_LATE = 4
+"""Probes of one program that the clock may end; one that ended before any update counts twice."""
+
+NOT_AGAIN = "it was not run again: the clock had ended its runs so far"
+
+
+@dataclass(slots=True)
+class Lateness:
+    """How often the clock ended one program, which is not run for ever."""
+
+    _late: int = field(default=0, init=False)
+
+    def note(self, recording: Recording, measured: ProbeTrace) -> None:
+        """Count one probe."""
+        if recording.timed_out:
+            self._late += 1 if measured.updates else 2
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing else is expected of it."""
+        return self._late >= MOST_LATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +55,23 @@ class Probing:
     """Offset added to every workload's seed."""
 
     def observed(
-        self, candidate: Candidate, scenario: Scenario, probes: Sequence[Probe]
+        self,
+        candidate: Candidate,
+        scenario: Scenario,
+        probes: Sequence[Probe],
+        lateness: Lateness,
     ) -> tuple[tuple[ProbeTrace, ...], float]:
         """What a program did in each probe, and how long all of it took."""
 
         def observe(probe: Probe) -> tuple[ProbeTrace, float]:
             started = perf_counter()
             workload = scenario.workload_of(probe, self.seed)
-            recording = self.tools.executor.execute(candidate, workload, probe)
+            if lateness.is_over:
+                recording = Recording(probe=probe.name, ranks=(), problem=NOT_AGAIN)
+            else:
+                recording = self.tools.executor.execute(candidate, workload, probe)
             measured = self.tools.meter.measure(recording, workload, probe, scenario.expectations)
+            lateness.note(recording, measured)
             return measured, perf_counter() - started
 
         futures = [self.threads.submit(observe, probe) for probe in probes]
@@ -59,6 +90,7 @@ class Trial:
         self._scenario = scenario
         self._agent = agent
         self._probing = probing
+        self._lateness = Lateness()
 
     def in_scenario(self) -> tuple[Trace, Grade]:
         """In the probes of its scenario, and where it looks right in further ones."""
@@ -134,7 +166,7 @@ class Trial:
     def _observed(
         self, scenario: Scenario, probes: Sequence[Probe]
     ) -> tuple[tuple[ProbeTrace, ...], float]:
-        return self._probing.observed(self._candidate, scenario, probes)
+        return self._probing.observed(self._candidate, scenario, probes, self._lateness)
 
 
 def _said_of(options: Sequence[str], found: Grade) -> str:
