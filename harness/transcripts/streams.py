@@ -82,7 +82,10 @@ def read_tar(source: Source, read: ReadsOne) -> Iterator[Transcript | Unreadable
     source.stream.seek(0)
     seen = False
     try:
-        with _unpacked(source) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
+        with (
+            _unpacked(source) as stream,  # in blocks: of what is cut off the last piece is lost
+            tarfile.open(fileobj=stream, mode="r|", bufsize=_BLOCK) as archive,
+        ):
             for member in archive:
                 if member.isfile():
                     seen = True
