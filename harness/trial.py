@@ -20,27 +20,27 @@ from harness.domain.trace import ProbeTrace, Trace
 from harness.properties import judge
 from harness.properties.own import may_follow_the_ranks, own_grade, own_settings
 
-MOST_LATE = 4
-"""Probes of one program that the clock may end; one that ended before any update counts twice."""
+MOST_CUT = 4
+"""Probes of one program that may break off; one that did so before any update counts twice."""
 
-NOT_AGAIN = "it was not run again: the clock had ended its runs so far"
+NOT_AGAIN = "it was not run again: its runs so far had broken off"
 
 
 @dataclass(slots=True)
-class Lateness:
-    """How often the clock ended one program, which is not run for ever."""
+class Breaks:
+    """How often the clock, or a limit, ended one program, which is not run for ever."""
 
-    _late: int = field(default=0, init=False)
+    _cut: int = field(default=0, init=False)
 
     def note(self, recording: Recording, measured: ProbeTrace) -> None:
         """Count one probe."""
-        if recording.timed_out:
-            self._late += 1 if measured.updates else 2
+        if recording.timed_out or (recording.problem is not None and not recording.ours):
+            self._cut += 1 if measured.updates else 2
 
     @property
     def is_over(self) -> bool:
         """Whether nothing else is expected of it."""
-        return self._late >= MOST_LATE
+        return self._cut >= MOST_CUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +59,19 @@ class Probing:
         candidate: Candidate,
         scenario: Scenario,
         probes: Sequence[Probe],
-        lateness: Lateness,
+        breaks: Breaks,
     ) -> tuple[tuple[ProbeTrace, ...], float]:
         """What a program did in each probe, and how long all of it took."""
 
         def observe(probe: Probe) -> tuple[ProbeTrace, float]:
             started = perf_counter()
             workload = scenario.workload_of(probe, self.seed)
-            if lateness.is_over:
+            if breaks.is_over:
                 recording = Recording(probe=probe.name, ranks=(), problem=NOT_AGAIN)
             else:
                 recording = self.tools.executor.execute(candidate, workload, probe)
             measured = self.tools.meter.measure(recording, workload, probe, scenario.expectations)
-            lateness.note(recording, measured)
+            breaks.note(recording, measured)
             return measured, perf_counter() - started
 
         futures = [self.threads.submit(observe, probe) for probe in probes]
@@ -90,7 +90,7 @@ class Trial:
         self._scenario = scenario
         self._agent = agent
         self._probing = probing
-        self._lateness = Lateness()
+        self._breaks = Breaks()
 
     def in_scenario(self) -> tuple[Trace, Grade]:
         """In the probes of its scenario, and where it looks right in further ones."""
@@ -166,7 +166,7 @@ class Trial:
     def _observed(
         self, scenario: Scenario, probes: Sequence[Probe]
     ) -> tuple[tuple[ProbeTrace, ...], float]:
-        return self._probing.observed(self._candidate, scenario, probes, self._lateness)
+        return self._probing.observed(self._candidate, scenario, probes, self._breaks)
 
 
 def _said_of(options: Sequence[str], found: Grade) -> str:

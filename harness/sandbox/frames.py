@@ -74,7 +74,7 @@ class ChannelLimits:
     """Longest header and payload together."""
     total_bytes: int = 512 << 20
     """Everything."""
-    frames: int = 200_000
+    frames: int = 100_000
     """How many frames: each is an object here, several times as large as it was sent."""
 
 
