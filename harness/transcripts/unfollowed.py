@@ -65,6 +65,12 @@ PURPOSES = re.compile(
     r"-.*|all|[\w-]*(?:test|lint|check|type|run|train|install|doc|build|clean)[\w-]*"
 )
 """What is asked of ``make`` and its like where it leaves the sources alone, and names of scripts."""
+CHANGES_CODE = re.compile(
+    r"fix|patch|apply|edit|refactor|rewrit|replac|migrat|convert|codemod|modif|transform|upgrad"
+    r"|generat|renam|insert|inject|sed\b",
+    re.IGNORECASE,
+)
+"""In names of Python programs that are not shown: those may change code, and no others are thought to."""
 MODULES = frozenset(
     {
         *("accelerate", "black", "build", "cProfile", "compileall", "coverage", "deepspeed"),

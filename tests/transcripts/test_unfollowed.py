@@ -80,7 +80,7 @@ UNFOLLOWED = {
     "python -c \"print('x', file=open('a' + '.py', 'w'))\"": "Python",
     "python -c \"import runpy; runpy.run_path('fix.py')\"": "Python",
     "python -c \"import zipfile; zipfile.ZipFile('x.zip').extractall()\"": "Python",
-    "python x.py": "/r/x.py,",
+    "python fix_x.py": "/r/fix_x.py,",
     "python3 scripts/fix.py --all": "/r/scripts/fix.py,",
     "python -m fixer": "/r/fixer.py,",
     "uv run fix.py": "/r/fix.py,",
