@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 
 from harness.beside import called_with
@@ -12,6 +12,7 @@ from harness.domain.further import further_probes, with_further
 from harness.domain.grade import Grade, write_grade
 from harness.domain.instruments import Instruments
 from harness.domain.own import MANY_PASSES, further_regimes, on_a_rank_more
+from harness.domain.recording import Recording
 from harness.domain.refitted import refitted
 from harness.domain.scenario import Probe, Scenario
 from harness.domain.situating import situated
@@ -26,6 +27,28 @@ SHOWN_LATER = frozenset({"every-parameter-learns", "training-mode-kept"})
 before are none of it.
 """
 
+MOST_CUT = 4
+"""Probes of one program that may break off; one that did so before any update counts twice."""
+
+NOT_AGAIN = "it was not run again: its runs so far had broken off"
+
+
+@dataclass(slots=True)
+class Breaks:
+    """How often the clock, or a limit, ended one program, which is not run for ever."""
+
+    _cut: int = field(default=0, init=False)
+
+    def note(self, recording: Recording, measured: ProbeTrace) -> None:
+        """Count one probe."""
+        if recording.timed_out or (recording.problem is not None and not recording.ours):
+            self._cut += 1 if measured.updates else 2
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing else is expected of it."""
+        return self._cut >= MOST_CUT
+
 
 @dataclass(frozen=True, slots=True)
 class Probing:
@@ -39,15 +62,23 @@ class Probing:
     """Offset added to every workload's seed."""
 
     def observed(
-        self, candidate: Candidate, scenario: Scenario, probes: Sequence[Probe]
+        self,
+        candidate: Candidate,
+        scenario: Scenario,
+        probes: Sequence[Probe],
+        breaks: Breaks,
     ) -> tuple[tuple[ProbeTrace, ...], float]:
         """What a program did in each probe, and how long all of it took."""
 
         def observe(probe: Probe) -> tuple[ProbeTrace, float]:
             started = perf_counter()
             workload = scenario.workload_of(probe, self.seed)
-            recording = self.tools.executor.execute(candidate, workload, probe)
+            if breaks.is_over:
+                recording = Recording(probe=probe.name, ranks=(), problem=NOT_AGAIN)
+            else:
+                recording = self.tools.executor.execute(candidate, workload, probe)
             measured = self.tools.meter.measure(recording, workload, probe, scenario.expectations)
+            breaks.note(recording, measured)
             return measured, perf_counter() - started
 
         futures = [self.threads.submit(observe, probe) for probe in probes]
@@ -66,6 +97,7 @@ class Trial:
         self._scenario = scenario
         self._agent = agent
         self._probing = probing
+        self._breaks = Breaks()
 
     def in_scenario(self) -> tuple[Trace, Grade]:
         """In the probes of its scenario, and where it looks right in further ones."""
@@ -152,7 +184,7 @@ class Trial:
     def _observed(
         self, scenario: Scenario, probes: Sequence[Probe]
     ) -> tuple[tuple[ProbeTrace, ...], float]:
-        return self._probing.observed(self._candidate, scenario, probes)
+        return self._probing.observed(self._candidate, scenario, probes, self._breaks)
 
 
 def _said_of(options: Sequence[str], found: Grade) -> str:

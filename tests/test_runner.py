@@ -2,6 +2,7 @@
 
 import errno
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +20,13 @@ from harness.runner import Settings, run_bank
 from harness.scenarios import load_bank
 from harness.workbench import probes_under_way
 from tests.fakes.bank import FakeBank
-from tests.fakes.executor import Before, FakeExecutor, InterruptedExecutor, nothing
+from tests.fakes.executor import (
+    Before,
+    FakeExecutor,
+    InterruptedExecutor,
+    LateExecutor,
+    nothing,
+)
 from tests.fakes.oracle import opens
 from tests.fakes.patience import PATIENCE
 
@@ -44,6 +51,19 @@ def test_both_programs_of_every_scenario_are_graded_in_the_banks_order(tmp_path)
     assert [r.reference.code for r in outcome.run.results] == ["right"] * 3
     assert [r.surprises for r in outcome.run.results] == [()] * 3
     assert outcome.exit_code == 0
+
+
+def test_a_program_that_the_clock_ends_before_any_update_is_not_run_again_and_again(tmp_path):
+    """Powers and comprehensions without end were run in each probe, for minutes."""
+    more = "".join(f"  - name: p{i}\n    lifts: nothing\n" for i in range(20))
+    bank = FakeBank(tmp_path).add().edit("toy-loss/scenario.yaml", "probes:\n", f"probes:\n{more}")
+    executor = LateExecutor()
+
+    outcome = run_bank(load_bank(bank.folder), Settings(jobs=1), opens(executor))
+
+    assert set(Counter(executor.programs).values()) == {2}
+    assert [r.reference.code for r in outcome.run.results] == ["inconclusive"]
+    assert outcome.exit_code != 3
 
 
 def test_every_probe_of_every_answer_is_executed_with_its_own_workload(tmp_path):

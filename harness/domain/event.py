@@ -12,6 +12,15 @@ from harness.domain.branch import Unentered
 from harness.domain.injection import OnePass
 from harness.domain.record import Record
 
+Said = Annotated[str, StringConstraints(max_length=4_000)]
+"""A text that may be told: the recorder cuts what a program says long before."""
+
+Counted = Annotated[int, Field(ge=0, lt=1 << 53)]
+"""How often, or which: whatever is computed from it still has digits that can be written."""
+
+Whole = Annotated[int, Field(gt=-(1 << 53), lt=1 << 53)]
+"""A number that the program chose."""
+
 
 class Start(Record):
     """The worker has bound the program and is about to run it. Tensors: ``param:<name>``, every
@@ -20,13 +29,13 @@ class Start(Record):
 
     kind: Literal["start"] = "start"
     """Discriminator."""
-    torch_version: str
+    torch_version: Said
     """Version of torch."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Said, ...] = Field(default=(), max_length=2_000)
     """What was lent, mapped or replaced, in words."""
     source: str = ""
     """The program as it runs, after names were mapped."""
-    calls: tuple[str, ...] = ()
+    calls: tuple[Said, ...] = ()
     """What is called once the program's top level has run: ``train(model, loader)``."""
     sampled: bool = False
     """Whether the model is so large that its gradients and parameters are recorded as norm and
@@ -41,11 +50,11 @@ class BatchYielded(Record):
 
     kind: Literal["batch"] = "batch"
     """Discriminator."""
-    epoch: int
+    epoch: Counted
     """How many passes over the loader began before this one."""
-    index: int
+    index: Counted
     """Position in the loader, from 0."""
-    loader: str = "train"
+    loader: Said = "train"
     """Which loader."""
 
 
@@ -56,9 +65,9 @@ class Forward(Record):
 
     kind: Literal["forward"] = "forward"
     """Discriminator."""
-    id: int
+    id: Counted
     """Number of this forward on this rank, from 0."""
-    model: str
+    model: Said
     """Which model: ``model`` is the workload's; a part's name where parts are trained against each
     other; ``own1``, ``own2``, ... those that the program defines.
     """
@@ -70,13 +79,13 @@ class Forward(Record):
     """
     differentiable: bool
     """Whether a gradient can flow back through the output."""
-    autocast: str | None
+    autocast: Said | None
     """Element type of autocast, or bfloat16 where all parameters have it; ``None`` otherwise."""
     learning_rates: tuple[float, ...] = ()
     """Learning rate of every parameter group of every optimizer that exists at the call."""
     attached: bool = False
     """Whether an input is attached to a graph, for example because another model computed it."""
-    frozen: tuple[str, ...] = ()
+    frozen: tuple[Said, ...] = ()
     """Parameters that do not require a gradient at the call."""
     sampled: bool = False
     """Whether gradients and parameters are recorded as norm and samples from here on, because what the
@@ -91,9 +100,9 @@ class OutputGradient(Record):
 
     kind: Literal["output_gradient"] = "output_gradient"
     """Discriminator."""
-    forward: int
+    forward: Counted
     """Id of the forward."""
-    output: int
+    output: Counted
     """Which of its outputs."""
 
 
@@ -115,13 +124,13 @@ class Backward(Record):
     """Scale of the enabled GradScaler that last scaled a loss; ``None`` if none did."""
     gradients_finite: bool
     """Whether every gradient was finite afterwards."""
-    raised: str | None = None
+    raised: Said | None = None
     """Message of the exception, if it raised."""
     create_graph: bool = False
     """Whether the gradients can be differentiated again, as a gradient penalty needs."""
     seed: float | None = None
     """The gradient handed in for one scalar root: 0.25 for ``loss.backward(torch.tensor(0.25))``."""
-    returned: tuple[tuple[str, float], ...] = ()
+    returned: tuple[tuple[Said, float], ...] = ()
     """The means that torch's loss functions returned since the call before, by function."""
     arrived: float | None = None
     """The gradient that arrived at the one of these means that one arrived at, whatever the program
@@ -141,7 +150,7 @@ class Backward(Record):
     """Whether a loss that went backward since the last step is part of what it started from. Only in a
     program's own world.
     """
-    line: int | None = None
+    line: Counted | None = None
     """The line of the program that called it, from 1; ``None`` where no line of its own file did."""
 
 
@@ -150,13 +159,13 @@ class Clip(Record):
 
     kind: Literal["clip"] = "clip"
     """Discriminator."""
-    function: str
+    function: Said
     """``clip_grad_norm_``, ``clip_grads_with_norm_``, ``clip_grad_value_``, ``get_total_norm``."""
     threshold: float | None
     """``max_norm`` or ``clip_value``."""
     returned: float | None
     """The norm that it returned."""
-    parameters: int
+    parameters: Counted
     """How many parameters with a gradient were passed to it."""
 
 
@@ -165,7 +174,7 @@ class ScalerCall(Record):
 
     kind: Literal["scaler"] = "scaler"
     """Discriminator."""
-    scaler: int
+    scaler: Counted
     """Which scaler, numbered in order of construction."""
     method: Literal["scale", "unscale_", "step", "update"]
     """Which method."""
@@ -177,18 +186,18 @@ class ScalerCall(Record):
     """Loss scale after it."""
     skipped: bool | None = None
     """For ``step``: whether the optimizer's step was skipped because of non-finite gradients."""
-    raised: str | None = None
+    raised: Said | None = None
     """Message of the exception, if it raised."""
 
 
 class ParameterGroup(Record):
     """One parameter group, with its hyperparameters at the moment of the step."""
 
-    parameters: tuple[str, ...]
+    parameters: tuple[Said, ...]
     """Names of its parameters."""
-    numbers: dict[str, float]
+    numbers: dict[Said, float]
     """Numeric hyperparameters: ``lr``, ``momentum``, ``weight_decay``, ``beta1`` ..."""
-    flags: dict[str, bool]
+    flags: dict[Said, bool]
     """Boolean hyperparameters: ``nesterov``, ``amsgrad`` ..."""
 
 
@@ -200,9 +209,9 @@ class OptimizerStep(Record):
 
     kind: Literal["optimizer_step"] = "optimizer_step"
     """Discriminator."""
-    optimizer: int
+    optimizer: Counted
     """Which optimizer, numbered in order of first step."""
-    type: str
+    type: Said
     """Qualified class name."""
     groups: tuple[ParameterGroup, ...]
     """Its groups."""
@@ -210,7 +219,7 @@ class OptimizerStep(Record):
     """``grad_scale`` by which a fused kernel divides: it consumes ``grad / fused_scale``."""
     fused_skip: bool = False
     """Whether a fused kernel found non-finite gradients and left the parameters alone."""
-    closures: int = 0
+    closures: Counted = 0
     """How many times it called its closure."""
     own: bool = False
     """Whether the program built this optimizer itself instead of being given it."""
@@ -225,7 +234,7 @@ class ByHand(Record):
 
     kind: Literal["by_hand"] = "by_hand"
     """Discriminator."""
-    numbers: tuple[tuple[str, float], ...] = ()
+    numbers: tuple[tuple[Said, float], ...] = ()
     """What the program had at hand there, by name; the name of a literal is empty."""
 
 
@@ -234,7 +243,7 @@ class NothingRestored(Record):
 
     kind: Literal["nothing_restored"] = "nothing_restored"
     """Discriminator."""
-    parameters: int
+    parameters: Counted
     """How many parameters were copied onto themselves."""
 
 
@@ -247,13 +256,13 @@ class SchedulerStep(Record):
     """Learning rates of its optimizer afterwards."""
     before: tuple[float, ...] = ()
     """Learning rates of its optimizer before; empty if the call said which step it is."""
-    planned: int | None = None
+    planned: Whole | None = None
     """The length of the schedule in steps, where it has one (``T_max``, ``total_steps``)."""
     reaches: bool = True
     """Whether it moved an optimizer that had stepped by then."""
     metric: float | None = None
     """The number that it was given to judge by, as ``ReduceLROnPlateau`` is."""
-    positions: int = 1
+    positions: Whole = 1
     """How many places along the schedule it went; more than one only where the call said which place
     it is.
     """
@@ -262,11 +271,11 @@ class SchedulerStep(Record):
 class ScheduleCourse(Record):
     """How the one learning-rate schedule of a program goes on, whatever part of it was seen."""
 
-    passes: int
+    passes: Counted
     """How often the program says that it goes through its data."""
-    batches: int
+    batches: Counted
     """How many batches the longest pass had."""
-    end: int
+    end: Counted
     """After how many steps it has its lowest rate behind its highest one."""
     left: float
     """That rate, as a part of the highest one."""
@@ -277,13 +286,13 @@ class Collective(Record):
 
     kind: Literal["collective"] = "collective"
     """Discriminator."""
-    operation: str
+    operation: Said
     """``allreduce_``, ``broadcast_``, ``reduce_scatter`` ..."""
-    elements: int
+    elements: Counted
     """Number of elements."""
     floating: bool
     """Whether the elements are floating point: gradients are, bitmaps of unused parameters are not."""
-    size_bytes: int = 0
+    size_bytes: Counted = 0
     """Size of the elements in bytes."""
 
 
@@ -292,7 +301,7 @@ class Noted(Record):
 
     kind: Literal["noted"] = "noted"
     """Discriminator."""
-    name: str
+    name: Said
     """What happened."""
     facts: dict[str, JsonValue] = Field(default_factory=dict)
     """Its particulars."""
@@ -303,17 +312,17 @@ class Tested(Record):
 
     kind: Literal["tested"] = "tested"
     """Discriminator."""
-    name: str
+    name: Said
     """The test with its parameters, ``test_it[3]``; empty where none could be run."""
     run: Literal["before", "answer", "after"]
     """What was tested: the answer's program, or the posted one before and after it."""
     outcome: Literal["passed", "failed", "skipped", "error"]
     """How it ended."""
-    message: str
+    message: Said
     """What it said where it did not pass."""
-    line: int | None
+    line: Counted | None
     """The line of the file of tests where it broke off."""
-    assertions: int
+    assertions: Counted
     """How many of its assertions held."""
 
 
@@ -324,7 +333,7 @@ class Printed(Record):
     """Discriminator."""
     stream: Literal["stdout", "stderr", "log", "warning"]
     """Which of these."""
-    text: str
+    text: Said
     """The text; long ones are cut."""
 
 
@@ -333,7 +342,7 @@ class ClockRead(Record):
 
     kind: Literal["clock"] = "clock"
     """Discriminator."""
-    clock: str
+    clock: Said
     """``time``, ``perf_counter``, ``monotonic``, ``cuda.Event``, ..."""
 
 
@@ -351,11 +360,11 @@ class Unheld(Record):
     is in one and never got a gradient.
     """
 
-    name: str
+    name: Said
     """Its name in the module that holds it, or its sizes."""
     why: UnheldWhy
     """What speaks against an intention."""
-    backwards: int
+    backwards: Counted
     """How many calls of backward reached it."""
 
 
@@ -372,65 +381,65 @@ class Finished(Record):
     """It ran to its end, raised, called exit, or never started because a name could not be bound;
     ``scouted``: a scout found out the role (``exception``) of a name (``message``).
     """
-    exception: str | None = None
+    exception: Said | None = None
     """Type of the exception."""
-    message: str | None = None
+    message: Said | None = None
     """Its message; for ``unbound``, which name and why."""
-    line: int | None = None
+    line: Counted | None = None
     """Line of the program (1-based) that raised."""
-    during: str | None = None
+    during: Said | None = None
     """Function of torch that raised, if one did."""
-    untrue: str | None = None
+    untrue: Said | None = None
     """Which model's gradients are not the derivatives of its outputs, so that gradients of this run
     are not those of a loss; ``None`` where nothing suggests that.
     """
     unentered: tuple[Unentered, ...] = ()
     """Branches that touch training and were not entered."""
-    lent: tuple[str, ...] = ()
+    lent: tuple[Said, ...] = Field(default=(), max_length=2_000)
     """What was lent to the program while it ran, in words: stand-ins, shortened loops, settings."""
     unheld: tuple[Unheld, ...] = ()
     """Parameters that nobody trains though they get gradients. Only in a program's own world."""
-    piled_up: int = 0
+    piled_up: Counted = 0
     """Evaluations of a closure, within a step, that began on top of the gradients of the one before.
     Only in a program's own world.
     """
     grouped: bool = True
     """Whether it wanted a group of processes. Only in a program's own world."""
-    accumulates_over: int | None = None
+    accumulates_over: Whole | None = None
     """How many micro-batches an update gathers, as far as the program names such a number. Only in a
     program's own world.
     """
-    counted_twice: int = 0
+    counted_twice: Counted = 0
     """Steps that consumed a gradient which one loss had given twice. Only in a program's own world."""
-    unscaled: int = 0
+    unscaled: Counted = 0
     """Steps by a GradScaler that consumed the gradient of a loss without its scale. Only in a program's
     own world.
     """
-    constant_terms: int = 0
+    constant_terms: Counted = 0
     """Losses that went backward with a term that hangs on gradients without a graph. Only in a program's
     own world.
     """
     constant_values: tuple[float, ...] = Field(default=(), max_length=16)
     """What terms without a gradient added up to in the first losses that had any."""
-    misfed: tuple[str, ...] = Field(default=(), max_length=8)
+    misfed: tuple[Said, ...] = Field(default=(), max_length=8)
     """Losses that were given what they do not take: ``cross_entropy of what softmax returned``."""
-    flagged_modules: tuple[str, ...] = Field(default=(), max_length=8)
+    flagged_modules: tuple[Said, ...] = Field(default=(), max_length=8)
     """What was set on modules or parameters and freezes or thaws none: ``Linear.requires_grad = False``,
     ``Parameter.require_grad = False``.
     """
-    averaged_with_themselves: int = 0
+    averaged_with_themselves: Counted = 0
     """How often a parameter was averaged with itself: the average shares its memory with it."""
     average_of_newest: float | None = None
     """The part of the newest weights in averages that are nearly copies of them, where all are."""
-    back_in_training: tuple[str, ...] = Field(default=(), max_length=8)
+    back_in_training: tuple[Said, ...] = Field(default=(), max_length=8)
     """Types of parts that were put into evaluation, and back into training with the whole before they
     were called.
     """
     course: ScheduleCourse | None = None
     """How its one schedule goes on. Only in a program's own world."""
-    divided_twice: int = 1
+    divided_twice: Counted = 1
     """By what most losses were divided two times in a row. Only in a program's own world."""
-    ranks: int | None = Field(default=None, ge=1)
+    ranks: int | None = Field(default=None, ge=1, lt=1 << 53)
     """How many ranks it starts or waits for, where it says that itself. Only in its own world."""
     options: tuple[Option, ...] = Field(default=(), max_length=8)
     """Options of its command line that manage gradients and were off, turned on: ``--amp``,

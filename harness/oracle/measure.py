@@ -21,6 +21,9 @@ from harness.oracle.reading import read_rank
 from harness.oracle.rehearsal import without_rehearsals
 from harness.oracle.replay import Replay
 
+TOLD = 1_000
+"""Characters of what a program noted that are told."""
+
 
 def measure(
     recording: Recording, workload: WorkloadSpec, probe: Probe, expectations: Expectations
@@ -77,7 +80,7 @@ def _measured(
 def _tampered(runs: list[RankRun]) -> str | None:
     """What a program replaced of that with which it was tested."""
     events = (e for run in runs for e in run.events if isinstance(e, Noted))
-    return next((str(e.facts.get("what")) for e in events if e.name == "tampered"), None)
+    return next((str(e.facts.get("what"))[:TOLD] for e in events if e.name == "tampered"), None)
 
 
 def _facts(recording: Recording, replays: list[Replay]) -> dict[str, JsonValue]:

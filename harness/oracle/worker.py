@@ -28,8 +28,8 @@ POLL = 1.0
 _SAID = 4096  # bytes of its standard error that are told
 
 
-UNFIT = (ValueError, LookupError, ArithmeticError, RuntimeError, MemoryError)
-"""What numbers and sizes that do not fit each other raise. A program shares its process with what
+UNFIT = (ValueError, LookupError, ArithmeticError, RuntimeError, MemoryError, TypeError)
+"""What numbers, types and sizes that do not fit each other raise. A program shares its process with what
 records it, so any record may hold such; an error of another kind is the oracle's own.
 """
 

@@ -279,7 +279,8 @@ def recording_of(probe: str, found: raw.RawRecording, workload: WorkloadSpec) ->
     if found.timed_out:
         batches = min(_batches(rank) for rank in ranks)
         went_on = batches > _batches_wanted(workload)
-        problem = f"the program was still {_doing(found, batches)}"
+        limit = f"a run may take {found.wall_limit_seconds:.0f} s of a free processor"
+        problem = f"the program was still {_doing(found, batches)}; {limit}"
         ours = found.inconclusive_timeout and not found.waited and not went_on
     return Recording(
         probe=probe,

@@ -33,6 +33,9 @@ _Specs: TypeAlias = "dict[tuple[object, ...], Described]"
 LENGTHS = struct.Struct(">IQ")
 """What a frame begins with: length of the header, length of the payload."""
 
+LONGEST_NAME = 4_000
+"""Characters of a tensor's name: it may be told."""
+
 _ITEM_BYTES = {
     **dict.fromkeys(("bool", "uint8", "int8"), 1),
     **dict.fromkeys(("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"), 1),
@@ -71,6 +74,8 @@ class ChannelLimits:
     """Longest header and payload together."""
     total_bytes: int = 512 << 20
     """Everything."""
+    frames: int = 100_000
+    """How many frames: each is an object here, several times as large as it was sent."""
 
 
 class FrameReader:
@@ -117,6 +122,10 @@ class FrameReader:
         if self._total > self._limits.total_bytes:
             raise ChannelCorrupt(f"More than {self._limits.total_bytes} bytes were sent.")
 
+    def _check_count(self) -> None:
+        if self._due > self._limits.frames:
+            raise ChannelCorrupt(f"More than {self._limits.frames} records were sent.")
+
     def _next(self) -> Frame | None:
         if self._closed and self._buffer:
             raise ChannelCorrupt("Bytes arrived after the recording was closed.")
@@ -134,6 +143,7 @@ class FrameReader:
             frame = _decode(text, raw, self._due, self._specs)
         del self._buffer[:end]
         self._due += 1
+        self._check_count()
         self._closed = frame.kind == CLOSED
         return frame
 
@@ -183,6 +193,8 @@ def _spec(tensor: Any, due: int, known: _Specs) -> Described:
 def _checked(name: object, dtype: object, shape: object, nbytes: object, due: int) -> Described:
     if type(name) is not str or type(dtype) is not str:
         raise ChannelCorrupt(f"A tensor of frame {due} is not described.")
+    if len(name) > LONGEST_NAME:
+        raise ChannelCorrupt(f"A name in frame {due} has more than {LONGEST_NAME} characters.")
     item = _ITEM_BYTES.get(dtype)
     if item is None or not _are_sizes(shape):
         raise ChannelCorrupt(f"A tensor of frame {due} has an impossible dtype or shape.")

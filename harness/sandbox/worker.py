@@ -186,7 +186,7 @@ def _ended(run: Callable[[], None], known: Mapping[str, str]) -> Finished:
             raise
         return Finished(
             outcome="raised",
-            exception=type(error).__name__,
+            exception=type(error).__name__[:LONGEST],
             message=_said(error),
             line=_line(error.__traceback__),
             during=_during(error.__traceback__),
@@ -259,4 +259,4 @@ def _during(trace: TracebackType | None) -> str | None:
     if last is None or last.tb_frame.f_code.co_filename == world.FILENAME:
         return None
     module = last.tb_frame.f_globals.get("__name__", "?")
-    return f"{module}.{last.tb_frame.f_code.co_qualname}"
+    return f"{module}.{last.tb_frame.f_code.co_qualname}"[:LONGEST]

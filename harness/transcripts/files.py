@@ -25,6 +25,7 @@ from harness.transcripts.changes import LONGEST_FILE, changed
 from harness.transcripts.patches import edits_of_diff
 from harness.transcripts.python_scripts import edits_of_python
 from harness.transcripts.tracked import Tracked, after, copied
+from harness.transcripts.unfollowed import CHANGES_CODE
 
 _MOST_TEXT = 16 << 20
 _MOST_FILES = 2000
@@ -109,7 +110,8 @@ class Files:
         file = self._files.get(self._known(script.path))
         is_program = script.path.endswith(".py")
         if file is None or file.content is None:
-            if not is_program:
+            name = posixpath.basename(script.path).removesuffix(".py")
+            if not is_program or CHANGES_CODE.search(name):
                 any_file = posixpath.normpath(posixpath.join(script.root, "*.py"))
                 why = f"{script.path}, which is not shown, may have changed it"
                 doubt = Unshown(path=any_file, why=why)

@@ -1,5 +1,6 @@
 """What git does to the files that an agent works on."""
 
+import re
 from collections.abc import Callable, Iterator
 
 from harness.domain.file_edit import Copy, Delete, FileEdit, Git, Unshown
@@ -7,12 +8,27 @@ from harness.transcripts.places import moved
 from harness.transcripts.shell_words import operands
 
 _TAKES_A_VALUE = ("-C", "-c", "--git-dir", "--work-tree")
+_VERB = re.compile(r"(?!apply$)[a-z][\w-]*")
 _NEW_BRANCH = {"-b", "-B", "-c", "-C", "--create", "--orphan", "--detach", "--abort"}
 _HEAD = ("HEAD", "@")
 _ELSEWHERE = (
     "switch", "merge", "rebase", "pull", "cherry-pick", "am", "read-tree", "checkout-index",
-    "filter-branch", "submodule",
+    "filter-branch", "submodule", "bisect", "sparse-checkout", "unpack-file",
 )  # fmt: skip
+_LEAVES = frozenset(
+    {
+        *("add", "annotate", "archive", "blame", "branch", "bundle", "cat-file", "check-ignore"),
+        *("clean", "clone", "commit-tree", "config", "count-objects", "describe", "diff"),
+        *("diff-files", "diff-index", "diff-tree", "difftool", "fetch", "for-each-ref"),
+        *("format-patch", "fsck", "gc", "grep", "help", "hash-object", "init", "lfs", "log"),
+        *("ls-files", "ls-remote", "ls-tree", "merge-base", "mergetool", "name-rev", "notes"),
+        *("prune", "push", "range-diff", "reflog", "remote", "repack", "rev-list", "rev-parse"),
+        *("rm", "shortlog", "show", "show-branch", "show-ref", "status", "symbolic-ref", "tag"),
+        *("update-index", "update-ref", "verify-commit", "version", "whatchanged", "worktree"),
+        *("write-tree",),
+    }
+)
+"""Commands that leave files under version control as they are."""
 
 
 def edits_of_git(words: list[str]) -> Iterator[FileEdit]:
@@ -24,6 +40,8 @@ def edits_of_git(words: list[str]) -> Iterator[FileEdit]:
         words = words[2:] if words[0] in _TAKES_A_VALUE else words[1:]
     if words and words[0] in _VERBS:
         yield from (moved(edit, folder) for edit in _VERBS[words[0]](words[1:]))
+    elif words and _VERB.fullmatch(words[0]) and words[0] not in _LEAVES:
+        yield Unshown(path="*.py", why=f"git {words[0]} may have changed it")  # an alias
 
 
 def _commit(_: list[str]) -> Iterator[FileEdit]:

@@ -22,6 +22,12 @@ _COMMANDS = {
     *("link", "symlink", "replace", "rename", "unlink", "remove", "rmtree"),
     *("copy", "copy2", "copyfile", "copytree", "move"),
 }
+_ANYWHERE = {
+    *("system", "popen", "urlretrieve", "extractall", "unpack_archive", "run_path", "run_module"),
+}
+_RUN_FILES = ("run_path", "run_module")
+_STARTS = {"run", "call", "check_call", "check_output", "Popen", "getoutput"}
+_CHANGERS = {"sed", "perl", "patch", "mv", "cp", "rm", "tee", "sh", "bash"}
 _RUNS = re.compile(r"\s*(?:python|torchrun|pytest|accelerate)\b")
 _MODULES = ("os", "shutil", "request", "Path")
 _WRITES = ("write", "write_text", "writelines", "write_bytes", "FileInput", "input")
@@ -120,7 +126,7 @@ class _Follower:
                 return self._looked_into(node)
 
     def _call(self, node: ast.Call) -> _Value:
-        if _commands(node.func):
+        if _commands(node.func) or _starts(node):
             raise _NotFollowedError
         match node:
             case ast.Call(func=ast.Name(id="open"), args=[path, *rest], keywords=keywords):
@@ -182,6 +188,19 @@ def _writes(node: ast.AST) -> bool:
         (isinstance(node.func, ast.Attribute) and node.func.attr in _WRITES)
         or (isinstance(node.func, ast.Name) and node.func.id == "open" and len(node.args) > 1)
         or _commands(node.func)
+        or _starts(node)
+    )
+
+
+def _starts(call: ast.Call) -> bool:
+    """Whether it starts a program that changes a file, by a command line that it holds."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if name not in _STARTS or not call.args:
+        return False
+    constants = (n.value for n in ast.walk(call.args[0]) if isinstance(n, ast.Constant))
+    words = [word for value in constants if isinstance(value, str) for word in value.split()]
+    return bool(words) and (
+        words[0] in _CHANGERS or (bool(named_files(words)) and not _RUNS.match(words[0]))
     )
 
 
@@ -192,9 +211,8 @@ def _commands(called: ast.expr) -> bool:
     on = called.value if isinstance(called, ast.Attribute) else None
     return (
         isinstance(called, ast.Attribute)
-        and called.attr in _COMMANDS
-        and isinstance(on, ast.Name)
-        and on.id in _MODULES
+        and (called.attr in _ANYWHERE or called.attr in _COMMANDS)
+        and (called.attr in _ANYWHERE or (isinstance(on, ast.Name) and on.id in _MODULES))
     )
 
 
@@ -207,7 +225,10 @@ def _unfollowed(tree: ast.Module) -> Iterator[FileEdit]:
     meant = named_files(t for t in texts if "\n" not in t and not _RUNS.match(t))
     runs_text = any(isinstance(called, ast.Name) and _commands(called) for called in writing)
     by_name = any(map(_FILE.fullmatch, texts)) or all(map(_commands, writing))
-    if runs_text or (not meant and not by_name):
+    runs_text = runs_text or any(getattr(c, "attr", "") in _RUN_FILES for c in writing)
+    put_together = any(name.rsplit("/")[-1] == ".py" for name in meant)
+    unpacks = any(isinstance(c, ast.Attribute) and c.attr in _ANYWHERE for c in writing)
+    if runs_text or put_together or (not meant and (unpacks or not by_name)):
         meant = (ANY,)
     for path in meant:
         yield Unshown(path=path, why="a Python script changed it")

@@ -32,19 +32,24 @@ from harness.transcripts.unfollowed import (
     ANY,
     ANY_FILE,
     MAY_CHANGE,
+    MODULES,
+    PURPOSES,
     RUN_TEXTS,
     WIDE,
+    asked_to_change,
     called_by_a_variable,
     certain,
     descriptors,
     doubt_about,
+    fetched,
     linked,
     makes_links,
+    put_over,
     removed_by_find,
 )
 
 _BEFORE_A_PROGRAM = re.compile(
-    r"\w+=.*|sudo|time|timeout|nohup|command|env|exec|setsid|busybox|then|do|else|\{|!"
+    r"\w+=.*|sudo|time|timeout|nohup|command|env|exec|setsid|busybox|nice|then|do|else|\{|!|-\w"
 )
 _IN_PLACE = re.compile(r"-\w*i|--in-place")
 _EXTENDED = re.compile(r"-[a-zA-Z]*[Er]|--regexp-extended")
@@ -53,6 +58,8 @@ _HERE = re.compile(r"\$\{?PWD\}?|\$\(pwd\)")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _PLAIN = re.compile(r"[^$`]{1,200}")
 _SCRATCH = "/mktemp"  # whatever its name is, nothing else lies there
+_INSTALLED = re.compile(r"/(usr|bin|sbin|opt)/.*|.*\bv?env/.*|.*\.venv/.*|~/.*")
+_TAKE_A_VALUE = ("timeout", "-u", "-g", "-n")
 _OTHER_SUFFIX = re.compile(r"\.(?!py\b)\w+$")
 _LONGEST_PATH = 4096  # bytes, on Linux; a folder that is deeper was made to keep us busy
 _HARMLESS = """[ [[ : accelerate basename bat black cat cd chmod cmp cut diff dirname dos2unix echo
@@ -61,13 +68,9 @@ nvidia-smi pgrep pip pkill popd pre-commit printf ps pushd pwd pylint pyright py
 realpath rg ruff sha1sum sha256sum sleep ssh stat tac tail tee test time torchrun touch tree true
 unix2dos uv wc which"""
 """Programs that change no Python file that they name, or only its layout."""
-_TARGETS = re.compile(
-    r"-.*|all|[\w-]*(?:test|lint|check|type|run|train|install|doc|build|clean)[\w-]*"
-)
-"""What is asked of ``make`` and its like where it leaves the sources alone."""
 _WRITES = re.compile(r"\bw\s+(\S+\.py)\b")
 _SHELLS = ("bash", "sh", "zsh", "dash", "ksh", "csh", "tcsh", "fish", "eval", "source", ".")
-_RUNNERS = ("uv", "poetry", "pdm", "rye", "hatch", "pipenv", "pixi")
+_RUNNERS = ("uv", "poetry", "pdm", "rye", "hatch", "pipenv", "pixi", "conda", "mamba")
 _TARGET = re.compile(r"--target-directory=?|-\w*t")
 _NESTED = 5  # command lines in one another
 
@@ -135,12 +138,17 @@ def in_folders(commands: Iterable[Command]) -> Iterator[tuple[Command, str]]:
 
 def program_of(command: Command) -> tuple[str, list[str]]:
     """The program's name and its arguments, past what only runs another one (``timeout 60``)."""
-    words = command.words
-    while words and _BEFORE_A_PROGRAM.fullmatch(words[0]):
-        words = words[2 if words[0] == "timeout" else 1 :]
-    if words[1:2] == ["run"] and words[0] in _RUNNERS:
-        words = words[2:]
+    words = _unwrapped(command.words)
     return (posixpath.basename(words[0]), words[1:]) if words else ("", [])
+
+
+def _unwrapped(words: list[str]) -> list[str]:
+    if words[:1] != ["-"]:
+        while words and _BEFORE_A_PROGRAM.fullmatch(words[0]):
+            words = words[2 if words[0] in _TAKE_A_VALUE else 1 :]
+    if words[1:2] == ["run"] and words[0] in _RUNNERS:
+        words = _unwrapped(words[2:])
+    return words
 
 
 def script_of(argv: list[str]) -> str:
@@ -189,8 +197,8 @@ def _edits_of_program(program: str, words: list[str], command: Command) -> Itera
     elif program in _PROGRAMS:
         found = _PROGRAMS[program](words)
         yield from (_doubted(e, program) for e in found) if command.expands else found
-    elif program.endswith(".sh"):
-        yield from _scripted(program)
+    elif program.endswith((".py", ".sh")) or _is_of_the_session(program, command):
+        yield from _called_by_path(program, words, command)
     elif program in RUN_TEXTS and command.depth < _NESTED:
         texts = [w for w in words if " " in w]
         for text in (*texts, command.body or ""):
@@ -199,6 +207,26 @@ def _edits_of_program(program: str, words: list[str], command: Command) -> Itera
     elif program not in _HARMLESS.split():
         yield from called_by_a_variable(program, expands=command.expands)
         yield from doubt_about(program, [*words, command.body or ""])
+        yield from fetched(program, words)
+        yield from asked_to_change(program, words)
+
+
+def _called_by_path(program: str, words: list[str], command: Command) -> Iterator[FileEdit]:
+    path = _unwrapped(command.words)[0]
+    if program.endswith(".py"):
+        yield Script(path=path, root=".")
+        return
+    for doubt in _scripted(program, words):
+        yield doubt
+        if path.startswith("../"):  # it lies outside of the folder that it is called in
+            yield doubt.model_copy(update={"path": f"{posixpath.dirname(path)}/{ANY}"})
+
+
+def _is_of_the_session(program: str, command: Command) -> bool:
+    """Whether a program that nobody installed is called by its path."""
+    path = _unwrapped(command.words)[0] if program else ""
+    known = program in _HARMLESS.split() or program in RUN_TEXTS or program in _RUNNERS
+    return "/" in path and not known and not _INSTALLED.match(path)
 
 
 def _inner(program: str, words: list[str], command: Command) -> Iterator[FileEdit]:
@@ -213,12 +241,15 @@ def _inner(program: str, words: list[str], command: Command) -> Iterator[FileEdi
     elif not operands(words) and program not in (".", "source"):
         yield Unshown(path=ANY, why=f"{program} may have changed it: what it ran is not shown")
     else:
-        yield from (e for w in operands(words)[:1] for e in _scripted(posixpath.basename(w)))
+        yield from (e for w in operands(words)[:1] for e in _scripted(posixpath.basename(w), []))
 
 
-def _scripted(script: str) -> Iterator[FileEdit]:
-    """A script that is not shown may change any file, unless its name says what it is for."""
-    if not _TARGETS.fullmatch(script.removesuffix(".sh")):
+def _scripted(script: str, words: list[str]) -> Iterator[FileEdit]:
+    """A script that is not shown may change any file, unless its name, or all that it is asked for,
+    says what it is for.
+    """
+    asked = bool(words) and all(map(PURPOSES.fullmatch, words)) and not script.endswith(".sh")
+    if not asked and not PURPOSES.fullmatch(script.removesuffix(".sh")):
         yield Unshown(path="*.py", why=f"{script} may have changed it")
 
 
@@ -231,9 +262,9 @@ def _within(text: str, command: Command) -> Iterator[FileEdit]:
 def _may_change(program: str, words: list[str]) -> Iterator[FileEdit]:
     """Any file that it names; where it names none, any file there is."""
     if program in ANY_FILE:
-        changes = not words or not all(map(_TARGETS.fullmatch, words))
+        changes = not words or not all(map(PURPOSES.fullmatch, words))
     else:
-        changes = any(map(MAY_CHANGE[program].fullmatch, words))
+        changes = program in WIDE or any(map(MAY_CHANGE[program].fullmatch, words))
     told = program not in WIDE and not any("://" in word for word in words)
     named = [word for word in words if told and word.endswith(".py")]
     files = named or [ANY]
@@ -317,7 +348,11 @@ def _python(words: list[str], command: Command) -> Iterator[FileEdit]:
     found: tuple[FileEdit, ...] = ()
     if "-c" in words[:-1]:
         found = edits_of_python(words[words.index("-c") + 1])
-    elif files and "-m" not in words:
+    elif "-m" in words[:-1]:
+        module = words[words.index("-m") + 1]
+        known = module.partition(".")[0] in MODULES
+        found = () if known else (Script(path=f"{module.replace('.', '/')}.py", root="."),)
+    elif files:
         found = (Script(path=files[0], root="."),) if files[0].endswith(".py") else ()
     else:
         found = edits_of_python(command.body or "")
@@ -358,6 +393,7 @@ def _copied(program: str, words: list[str]) -> Iterator[FileEdit]:
         else:
             to = posixpath.join(target, posixpath.basename(source)) if into_folder else target
             yield Copy(path=source, to=to, moves=program == "mv")
+            yield from put_over(words, source, to, target)
 
 
 def _named_last(words: list[str]) -> list[str]:

@@ -1,10 +1,13 @@
 """Many answers in one file: JSON lines, an answer each, and tar archives of files of any format."""
 
 import bz2
+import gzip
 import lzma
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import IO, cast
 
 from pydantic import JsonValue
 
@@ -22,6 +25,7 @@ _LINE = (
 _DAMAGE = (tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError)
 
 _BLOCK = 512
+_GZ, _BZ, _XZ = b"\x1f\x8b", b"BZh", b"\xfd7zXZ"
 
 ReadsOne = Callable[[str, bytes], Iterator[Transcript | Unreadable]]
 """Reads one file by its name and its bytes."""
@@ -62,11 +66,11 @@ def _word(value: JsonValue) -> str:
 def is_tar(head: bytes) -> bool:
     """Whether a file begins as an archive, packed or not."""
     try:
-        if head.startswith(b"\x1f\x8b"):
+        if head.startswith(_GZ):
             head = zlib.decompressobj(31).decompress(head, _BLOCK)
-        elif head.startswith(b"BZh"):
+        elif head.startswith(_BZ):
             head = bz2.BZ2Decompressor().decompress(head, _BLOCK)
-        elif head.startswith(b"\xfd7zXZ"):
+        elif head.startswith(_XZ):
             head = lzma.LZMADecompressor().decompress(head, _BLOCK)
     except (zlib.error, lzma.LZMAError, OSError, EOFError):
         return False
@@ -78,7 +82,10 @@ def read_tar(source: Source, read: ReadsOne) -> Iterator[Transcript | Unreadable
     source.stream.seek(0)
     seen = False
     try:
-        with tarfile.open(fileobj=source.stream, mode="r|*") as archive:
+        with (
+            _unpacked(source) as stream,  # in blocks: of what is cut off the last piece is lost
+            tarfile.open(fileobj=stream, mode="r|", bufsize=_BLOCK) as archive,
+        ):
             for member in archive:
                 if member.isfile():
                     seen = True
@@ -94,6 +101,19 @@ def read_tar(source: Source, read: ReadsOne) -> Iterator[Transcript | Unreadable
         yield Unreadable(
             file=source.name, expected="a tar archive of answers", sentence="it is empty"
         )
+
+
+def _unpacked(source: Source) -> AbstractContextManager[IO[bytes]]:
+    """What is packed, piece by piece: ``tarfile`` itself unpacks ten kilobytes at once, which may be
+    gigabytes of one byte.
+    """
+    head = source.head(len(_XZ))
+    source.stream.seek(0)
+    if head.startswith(_GZ):
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=source.stream, mode="rb"))
+    if head.startswith(_BZ):
+        return bz2.BZ2File(source.stream)
+    return lzma.LZMAFile(source.stream) if head == _XZ else nullcontext(source.stream)
 
 
 def _is_cut_off(source: Source) -> bool:

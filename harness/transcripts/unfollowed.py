@@ -24,17 +24,23 @@ _PULLS = re.compile(
     r"checkout|co|update|up|switch|pull|merge|revert|new|edit|restore|patch|unshelve"
 )
 _AWK_WRITES = re.compile(r"(?s:.*(?:inplace|>\s*(?:\"[^\"]*\.py\"|FILENAME|\$|\w+\s*[;}])).*)")
+_OTHER_SUFFIX = re.compile(r"\.(?!py\b)\w+$")
+_REPLACES = re.compile(r"-[a-zA-Z]*[fn][a-zA-Z]*|--force|--no-dereference")
+_WHOLE = re.compile(r"-[a-zA-Z]*T|--no-target-directory")
+_GOES_TO = re.compile(r"-\w*[oO]|--output(-document)?")
+_CHANGES = re.compile(r"--(write|fix|apply|in-?place|overwrite|rewrite)(=.*)?")
 _COPIES = re.compile(r"cp|sync|mv|pull|get|checkout|update|download|push|clone")
 
 ANY_FILE = (
     *("make", "just", "npm", "yarn", "tar", "unzip", "rsync", "node", "fastmod", "comby"),
     *("7z", "7za", "bsdtar", "parallel", "codemod", "bowler", "ast-grep", "sg"),
-    *("copier", "cookiecutter"),
+    *("copier", "cookiecutter", "ruby", "php", "lua", "Rscript", "julia", "deno", "bun", "go"),
+    *("java", "swift", "dotnet", "cargo", "invoke", "task", "ninja", "bazel", "gradle", "npx"),
 )
 """Programs that may change any file, unless all that they are asked for is to test, build or run."""
 WIDE = (
-    *("aider", "claude", "codex", "cpio", "csplit", "expect"),
-    *("mmv", "prename", "rename", "uudecode"),
+    *("aider", "apply_patch", "claude", "codex", "cpio", "csplit", "expect", "ftp", "lftp"),
+    *("mmv", "mount", "prename", "rename", "restic", "ruplacer", "sftp", "uudecode"),
 )
 """Programs that change files which they do not name."""
 MAY_CHANGE = {
@@ -49,6 +55,32 @@ MAY_CHANGE = {
     "sort": re.compile(r"-\w*o|--output.*"),
 }
 """What has to stand among the words of a program for it to change files."""
+FETCHES = {
+    "wget": re.compile(r"-\w*[irm]\w*|--(input-file|recursive|mirror|content-disposition).*"),
+    "curl": re.compile(r"-\w*[KJ]\w*|--(config|remote-header-name|remote-name-all).*"),
+    "aria2c": re.compile(r"-i|--input-file.*"),
+}
+"""What programs that fetch are told where the names of their files are not."""
+PURPOSES = re.compile(
+    r"-.*|all|[\w-]*(?:test|lint|check|type|run|train|install|doc|build|clean)[\w-]*"
+)
+"""What is asked of ``make`` and its like where it leaves the sources alone, and names of scripts."""
+CHANGES_CODE = re.compile(
+    r"fix|patch|apply|edit|refactor|rewrit|replac|migrat|convert|codemod|modif|transform|upgrad"
+    r"|generat|renam|insert|inject|sed\b",
+    re.IGNORECASE,
+)
+"""In names of Python programs that are not shown: those may change code."""
+MODULES = frozenset(
+    {
+        *("accelerate", "black", "build", "cProfile", "compileall", "coverage", "deepspeed"),
+        *("doctest", "flake8", "http", "ipykernel", "isort", "json", "jupyter", "lightning"),
+        *("mypy", "nbconvert", "pdb", "pip", "py_compile", "pylint", "pyright", "pytest", "ruff"),
+        *("site", "tensorboard", "timeit", "torch", "trace", "tracemalloc", "unittest", "uv"),
+        *("venv", "virtualenv", "yapf"),
+    }
+)
+"""Modules that ``python -m`` runs and that change no Python file, or only its layout."""
 RUN_TEXTS = (
     *("at", "batch", "entr", "flock", "screen", "script"),
     *("srun", "su", "systemd-run", "tmux", "watch"),
@@ -85,9 +117,44 @@ def linked(program: str, words: list[str]) -> Iterator[FileEdit]:
     files = operands(words)
     if any(_FOLDERS.fullmatch(name) for name in files[:-1]):
         files = [ANY]
+    elif any(map(_REPLACES.fullmatch, words)) and is_folder(files[-1]):
+        files = [f"{files[-1]}/{ANY}"]
     for path in files:
         if path.endswith(".py"):
             yield Unshown(path=path, why=f"{program} may have changed it: it has two names")
+
+
+def is_folder(name: str) -> bool:
+    """Whether it may be the name of a folder: it has no suffix."""
+    return not _OTHER_SUFFIX.search(name) and not name.endswith(".py")
+
+
+def put_over(words: list[str], source: str, to: str, target: str) -> Iterator[FileEdit]:
+    """What a folder that is moved or copied may take the place of."""
+    if is_folder(source) and source not in ("", ".", ".."):
+        path = target if any(map(_WHOLE.fullmatch, words)) else to
+        yield Unshown(path=f"{path}/{ANY}", why="other files were put over it")
+
+
+def fetched(program: str, words: list[str]) -> Iterator[FileEdit]:
+    """What is fetched under names that the command does not tell."""
+    if program == "scp":
+        *sources, target = operands(words) or [""]
+        if ":" not in target and any(map(is_folder, sources)):
+            yield Unshown(path=f"{target}/{ANY}", why="scp may have changed it")
+    if program not in FETCHES:
+        return
+    told = [name for option, name in itertools.pairwise(words) if _GOES_TO.fullmatch(option)]
+    names = told or (words if program != "curl" else [])
+    hidden = any("$" in name and is_folder(name) for name in names)
+    if hidden or any(map(FETCHES[program].fullmatch, words)):
+        yield Unshown(path=ANY, why=f"{program} may have changed it: it names no file")
+
+
+def asked_to_change(program: str, words: list[str]) -> Iterator[FileEdit]:
+    """What a program changes that is told to write, and names no Python file."""
+    if any(map(_CHANGES.fullmatch, words)) and not named_files(words):
+        yield Unshown(path=ANY, why=f"{program} may have changed it")
 
 
 def makes_links(words: list[str]) -> bool:

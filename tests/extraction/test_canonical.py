@@ -6,10 +6,18 @@ import textwrap
 
 import pytest
 
-from harness.extraction.canonical import canonical
+from harness.extraction import canonical, extract
 from harness.markdown import fenced_blocks
-from tests.extraction.situation import ROOT
-from tests.extraction.test_extract import LOOP, OTHER, POSTED, block, chosen, program
+from tests.extraction.situation import ROOT, scenario
+from tests.extraction.test_extract import (
+    LOOP,
+    OTHER,
+    POSTED,
+    block,
+    chosen,
+    conversation,
+    program,
+)
 from tests.sampling import sampled
 
 INDENTED = "".join(f"    {line}\n" for line in LOOP.splitlines())
@@ -33,7 +41,7 @@ def test_a_loop_is_found_however_it_is_set_apart(text):
 def test_an_answer_with_fences_keeps_its_text():
     """What is indented beside them is output or a list."""
     text = f"{block(LOOP)}\nIt printed:\n\n    loss(3)\n"
-    assert canonical(text) == text
+    assert canonical.canonical(text) == text
 
 
 def test_what_is_indented_and_called_wrong_is_left_out():
@@ -67,10 +75,52 @@ def test_what_a_page_does_not_show_is_no_part_of_the_answer(said):
     assert program(f"{block(LOOP)}\n{said}").strip("\n") == LOOP.strip("\n")
 
 
+def as_it_is(text, **_):
+    return text
+
+
+def judged(text):
+    found = extract(conversation(text), scenario())
+    return [one.program.strip("\n") for one in found]
+
+
+@pytest.mark.parametrize("case", [case for case in HIDDEN if case != "in a comment"])
+def test_a_hidden_loop_is_judged_where_nobody_looks_for_what_a_page_hides(case, monkeypatch):
+    """Of a comment Markdown itself reads no fence."""
+    text = f"{block(LOOP)}\n{HIDDEN[case]}"
+    assert WRONG.strip("\n") not in judged(text)
+
+    monkeypatch.setattr(canonical, "_as_shown", as_it_is)
+
+    assert WRONG.strip("\n") in judged(text)
+
+
+GUARDS = {
+    "in HTML": "_from_html",
+    "indented": "_from_margin",
+    "written by a command": "_from_heredocs",
+}
+
+
+@pytest.mark.parametrize("case", BESIDE)
+def test_the_loop_of_a_fence_is_judged_where_nobody_looks_for_code_beside_fences(case, monkeypatch):
+    """The right loop stands in a fence, and what a user would paste does not."""
+    text = f"A sketch:\n\n{block(LOOP)}\n{BESIDE[case]}"
+    assert judged(text) == [WRONG.strip("\n")]
+
+    monkeypatch.setattr(canonical, GUARDS[case], as_it_is)
+
+    assert judged(text) == [LOOP.strip("\n")]
+
+
 def test_what_a_command_hands_to_python_is_a_program():
     handed = f"python - <<'EOF'\n{OTHER}EOF\ncat <<'EOF' | python3\n{LOOP}EOF\n"
     text = f"```sh\ntee train.py <<PY\n{LOOP}PY\n{handed}```\n"
-    assert [fence.content for fence in fenced_blocks(canonical(text))] == [LOOP, OTHER, LOOP]
+    assert [fence.content for fence in fenced_blocks(canonical.canonical(text))] == [
+        LOOP,
+        OTHER,
+        LOOP,
+    ]
 
 
 def test_a_fence_is_called_what_a_reader_sees():

@@ -40,6 +40,21 @@ class FakeExecutor:
         self.closed = True
 
 
+class LateExecutor(FakeExecutor):
+    """The clock ends each of its executions before anything was recorded."""
+
+    def __init__(self) -> None:
+        """Nothing was executed yet."""
+        super().__init__()
+        self.programs: list[str] = []
+
+    def execute(self, candidate: Candidate, workload: WorkloadSpec, probe: Probe) -> Recording:
+        """Remember the program."""
+        self.programs.append(candidate.program)
+        late = "the program was still running"
+        return Recording(probe=probe.name, ranks=(), problem=late, timed_out=True)
+
+
 class InterruptedExecutor(FakeExecutor):
     """Sends Ctrl-C in its n-th execution, which stays until the executor is closed.
 

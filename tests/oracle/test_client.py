@@ -1,6 +1,5 @@
 """The oracle's processes: who starts them, who ends them, and what a death costs."""
 
-import dataclasses
 import os
 import signal
 import subprocess
@@ -79,10 +78,9 @@ def test_a_closed_oracle_starts_no_worker() -> None:
 
 def test_what_makes_a_measurement_fail_is_told_with_its_place() -> None:
     """The exception was another process's: its traceback is the cause."""
-    nothing = dataclasses.replace(RECORDING, ranks=None)  # it has to fail
     with Oracle() as oracle:
-        with pytest.raises(HarnessFault, match="TypeError") as caught:
-            oracle.measure(nothing, CLIP.workload, PROBE, CLIP.expectations)
+        with pytest.raises(HarnessFault, match="AttributeError") as caught:
+            oracle.measure(RECORDING, None, PROBE, CLIP.expectations)  # it has to fail
 
         assert "harness/oracle/measure.py" in str(caught.value.__cause__)
         assert ask(oracle) == PROBE.name

@@ -125,6 +125,20 @@ def test_a_mistake_in_the_declaration_is_named_with_its_line(tmp_path, old, new,
     assert said in complaint
 
 
+@pytest.mark.parametrize(("more", "refused"), [(98, False), (99, True)])
+def test_a_scenario_has_at_most_a_hundred_probes(tmp_path, more, refused):
+    """One of 20,000 probes ran on."""
+    probes = "".join(f"  - name: p{i}\n    lifts: nothing\n" for i in range(more))
+    bank = FakeBank(tmp_path).add().edit(YAML, "probes:\n", f"probes:\n{probes}")
+
+    if not refused:
+        assert len(load_bank(bank.folder).scenarios[0].probes) == 100
+        return
+    (complaint,) = complaints(bank.folder)
+    assert "probes: expected" in complaint
+    assert "100" in complaint
+
+
 @pytest.mark.parametrize(
     ("path", "content", "place", "said"),
     [

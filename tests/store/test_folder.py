@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from harness.domain.answer import AnswerGrade
 from harness.domain.errors import UsageError
 from harness.domain.stored import GradedAnswer, RunHead, StoredAnswer
 from harness.domain.trace import Trace
-from harness.store import RunFolder
+from harness.store import RunFolder, folder
 from tests.fakes.disk import no_file_longer_than
 from tests.fakes.traces import learning, probe, trace, update
 
@@ -82,7 +83,7 @@ def test_an_answer_that_the_disk_has_no_room_for_leaves_no_half_line(tmp_path):
 START = """
 import resource, signal, sys
 from pathlib import Path
-from harness.store import RunFolder
+from harness.store import RunFolder, folder
 from tests.store.test_folder import head
 signal.signal(signal.SIGXFSZ, signal.Handlers[sys.argv[2]])
 resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
@@ -199,6 +200,25 @@ def test_a_trace_that_is_not_as_it_was_written_is_named(tmp_path, damage):
 
         with pytest.raises(UsageError, match=f"{file.name}: expected a stored trace"):
             run.traces(stored)
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+def test_a_stored_trace_is_only_unpacked_up_to_the_limit(guarded, monkeypatch, tmp_path):
+    """A file of kilobytes took gigabytes."""
+    monkeypatch.setattr(folder, "_LONGEST", 1 << 16 if guarded else 1 << 26)
+    tracemalloc.start()
+    with RunFolder.create(tmp_path / "run", head()) as run:
+        stored = run.add(told("x", trace(probe("loud"))))
+        (file,) = (tmp_path / "run" / "traces").iterdir()
+        file.write_bytes(gzip.compress(bytes(3 << 20)))
+        tracemalloc.reset_peak()
+
+        with pytest.raises(UsageError, match="unpacks to more" if guarded else "expected a stored"):
+            run.traces(stored)
+
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (most < 3 << 20) == guarded
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,21 @@
 """Many answers in one file: lines of JSON, and archives."""
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import random
 import tarfile
+import tracemalloc
+from contextlib import nullcontext
+from functools import partial
 
 import pytest
 
+from harness import transcripts
 from harness.domain.transcript import Transcript, Unreadable
+from harness.transcripts import streams
 from tests.transcripts.material import ANSWER, FIXED, PROMPT, fixture, results_of
 
 
@@ -81,3 +88,75 @@ def test_an_archive_in_an_archive_is_none():
     (result,) = results_of(archive(inner=archive(**{"a.md": ANSWER.encode()})))
 
     assert result.sentence == "it is an archive in an archive"
+
+
+def most_memory(data):
+    """What is read of some bytes, and how much memory that takes at most."""
+    tracemalloc.start()
+    results = results_of(data)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return results, most
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+@pytest.mark.parametrize("pack", [gzip, bz2, lzma])
+def test_a_large_file_of_an_archive_is_only_read_where_there_is_no_limit(
+    pack, guarded, monkeypatch
+):
+    monkeypatch.setattr(streams, "LONGEST", 1 << 10 if guarded else 1 << 30)
+
+    (result,) = results_of(pack.compress(archive(**{"a.md": ANSWER.encode() * 20})))
+
+    assert (isinstance(result, Unreadable) and "larger" in result.sentence) == guarded
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+def test_what_is_packed_is_unpacked_piece_by_piece(guarded, monkeypatch):
+    """An archive of 919 bytes, passed over as too large, took a gigabyte, and minutes."""
+    data = bz2.compress(archive(**{"a.md": bytes(8 << 20), "b.md": ANSWER.encode()}))
+    monkeypatch.setattr(streams, "LONGEST", 1 << 20)
+    if not guarded:
+        monkeypatch.setattr(streams, "_unpacked", lambda source: nullcontext(source.stream))
+        monkeypatch.setattr(streams.tarfile, "open", partial(opened_at_once, tarfile.open))
+
+    (large, answer), most = most_memory(data)
+
+    assert "larger than 1 MiB" in large.sentence
+    assert answer.answer == ANSWER
+    assert (most < 6 << 20) == guarded
+
+
+def opened_at_once(real, **given):
+    return real(fileobj=given["fileobj"], mode="r|*")
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+def test_archives_in_one_another_are_only_gone_through_where_nobody_asks_what_is_inside(
+    guarded, monkeypatch
+):
+    """One that holds itself would be read for ever."""
+    if not guarded:
+        monkeypatch.setattr(
+            transcripts, "_member", lambda _, data: transcripts.read(io.BytesIO(data))
+        )
+    data = archive(**{"a.md": ANSWER.encode()})
+    for _ in range(20):
+        data = archive(inner=data)
+
+    (result,) = results_of(data)
+
+    assert isinstance(result, Unreadable) == guarded
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+def test_an_archive_that_is_cut_off_only_counts_as_whole_where_nobody_looks_at_its_end(
+    guarded, monkeypatch
+):
+    if not guarded:
+        monkeypatch.setattr(streams, "_is_cut_off", lambda _: False)
+    whole = archive(**{"a.md": ANSWER.encode(), "b.md": ANSWER.encode()})
+
+    results = results_of(whole[:1024])
+
+    assert any(isinstance(result, Unreadable) for result in results) == guarded

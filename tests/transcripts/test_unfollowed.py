@@ -75,7 +75,52 @@ UNFOLLOWED = {
     "python -c \"import os; os.system('echo x > a.py')\"": "Python",
     "python -c \"import os; os.replace('b.py', 'a.py')\"": "Python",
     "python -c \"exec(open('x').read())\"": "Python",
+    "python -c \"import subprocess as s; s.run(['sed', '-i', 's/1.0/9/', 'a.py'])\"": "Python",
+    "python -c \"__import__('os').system('sed -i s/1.0/9/ a.py')\"": "Python",
+    "python -c \"print('x', file=open('a' + '.py', 'w'))\"": "Python",
+    "python -c \"import runpy; runpy.run_path('fix.py')\"": "Python",
+    "python -c \"import zipfile; zipfile.ZipFile('x.zip').extractall()\"": "Python",
+    "python fix_x.py": "/r/fix_x.py,",
+    "python3 scripts/fix.py --all": "/r/scripts/fix.py,",
+    "python -m fixer": "/r/fixer.py,",
+    "uv run fix.py": "/r/fix.py,",
+    "conda run -n e python fix.py": "/r/fix.py,",
+    "./fix": "fix",
+    "./fix.py": "/r/fix.py,",
+    "cd sub && ../fix": "fix",
+    "sudo -u me ./fix": "fix",
+    "./gradlew apply": "gradlew",
+    "ruby fix.rb": "ruby",
+    "go run fix.go": "go",
+    "npx jscodeshift .": "npx",
+    "rewriter --in-place .": "rewriter",
+    "apply_patch < theirs.patch": "apply_patch",
+    "mount --bind /tmp/other .": "mount",
+    "wget -i list.txt": "wget",
+    "wget http://x/$NAME": "wget",
+    "curl -K config.txt": "curl",
+    "curl -OJ http://x/download": "curl",
+    'curl -sSL -o "$F" http://x/y': "curl",
+    "aria2c -i list.txt": "aria2c",
+    "scp -r host:x .": "scp",
+    "git fixed-up-by-an-alias": "git",
+    "git fixup": "git",
 }
+PUT_OVER = {
+    "ln -sfn /tmp/other .": "two",
+    "ln -sfn /tmp/other /r": "two",
+    "mv ../r2 ../r": "over",
+    "cp -rT /tmp/other .": "over",
+}
+
+
+@pytest.mark.parametrize("command", PUT_OVER)
+def test_a_folder_that_takes_the_place_of_another_leaves_its_files_unknown(command):
+    state = state_after(command)
+
+    assert state is not None
+    assert state.content is None
+    assert PUT_OVER[command] in state.why.split()
 
 
 @pytest.mark.parametrize("command", UNFOLLOWED)
@@ -107,6 +152,7 @@ def test_a_file_that_a_command_may_have_changed_is_unknown_and_the_command_named
         "ksh -c 'echo x > a.py'",
         "busybox sh -c 'echo x > a.py'",
         "su -c 'echo x > a.py'",
+        "git bisect start HEAD v1",
         "tmux new -d 'echo x > a.py'",
         "flock a.lock -c 'echo x > a.py'",
     ],
@@ -145,6 +191,26 @@ def test_it_does_not_count_as_unchanged(command):
         "for i in {1,2}; do echo $i; done",
         "python -c \"import torch; print(torch.load('x.pt'))\"",
         "python -c \"import subprocess; subprocess.run(['ls'])\"",
+        "python -c \"import subprocess; subprocess.run(['python', 'a.py'])\"",
+        "python train.py --epochs 1",
+        "python -m pytest -q",
+        "python -m torch.distributed.run train.py",
+        "python -m tests.run_all",
+        "./run_tests",
+        "./gradlew test",
+        "cargo build",
+        "go test",
+        "/usr/bin/env true",
+        ".venv/bin/something --version",
+        "mv data ../old",
+        "ln -sfn /data/images images",
+        "cp -r logs kept",
+        'curl -s "$URL" -o data.tgz',
+        "curl -s $URL",
+        "wget -q -O data.tgz $URL",
+        "scp host:model.pt .",
+        "git log --oneline",
+        "git worktree add ../x",
     ],
 )
 def test_a_command_that_looks_or_writes_elsewhere_leaves_it_known(command):

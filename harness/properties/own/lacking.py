@@ -54,7 +54,7 @@ def _stopped(probe: ProbeTrace) -> str | None:
     if program.outcome == "unbound":
         return _unbound(said)
     if program.outcome == "not-completed":
-        return f"It did not come to its end: {said}."
+        return f"It did not come to its end: {said.removesuffix('.')}."
     if program.outcome != "raised":
         return None
     if found := UNDEFINED.search(said):
