@@ -141,10 +141,17 @@ def grade(
     part = shard_of(shard)
     answers = called_by(given_answers(files, form, chosen, choice, against, part), arguments)
     missing: list[str] = []
+    told = printing(
+        as_json=as_json,
+        plain=plain,
+        verbose=verbose,
+        show_program=show_program,
+        in_vain=out is None,
+    )
     with (
         judge_named(judge, Judging(missing=missing)) as reader,
         stored(out, "grade", chosen, judge=reader.name, shard=str(part) if part else None) as run,
-        printing(as_json=as_json, plain=plain, verbose=verbose, show_program=show_program) as keep,
+        told as keep,
         progress_bar(Output(stderr=True)) as watch,
     ):
         at_once = cores(jobs, context, engine)
