@@ -11,8 +11,9 @@ import pickle
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 from benchmarks.throughput import ANSWER, SCENARIO, memory
@@ -21,7 +22,7 @@ from harness.agents.given import given_answers
 from harness.cluster.engine import HERE, connected
 from harness.cluster.node_grader import packed, proposal_from, shipped
 from harness.collecting import collect_seldom
-from harness.domain.instruments import Instruments, OpenInstruments
+from harness.domain.instruments import Instruments
 from harness.domain.proposal import Proposal, ToJudge
 from harness.domain.scenario import Bank, Scenario
 from harness.domain.stored import GradedAnswer, RunHead
@@ -31,35 +32,49 @@ from harness.runner import Settings, grade_answers, torch_version
 from harness.scenarios import default_bank, load_bank
 from harness.store import RunFolder
 
-ANSWERS = int(os.environ.get("ANSWERS", "120"))
+ANSWERS = int(os.environ.get("ANSWERS", "40"))
 MANY = int(os.environ.get("MANY", "20000"))
-ROUNDS = 2
+TURNS = 6
+ALONE, RAY = "this machine alone", "Ray, the same cores"
 
 
 def main() -> None:
     """All three."""
     collect_seldom()  # as the command line does
-    bank, cores = load_bank(default_bank()), os.cpu_count() or 1
+    bank = load_bank(default_bank())
     scenario = next(s for s in bank.scenarios if s.id == SCENARIO)
-    with tempfile.TemporaryDirectory() as folder, connected(HERE, cores, print) as cluster:
+    with tempfile.TemporaryDirectory() as folder:
         some = _written(Path(folder) / "some.jsonl", scenario, ANSWERS)
-        rates: dict[str, list[Rate]] = {"this machine alone": [], "Ray, the same cores": []}
-        engines = zip(rates, (jail_and_oracle, cluster.open_instruments), strict=True)
-        for name, open_instruments in list(engines) * ROUNDS:
-            rates[name].append(_rate(bank, some, open_instruments, cores))
-        for name, found in rates.items():
-            slower = f"{min(found).answers:.2f} the slower time"
-            least = 1e3 * min(rate.processor for rate in found)
-            print(f"{name:24} {max(found).answers:6.2f} answers a second ({slower}), ", end="")
-            print(f"{least:.0f} ms of processors each")
-        (alone, less), (ray, more) = (
-            (max(rate.answers for rate in found), min(rate.processor for rate in found))
-            for found in rates.values()
-        )
-        print(
-            f"{'ratio':24} {ray / alone:6.2f} by wall, {less / more:.2f} by processor, {cores} cores"
-        )
+        for cores in sorted({1, os.cpu_count() or 1}):
+            _beside(bank, some, cores)
         _driver(bank, scenario, _written(Path(folder) / "many.jsonl", scenario, MANY), folder)
+
+
+def _beside(bank: Bank, file: Path, cores: int) -> None:
+    """Both engines, warm and in turns: what else the machine does meets both alike."""
+    with ExitStack() as until:
+        cluster = until.enter_context(connected(HERE, cores, print))
+        engines = {
+            ALONE: until.enter_context(jail_and_oracle(cores)),
+            RAY: until.enter_context(cluster.open_instruments(cores)),
+        }
+        rates: dict[str, list[Rate]] = {name: [] for name in engines}
+        for turn in range(-1, TURNS):  # the first does not count: processes start
+            for name in (ALONE, RAY) if turn % 2 else (RAY, ALONE):
+                found = _rate(bank, file, engines[name], cores)
+                rates[name] += [found] if turn >= 0 else []
+    for name, measured in rates.items():
+        wall = median(rate.answers for rate in measured)
+        used = 1e3 * median(rate.processor for rate in measured)
+        print(f"{name:20} {wall:6.2f} answers a second, {used:.0f} ms of processors each")
+    pairs = [*zip(rates[ALONE], rates[RAY], strict=True)]
+    walls = sorted(ray.answers / alone.answers for alone, ray in pairs)
+    used = median(alone.processor / ray.processor for alone, ray in pairs)
+    between = f"{walls[0]:.2f} to {walls[-1]:.2f} in {TURNS} turns"
+    print(
+        f"{'ratio':20} {median(walls):6.2f} by wall ({between}), {used:.2f} by processor, ", end=""
+    )
+    print("1 core" if cores == 1 else f"{cores} cores")
 
 
 def _written(path: Path, scenario: Scenario, answers: int) -> Path:
@@ -79,22 +94,16 @@ class Rate(NamedTuple):
     """Seconds of all processors that each takes, whoever else is on the machine."""
 
 
-def _rate(bank: Bank, file: Path, open_instruments: OpenInstruments, cores: int) -> Rate:
-    """Answers a second, from the tenth part on: until then processes start."""
-    told: list[float] = []
-    marks: dict[int, float] = {}
-    start = ANSWERS // 10
-
-    def keep(_: GradedAnswer) -> None:
-        told.append(time.perf_counter())
-        if len(told) in (start + 1, ANSWERS):
-            marks[len(told)] = _processors()
+def _rate(bank: Bank, file: Path, tools: Instruments, cores: int) -> Rate:
+    @contextmanager
+    def open_already(_: int) -> Iterator[Instruments]:
+        yield tools
 
     answers = given_answers([str(file)], None, bank, Choice(scenario=SCENARIO))
-    grade_answers(bank, answers, ANSWERS, Settings(jobs=cores, keep=keep), open_instruments)
-    counted = len(told) - 1 - start
-    used = (marks[ANSWERS] - marks[start + 1]) / counted
-    return Rate(counted / (told[-1] - told[start]), used)
+    started, used = time.perf_counter(), _processors()
+    grade_answers(bank, answers, ANSWERS, Settings(jobs=cores), open_already)
+    seconds = time.perf_counter() - started
+    return Rate(ANSWERS / seconds, (_processors() - used) / ANSWERS)
 
 
 def _processors() -> float:

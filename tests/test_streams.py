@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.cli.stored import printing
+from harness.domain.answer import AnswerGrade
+from harness.domain.stored import GradedAnswer, StoredAnswer
 from tests.fakes.bank import FakeBank
 from tests.fakes.runs import as_in_a_terminal
 
@@ -47,6 +50,33 @@ def test_a_reader_that_leaves_early_is_no_error(fake):
         done = process("show", "beta", "--bank", fake.folder, stdout=out)
 
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("in_vain", "ends"), [(True, [False, True, False]), (False, [False] * 3)])
+def test_answers_that_nobody_reads_or_keeps_are_not_graded_on(monkeypatch, capsys, in_vain, ends):
+    """``harness grade 'answers/*.md' | head -1``: interrupted once; not where ``--out`` keeps them."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    answer = AnswerGrade(file="a.md", error="no answer")
+    told = GradedAnswer(StoredAnswer(key="a", agent="", answer=answer))
+
+    def is_interrupted(show) -> bool:
+        try:
+            show(told)
+        except KeyboardInterrupt:
+            return True
+        return False
+
+    with os.fdopen(writer, "w") as out, monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", out)
+        shown = printing(
+            as_json=True, plain=True, verbose=False, show_program=False, in_vain=in_vain
+        )
+        with shown as show:
+            found = [is_interrupted(show) for _ in ends]
+
+    assert found == ends
+    assert ("nobody reads this any more" in capsys.readouterr().err) == in_vain
 
 
 def test_a_help_page_that_nobody_reads_to_its_end_is_no_error():

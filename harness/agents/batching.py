@@ -56,6 +56,18 @@ class Outbox(Silent):
         raise Unavailable("interrupted", "the question waits for a batch")
 
 
+def outbox_for(spec: str) -> Outbox:
+    """That of the model which stands behind ``--agent``.
+
+    Raises:
+        UsageError: no batches are handed in for it.
+    """
+    kind, _, model = spec.partition(":")
+    if kind != "anthropic" or not model:
+        raise UsageError(f"--batch is for anthropic:MODEL, not for {spec}")
+    return Outbox(model)
+
+
 class BatchUnderWay(Record):
     """A batch that was handed in, and whose results are not all used yet."""
 

@@ -116,23 +116,20 @@ def render_plan(plan: AskingPlan) -> str:
         )
     read = plan.usage.input + plan.usage.cache_read + plan.usage.cache_write
     tokens = f"{_many(plan.calls, 'call')}, about {read:,} tokens in and {plan.usage.output:,} out"
-    return f"{said}; {tokens}\n{_money(plan)}"
+    return f"{said}; {tokens}\n{render_money(plan)}"
 
 
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def _money(plan: AskingPlan) -> str:
+def render_money(plan: AskingPlan) -> str:
+    """What it costs, at once and in batches; a line."""
     prices = load_prices()
     if plan.cost is None or plan.most is None:
         model = plan.agent.partition(":")[2]
         return f"cost: not known, {model} is not in the price table of {prices.date}"
-    said = f"cost: {dollars(plan, 1)} if every answer were as long as allowed"
-    other = f"in batches (--batch) {dollars(plan, HALF)}"
+    said = f"cost: {_dollars(plan, 1)} if every answer were as long as allowed"
+    other = f"in batches (--batch) {_dollars(plan, HALF)}"
     if plan.batched:
-        said = f"cost: {dollars(plan, HALF)} if every answer were as long as allowed"
-        other = f"without --batch {dollars(plan, 1)}"
+        said = f"cost: {_dollars(plan, HALF)} if every answer were as long as allowed"
+        other = f"without --batch {_dollars(plan, 1)}"
     said += f" (prices of {prices.date}); {other}"
     if plan.limit is None:
         return said
@@ -141,13 +138,8 @@ def _money(plan: AskingPlan) -> str:
     return f"{said}; it stops before ${plan.limit:.2f}{enough}"
 
 
-def dollars(plan: AskingPlan, share: float = 1) -> str:
-    """What it costs, at this share of the price."""
-    return f"about ${share * (plan.cost or 0):.2f}, at most ${share * (plan.most or 0):.2f}"
-
-
 def trigger_plan(
-    agent: ModelAgent, listing: str, prompts: Sequence[str], limit: float | None
+    agent: ModelAgent, listing: str, prompts: Sequence[str], asking: Asking
 ) -> AskingPlan:
     """Of one reply to each prompt, with a list of skills before it."""
     count, price = len(prompts), load_prices().of(agent.model.name)
@@ -163,8 +155,18 @@ def trigger_plan(
         usage=usage,
         cost=price.of(usage) if price else None,
         most=_uncached(price).of(longest) if price else None,
-        limit=limit,
+        limit=asking.meter.limit,
+        batched=asking.outbox is not None,
     )
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _dollars(plan: AskingPlan, share: float) -> str:
+    """What it costs, at this share of the price."""
+    return f"about ${share * (plan.cost or 0):.2f}, at most ${share * (plan.most or 0):.2f}"
 
 
 def _of_model(

@@ -15,6 +15,7 @@ from harness.agents.conversing import ModelAgent
 from harness.agents.delivery import READ_SKILL
 from harness.agents.prompting import skills_listed
 from harness.agents.remembering import Remembering
+from harness.agents.silent import Silent
 from harness.agents.skill_text import MAIN, TRIGGERS, SkillFile, SkillText, load_skill_text
 from harness.domain.errors import UsageError, UserError, reason
 from harness.domain.model import NoAnswer, Turn, Unavailable
@@ -104,6 +105,17 @@ class Finder:
         if isinstance(self.agent, CommandAgent):
             return replace(self.agent, beside=self.others).opens_skill(prompt, trial)
         raise UsageError(f"{self.agent.name} opens no skills: ask anthropic:MODEL or command:'...'")
+
+    def keeps(self, prompt: TriggerPrompt, trial: int) -> bool:
+        """Whether a model has answered it before, so that nothing would be asked."""
+        if not isinstance(self.agent, ModelAgent):
+            return False
+        silent = replace(self.agent, model=Silent(self.agent.model.name))
+        try:
+            self._by_model(silent, prompt, trial)
+        except Unanswered:
+            return False
+        return True
 
     @property
     def listing(self) -> str:

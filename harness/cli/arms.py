@@ -152,10 +152,11 @@ class Asker:
         with ExitStack() as held:
             batches = None
             if chosen[0][0].how.batch:
-                from harness.cli.batching import handed_in
+                from harness.cli.batching import group_of_run, handed_in
 
-                arms, places = zip(*chosen, strict=True)
-                batches = held.enter_context(handed_in(arms, self.bank, places, trials))
+                groups = [group_of_run(arm, self.bank, at, trials) for arm, at in chosen]
+                limits = chosen[0][0].asking.limits
+                batches = held.enter_context(handed_in(groups, limits))
             for arm, folder in chosen:
                 Output(stderr=True).text(f"harness: asking, arm {folder.name}")
                 self._whole(arm.ask(self.bank, folder, tools, trials))

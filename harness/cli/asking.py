@@ -11,7 +11,6 @@ import typer
 from harness.cli.app import flag, print_faults
 from harness.cli.stored import print_count, print_unread, print_unstored, printing, stored
 from harness.domain.answer import Batch
-from harness.domain.errors import UsageError
 from harness.domain.instruments import OpenInstruments
 from harness.domain.scenario import Bank
 from harness.domain.stored import GradedAnswer, SkillUsed
@@ -20,7 +19,6 @@ from harness.report.words import some
 from harness.store import RunFolder
 
 if TYPE_CHECKING:
-    from harness.agents.batching import Outbox
     from harness.agents.naming import Asking
     from harness.agents.plan import AskingPlan
     from harness.agents.sections import SkillSection
@@ -130,7 +128,7 @@ class Asked:
             yield cls(how, asking)
         finally:
             if asking.meter.usage.output:
-                Output(stderr=True).text(_spent(asking.meter))
+                Output(stderr=True).text(spent(asking.meter))
 
     def ask_all(
         self,
@@ -142,9 +140,10 @@ class Asked:
         """Every trial, in batches where that was wished."""
         if not self.how.batch:
             return self.ask(bank, out, open_, keep=keep)
-        from harness.cli.batching import handed_in
+        from harness.cli.batching import group_of_run, handed_in
 
-        with handed_in([self], bank, [out], self.how.trials) as batches:
+        group = group_of_run(self, bank, out, self.how.trials)
+        with handed_in([group], self.asking.limits) as batches:
             batch = self.ask(bank, out, open_, keep=keep)
             if not batch.interrupted:
                 batches.finish()
@@ -204,7 +203,8 @@ class Asked:
         )
 
 
-def _spent(meter: "CostMeter") -> str:
+def spent(meter: "CostMeter") -> str:
+    """What asking took, in a line."""
     usage, unpriced = meter.usage, meter.unpriced
     dollars = f"${meter.spent:.2f} spent"
     if unpriced:
@@ -229,6 +229,7 @@ def _announce(ask: Ask, bank: Bank) -> "Asking":
 
 
 def _asking(ask: Ask) -> "Asking":
+    from harness.agents.batching import outbox_for
     from harness.agents.cache import default_cache
     from harness.agents.naming import Asking
     from harness.agents.sections import without
@@ -245,19 +246,8 @@ def _asking(ask: Ask) -> "Asking":
         cache=default_cache(),
         fresh=ask.fresh,
         replicate=ask.replicate,
-        outbox=_outbox(ask),
+        outbox=outbox_for(ask.agent) if ask.batch else None,
     )
-
-
-def _outbox(ask: Ask) -> "Outbox | None":
-    from harness.agents.batching import Outbox
-
-    if not ask.batch:
-        return None
-    kind, _, model = ask.agent.partition(":")
-    if kind != "anthropic" or not model:
-        raise UsageError(f"--batch is for anthropic:MODEL, not for {ask.agent}")
-    return Outbox(model)
 
 
 def _used(asking: "Asking") -> SkillUsed | None:

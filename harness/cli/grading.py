@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -141,10 +142,11 @@ def grade(
     part = shard_of(shard)
     answers = called_by(given_answers(files, form, chosen, choice, against, part), arguments)
     missing: list[str] = []
+    shown = partial(printing, in_vain=out is None)
     with (
         judge_named(judge, Judging(missing=missing)) as reader,
         stored(out, "grade", chosen, judge=reader.name, shard=str(part) if part else None) as run,
-        printing(as_json=as_json, plain=plain, verbose=verbose, show_program=show_program) as keep,
+        shown(as_json=as_json, plain=plain, verbose=verbose, show_program=show_program) as keep,
         progress_bar(Output(stderr=True)) as watch,
     ):
         at_once = cores(jobs, context, engine)

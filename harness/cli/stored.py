@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Literal
 
 from harness import __version__
@@ -11,6 +12,8 @@ from harness.domain.scenario import Bank
 from harness.domain.stored import GradedAnswer, RunHead, SkillUsed
 from harness.report.console import Output
 from harness.store import RunFolder, load_run
+
+NOBODY = "nobody reads this any more, and without --out nothing is kept: it ends here"
 
 
 @contextmanager
@@ -62,14 +65,20 @@ def opened_run(folder: Path) -> RunFolder:
 
 @contextmanager
 def printing(
-    *, as_json: bool, plain: bool, verbose: bool, show_program: bool
+    *, as_json: bool, plain: bool, verbose: bool, show_program: bool, in_vain: bool = False
 ) -> Iterator[Callable[[GradedAnswer], None]]:
-    """Prints each answer when it is told, and keeps none."""
+    """Prints each answer when it is told, and keeps none. ``in_vain``: whether the work is for nothing
+    once nobody reads that (``| head``); it is interrupted then, once.
+    """
     from harness.report.answers import render_answer, render_line
 
-    output = Output(plain=plain)
+    output, ended = Output(plain=plain), Event()
 
     def show(told: GradedAnswer) -> None:
+        if output.quiet and in_vain and not ended.is_set():
+            ended.set()
+            Output(stderr=True).text(f"harness: {NOBODY}")
+            raise KeyboardInterrupt
         if as_json:
             output.text(render_line(told.stored.answer))
         else:

@@ -1,8 +1,10 @@
 """``triggers``: is a skill found among others, by its description alone?"""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,13 +12,15 @@ import typer
 
 from harness import __version__
 from harness.cli.app import JsonOption, PlainOption, app, flag, valued
-from harness.cli.asking import ASKED_AT_ONCE, FreshOption, TrialsOption
+from harness.cli.asking import ASKED_AT_ONCE, BatchOption, FreshOption, TrialsOption, spent
 from harness.domain.comparison import Arm
 from harness.domain.errors import UsageError, UserError
 from harness.domain.triggers import Opened, TriggerFile, TriggerPrompt, TriggerReport
 from harness.report.console import Output
+from harness.report.words import some
 
 if TYPE_CHECKING:
+    from harness.agents.agent import Agent
     from harness.agents.naming import Asking
     from harness.agents.skill_text import SkillText
     from harness.agents.triggers import Finder
@@ -50,6 +54,26 @@ class _How:
     among: Path | None
     max_cost: float | None
     fresh: bool
+    batch: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """A skill, those that it is listed among, and how it is asked for."""
+
+    skill: "SkillText"
+    others: tuple["SkillText", ...]
+    asking: "Asking"
+    questions: tuple[tuple[TriggerPrompt, int], ...]
+    """Every prompt in each trial."""
+
+    def finder(self, agent: "Agent") -> "Finder":
+        from harness.agents.triggers import Finder
+
+        return Finder(agent, self.skill, self.others)
+
+    def opened(self, question: tuple[TriggerPrompt, int], agent: "Agent") -> Opened:
+        return self.finder(agent).opened(*question)
 
 
 @app.command(epilog="Example: harness triggers skill/gradient-management --agent anthropic:MODEL")
@@ -62,6 +86,7 @@ def triggers(
     among: AmongOption = None,
     max_cost: TriggerCost = None,
     plan: TriggerPlan = False,
+    batch: BatchOption = False,
     fresh: FreshOption = False,
     as_json: JsonOption = False,
     plain: PlainOption = False,
@@ -71,22 +96,23 @@ def triggers(
 
     if len(skills) > 2:
         raise UsageError(f"triggers takes one skill, or two to compare, not {len(skills)}")
-    how, output = _How(agent, trials, others, among, max_cost, fresh), Output(plain=plain)
-    prompts = _prompts(skills)
-    listed = [_listed(place, how) for place in skills]
+    how = _How(agent, trials, others, among, max_cost, fresh, batch)
+    output, prompts = Output(plain=plain), _prompts(skills)
+    searches = [_search(place, how, prompts) for place in skills]
+    for search in searches:
+        _announce(search, how)
     if plan:
-        for one in listed:
-            _announce(one, how, prompts)
         return
-    found = [_asked(one, how, prompts) for one in listed]
-    if len(found) == 1:
-        report, _ = found[0]
-        if as_json:
-            output.text(report.model_dump_json(indent=2))
-        else:
-            output.show(render_triggers(report))
-        raise typer.Exit(0 if report.found.of or report.disturbed.of else 4)
-    raise typer.Exit(_compared(found, _names(skills), output, as_json=as_json))
+    with _handed_in(searches, how):
+        found = [_found(search, how, prompts) for search in searches]
+    if len(found) == 2:
+        raise typer.Exit(_compared(found, _names(skills), output, as_json=as_json))
+    report, _ = found[0]
+    if as_json:
+        output.text(report.model_dump_json(indent=2))
+    else:
+        output.show(render_triggers(report))
+    raise typer.Exit(0 if report.found.of or report.disturbed.of else 4)
 
 
 def _compared(
@@ -134,11 +160,7 @@ def _prompts(skills: Sequence[Path]) -> TriggerFile:
     )
 
 
-_Listed = tuple["SkillText", tuple["SkillText", ...]]
-"""A skill, and those that it is listed among."""
-
-
-def _listed(place: Path, how: _How) -> _Listed:
+def _search(place: Path, how: _How, prompts: TriggerFile) -> _Search:
     from harness.agents.skill_text import load_skill_text
     from harness.agents.triggers import neighbours, refuse_without_description, skills_in
 
@@ -146,82 +168,114 @@ def _listed(place: Path, how: _How) -> _Listed:
     refuse_without_description(skill, place)
     near = (*neighbours(how.others), *(skills_in(how.among) if how.among is not None else ()))
     others = {other.name: other for other in near if other.name != skill.name}
-    return skill, tuple(others.values())
+    every = (*prompts.should, *prompts.should_not)
+    questions = tuple((one, trial) for one in every for trial in range(1, how.trials + 1))
+    return _Search(skill, tuple(others.values()), _asking(skill, how), questions)
 
 
-def _asking(listed: _Listed, how: _How) -> "Asking":
+def _asking(skill: "SkillText", how: _How) -> "Asking":
+    from harness.agents.batching import outbox_for
     from harness.agents.cache import default_cache
     from harness.agents.naming import Asking
     from harness.llm.meter import CostMeter
 
     return Asking(
-        skill=listed[0],
+        skill=skill,
         delivery="tool",
         meter=CostMeter(how.max_cost),
         cache=default_cache(),
         fresh=how.fresh,
+        outbox=outbox_for(how.agent) if how.batch else None,
     )
 
 
-def _announce(listed: _Listed, how: _How, prompts: TriggerFile) -> None:
+def _announce(search: _Search, how: _How) -> None:
     from harness.agents.conversing import ModelAgent
     from harness.agents.naming import unconnected
-    from harness.agents.plan import dollars, trigger_plan
-    from harness.agents.triggers import Finder
+    from harness.agents.plan import render_money, trigger_plan
 
-    skill, others = listed
-    agent = unconnected(how.agent, _asking(listed, how))
-    every = [one.prompt for one in (*prompts.should, *prompts.should_not)] * how.trials
-    said = f"{skill.name} among {len(others)} others: {len(every)} questions to {how.agent}"
+    agent, every = unconnected(how.agent, search.asking), len(search.questions)
+    said = f"{search.skill.name} among {some(len(search.others), 'other')}: "
+    said += f"{some(every, 'question')} to {how.agent}"
     if isinstance(agent, ModelAgent):
-        plan = trigger_plan(agent, Finder(agent, skill, others).listing, every, how.max_cost)
-        known = dollars(plan) if plan.cost is not None else "the price of the model is not known"
-        said += f"; cost, where none is kept: {known}"
+        finder = search.finder(agent)
+        lacking = [one.prompt for one, trial in search.questions if not finder.keeps(one, trial)]
+        if len(lacking) < every:
+            said += f", {some(every - len(lacking), 'answer')} kept from before"
+        plan = trigger_plan(agent, finder.listing, lacking, search.asking)
+        said += f"; {render_money(plan) if lacking else 'nothing is asked and nothing is paid'}"
     Output(stderr=True).text(f"harness: {said}")
 
 
-def _asked(listed: _Listed, how: _How, prompts: TriggerFile) -> tuple[TriggerReport, Arm]:
-    from harness.agents.naming import agent_named, break_off
-    from harness.agents.triggers import Finder, digest_of
+@contextmanager
+def _handed_in(searches: Sequence[_Search], how: _How) -> Iterator[None]:
+    """All questions as one batch, where that was wished; it is forgotten once all is known."""
+    if not how.batch:
+        yield
+        return
+    from harness.cli.batching import group_of, handed_in
+
+    groups = [
+        group_of(
+            how.agent, search.asking, [partial(search.opened, one) for one in search.questions]
+        )
+        for search in searches
+    ]
+    with handed_in(groups, searches[0].asking.limits) as batches:
+        yield
+        batches.finish()
+
+
+def _found(search: _Search, how: _How, prompts: TriggerFile) -> tuple[TriggerReport, Arm]:
+    from harness.agents.triggers import digest_of
     from harness.comparison.triggers import share, trigger_arm, trigger_lines
 
-    skill, others = listed
-    _announce(listed, how, prompts)
-    asking = _asking(listed, how)
-    with agent_named(how.agent, asking) as agent:
-        finder = Finder(agent, skill, others)
-        with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
-            try:
-                opened = _opened(finder, prompts, how.trials, pool)
-            except BaseException:  # Ctrl-C too: nobody waits for the rest
-                pool.shutdown(wait=False, cancel_futures=True)
-                break_off(agent)
-                raise
+    skill, others = search.skill, search.others
+    name, opened = _asked(search, how)
     lines = trigger_lines(prompts, opened)
     report = TriggerReport(
         skill=skill.name,
         description=skill.description,
-        agent=agent.name,
+        agent=name,
         others=tuple(other.name for other in others),
         trials=how.trials,
         found=share(lines, should=True),
         disturbed=share(lines, should=False),
         prompts=lines,
     )
-    about = {"name": skill.name, "skill_digest": skill.digest, "model": agent.name}
+    about = {"name": skill.name, "skill_digest": skill.digest, "model": name}
     about |= {"delivery": "listed", "judge": "none", "harness_version": __version__}
     about |= {"bank_digest": digest_of(prompts, others)}
     return report, trigger_arm(prompts, opened, **about)
 
 
+def _asked(search: _Search, how: _How) -> tuple[str, dict[str, list[Opened | None]]]:
+    """Who answered, and what each prompt opened; what it took is told, whatever ended it."""
+    from harness.agents.naming import agent_named, break_off
+
+    meter = search.asking.meter
+    try:
+        with (
+            agent_named(how.agent, search.asking) as agent,
+            ThreadPoolExecutor(ASKED_AT_ONCE) as pool,
+        ):
+            try:
+                return agent.name, _opened(search, search.finder(agent), pool)
+            except BaseException:  # Ctrl-C too: nobody waits for the rest
+                pool.shutdown(wait=False, cancel_futures=True)
+                break_off(agent)
+                raise
+    finally:
+        if meter.usage.output:
+            Output(stderr=True).text(spent(meter))
+
+
 def _opened(
-    finder: "Finder", prompts: TriggerFile, trials: int, pool: ThreadPoolExecutor
+    search: _Search, finder: "Finder", pool: ThreadPoolExecutor
 ) -> dict[str, list[Opened | None]]:
-    every = (*prompts.should, *prompts.should_not)
-    asked = [(one, trial) for one in every for trial in range(1, trials + 1)]
-    found: dict[str, list[Opened | None]] = {one.id: [] for one in every}
-    said = pool.map(lambda question: _ask(finder, *question), asked)
-    for (one, _), answer in zip(asked, said, strict=True):
+    found: dict[str, list[Opened | None]] = {one.id: [] for one, _ in search.questions}
+    said = pool.map(lambda question: _ask(finder, *question), search.questions)
+    for (one, _), answer in zip(search.questions, said, strict=True):
         found[one.id].append(answer)
     return found
 

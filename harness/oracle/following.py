@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from harness.domain.event import Clip, OptimizerStep
+from harness.oracle import uncompiled
 from harness.oracle.facts import Array, Consumed, Parameters, RankRun
 from harness.oracle.gradient import end_to_end, norm, sums
 
@@ -270,7 +271,7 @@ class Follower:
             parameter.grad = (
                 None if gradient is None else torch.tensor(gradient, dtype=parameter.dtype)
             )
-        optimizer.step()
+        uncompiled.step(optimizer)
         return True
 
 

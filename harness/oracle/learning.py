@@ -7,6 +7,7 @@ import torch
 
 from harness.domain.injection import Injection
 from harness.domain.trace import Learning
+from harness.oracle import uncompiled
 from harness.oracle.facts import Array, Parameters, RankRun
 from harness.oracle.gradient import norm
 from harness.oracle.parts import passed_on
@@ -110,5 +111,5 @@ def _plain(replay: Replay, updates: int, factor: float) -> dict[str, Array]:
         batch = replay.batches[number % len(replay.batches)]
         optimizer.zero_grad()
         criterion(model(batch.inputs), batch.target).backward(torch.tensor(factor))
-        optimizer.step()
+        uncompiled.step(optimizer)
     return {name: p.detach().numpy() for name, p in model.named_parameters()}

@@ -1,6 +1,9 @@
 """Whether a skill is found: `harness triggers`, asked of a model and of a command."""
 
 import json
+import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,7 +14,7 @@ from harness.agents.skill_text import load_skill_text
 from harness.agents.triggers import load_triggers
 from harness.cli import app
 from tests.agents.asking import SPEC
-from tests.fakes.messages_server import MessagesServer, calls, fails, says
+from tests.fakes.messages_server import MessagesServer, calls, expires, fails, says
 
 OURS = Path("skill/gradient-management")
 
@@ -182,3 +185,95 @@ def test_our_own_skill_has_sixteen_prompts_for_it_and_four_that_are_not():
     prompts = load_triggers(OURS)
 
     assert (len(prompts.should), len(prompts.should_not)) == (16, 4)
+
+
+# ---------------------------------------------------------------------------------- in batches
+
+
+def sizes(server: MessagesServer) -> list[int]:
+    return [len(batch.requests) for batch in server.batches.values()]
+
+
+def test_prompts_in_a_batch_are_found_as_those_that_were_asked_at_once(server, tmp_path):
+    """One batch; what it brought is kept, and nothing is left under way."""
+    opens_for(server, "clip", "export")
+    folder = skill(tmp_path / "toy")
+    batched = triggers(folder, "--agent", SPEC, "--batch", "--json")
+    again = triggers(folder, "--agent", SPEC, "--json")
+
+    assert sizes(server) == [3]
+    assert "3 answers kept from before; nothing is asked and nothing is paid" in again.stderr
+    assert (batched.exit_code, batched.stdout) == (0, again.stdout)
+    assert not list((tmp_path / "cache").rglob("batches/*.json"))
+
+
+def test_prompts_of_two_descriptions_go_out_as_one_batch(server, tmp_path):
+    """Three prompts, twice, of each."""
+    opens_for(server, "clip")
+    old, new = skill(tmp_path / "old"), skill(tmp_path / "new", "Advice about cooking.")
+    result = triggers(old, new, "--agent", SPEC, "--batch", "--trials", "2")
+
+    assert (sizes(server), result.exit_code) == ([12], 0)
+
+
+def test_a_prompt_that_expires_in_a_batch_is_asked_again_alone(server, tmp_path):
+    """The others are answered."""
+    given = iter([expires()])
+    server.answer = lambda body: next(given, calls("read_skill", {"name": "toy"}))
+    found = json.loads(
+        triggers(skill(tmp_path / "toy"), "--agent", SPEC, "--batch", "--json").stdout
+    )
+
+    assert sizes(server) == [3, 1]
+    assert [line["opened"] for line in found["prompts"]] == [1, 1, 1]
+
+
+def test_a_prompt_that_fails_for_good_in_a_batch_is_not_counted(server, tmp_path):
+    """It is named, with the reason."""
+    refused = fails(400, "invalid_request_error", said="too many tools")
+    opens = calls("read_skill", {"name": "toy"})
+    server.answer = lambda body: refused if "clip" in body["messages"][0]["content"] else opens
+    result = triggers(skill(tmp_path / "toy"), "--agent", SPEC, "--batch", "--plain")
+
+    assert "clip: no answer: " in result.stderr
+    assert "too many tools" in result.stderr
+    assert "found by 1 of 1 prompts that should bring it up" in result.stdout
+
+
+def test_the_plan_of_prompts_says_both_prices(server, tmp_path):
+    """Half of it in a batch; nothing is asked."""
+    folder = skill(tmp_path / "toy")
+    at_once = triggers(folder, "--agent", SPEC, "--plan").stderr
+    batched = triggers(folder, "--agent", SPEC, "--plan", "--batch").stderr
+
+    assert "3 questions to " in at_once
+    assert "in batches (--batch) about $" in at_once
+    assert "without --batch about $" in batched
+    assert not server.requests
+
+
+def test_a_command_takes_no_batch_of_prompts(tmp_path):
+    """In a sentence, before anything is asked."""
+    result = triggers(skill(tmp_path / "toy"), "--agent", "command:true", "--batch")
+
+    assert result.exit_code == 2
+    assert "--batch is for anthropic:MODEL, not for command:true" in result.stderr
+
+
+@pytest.mark.full
+def test_a_killed_process_loses_no_batch_of_prompts(server, tmp_path):
+    """The same command waits for it, and hands in nothing twice."""
+    opens_for(server, "clip")
+    server.polls = 1_000_000
+    command = ["triggers", str(skill(tmp_path / "toy")), "--agent", SPEC, "--batch", "--json"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "harness", *command], env=os.environ, stderr=subprocess.PIPE
+    )
+    assert server.polled.wait(60)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+    server.batches["msgbatch_1"].polls, server.polls = 0, 0
+    result = CliRunner().invoke(app, command)
+    assert "batch msgbatch_1 was handed in before and is waited for" in result.stderr
+    assert (sizes(server), json.loads(result.stdout)["found"]["count"]) == ([3], 1)
