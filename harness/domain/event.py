@@ -275,6 +275,8 @@ class ScheduleCourse(Record):
     """How often the program says that it goes through its data."""
     batches: Counted
     """How many batches the longest pass had."""
+    peak: Counted
+    """After how many steps it has its highest rate."""
     end: Counted
     """After how many steps it has its lowest rate behind its highest one."""
     left: float

@@ -126,6 +126,17 @@ def test_the_norm_of_windows_whose_every_element_is_at_its_limit_is_no_threshold
     assert own_threshold(trace(probe("loud", *loud)), SILENT) is None
 
 
+def test_a_norm_to_which_small_gradients_are_blown_up_is_a_threshold():
+    """A factor of limit over norm that is never held at 1."""
+    blown_up = (
+        update(i, true=n, consumed=1.0) for i, n in enumerate((0.2, 0.4, 0.7, 0.3, 2.0, 0.5))
+    )
+    whole = (update(i, true=n) for i, n in enumerate((0.2, 0.4, 0.7, 0.3, 2.0, 0.5)))
+
+    assert own_threshold(trace(probe("plain", *blown_up)), SILENT) == pytest.approx(1.0)
+    assert own_threshold(trace(probe("plain", *whole)), SILENT) is None
+
+
 def test_the_threshold_of_a_part_is_none_for_the_whole():
     """Two calls for one of four parameters each."""
     said = tuple(f"clip_grad_norm_(1 gradients) at {limit} returned 5" for limit in (1, 2))

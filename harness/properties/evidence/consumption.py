@@ -30,6 +30,12 @@ lost its digits.
 CLIP_EPSILON = 1e-6
 """torch divides by ``norm + 1e-6``, so a clipped norm falls short of the threshold by that much."""
 
+FEW = 6
+"""With fewer windows, norms may be alike by chance."""
+
+DIFFERENT = 0.2
+"""Spread of the true norms from which on equal norms of what was consumed are no chance."""
+
 
 @dataclass(frozen=True, slots=True)
 class WindowReading:
@@ -259,6 +265,18 @@ def common_norm(shrunk: Sequence[WindowReading], declared: Bounds | None) -> flo
             return value
     alone = ordered[0] if len(ordered) == 1 else None
     return alone.consumed if alone and alone.update.clip_calls else None
+
+
+def blown_up_to(seen: Account) -> float | None:
+    """The norm that all windows arrive with, also those whose true norm is smaller: that of a clip
+    whose factor is never held at 1. ``None`` where there is none.
+    """
+    grown = sum(r.state == "grown" for r in seen.readings)
+    if len(seen.readings) < FEW or grown < 2 or not all(r.aligned for r in seen.readings):
+        return None
+    norms, slack = [r.consumed for r in seen.readings], max(r.slack for r in seen.readings)
+    differ = spread([r.true for r in seen.readings]) > DIFFERENT
+    return middle(norms) if differ and spread(norms) <= 2 * slack else None
 
 
 def weighty(match: Match, window: Window) -> tuple[ParameterMatch, ...]:

@@ -13,7 +13,7 @@ from harness.domain.clip_call import ClipCall, clip_calls
 from harness.domain.refitted import brings_its_data
 from harness.domain.scenario import Expectations, Objective
 from harness.domain.trace import ProbeTrace, Trace, Update
-from harness.properties.evidence.consumption import transported
+from harness.properties.evidence.consumption import blown_up_to, transported
 from harness.properties.evidence.thresholds import Bounds, bounds_of
 from harness.properties.evidence.windows import Window, full, of_probe
 
@@ -110,7 +110,9 @@ def own_threshold(trace: Trace, expectations: Expectations) -> float | None:
     if any(bounds_values(c) for u in updates for c in clip_calls(u)):
         return None  # where each element is at its limit, all windows have one norm
     seen = transported(trace, expectations)
-    return seen.threshold if seen is not None else None
+    if seen is None or seen.threshold is not None:
+        return None if seen is None else seen.threshold
+    return blown_up_to(seen)
 
 
 def _of_all(call: ClipCall, update: Update) -> bool:

@@ -2,12 +2,14 @@
 they go on is known, and how often the program goes through its data.
 """
 
+import ast
 from typing import NamedTuple
 
 from harness.domain.event import ScheduleCourse
 from harness.domain.trace import ProbeTrace
 from harness.domain.verdict import Verdict, failed
 from harness.properties.evidence.figures import count, number
+from harness.syntax import tree_of, walk
 
 ID = "scheduler-per-update"
 
@@ -37,7 +39,8 @@ def counts_otherwise(probe: ProbeTrace) -> Verdict | None:
     if course is None or seen is None or course.left > FALLEN or probe.parts:
         return None
     made_for = mistaken(course, seen)
-    if made_for is None:
+    late = course.peak >= seen.moves * course.passes  # a warm-up that fits no such short training
+    if made_for is None or late or not is_computed(course, probe):
         return None
     moved = "once in each" if seen.moves == 1 else "with every update"
     return failed(
@@ -49,6 +52,15 @@ def counts_otherwise(probe: ProbeTrace) -> Verdict | None:
         number("passes", course.passes, probe.probe),
         number("part of the rate that is left at its end", course.left, probe.probe),
     )
+
+
+def is_computed(course: ScheduleCourse, probe: ProbeTrace) -> bool:
+    """Whether the program names the end nowhere, unless as the number of its passes: a constant may
+    coincide with a count.
+    """
+    tree = tree_of(probe.program.source)
+    named = {n.value for n in walk(tree) if isinstance(n, ast.Constant)} - {course.passes}
+    return course.end <= course.passes or named.isdisjoint({course.end, course.end + 1})
 
 
 def mistaken(course: ScheduleCourse, seen: Pass) -> str | None:

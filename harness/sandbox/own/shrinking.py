@@ -29,7 +29,11 @@ MOST: tuple[tuple[str, int], ...] = (
 """Patterns of whole names, and the largest value that such a size keeps."""
 
 EVALUATION: tuple[tuple[str, int], ...] = (
-    (r"(eval(uate|uation)?|val(id(ate|ation)?)?|test)_?(every|interval|freq(uency)?|period)\w*", 4),
+    (
+        r"(eval(uate|uation)?|val(id(ate|ation)?)?|test|sampl(e|ing)|generat(e|ion)|preview)"
+        r"_?(every|interval|freq(uency)?|period)\w*",
+        4,
+    ),
     (r"eval_?(iters?|batches)|val_?(iters|batches)|num_?eval\w*", 2),
 )
 """How often, and for how long, a program is evaluated at most: what that leaves behind is seen then."""
@@ -38,7 +42,7 @@ SOON = 4
 """In so many turns the first evaluation comes, where a number in the test says how often."""
 
 EVALUATES = re.compile(
-    r"(run_|do_)?(eval|evaluate|val|valid|validate|validation|estimate_loss)(_|$)"
+    r"(run_|do_)?(eval|evaluate|val|valid|validate|validation|estimate_loss|sample|generate)(_|$)"
 )
 """Names of functions that evaluate."""
 

@@ -112,7 +112,7 @@ def _course(rates: list[float], passes: int, batches: int, *, whole: bool) -> Sc
     bottom = next(i for i in range(top, len(rates)) if rates[i] - least <= LEVEL * peak)
     if peak <= 0.0 or not math.isfinite(peak) or (bottom == len(rates) - 1 and not whole):
         return None
-    return ScheduleCourse(passes=passes, batches=batches, end=bottom, left=least / peak)
+    return ScheduleCourse(passes=passes, batches=batches, peak=top, end=bottom, left=least / peak)
 
 
 def _rates(scheduler: Any) -> tuple[float, ...]:
