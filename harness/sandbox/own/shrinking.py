@@ -29,11 +29,8 @@ MOST: tuple[tuple[str, int], ...] = (
 """Patterns of whole names, and the largest value that such a size keeps."""
 
 EVALUATION: tuple[tuple[str, int], ...] = (
-    (
-        r"(eval(uate|uation)?|val(id(ate|ation)?)?|test|sampl(e|ing)|generat(e|ion)|preview)"
-        r"_?(every|interval|freq(uency)?|period)\w*",
-        4,
-    ),
+    (r"(eval(uate|uation)?|val(id(ate|ation)?)?|test)_?(every|interval|freq(uency)?|period)\w*", 4),
+    (r"(sampl(e|ing)|generat(e|ion)|preview)_?(every|interval|freq(uency)?|period)\w*", 4),
     (r"eval_?(iters?|batches)|val_?(iters|batches)|num_?eval\w*", 2),
 )
 """How often, and for how long, a program is evaluated at most: what that leaves behind is seen then."""
