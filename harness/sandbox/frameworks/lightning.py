@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import torch
 from torch import nn
 
 from harness.domain.own import SHORTER
@@ -137,6 +138,9 @@ def on_a_cpu(
     kept |= dict.fromkeys(shown, False)
     callbacks = kept.get("callbacks") or []
     callbacks = callbacks if isinstance(callbacks, list | tuple) else [callbacks]
+    for one in callbacks:
+        if type(one).__name__ == "ModelCheckpoint":
+            one.best_model_score = torch.zeros(())  # programs show what was best at their end
     kept["callbacks"] = [c for c in callbacks if type(c).__name__ not in DROPPED]
     if str(kept.get("precision")) in strategies.HALF:
         kept.pop("precision")

@@ -51,3 +51,11 @@ def test_an_interval_of_evaluations_that_is_longer_than_a_pass_is_shortened(see)
 
 def test_a_limit_of_the_program_stays(see):
     assert "a loader of a Trainer" not in of(see, options="limit_train_batches=6").lent
+
+
+def test_the_best_score_of_a_checkpoint_that_is_not_kept_can_be_shown(see):
+    program = PROGRAM.format(schedule=ONCE_A_PASS, options="callbacks=[best]").replace(
+        "L.Trainer", 'best = L.pytorch.callbacks.ModelCheckpoint(monitor="loss")\nL.Trainer'
+    )
+
+    assert see(program + "print(float(best.best_model_score))\n").outcome.startswith("returned")
