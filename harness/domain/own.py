@@ -141,7 +141,8 @@ PASSES = 6
 """How many passes a program gets that does something else in later ones."""
 
 RANKS = re.compile(
-    r"\b(?:init_process_group|DistributedDataParallel|DistributedSampler|FullyShardedDataParallel|no_sync|all_reduce)\b"
+    r"\b(?:init_process_group|DistributedDataParallel|DistributedSampler|FullyShardedDataParallel|no_sync"
+    r"|all_reduce|ddp_(?:model|net|module))\b"
 )
 """How a program shows that it is made to train on several ranks."""
 

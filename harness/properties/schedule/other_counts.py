@@ -9,6 +9,7 @@ from harness.domain.event import ScheduleCourse
 from harness.domain.trace import ProbeTrace
 from harness.domain.verdict import Verdict, failed
 from harness.properties.evidence.figures import count, number
+from harness.properties.schedule.spent_schedules import guessed
 from harness.syntax import tree_of, walk
 
 ID = "scheduler-per-update"
@@ -35,8 +36,8 @@ def counts_otherwise(probe: ProbeTrace) -> Verdict | None:
     """A fail when the end of the schedule is that of all passes counted in one unit, and it is moved in
     another.
     """
-    course, seen = probe.program.course, first_pass(probe)
-    if course is None or seen is None or course.left > FALLEN or probe.parts:
+    course, seen = _in_all(probe), first_pass(probe)
+    if course is None or seen is None or course.left > FALLEN or probe.parts or guessed(probe):
         return None
     made_for = mistaken(course, seen)
     late = course.peak >= seen.moves * course.passes  # a warm-up that fits no such short training
@@ -52,6 +53,15 @@ def counts_otherwise(probe: ProbeTrace) -> Verdict | None:
         number("passes", course.passes, probe.probe),
         number("part of the rate that is left at its end", course.left, probe.probe),
     )
+
+
+def _in_all(probe: ProbeTrace) -> ScheduleCourse | None:
+    """The course, with the passes that were made where the program came to its end."""
+    course, updates = probe.program.course, probe.updates
+    if course is None or probe.program.outcome != "returned":
+        return course
+    places = {u.window[-1].after_batch for u in updates if u.window} - {None}
+    return course.model_copy(update={"passes": len({place[0] for place in places if place})})
 
 
 def is_computed(course: ScheduleCourse, probe: ProbeTrace) -> bool:

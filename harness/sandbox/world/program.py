@@ -172,6 +172,7 @@ class _Binding:
             then=then,
             after=lambda: {"accumulates_over": gathers, "lent": (*self.lender.notes[told:],)},
             calls=tuple(str(call) for call, _ in starts),
+            passes=int(self.values.number("epochs")),
             models=(self.values.model,),
             optimizers=self.values.optimizers,
         )
