@@ -37,6 +37,10 @@ WRONG = {
         WRAPPED, "1 / dist.get_world_size()", "pass", "0.05",
     ),
     "a sum over ranks": (BARE, "1", SUMMED, "0.05"),
+    "a loss that is divided by the ranks, beside a clip": (
+        WRAPPED, "1 / dist.get_world_size()",
+        "torch.nn.utils.clip_grad_norm_(net.parameters(), 5.0)", "0.05",
+    ),
 }  # fmt: skip
 
 

@@ -56,8 +56,8 @@ def _by_both(verdict: Verdict, trace: Trace, ranks: int, few: float, many: float
     why = (
         "they are summed over the ranks and never divided: divide by the number of ranks"
         if summed
-        else "the loss is divided by the number of ranks, and the mean over them is taken all the same: "
-        "divide it once"
+        else "the loss is divided by the number of ranks, or by a count over all of them, and their "
+        "mean is taken all the same: divide it once"
     )
     return failed(
         ID,
@@ -84,7 +84,8 @@ def _size(trace: Trace, settings: OwnSettings) -> float | None:
         return None
     own = seen.objective == "as-computed"
     sizes = [t.size for t in _totals(trace, settings)]
-    found = sizes if own else [r.ratio for r in seen.readings if r.aligned]
+    whole = [r for r in seen.readings if r.aligned and r.state != "clipped"]
+    found = sizes if own else [r.ratio for r in whole]
     return middle(found) if found and spread(found) <= SAME else None
 
 
