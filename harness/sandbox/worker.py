@@ -88,6 +88,7 @@ def work_on(recorder: Recorder, job: Job, rank: int, world_size: int) -> None:
         recorder.finish(_not_begun(error, order.known))
         return
     recorder.schedulers.passes = ready.passes
+    ready.patience.said = lambda: recorder.tape.sent
     recorder.start(tuple(ready.journal), ready.source, ready.calls)
     with recorder.recording(ready.module, world_size):
         finished = _ended(ready.run, order.known)

@@ -2,7 +2,7 @@
 
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,6 +26,9 @@ MANY = 36
 
 SECONDS = 5.0
 """After so many seconds a few updates are enough, if no other rank would wait."""
+
+PLENTY = 300 << 20
+"""Bytes of a record after which so few are enough as well: a run that says twice as much is lost."""
 
 FEW = 3
 """So many."""
@@ -77,6 +80,8 @@ class Patience:
         self._passes: dict[int, int] = {}
         self._backwards = self._at_pass = 0
         self.updates = 0
+        self.said: Callable[[], int] = int
+        """How many bytes the record of the run has."""
 
     def hurry(self) -> None:
         """There is little time."""
@@ -102,7 +107,7 @@ class Patience:
 
     @property
     def _is_late(self) -> bool:
-        return _clock() - self._began > SECONDS
+        return _clock() - self._began > SECONDS or self.said() > PLENTY
 
     @contextmanager
     def counting(self) -> Iterator[None]:

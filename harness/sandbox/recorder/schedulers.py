@@ -3,6 +3,7 @@
 import contextlib
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from torch.optim import Optimizer, lr_scheduler
@@ -110,7 +111,10 @@ def _course(rates: list[float], passes: int, batches: int, *, whole: bool) -> Sc
     top = next(i for i, rate in enumerate(rates) if peak - rate <= LEVEL * peak)
     least = min(rates[top:])
     bottom = next(i for i in range(top, len(rates)) if rates[i] - least <= LEVEL * peak)
-    if peak <= 0.0 or not math.isfinite(peak) or (bottom == len(rates) - 1 and not whole):
+    endless = rates[-1] < 0.5 * rates[bottom] and all(b <= a for a, b in pairwise(rates[bottom:]))
+    if peak <= 0.0 or not math.isfinite(peak) or endless:  # decays by a factor come to no end
+        return None
+    if bottom == len(rates) - 1 and not whole:
         return None
     return ScheduleCourse(passes=passes, batches=batches, peak=top, end=bottom, left=least / peak)
 

@@ -46,6 +46,8 @@ class Tape:
     def __init__(self, sink: Sink) -> None:
         """Write to ``sink``; parameters are registered later."""
         self._sink = sink
+        self.sent = 0
+        """Bytes of tensors that were written."""
         self._names: dict[int, tuple[str, TensorWeakRef]] = {}
         self._count = 0
         self._parameters: dict[str, TensorWeakRef] = {}
@@ -155,7 +157,9 @@ class Tape:
         """Write one event."""
         self.settle()
         data = event.model_dump(mode="json", exclude={"kind"})
-        self._sink.send(event.kind, data, tuple(tensors))
+        blobs = tuple(tensors)
+        self.sent += sum(len(raw) for *_, raw in blobs)
+        self._sink.send(event.kind, data, blobs)
         self.injected.saw(event)
 
     def gradients(self) -> Iterator[Blob]:
