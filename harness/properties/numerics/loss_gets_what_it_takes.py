@@ -37,7 +37,7 @@ ONE_SHAPE = (
 )
 
 MISLED = 3
-"""So many steps by such a gradient are no accident."""
+"""So many steps by such a gradient are no accident; nor are fewer, where it makes no more."""
 
 TAKES = {
     "cross_entropy": "it takes logits, and softmax of them itself: give it the logits",
@@ -61,13 +61,15 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
                 f"In {probe.probe} {name} was given {given}: {TAKES[name]}.",
                 number("losses that were given what they do not take", len(probe.program.misfed)),
             )
-        if probe.program.critics_misled >= MISLED:
+        if 0 < min(len(probe.updates), MISLED) <= probe.program.critics_misled:
             return failed(
                 ID,
                 f"In {probe.probe} the loss of the policy trains the critic as well: the advantage that "
                 "it multiplies log-probabilities with is in the graph, so that values move to make the "
                 "policy's loss small. Detach the advantage there; the critic has a loss of its own.",
-                number("steps that train the critic by the policy's loss, at least", MISLED),
+                number(
+                    "steps that train the critic by the policy's loss", probe.program.critics_misled
+                ),
             )
     updates = [w for probe in trace.probes for w in of_probe(probe)]
     if not updates:
