@@ -126,7 +126,7 @@ class Lender:
 
     def role(self, name: str) -> str | None:
         """The role of a name; ``maker of ...`` for a function or class that makes such an object."""
-        known = self._known.get(name) or self._of_a_policy(name)
+        known = self._of_a_policy(name) or self._known.get(name)
         if known and known.startswith(MAKER):
             made = self.table.role(known.removeprefix(MAKER))
             return f"{MAKER}{made}" if made else None
@@ -150,8 +150,11 @@ class Lender:
         """What a name means to a program that is lent a policy."""
         if not self.networks.policy:
             return None
-        is_network = name.rpartition(".")[2] in self.networks.given
-        return "model" if is_network else part_of_a_rollout(name)
+        if name.rpartition(".")[2] in self.networks.given:
+            return "model"
+        read = self.reading.named.get(name)
+        holds_it = read is not None and any(map(part_of_a_rollout, read.fields))
+        return "settings" if holds_it else part_of_a_rollout(name)
 
     def _by_name(self, name: str) -> str | None:
         """What the table says, unless the program uses the name as what that cannot be."""
@@ -470,7 +473,7 @@ class Lender:
         proper = words(owner)[0] in SECTIONED
         if name in self.reading.summed_up and name not in self.reading.called:
             return 0
-        role = self._known.get(full) or self._of_a_policy(full) or self._unless_called(name)
+        role = self._of_a_policy(full) or self._known.get(full) or self._unless_called(name)
         section = (
             self._is_read_below(role, full) and (role in OBJECTS or name in SECTIONS) and proper
         )

@@ -27,9 +27,9 @@ class Networks:
         self.given: dict[str, nn.Module] = {}
         self.policy = False
         """Whether they are a policy and its critic."""
-        if policies.is_about(reading):
-            features = values.batches[0].inputs.shape[-1]
-            self.given = policies.networks(reading, table, features)
+        inputs = values.batches[0].inputs
+        if policies.is_about(reading) and inputs.is_floating_point() and inputs.dim() == 2:
+            self.given = policies.networks(reading, table, inputs.shape[1])
             self.policy = bool(self.given)
         if self.policy:
             values.trained = nn.ModuleList(self.given.values())

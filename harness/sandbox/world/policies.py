@@ -18,6 +18,7 @@ from harness.workloads import WorkloadBatch
 
 ACTIONS = 4
 WIDTH = 16
+ROWS = 512
 
 CRITIC = re.compile(
     r"(?!actor critic)(.* )?(critic|value|v|baseline|vf)( (net|network|fn|head|model))?"
@@ -75,7 +76,9 @@ class ActorCritic(nn.Module):
 
 def is_about(reading: ProgramReading) -> bool:
     """Whether a program trains a policy over a few actions, and none of its networks is shown."""
-    return {"Categorical", "log_prob"} <= reading.called and not reading.builds_models
+    continuous = {"Normal", "MultivariateNormal", "Independent", "Beta", "TransformedDistribution"}
+    others = reading.builds_models or continuous & reading.called
+    return "log_prob" in reading.called and not others
 
 
 def networks(reading: ProgramReading, table: Table, features: int) -> dict[str, nn.Module]:
@@ -99,9 +102,12 @@ def part_of_a_rollout(name: str) -> str | None:
 
 
 def rollout(batch: WorkloadBatch) -> dict[str, Tensor]:
-    """What the policy met where the inputs of a batch are what it saw."""
-    row = batch.inputs.flatten(1).float().sum(1)
+    """What the policy met: more than one minibatch of usual size."""
+    times = -(-ROWS // len(batch.inputs))
+    seen = torch.cat([batch.inputs * 0.99**n for n in range(times)])[:ROWS]
+    row = seen.sum(1)
     return {
+        "input": seen,
         "action": (row * 100).long() % ACTIONS,
         "return": torch.tanh(row) + 0.5,
         "old log-probability": torch.full_like(row, 1 / ACTIONS).log(),
