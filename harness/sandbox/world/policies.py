@@ -27,6 +27,7 @@ ACTOR = re.compile(r"((.* )?(actor|policy|pi)|actor critic|ac|agent)( (net|netwo
 """Networks, by their names."""
 
 VALUE = re.compile(r"(.* )?(v|vs|val|vals|values?|vpred|baselines?)( .*)?")
+PROBABILITY = re.compile(r"(.* )?(probs?|probabilities)")
 DISTRIBUTION = re.compile(r"(.* )?(dist|distribution)|pi|policy")
 """Results that are no logits, by their names."""
 
@@ -71,6 +72,8 @@ class ActorCritic(nn.Module):
 
     def _of_actions(self, hidden: Tensor, name: str) -> Any:
         logits = self.pi(hidden)
+        if _is(PROBABILITY, name):
+            return logits.softmax(-1)
         return Categorical(logits=logits) if _is(DISTRIBUTION, name) else logits
 
 
