@@ -1,5 +1,4 @@
-"""A loss gets logits, logarithms or probabilities as it takes them, two arguments of one shape, and
-an advantage that is a number.
+"""A loss gets logits or probabilities as it takes them, one shape, and advantages that are numbers.
 
 Bug::
 
