@@ -13,6 +13,10 @@ FAILS = {
     "local-sums-over-a-count-of-all-ranks-under-ddp": "ranks-agree",
     "a-rank-that-skips-a-bad-batch-alone": "ranks-agree",
     "a-factor-of-limit-over-norm-that-is-never-held-at-one": "clip-inactive-when-small",
+    "a-clipped-ratio-of-a-policy-multiplies-an-advantage-in-the-graph": "loss-gets-what-it-takes",
+    "an-advantage-in-the-graph-trains-the-critic-by-the-loss-of-the-policy": (
+        "loss-gets-what-it-takes"
+    ),
     "parameters-that-ask-for-a-gradient-from-a-late-pass-on-and-that-nothing-holds": (
         "every-parameter-learns"
     ),
@@ -29,6 +33,7 @@ FAILS = {
     "a-flag-that-was-set-on-a-module-freezes-nothing": "every-parameter-learns",
     "a-flag-whose-name-is-misspelt-freezes-nothing": "every-parameter-learns",
     "layers-that-no-optimizer-of-training-that-is-not-shown-holds": "every-parameter-learns",
+    "minibatches-of-a-rollout-that-share-their-gradients": "gradients-start-fresh",
     "a-graph-that-is-carried-over": "gradients-start-fresh",
     "a-schedule-that-is-moved-past-its-end-by-micro-batches": "scheduler-per-update",
     "a-skipped-batch-that-joins-two-windows": "one-update-per-window",

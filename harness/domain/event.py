@@ -425,6 +425,10 @@ class Finished(Record):
     """What terms without a gradient added up to in the first losses that had any."""
     misfed: tuple[Said, ...] = Field(default=(), max_length=8)
     """Losses that were given what they do not take: ``cross_entropy of what softmax returned``."""
+    critics_misled: Counted = 0
+    """Steps that trained a critic by the loss of a policy, through an advantage that was left in the
+    graph; counted up to 3.
+    """
     flagged_modules: tuple[Said, ...] = Field(default=(), max_length=8)
     """What was set on modules or parameters and freezes or thaws none: ``Linear.requires_grad = False``,
     ``Parameter.require_grad = False``.

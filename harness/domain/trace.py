@@ -191,6 +191,8 @@ class Program(Record):
     """What terms without a gradient added up to in the first losses that had any."""
     misfed: tuple[str, ...] = ()
     """Losses that were given what they do not take: ``cross_entropy of what softmax returned``."""
+    critics_misled: int = 0
+    """Steps that trained a critic by the loss of a policy, through an advantage; counted up to 3."""
     flagged_modules: tuple[str, ...] = ()
     """What was set on modules or parameters and freezes or thaws none."""
     averaged_with_themselves: int = 0

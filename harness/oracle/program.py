@@ -71,6 +71,7 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
         constant_terms=finished.constant_terms,
         constant_values=finished.constant_values,
         misfed=finished.misfed,
+        critics_misled=finished.critics_misled,
         flagged_modules=finished.flagged_modules,
         averaged_with_themselves=finished.averaged_with_themselves,
         average_of_newest=finished.average_of_newest,

@@ -1,5 +1,4 @@
-"""A model that is trained is in training mode and has its own weights; an average of them is a copy, and
-slower than they are.
+"""A model that is trained is in training mode and has its own weights; their average is a slow copy.
 
 Bug::
 

@@ -1,4 +1,4 @@
-"""A loss gets logits, logarithms or probabilities as it takes them, and two arguments of one shape.
+"""A loss gets logits or probabilities as it takes them, one shape, and advantages that are numbers.
 
 Bug::
 
@@ -6,13 +6,18 @@ Bug::
     loss = nn.functional.cross_entropy(probabilities, y)     # which takes softmax itself
     loss.backward()
 
+    advantage = returns - values                             # to be detached
+    loss = -(dist.log_prob(actions) * advantage).mean() + F.mse_loss(values, returns)
+
 Signature: the first argument of ``cross_entropy``, ``nll_loss`` or ``kl_div`` is what a softmax
 returned, or that of ``binary_cross_entropy_with_logits`` is what a sigmoid returned, be it in another
 shape; or the mean of an elementwise loss is taken over rows beside columns, (n, 1) beside (n,), so that
-each prediction is compared with each target.
+each prediction is compared with each target; or a log-probability is multiplied by what a critic
+returned, taken from a number, and a step changes the critic by the gradient of that product.
 
 Masked by: a loss that falls. After a second softmax it comes to rest far from 0; predictions that are
-compared with all targets come to rest at their mean.
+compared with all targets come to rest at their mean. A critic that the policy's loss pulls along still
+follows the returns, if worse, and rewards rise for a while.
 """
 
 from harness.domain.scenario import Expectations
@@ -29,6 +34,9 @@ ONE_SHAPE = (
     "each prediction is compared with each target, and all of them are drawn to the mean of these: "
     "bring both to one shape, say by squeeze(1)"
 )
+
+MISLED = 3
+"""So many steps by such a gradient are no accident; nor are fewer, where it makes no more."""
 
 TAKES = {
     "cross_entropy": "it takes logits, and softmax of them itself: give it the logits",
@@ -51,6 +59,16 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
                 ID,
                 f"In {probe.probe} {name} was given {given}: {TAKES[name]}.",
                 number("losses that were given what they do not take", len(probe.program.misfed)),
+            )
+        if 0 < min(len(probe.updates), MISLED) <= probe.program.critics_misled:
+            return failed(
+                ID,
+                f"In {probe.probe} the loss of the policy trains the critic as well: the advantage that "
+                "it multiplies log-probabilities with is in the graph, so that values move to make the "
+                "policy's loss small. Detach the advantage there; the critic has a loss of its own.",
+                number(
+                    "steps that train the critic by the policy's loss", probe.program.critics_misled
+                ),
             )
     updates = [w for probe in trace.probes for w in of_probe(probe)]
     if not updates:

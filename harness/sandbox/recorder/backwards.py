@@ -48,6 +48,8 @@ class Backwards:
         self._after = after
         self.graphs: Graphs | None = None
         """Who looks at what it goes through, if anybody does."""
+        self.looks: Callable[[Sequence[Tensor]], None] = lambda _: None
+        """Called with the losses of each backward before it, unless it can be differentiated again."""
         self.met: Callable[[], None] = lambda: None
         """Called after each call, to name parameters that nobody knew before."""
         self._inside = False
@@ -105,9 +107,11 @@ class Backwards:
         kwargs: dict[str, Any],
     ) -> Reached:
         """What it goes through, in a program's own world."""
+        differentiable = again(function, args, kwargs)
+        if function == "backward" and not differentiable:
+            self.looks(roots)
         if self.graphs is None:
             return Reached()
-        differentiable = again(function, args, kwargs)
         if function == "backward":
             return self.graphs.before_backward(roots, again=differentiable)
         self.graphs.asked_for(inputs_in(args, kwargs), again=differentiable)

@@ -11,6 +11,7 @@ from torch import nn
 
 from harness.domain.event import BatchYielded, Finished, Noted, Start
 from harness.domain.injection import Injection
+from harness.sandbox.recorder.advantages import Advantages
 from harness.sandbox.recorder.averages import WeightAverages
 from harness.sandbox.recorder.backwards import Backwards
 from harness.sandbox.recorder.by_hand import HandUpdates
@@ -44,6 +45,7 @@ class Recorder:
         self.owned = Owned(self.tape)
         self.functions = Functions()
         self.averages = WeightAverages(self.tape)
+        self.advantages = Advantages()
         self.modes = Modes()
         self.schedulers = Schedulers(self.tape, self.steps.trains)
         self.graphs: Graphs | None = None
@@ -67,6 +69,9 @@ class Recorder:
         )
         self.backwards = backwards
         backwards.met = self.owned.met
+        backwards.looks = self.advantages.before_backward
+        self.steps.consumes = self.advantages.at_step
+        self.advantages.install()
         backwards.install()
         self.functions.install()
         Clips(self.tape).install()
@@ -93,8 +98,13 @@ class Recorder:
         self.graphs = self.backwards.graphs = Graphs(self.tape, self.owned.optimizers, self.scalers)
         self.graphs.constants.install()
         self.forwards.came_out = self.graphs.came_out
-        self.steps.consumes = self.graphs.at_step
+        self.steps.consumes = self._consumes
         self.steps.evaluates = self.graphs.at_closure
+
+    def _consumes(self, optimizer: torch.optim.Optimizer) -> None:
+        if self.graphs is not None:
+            self.graphs.at_step(optimizer)
+        self.advantages.at_step(optimizer)
 
     def start(self, notes: tuple[str, ...], source: str = "", calls: tuple[str, ...] = ()) -> None:
         """Write what is about to run, and the initial parameters."""
@@ -149,6 +159,7 @@ class Recorder:
         found = {
             "untrue": untrue,
             "misfed": tuple(self.losses.misfed)[:8],
+            "critics_misled": self.advantages.consumed,
             "flagged_modules": self.forwards.flagged(),
             "averaged_with_themselves": self.averages.with_themselves,
             "course": self.schedulers.course(),

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from harness.sandbox.batches.loaders import Loader, OnBatch, leaves
 from harness.sandbox.batches.rows import Shape
+from harness.sandbox.world.policies import rollout
 from harness.sandbox.world.values import Values
 from harness.workloads import WorkloadBatch
 
@@ -19,6 +20,8 @@ class Data:
         """``shape``: how the program takes batches apart; ``module``: where names are rebound."""
         self.shape = shape
         self.on_batch = on_batch
+        self.of_a_policy = False
+        """Whether batches are what a policy met."""
         self.handed = 0
         """Batches that were handed out so far, validation included."""
         self.current: WorkloadBatch | None = None
@@ -43,16 +46,20 @@ class Data:
     def part(self, part: str, name: str) -> Any:
         """One part of the first batch; from now on ``name`` follows the batches."""
         self._published[name] = part
-        return leaves(self._values.batches[0])[part]
+        return self.leaves(self._values.batches[0])[part]
 
     def everything(self, part: str) -> Tensor:
         """One part of all batches, row after row."""
-        return torch.cat([leaves(batch)[part] for batch in self._values.batches])
+        return torch.cat([self.leaves(batch)[part] for batch in self._values.batches])
+
+    def leaves(self, batch: WorkloadBatch) -> dict[str, Any]:
+        """What names of one batch can mean."""
+        return {**leaves(batch), **(rollout(batch) if self.of_a_policy else {})}
 
     def publish(self, batch: WorkloadBatch, index: int) -> None:
         """Rebind the names that change with every batch; ``index`` is its place in the pass."""
         self.handed += 1
         self.current = batch
-        parts = leaves(batch) if self._published else {}
+        parts = self.leaves(batch) if self._published else {}
         for name, part in self._published.items():
             setattr(self._module, name, parts[part])

@@ -21,6 +21,7 @@ from harness.sandbox.world import answers, parts_of
 from harness.sandbox.world.data import Data
 from harness.sandbox.world.networks import Networks
 from harness.sandbox.world.parts import ROLES
+from harness.sandbox.world.policies import MET, part_of_a_rollout
 from harness.sandbox.world.reading import ProgramReading, last_name
 from harness.sandbox.world.settings import LentSettings
 from harness.sandbox.world.spies import SIZES, Spy
@@ -120,11 +121,12 @@ class Lender:
         )
         self.data = Data(values, shape, module, on_batch)
         """The workload's batches, as the program takes them apart."""
+        self.data.of_a_policy = self.networks.policy
         self._answers.forward = self.forward
 
     def role(self, name: str) -> str | None:
         """The role of a name; ``maker of ...`` for a function or class that makes such an object."""
-        known = self._known.get(name)
+        known = self._of_a_policy(name) or self._known.get(name)
         if known and known.startswith(MAKER):
             made = self.table.role(known.removeprefix(MAKER))
             return f"{MAKER}{made}" if made else None
@@ -143,6 +145,16 @@ class Lender:
             made = self.table.role(rest, "objects")
             return f"{MAKER}{made}" if made in MADE else found
         return found
+
+    def _of_a_policy(self, name: str) -> str | None:
+        """What a name means to a program that is lent a policy."""
+        if not self.networks.policy:
+            return None
+        if name.rpartition(".")[2] in self.networks.given:
+            return "model"
+        read = self.reading.named.get(name)
+        holds_it = read is not None and any(map(part_of_a_rollout, read.fields))
+        return "settings" if holds_it else part_of_a_rollout(name)
 
     def _by_name(self, name: str) -> str | None:
         """What the table says, unless the program uses the name as what that cannot be."""
@@ -265,7 +277,7 @@ class Lender:
             return LATE
         if self.values.parts and role in ROLES:
             return self.values.parts.of(role, [name])
-        if role in ("input", "target", "mask", "count"):
+        if role in ("target", "mask", "count", *MET):
             return self.data.part(role, name)
         special: dict[str, Callable[[str], Any]] = {
             "loader": lambda _: self.data.loader(),
@@ -324,6 +336,8 @@ class Lender:
             return self.lightning_module()
         if name in self.networks.given:
             return self.networks.given[name]
+        if self.networks.policy:
+            return self.networks.given.get(name.rpartition(".")[2], self.values.trained)
         if not self.reading.calls_models_plainly or not (
             self.data.shape.rows or self.data.shape.whole
         ):
@@ -459,7 +473,7 @@ class Lender:
         proper = words(owner)[0] in SECTIONED
         if name in self.reading.summed_up and name not in self.reading.called:
             return 0
-        role = self._known.get(full) or self._unless_called(name)
+        role = self._of_a_policy(full) or self._known.get(full) or self._unless_called(name)
         section = (
             self._is_read_below(role, full) and (role in OBJECTS or name in SECTIONS) and proper
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from torch import nn
 
 from harness.sandbox.names.table import Table, words
+from harness.sandbox.world import policies
 from harness.sandbox.world.parts_of import BACK, front_of, trainable
 from harness.sandbox.world.reading import ProgramReading
 from harness.sandbox.world.values import Values
@@ -24,6 +25,15 @@ class Networks:
     def __init__(self, values: Values, reading: ProgramReading, table: Table) -> None:
         """The workload's model is cut in two; each front is a copy of its front, and so the backs."""
         self.given: dict[str, nn.Module] = {}
+        self.policy = False
+        """Whether they are a policy and its critic."""
+        inputs = values.batches[0].inputs
+        if policies.is_about(reading) and inputs.is_floating_point() and inputs.dim() == 2:
+            self.given = policies.networks(reading, table, inputs.shape[1])
+            self.policy = bool(self.given)
+        if self.policy:
+            values.trained = nn.ModuleList(self.given.values())
+            return
         names = [n for n in reading.free if _is_network(n, reading, table)]
         children = trainable(values.model)
         cut = len(children) > 1 and isinstance(values.model, nn.Sequential)

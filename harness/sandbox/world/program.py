@@ -25,6 +25,7 @@ from harness.sandbox.unbound import Scouted, no_input, parsed
 from harness.sandbox.world import libraries, losses, rewrite, wrapping
 from harness.sandbox.world.fitting import Fitting
 from harness.sandbox.world.lending import LATE, MOMENT, Lender
+from harness.sandbox.world.policies import MET
 from harness.sandbox.world.reading import ProgramReading
 from harness.sandbox.world.roots import Call, Starter
 from harness.sandbox.world.spies import refused_as_a_size
@@ -256,11 +257,11 @@ class _Binding:
         loops = (s for s in self.tree.body[start:] if isinstance(s, ast.For | ast.While))
         loop = next(loops, None)
         if start < len(self.tree.body) and not (
-            loop is not None and makes_updates(loop) and {*roles.values()} <= {"input", "target"}
+            loop is not None and makes_updates(loop) and {*roles.values()} <= {"target", *MET}
         ):
             return False
         for name, role in roles.items():
-            whole = role in ("input", "target")
+            whole = role == "target" or role in MET
             found = self.lender.data.everything(role) if whole else self.lender.lend(name)
             vars(self.module)[name] = found
             if whole:

@@ -84,7 +84,8 @@ class Starter:
         self, tree: ast.AST, target: Callable[..., Any], fixed: dict[str, Any], epochs: list[str]
     ) -> None:
         lender = self._lender
-        for turn in range(int(lender.values.number("epochs")) if epochs else 1):
+        again = bool(epochs) or lender.networks.policy  # which is updated after each rollout
+        for turn in range(int(lender.values.number("epochs")) if again else 1):
             _call(target, {**fixed, **dict.fromkeys(epochs, turn)})
 
     def _given(self, name: str) -> Any:

@@ -8,12 +8,12 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Optimizer
 
-from harness.sandbox.batches.loaders import leaves
 from harness.sandbox.world.lending import MOMENT, Lender
+from harness.sandbox.world.policies import MET
 from harness.sandbox.world.reading import DEFINITIONS, clears
 from harness.syntax import walk
 
-OF_A_TURN = MOMENT | {"target", "mask", "count", "step"}
+OF_A_TURN = MOMENT | {"target", "mask", "count", "step", *MET}
 """Roles whose values a turn sets."""
 
 
@@ -38,7 +38,7 @@ class Turns:
             lender.data.publish(batch, index)
             if self.clears and index % every == 0:
                 self._optimizer().zero_grad()
-            moment = self._moment(index, dict(leaves(batch)))
+            moment = self._moment(index, lender.data.leaves(batch))
             if self.goes_back:
                 moment["loss"].backward()
             found = {name: moment[role] for name, role in self._roles.items()}

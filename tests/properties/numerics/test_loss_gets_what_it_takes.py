@@ -1,3 +1,5 @@
+import pytest
+
 from tests.fakes.traces import probe, program, trace, update
 from tests.properties.verdicts import on
 
@@ -29,3 +31,13 @@ def test_rows_beside_columns_fail():
 
     assert verdict.outcome == "fail"
     assert "compared with each target" in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("steps", "updates", "outcome"), [(3, 9, "fail"), (1, 1, "fail"), (1, 2, "pass")]
+)
+def test_a_critic_that_the_policys_loss_trains_again_and_again_fails(steps, updates, outcome):
+    ran = program("returned").model_copy(update={"critics_misled": steps})
+    seen = trace(probe("as-it-is", *map(update, range(updates)), program=ran))
+
+    assert on(ID, seen).outcome == outcome
