@@ -60,6 +60,10 @@ BLOCKS = {
             steps.zero_grad()
             loss.backward()
             steps.step()""",
+    "training with Lightning is resumed from what an earlier run kept": """
+        import lightning as L
+        resumed = L.Trainer(max_epochs=2)
+        resumed.fit(model, datamodule=dm, ckpt_path="checkpoints/last.ckpt")""",
     "a lazy layer is moved before it has a shape": """
         lazy = nn.Sequential(nn.Flatten(), nn.LazyLinear(4)).to("cpu")
         lazy(torch.ones(2, 1, 3))""",
