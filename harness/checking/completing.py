@@ -80,6 +80,30 @@ def with_losses(program: BlockInContext) -> BlockInContext:
     return replace(program, text="\n".join(lines), lines=tuple(numbers))
 
 
+def prepared(program: BlockInContext) -> BlockInContext:
+    """A block that makes an Accelerator, goes back by it and prepares nothing, with what it trains
+    prepared, as the page that it is taken from has done; others as they are.
+    """
+    tree = program.tree
+    calls = (s for s in tree.body if isinstance(s, ast.Assign) and isinstance(s.value, ast.Call))
+    made = next((s for s in calls if dotted(s.value).endswith("Accelerator")), None)
+    used = uses(tree).calls
+    if made is None or "prepare" in used or not {"accumulate", "step"} <= used:
+        return program
+    own = [n for s in tree.body if program.is_own(s.lineno) for n in walk(s)]
+    bound = {n.id for n in own if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    read = {n.id for n in own if isinstance(n, ast.Name)} - bound
+    roles = ("model", "optimizer", "loader", "scheduler")
+    names = sorted(n for n in read if table().role(n, "objects") in roles)
+    if not names or not program.is_own(made.lineno):
+        return program
+    given, lines = ", ".join(names), program.text.split("\n")
+    at = made.end_lineno or made.lineno
+    lines.insert(at, f"{given} = {dotted(made.targets[0])}.prepare({given})")
+    numbers = (*program.lines[:at], *program.lines[at - 1 :])
+    return replace(program, text="\n".join(lines), lines=numbers)
+
+
 def forgets_backward(tree: ast.Module) -> bool:
     """Whether a loop clears, computes a loss and steps, and hands that loss to nobody: what it leaves
     out is no part of a sketch.
@@ -152,12 +176,19 @@ def _model_of(tree: ast.Module) -> str:
 
 
 def launched(program: BlockInContext, ended: Ended) -> BlockInContext | None:
-    """The program with what a launcher or its setup does, where it ended for want of a process group."""
-    if "process group has not been initialized" not in (ended.message or ""):
+    """The program with what a launcher or its setup does, where it ended for want of that."""
+    setup = next((done for asked, done in _SETUPS.items() if asked in (ended.message or "")), None)
+    if setup is None:
         return None
-    group = "import torch.distributed\ntorch.distributed.init_process_group()"
-    text, lines = f"{group}\n{program.text}", (0, 0, *program.lines)
+    text, lines = f"{setup}\n{program.text}", (0, 0, *program.lines)
     return replace(program, text=text, lines=lines, own=program.own + 2)
+
+
+_SETUPS = {
+    "process group has not been initialized": "import torch\ntorch.distributed.init_process_group()",
+    "must initialize the accelerate state": "import accelerate\naccelerate.PartialState()",
+}
+"""What libraries say of a program that leaves its setup to others, and the setup."""
 
 
 def fitted(program: BlockInContext) -> BlockInContext:

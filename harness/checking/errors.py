@@ -119,8 +119,8 @@ def _leaves_arguments_out(program: BlockInContext, line: int) -> bool:
 
 
 def _means_another(ended: Ended, program: BlockInContext) -> bool:
-    """Whether an object of the page lacks what a class that the block shows has, or is what another
-    block has made of a library: ``model = nn.Linear(8, 2)``.
+    """Whether an object of the page lacks what a class that the block shows has, is what another block
+    has made of a library (``model = nn.Linear(8, 2)``), or bears the name of a function by chance.
     """
     said = (ended.message or "").split("\n")[0]
     found = _NO_ATTRIBUTE.match(said)
@@ -132,7 +132,7 @@ def _means_another(ended: Ended, program: BlockInContext) -> bool:
     made = [n.lineno for n in walk(tree) if isinstance(n, ast.Call) and last_of(n.func) == kind]
     here = any(program.is_own(line) and line <= (ended.line or 0) for line in made)
     elsewhere = made and kind not in _defined(tree) and not here
-    return f"self.{attribute} = " in own or bool(elsewhere)
+    return f"self.{attribute} = " in own or bool(elsewhere) or kind == "function"
 
 
 def of_the_machine(said: str) -> bool:
@@ -160,7 +160,9 @@ def _is_proven(ended: Ended, said: str, program: BlockInContext) -> bool:
             and not module.startswith("torch._C")
         )
     if exception == "TypeError" and (found := _CALL.match(said)):
-        return _is_shown(found["callee"], program)
+        counted = " takes " in said and found["callee"] not in _defined(program.tree)
+        of_ours = counted and _touches_lent(ended.line or 0, program)  # a tensor for a number
+        return not of_ours and _is_shown(found["callee"], program)
     if exception == "AttributeError" and (found := _NO_ATTRIBUTE.match(said)):
         theirs = ended.calls and _is_of_the_page(ended.line or 0, said, program)
         name = found["name"] or found["type"]
@@ -272,12 +274,17 @@ def _is_untouched(ended: Ended, said: str, program: BlockInContext) -> bool:
         return False
     if _not_there(said):
         return False  # a library asked for it
+    return not _touches_lent(ended.line or 0, program)
+
+
+def _touches_lent(line: int, program: BlockInContext) -> bool:
+    """Whether what was lent may have had a part in a statement; of a definition nobody knows."""
     lent = lent_names(program)
     if not lent:
-        return True
+        return False
     touched = touched_by(program.tree, lent)
-    at = [s for s in program.tree.body if s.lineno <= (ended.line or 0) <= (s.end_lineno or 0)]
-    return bool(at) and not (names_in(at[0]) & touched) and not _defines(at[0])
+    at = [s for s in program.tree.body if s.lineno <= line <= (s.end_lineno or 0)]
+    return not at or bool(names_in(at[0]) & touched) or _defines(at[0])
 
 
 _DEVICE = re.compile(r"\bcuda\b|\bnccl\b|\bgpus?\b|environ\b|\bgetenv\b|\bargv\b", re.IGNORECASE)

@@ -12,6 +12,7 @@ from harness.checking.completing import (
     forgets_backward,
     in_a_turn,
     launched,
+    prepared,
     shortened,
     trained,
     with_losses,
@@ -236,7 +237,7 @@ def _run(one: _One) -> tuple[BlockInContext, Seen, str | None]:
     """Run a block with what its page defines; where that comes to nothing, with a model, data and an
     optimizer of ours. With its author's error, if there is one.
     """
-    program = with_losses(one.session.program(one.example, one.part))
+    program = prepared(with_losses(one.session.program(one.example, one.part)))
     if names_a_fault(one.part):
         program = trained(program)
     seen = _seen(one, program)
@@ -250,13 +251,15 @@ def _run(one: _One) -> tuple[BlockInContext, Seen, str | None]:
         return program, seen, None  # nor would it with what is lent
     lent = with_losses(one.session.program(one.example, one.part, lend=True))
     others = [o for o in (fitted(program), lent, in_a_turn(lent)) if o != program]
-    last = [program] if one.part.kind == "update-function" else []
-    for other in (*others, *last):
-        again = _seen(one, other, anywhere=other in last)
+    last = {"update-function": [program], "training-loop": [lent]}.get(one.part.kind, [])
+    tried = [(program, seen)]
+    for n, other in enumerate((*others, *last)):
+        again = _seen(one, other, anywhere=n >= len(others))
         error = _error(one, other, again)
         if error is not None or _came_to_its_end(one.part, again):
             return other, again, error
-    return program, seen, None
+        tried.append((other, again))
+    return *max(tried, key=lambda one: one[1].trains), None
 
 
 def _seen(one: _One, program: BlockInContext, *, anywhere: bool = False) -> Seen:
@@ -276,10 +279,10 @@ def _came_to_its_end(part: Part, seen: Seen) -> bool:
     trains = used.clips or "Trainer" in used.calls or "LightningModule" in part.code
     if "def training_step(" in part.code or "def configure_optimizers(" in part.code:
         return seen.trains  # a module of Lightning
+    if part.kind in ("training-loop", "update-function") and seen.program.outcome == "raised":
+        return False  # such as where it counts what it got right
     if part.kind == "training-loop" and (trains or _shows_a_step(part)):
         return seen.trains
-    if part.kind == "update-function" and seen.program.outcome == "raised":
-        return False  # such as where it counts what it got right
     return seen.trains or seen.program.outcome in ("returned", "exited")
 
 
@@ -292,6 +295,9 @@ def _evidence(
     if not _steps_itself(part) or program.is_completed:
         of_loop = replace(of_loop, faults=(), costs=(*of_loop.faults, *of_loop.costs))
     goes_back = "backward" in uses(tree_of(part.code)).calls
+    if _repeats_on_purpose(part):
+        kept = tuple(f for f in of_loop.faults if _AGAIN not in {n.name for n in f.numbers})
+        of_loop = replace(of_loop, faults=kept)
     if _shows_a_step(part) and goes_back and not exchanges_its_model(seen.trace):
         of_loop = replace(of_loop, faults=(*idle_steps(seen), *of_loop.faults))
     if part.kind in ("training-loop", "measurement"):
@@ -324,6 +330,18 @@ def _steps_itself(part: Part) -> bool:
     shows_all = shows_all or "accumulate_grad_batches" in part.code  # it is about the whole window
     shows_all = shows_all or "estimated_stepping_batches" in part.code  # about all updates
     return shows_all or bool(calls & {"fit", "train", "launch"})
+
+
+_AGAIN = "micro-batches consumed again"
+
+
+def _repeats_on_purpose(part: Part) -> bool:
+    """Whether a function trains for a number of turns on the batch that it is handed, as to measure."""
+    functions = [n for n in walk(tree_of(part.code)) if isinstance(n, ast.FunctionDef)]
+    loops = [n for f in functions for n in walk(f) if isinstance(n, ast.For)]
+    counted = all(dotted(getattr(n.iter, "func", n.iter)) == "range" for n in loops)
+    turns = counted and any(uses(loop).goes_back for loop in loops)
+    return turns and part.kind == "update-function"
 
 
 def _shows_a_step(part: Part) -> bool:

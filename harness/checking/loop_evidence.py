@@ -32,6 +32,7 @@ def loop_evidence(seen: Seen, *, steps: bool = True) -> Evidence:
     if reason := _not_run(seen, steps=steps):
         return Evidence(not_run=reason)
     failed = [v for v in seen.verdicts if v.outcome == "fail" and not _is_the_end(v)]
+    failed = [v for v in failed if not _is_of_our_turns(v, seen)]
     faults = [
         v
         for v in failed
@@ -99,6 +100,12 @@ def _is_divided_twice(verdict: Verdict, seen: Seen) -> bool:
 def _is_the_end(verdict: Verdict) -> bool:
     """Whether it tells of batches that are left over at the end of a pass: advice, no fault."""
     return verdict.property == "no-batch-lost" and _AT_THE_END in verdict.sentence
+
+
+def _is_of_our_turns(verdict: Verdict, seen: Seen) -> bool:
+    """Whether it tells of the mode that a turn finds, where the block shows one and we run several."""
+    ours = any("written for one batch" in note for note in seen.program.bound)
+    return ours and verdict.property == "training-mode-kept"
 
 
 def _finding(verdict: Verdict) -> Finding:

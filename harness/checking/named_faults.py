@@ -69,6 +69,10 @@ def _finite(seen: Seen) -> Finding | None:
 _ERROR = re.compile(r"\b\w*(?:Error|Exception)\b|\braises\b|\bcrash(?:es)?\b")
 
 
+_WITHIN = re.compile(r"(?:Error|Exception|crash(?:es)?)\b.*?\b(?:in|inside|from|during) `?(\w+)")
+"""Where an error is said to come up: "TypeError in concatenate"."""
+
+
 def no_error(part: Part, ended: Program) -> Finding | None:
     """A finding where an example is marked wrong because of an error, and it runs to its end. What
     a function would raise shows only where somebody calls it.
@@ -78,6 +82,9 @@ def no_error(part: Part, ended: Program) -> Finding | None:
     said = [c for c in (part.mark.text, *behind_what_runs(part.code).values()) if _ERROR.search(c)]
     if not said or "try:" in part.code or of_the_machine(f"{said[0]} {part.code}"):
         return None
+    place, tree = _WITHIN.search(said[0]), parsed(part.code)
+    if place and tree is not None and place[1] not in ast.unparse(tree):
+        return None  # it comes later, or where nobody here looks
     return Finding(f'It is marked wrong by an error ("{said[0]}"), and none is raised.')
 
 

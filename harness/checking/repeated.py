@@ -121,10 +121,37 @@ def _doubt_about_assertion(ended: Ended, program: BlockInContext) -> Doubt | Non
         return None
     if any(_is_count(one) for one in operands) and any(names_in(one) & touched for one in operands):
         return None
+    counted = [*operands, *_behind(operands, program.tree)]
+    if any(_sizes(one, touched) for one in counted) or names_in(node) & _of_unknown(program, lent):
+        return None  # how many there are of what was lent, and how they are batched, is ours
     identity = len(operands) > 1 and all(names_in(one) & touched for one in operands)
     if len(operands) == 1 and not _does_something(program):
         return None  # what was lent is as it was lent
     return Doubt(ended, _asking(program, node, operands), identity)
+
+
+def _behind(operands: Sequence[ast.expr], tree: ast.Module) -> list[ast.expr]:
+    """What the names of operands were assigned."""
+    names = {name for one in operands for name in names_in(one)}
+    made = (n for n in walk(tree) if isinstance(n, ast.Assign))
+    return [n.value for n in made if names & {dotted(target) for target in n.targets}]
+
+
+def _of_unknown(program: BlockInContext, lent: set[str]) -> set[str]:
+    """Names that hold what a class made of which nobody knows what it does: ``DropPath(0.5)``."""
+    classes = {n for n in lent if n[:1].isupper() and not n.isupper()}
+    return touched_by(program.tree, classes) if classes else set()
+
+
+def _sizes(node: ast.expr, touched: set[str]) -> bool:
+    """Whether it asks how many there are of what was lent: ``len(loader)``, ``images.shape``."""
+    calls = [n for n in walk(node) if isinstance(n, ast.Call)]
+    asked = [a for call in calls if dotted(call.func) == "len" for a in call.args]
+    asked += [n.value for n in walk(node) if isinstance(n, ast.Attribute) and n.attr in _SIZES]
+    return any(names_in(n) & touched for n in asked)
+
+
+_SIZES = ("shape", "ndim", "size", "numel")
 
 
 def _does_something(program: BlockInContext) -> bool:

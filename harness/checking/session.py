@@ -25,10 +25,13 @@ _OBJECTS = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign,
     ast.AnnAssign, ast.With,
 )  # fmt: skip
-_TRAINS = frozenset(
-    {"backward", "manual_backward", "step", "fit", "launch", "print", "savefig", "show"}
-)
-"""Calls of statements that leave no object as it is meant to be taken from there."""
+_TRAINS = frozenset({
+    "backward", "manual_backward", "step", "fit", "launch", "print", "savefig", "show", "zero_grad",
+    "clip_grad_norm_", "clip_grad_value_", "eval", "train",
+})  # fmt: skip
+"""Calls of statements that leave no object as it is meant to be taken from there: what happens in one
+turn, or sets the mode for what follows on the spot.
+"""
 _CODE = (*DEFINITIONS, ast.Import, ast.ImportFrom)
 _TEMPORARY = re.compile(r"""(["'])/tmp/""")
 """A folder for files of a moment: a block's own is one, and no other can be written."""

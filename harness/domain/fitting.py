@@ -21,6 +21,7 @@ MOST_RANKS = 4
 _OUTPUTS = re.compile(
     r"size of tensor a \((?P<wanted>\d+)\) must match the size of tensor b \((?P<given>\d+)\)"
 )
+_ROWS = re.compile(r"shape '\[-1, (?P<wanted>\d+)\]' is invalid for input")
 _RANGE = re.compile(r"index out of range in self")
 _IMAGES = re.compile(r"3D \(unbatched\) or 4D \(batched\) input to conv2d|expected 4D input")
 _TOKENS = re.compile(r"argument #1 'indices' to have one of the following scalar types: Long")
@@ -60,6 +61,8 @@ def _in_size(workload: WorkloadSpec, said: str) -> Fitting | None:
     kept, width, outputs = _kept(workload), width_asked_for(said), _OUTPUTS.search(said)
     if width is not None and width[0] == sizes.get("features"):
         return workload.name, {**kept, "features": width[1]}
+    if (rows := _ROWS.search(said)) and "features" in sizes:
+        return workload.name, {**kept, "features": int(rows["wanted"])}
     if outputs and int(outputs["given"]) == sizes.get("outputs"):
         return workload.name, {**kept, "outputs": int(outputs["wanted"])}
     if CLASSES.search(said) and sizes.get("outputs", 2) > 2:

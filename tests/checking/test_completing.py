@@ -4,7 +4,14 @@ import ast
 
 import pytest
 
-from harness.checking.completing import fitted, forgets_backward, trained, with_losses, without_gaps
+from harness.checking.completing import (
+    fitted,
+    forgets_backward,
+    prepared,
+    trained,
+    with_losses,
+    without_gaps,
+)
 from harness.checking.session import BlockInContext
 
 
@@ -95,3 +102,18 @@ def test_a_loss_that_is_left_out_is_computed_where_it_is():
 )
 def test_a_class_is_made_of_what_is_shown(text, run):
     assert without_gaps(BlockInContext(text, (1, 2), 0)) == run
+
+
+ACCELERATED = """accelerator = Accelerator()
+for x, y in loader:
+    with accelerator.accumulate(model):
+        accelerator.backward(model(x))
+        optimizer.step()"""
+
+
+def test_what_an_accelerator_trains_is_prepared_where_nobody_shows_it():
+    found = prepared(BlockInContext(ACCELERATED, tuple(range(1, 6)), 0))
+    made = "loader, model, optimizer = accelerator.prepare(loader, model, optimizer)"
+    assert found.text.split("\n")[1] == made
+    assert found.lines == (1, 1, 2, 3, 4, 5)
+    assert prepared(found) == found

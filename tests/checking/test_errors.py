@@ -210,3 +210,15 @@ def test_a_module_that_an_installed_package_does_not_have_is_the_authors():
     assert found.startswith(f"line 101 raises ModuleNotFoundError: {said} (yaml 6")
     said = "No module named 'no_such_package.trainer'"
     assert told("from no_such_package.trainer import A", "ModuleNotFoundError", said, 1) is None
+
+
+def test_how_many_arguments_a_library_takes_may_hang_on_what_is_lent_for_them():
+    """``torch.zeros`` says of a tensor among its sizes that it takes one argument."""
+    said = "zeros() takes 1 positional argument but 2 were given"
+    assert told("import torch\nh = torch.zeros(batch, 3)", "TypeError", said, 2) is None
+    assert told("import torch\nh = torch.zeros('a', 3)", "TypeError", said, 2) is not None
+
+
+def test_an_object_that_bears_the_name_of_a_function_is_not_that_function():
+    said = "'function' object has no attribute 'get'"
+    assert told("meta = checkpoint.get('config')", "AttributeError", said, 1) is None

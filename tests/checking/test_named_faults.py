@@ -36,3 +36,9 @@ def test_gradients_that_are_said_to_be_nan_and_are_numbers_acquit():
         for went in (rank((), backwards=(backward(finite=fine),)) for fine in (True, False))
     ]
     assert [acquittal(mark, one) is not None for one in seen] == [True, False]
+
+
+def test_an_error_that_is_said_to_come_up_elsewhere_acquits_nothing():
+    later = part("loader = prepare(loader)", "BAD: crashes with TypeError in concatenate")
+    assert no_error(later, program()) is None
+    assert no_error(part("s = concatenate(t)", "BAD: TypeError in concatenate"), program())

@@ -130,3 +130,20 @@ def test_what_a_library_says_of_an_argument_is_nothing_of_its_use():
     said = "Trainer.__init__() got an unexpected keyword argument 'args'"
     error = ended("TypeError", said, 1).model_copy(update={"during": "lightning.wrap"})
     assert doubt_about(error, block("trainer = Trainer(x)")) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "loader = DataLoader(dataset, batch_size=4)\nn = len(loader)\nassert n == 99 // 4 + 1",
+        "for image in loader:\n    assert image.shape == torch.Size([4, 1])",
+    ],
+    ids=["batches", "a shape"],
+)
+def test_how_many_there_are_of_what_was_lent_is_ours_whatever_they_are_held_against(text):
+    assert asserted(text, "1 and 25", "1 and 25") is None
+
+
+def test_what_a_class_makes_that_nobody_knows_is_nobodys_fault():
+    text = "module = DropPath(0.5)\nassert torch.equal(module(x), x)"
+    assert asserted(text, "3.0 and 1.0", "5.0 and 0.5") is None

@@ -43,6 +43,65 @@ BLOCKS = {
                 optimizer.step()
                 right += (y_hat.argmax(dim=1) == y).sum().item()
             return right""",
+    "a loop counts classes that it got right after its step": """
+        correct = 0
+        for images, labels in train_dataloader:
+            scores = classifier(images)
+            loss = nn.CrossEntropyLoss()(scores, labels)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            correct += (scores.argmax(dim=1) == labels).sum().item()""",
+    "rows are laid out in the width of a known set": """
+        flat = nn.Linear(784, 10)
+        steps = torch.optim.SGD(flat.parameters(), lr=1e-3)
+        for images, _ in dataloader:
+            loss = flat(images.view(-1, 784)).square().mean()
+            steps.zero_grad()
+            loss.backward()
+            steps.step()""",
+    "training with Lightning is resumed from what an earlier run kept": """
+        import lightning as L
+        resumed = L.Trainer(max_epochs=2)
+        resumed.fit(model, datamodule=dm, ckpt_path="checkpoints/last.ckpt")""",
+    "a lazy layer is moved before it has a shape": """
+        lazy = nn.Sequential(nn.Flatten(), nn.LazyLinear(4)).to("cpu")
+        lazy(torch.ones(2, 1, 3))""",
+    "a library has a progress bar of its own": """
+        from huggingface_hub import snapshot_download""",
+    "a logger of Accelerate, which the page makes elsewhere": """
+        from accelerate.logging import get_logger
+        log_of_all = get_logger(__name__)
+        log_of_all.info("begins")""",
+    "what an Accelerator steps is prepared elsewhere": """
+        from accelerate import Accelerator
+        accelerator = Accelerator(gradient_accumulation_steps=4)
+        for batch in train_loader:
+            with accelerator.accumulate(model):
+                loss = loss_fn(model(batch["inputs"]), batch["labels"])
+                accelerator.backward(loss)
+                if accelerator.sync_gradients:
+                    accelerator.clip_grad_norm_(model.parameters(), 1.0)
+                optimizer_of_it.step()
+                optimizer_of_it.zero_grad()""",
+    "a function measures a few updates on the batch that it is handed": """
+        def measure(model, batch, optimizer, turns=5):
+            for turn in range(turns):
+                loss = criterion(model(batch), target)
+                loss.backward()
+                optimizer.step()
+                optimizer.zero_grad()""",
+    "one update, and an evaluation after it": """
+        wide = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5), nn.Linear(8, 3))
+        stepper = torch.optim.Adam(wide.parameters(), lr=1e-3)
+        wide.train()
+        loss = criterion(wide(inputs), targets)
+        stepper.zero_grad()
+        loss.backward()
+        stepper.step()
+        wide.eval()
+        with torch.no_grad():
+            logits = wide(inputs)""",
 }
 
 

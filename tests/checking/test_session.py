@@ -146,3 +146,9 @@ def test_what_a_page_computes_is_no_guess_where_nobody_goes_back():
     text = "\n\n".join(f"{FENCE}python\n{b}\n{FENCE}" for b in ("logits = 3", "print(logits)"))
     examples = read_page("a.md", text).examples
     assert Session(examples).program(examples[1], examples[1].parts[0]).guessed == frozenset()
+
+
+def test_a_clip_and_a_mode_of_another_block_do_not_come_along():
+    made = "net = dict(a=1)\nclip_grad_norm_(net.values(), 1.0)\nnet.eval()\nnet.update(b=2)"
+    *_, last = page(made, "net(1)")
+    assert last.split("\n")[-3:] == ["net = dict(a=1)", "net.update(b=2)", "net(1)"]

@@ -77,7 +77,16 @@ def _subplots(*_: Any, **__: Any) -> tuple[Inert, Inert]:
     return Inert(), Inert()
 
 
-class SilentProgress:
+class _Bars(type):
+    """What the class of progress bars is asked for: ``tqdm.set_lock``, of a library that has its own."""
+
+    def __getattr__(cls, name: str) -> Inert:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Inert()
+
+
+class SilentProgress(metaclass=_Bars):
     """A progress bar without bar, output or thread."""
 
     def __init__(self, iterable: Iterable[Any] | None = None, *_: Any, **__: Any) -> None:

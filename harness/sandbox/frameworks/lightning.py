@@ -7,6 +7,7 @@ import sys
 import types
 import warnings
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -90,7 +91,11 @@ def _patch_trainer(
     fit, shown = trainer.fit, importlib.import_module(tree).LightningDataModule
 
     def without_unseen(self: Any, *args: Any, **kwargs: Any) -> None:
-        """A datamodule that nobody shows is left out: the model's own loader is the workload's."""
+        """A datamodule that nobody shows is left out: the model's own loader is the workload's. What
+        was kept by an earlier run is left out too: it begins anew.
+        """
+        if not Path(str(kwargs.get("ckpt_path"))).exists():
+            kwargs.pop("ckpt_path", None)
         if not isinstance(kwargs.get("datamodule"), shown):
             kwargs.pop("datamodule", None)
         fit(self, *args, **kwargs)

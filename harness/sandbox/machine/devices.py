@@ -93,6 +93,8 @@ def install() -> None:
                 setattr(cls, name, _moving(getattr(cls, name)))
         for name in ("cuda", "xpu"):
             setattr(cls, name, _stay)
+    lazy = vars(nn.parameter)["UninitializedTensorMixin"]
+    lazy._allowed_methods.append(torch.Tensor.to)  # looked up by identity
     setattr(torch.Tensor, "pin_memory", _stay)  # noqa: B010 - mypy refuses to assign to a method
     setattr(torch.Tensor, "record_stream", nothing)  # noqa: B010 - as above
     torch.load = _loading(torch.load)
