@@ -7,7 +7,6 @@ from typing import Protocol
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.parameter import is_lazy
 from torch.utils.weak import TensorWeakRef
 
 from harness.domain.event import Event
@@ -68,7 +67,7 @@ class Tape:
     def register(self, prefix: str, named: Iterable[tuple[str, Tensor]]) -> None:
         """Remember parameters under ``prefix + name``; one that is known keeps its first name."""
         for name, parameter in named:
-            if not self.knows(parameter) and not is_lazy(parameter):  # else at its next call
+            if not self.knows(parameter):
                 self._count += 1
                 found = TensorWeakRef(parameter)
                 self._names[id(parameter)] = prefix + name, found
