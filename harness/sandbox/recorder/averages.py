@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from harness.sandbox.recorder.tape import Tape
-from harness.sandbox.recorder.transforms import outside
+from harness.sandbox.recorder.transforms import outside, unwrapped
 
 ROUNDING = 1e-6
 """By how much two shares of an average may miss 1."""
@@ -81,7 +81,7 @@ class WeightAverages:
     def _copy(self, tensor: Tensor, value: object, *_: object) -> None:
         if self._writing or not isinstance(value, Tensor) or self._tape.large:
             return
-        if self._tape.has_at(value.data_ptr()):
+        if not (_is_plain(tensor) and _is_plain(value)) or self._tape.has_at(value.data_ptr()):
             return
         self._writing = True
         try:
@@ -93,6 +93,12 @@ class WeightAverages:
                         return
         finally:
             self._writing = False
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    """Whether it can be reckoned with, as a mask or what a transform wraps cannot."""
+    known = tensor.is_floating_point() and tensor.layout is torch.strided
+    return known and tensor.device.type == "cpu" and unwrapped([tensor]) is not None
 
 
 def _share(old: Tensor, new: Tensor, other: Tensor) -> float | None:

@@ -1,6 +1,16 @@
 import math
 
-from tests.fakes.traces import backward, learning, match, parameter, probe, rank, trace, update
+from tests.fakes.traces import (
+    backward,
+    learning,
+    match,
+    parameter,
+    probe,
+    program,
+    rank,
+    trace,
+    update,
+)
 from tests.properties.verdicts import on
 
 ID = "every-parameter-learns"
@@ -177,3 +187,29 @@ def test_zeros_in_a_run_that_has_exploded_are_not_called_a_lost_gradient():
     ]
     assert on(ID, trace(probe("plain", zero, *exploded))).outcome == "inconclusive"
     assert on(ID, trace(probe("plain", zero, exploded[0]))).outcome == "fail"
+
+
+def with_term(name, *values):
+    """An execution whose loss has a term without a gradient."""
+    return probe(name, update(0), program=program(constant_values=values))
+
+
+def test_a_term_without_a_gradient_that_parts_with_the_weights_fails():
+    """It begins alike, for so do the weights."""
+    parted = trace(
+        with_term("as-it-is", 2.0, 1.9, 1.8, 1.7), with_term("quiet", 2.0, 2.0, 2.0, 2.0)
+    )
+
+    assert "follows the weights" in on(ID, parted).sentence
+
+
+def test_a_term_of_the_data_passes_in_whatever_order_another_execution_takes_them():
+    """In short passes other batches come second."""
+    alike = (2.0, 1.0, 3.0, 4.0)
+    seen = trace(
+        with_term("as-it-is", *alike),
+        with_term("quiet", *alike),
+        with_term("many-passes", 2.0, 1.0, 5.0, 6.0),
+    )
+
+    assert on(ID, seen).outcome == "pass"

@@ -77,6 +77,7 @@ SWAPPED = (
     "a.data.copy_(0.99 * p.data + a.data * 0.01)",
 )
 UNSWAPPED = (
+    "(p > 0).copy_(p > 1); a.copy_(p.to(torch.bfloat16))",
     "a.lerp_(p, 0.01)",
     "a.mul_(0.99).add_(p, alpha=1 - 0.99)",
     "a.copy_(0.99 * a + 0.01 * p)",
