@@ -152,17 +152,17 @@ class Trial:
             (wider, *_), more = self._observed(further, further.probes)
             seconds += more
         grade = own_grade(trace, name, seconds, allowed, wider)
-        spoiled = spoiled_probe(place, self._candidate.program, settings.micro_batches)
-        if grade.code == "right" and spoiled is not None:
-            last, more = self._observed(place, [spoiled])
-            trace = with_further(trace.probes, last)
-            grade = own_grade(trace, name, grade.seconds + more, allowed, wider)
         if grade.code == "inconclusive" and self._waits(trace):
             last, more = self._observed(place, [MANY_PASSES])
             longer = Trace(probes=(*trace.probes, *last))
             found = own_grade(longer, name, grade.seconds + more, allowed, wider)
             if found.code == "right" or ({*found.failed} and {*found.failed} <= SHOWN_LATER):
-                return longer, found
+                trace, grade = longer, found
+        spoiled = spoiled_probe(place, self._candidate.program, settings.micro_batches)
+        if grade.code == "right" and spoiled is not None:
+            last, more = self._observed(place, [spoiled])
+            trace = with_further(trace.probes, last)
+            grade = own_grade(trace, name, grade.seconds + more, allowed, wider)
         return trace, grade
 
     def _waits(self, trace: Trace) -> bool:

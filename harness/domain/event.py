@@ -272,7 +272,7 @@ class ScheduleCourse(Record):
     """How the one learning-rate schedule of a program goes on, whatever part of it was seen."""
 
     passes: Counted
-    """How often the program says that it goes through its data."""
+    """How often the program goes through its data, as it says, or as it is lent the number."""
     batches: Counted
     """How many batches the longest pass had."""
     peak: Counted
@@ -281,6 +281,8 @@ class ScheduleCourse(Record):
     """After how many steps it has its lowest rate behind its highest one."""
     left: float
     """That rate, as a part of the highest one."""
+    rises: bool = False
+    """Whether it rises again from there."""
 
 
 class Collective(Record):
@@ -442,7 +444,7 @@ class Finished(Record):
     were called.
     """
     course: ScheduleCourse | None = None
-    """How its one schedule goes on. Only in a program's own world."""
+    """How its one schedule goes on, where the number of its passes is known."""
     divided_twice: Counted = 1
     """By what most losses were divided two times in a row. Only in a program's own world."""
     ranks: int | None = Field(default=None, ge=1, lt=1 << 53)

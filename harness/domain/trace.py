@@ -204,7 +204,7 @@ class Program(Record):
     were called.
     """
     course: ScheduleCourse | None = None
-    """How its one schedule goes on. Only in a program's own world."""
+    """How its one schedule goes on, where the number of its passes is known."""
     divided_twice: int = 1
     """By what most losses were divided two times in a row; 1 where none was."""
     ranks: int | None = None

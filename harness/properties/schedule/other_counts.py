@@ -30,6 +30,8 @@ class Pass(NamedTuple):
     """Optimizer steps."""
     moves: int
     """Steps of the schedule."""
+    planned: int | None
+    """The length of the schedule, where it tells one."""
 
 
 def counts_otherwise(probe: ProbeTrace) -> Verdict | None:
@@ -40,8 +42,8 @@ def counts_otherwise(probe: ProbeTrace) -> Verdict | None:
     if course is None or seen is None or course.left > FALLEN or probe.parts or guessed(probe):
         return None
     made_for = mistaken(course, seen)
-    late = course.peak >= seen.moves * course.passes  # a warm-up that fits no such short training
-    if made_for is None or late or not is_computed(course, probe):
+    steep = course.end - course.peak <= FEW  # a warm-up that fits no such short training
+    if made_for is None or steep or not is_computed(course, probe):
         return None
     moved = "once in each" if seen.moves == 1 else "with every update"
     return failed(
@@ -84,9 +86,11 @@ def mistaken(course: ScheduleCourse, seen: Pass) -> str | None:
         return "is the number of micro-batches"
     if seen.moves == 1 and seen.updates >= FEW and (updates or batches):
         return f"is the number of {'updates' if updates else 'micro-batches'}"
-    within = end <= min(seen.updates, passes + 1) and passes <= FEW * end
-    if each and end >= FEW and (within or end == passes):
-        return "is the number of passes" if end == passes else "is within the first pass"
+    within = end <= min(seen.updates, passes + 1) and passes <= FEW * end and not course.rises
+    if each and end == passes >= FEW and (seen.planned == passes or not course.rises):
+        return "is the number of passes"
+    if each and end >= FEW and within:
+        return "is within the first pass"
     return None
 
 
@@ -98,5 +102,10 @@ def first_pass(probe: ProbeTrace) -> Pass | None:
     if not known or len(known) < len(places):
         return None
     first = [u for u, number in zip(updates, known, strict=True) if number == known[0]]
-    moves = sum(u.scheduler_steps for u in first)
-    return Pass(whole=known[-1] != known[0], updates=len(first), moves=moves)
+    lengths = {u.scheduled_for for u in first if u.scheduler_steps}
+    return Pass(
+        whole=known[-1] != known[0],
+        updates=len(first),
+        moves=sum(u.scheduler_steps for u in first),
+        planned=lengths.pop() if len(lengths) == 1 else None,
+    )

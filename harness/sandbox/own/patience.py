@@ -98,8 +98,9 @@ class Patience:
         several = max(self._passes.values(), default=0) >= self._wanted
         several = several and self.updates - self._at_pass >= FEW  # a pass may begin by a thaw
         updates = self.updates - self._done
+        # of passes the third may be another one
         most = self._many * (1 + bool(self._passes)) * self._wanted // PASSES
-        if updates >= (UPDATES if several else most):  # of passes the third may be another one
+        if updates >= (UPDATES if several else most):
             return True
         if self._backwards >= self._backwards_enough * (1 + updates):
             return True

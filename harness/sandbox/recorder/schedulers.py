@@ -17,6 +17,9 @@ FARTHEST = 20_000
 LEVEL = 1e-6
 """Part of the peak by which rates may differ and be one."""
 
+RISE = 0.1
+"""Part of the peak by which a rate that comes back is higher than its lowest."""
+
 
 class Schedulers:
     """Wraps ``step`` of every scheduler class that defines one of its own."""
@@ -28,7 +31,8 @@ class Schedulers:
         self._tape = tape
         self._trains = trains
         self._depth = 0
-        self._moved: dict[int, Any] = {}
+        self._followed: Any = None
+        self._several = False
         self._rates: list[float] = []
         self.passes: int | None = None
         """How often the program goes through its data, where it says so."""
@@ -39,9 +43,9 @@ class Schedulers:
         """Where the one schedule of a program that goes through its data several times has its end,
         found by stepping it on. Only once the program is over.
         """
-        if len(self._moved) != 1 or not (self.passes and self.batches and self._rates):
+        scheduler = self._followed
+        if self._several or not (self.passes and self.batches and self._rates):
             return None
-        (scheduler,) = self._moved.values()
         farthest = min(FARTHEST, 2 * self.passes * self.batches + 2)
         self._depth += 1
         with contextlib.suppress(Exception):  # past its end, or code of the program's own
@@ -96,11 +100,14 @@ class Schedulers:
         return step
 
     def _follow(self, scheduler: Any, before: tuple[float, ...]) -> None:
-        """Keep the rates of one schedule; it is not followed where a call says its place."""
-        if not before or not all(map(math.isfinite, before)):
-            self._moved[0] = self._moved[1] = None  # more than one
+        """Keep the rates of the one schedule; none is followed where there are several, or where a call
+        says its place.
+        """
+        another = self._followed is not None and self._followed is not scheduler
+        if another or not before or not all(map(math.isfinite, before)):
+            self._several = True
         elif len(self._rates) < FARTHEST:
-            self._moved[id(scheduler)] = scheduler
+            self._followed = scheduler
             self._rates += [max(before)] * (not self._rates)
             self._rates.append(max(_rates(scheduler)))
 
@@ -116,7 +123,10 @@ def _course(rates: list[float], passes: int, batches: int, *, whole: bool) -> Sc
         return None
     if bottom == len(rates) - 1 and not whole:
         return None
-    return ScheduleCourse(passes=passes, batches=batches, peak=top, end=bottom, left=least / peak)
+    rises = any(rate - rates[bottom] > RISE * peak for rate in rates[bottom:])
+    return ScheduleCourse(
+        passes=passes, batches=batches, peak=top, end=bottom, left=least / peak, rises=rises
+    )
 
 
 def _rates(scheduler: Any) -> tuple[float, ...]:
