@@ -208,12 +208,10 @@ def _commands(called: ast.expr) -> bool:
     """Whether it is a function that changes files by their names, or runs what is not shown."""
     if isinstance(called, ast.Name):
         return called.id in ("exec", "eval")
-    on = called.value if isinstance(called, ast.Attribute) else None
-    return (
-        isinstance(called, ast.Attribute)
-        and (called.attr in _ANYWHERE or called.attr in _COMMANDS)
-        and (called.attr in _ANYWHERE or (isinstance(on, ast.Name) and on.id in _MODULES))
-    )
+    if not isinstance(called, ast.Attribute):
+        return False
+    of_a_module = isinstance(called.value, ast.Name) and called.value.id in _MODULES
+    return called.attr in _ANYWHERE or (called.attr in _COMMANDS and of_a_module)
 
 
 def _unfollowed(tree: ast.Module) -> Iterator[FileEdit]:
