@@ -1,7 +1,7 @@
 """What a shell command does to files, as far as it can be read without running it.
 
 Followed: heredocs and literal texts into files, ``apply_patch`` and unified diffs, ``sed -i``,
-Python scripts that replace text, copying, moving and removing, and what git puts back.
+copying, moving and removing, and what git puts back.
 A Python file that is written in another way is named as a change that is not shown.
 """
 

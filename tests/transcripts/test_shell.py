@@ -123,35 +123,17 @@ def test_a_new_file_is_none_of_version_controls():
 @pytest.mark.parametrize(
     "script",
     [
-        "p = 'a.py'\nt = open(p).read()\nassert '1.0' in t\nopen(p, 'w').write(t.replace('1.0', '9'))",
+        "t = open('a.py').read()\nopen('a.py', 'w').write(t.replace('1.0', '9'))",
         "import pathlib\np = pathlib.Path('a.py')\np.write_text(p.read_text().replace('1.0', '9'))",
-        """
-with open('a.py') as f:
-    s = f.read()
-s = s.replace('1.0', '9')
-with open('a.py', 'w') as f:
-    f.write(s)""",
-        """
-from pathlib import Path
-f = Path('a.py')
-t = f.read_text()
-if '1.0' in t:
-    t = t.replace('1.0', '9', 1)
-f.write_text(t)
-print('done')""",
     ],
 )
-def test_python_scripts_that_replace_text_are_followed(script):
-    edited = TEXT.replace("1.0", "9")
-
-    assert after(f"python3 - <<'EOF'\n{script}\nEOF") == {"/r/a.py": edited}
-    assert after(f'python -c "{script}"') == {"/r/a.py": edited}
+def test_a_file_that_a_python_script_writes_is_not_known(script):
+    assert after(f"python3 - <<'EOF'\n{script}\nEOF") == {"/r/a.py": None}
+    assert after(f'python -c "{script}"') == {"/r/a.py": None}
 
 
-def test_a_python_script_that_computes_what_it_writes_is_not_followed():
-    script = "import re\nt = open('a.py').read()\nopen('a.py', 'w').write(re.sub('1', '2', t))"
-
-    assert after(f"python - <<'EOF'\n{script}\nEOF") == {"/r/a.py": None}
+def test_a_python_script_that_only_reads_changes_nothing():
+    assert after("python -c \"print(open('a.py', 'r').read())\"") == {}
 
 
 def test_a_unified_diff_is_applied():
@@ -279,15 +261,15 @@ def test_a_revert_takes_the_last_commit_back():
     assert after(commit, "git revert --no-edit HEAD") == {"/r/a.py": TEXT}
 
 
-def test_a_patch_or_a_program_of_the_session_is_carried_out():
+def test_a_patch_of_the_session_is_carried_out_and_what_a_program_of_it_writes_is_not_known():
     diff = "--- a.py\n+++ a.py\n@@ -3 +3 @@\n-steps = 4\n+steps = 8\n"
     program = "t = open('a.py').read()\nopen('a.py', 'w').write(t.replace('= 4', '= 8'))\n"
 
-    for write, run in (
-        (f"cat > f.patch <<'E'\n{diff}E", "patch -p0 < f.patch"),
-        (f"cat > f.py <<'E'\n{program}E", "python f.py"),
-    ):
-        assert after(write, run)["/r/a.py"] == TEXT.replace("= 4", "= 8")
+    patched = after(f"cat > f.patch <<'E'\n{diff}E", "patch -p0 < f.patch")
+    programmed = after(f"cat > f.py <<'E'\n{program}E", "python f.py")
+
+    assert patched["/r/a.py"] == TEXT.replace("= 4", "= 8")
+    assert programmed["/r/a.py"] is None
 
 
 def test_what_a_program_printed_above_a_listing_is_no_part_of_the_file():
