@@ -10,14 +10,12 @@ from harness.allowance import too_little_memory, too_little_time
 from harness.domain.candidate import Candidate
 from harness.domain.errors import CannotExecuteHere
 from harness.domain.event import (
-    BUILDS_MODELS,
     ENOUGH,
     EVENT,
     BatchYielded,
     ByHand,
     Event,
     Finished,
-    Forward,
     OptimizerStep,
     Start,
 )
@@ -93,16 +91,12 @@ class JailedExecutor:
             return self._run(candidate, given, probe)
         if probe.own_data and is_own_world(candidate.program, at_rest=probe.as_it_is):
             return self._in_its_own_world(candidate, order, probe)
-        order, found = self._found_out(candidate, order, probe)
-        if fails_before_training(found) or hands_on(found):
-            again = self._run(candidate, order.model_copy(update={"as_written": True}), probe)
-            return again if trains(again) else found
-        return found
+        return self._found_out(candidate, order, probe)
 
     def _found_out(
         self, candidate: Candidate, order: WorkOrder, probe: Probe, seconds: float | None = None
-    ) -> tuple[WorkOrder, Recording]:
-        """Run a program until nothing unknown ends it early; with what was found out."""
+    ) -> Recording:
+        """Run a program until nothing unknown ends it early."""
         known = dict(self._known.get(candidate.program, {}))
         for _ in range(SCOUTS + 1):
             order = order.model_copy(update={"known": dict(known)})
@@ -113,7 +107,7 @@ class JailedExecutor:
             known |= [scouted]
         if known:
             self._known[candidate.program] = known
-        return order, found
+        return found
 
     def _in_its_own_world(self, candidate: Candidate, order: WorkOrder, probe: Probe) -> Recording:
         """Run a program that needs no names as it is; smaller, if it is too large for a CPU or its
@@ -126,7 +120,7 @@ class JailedExecutor:
             own = order.model_copy(
                 update={"own_world": True, "shrunk": shrunk, "many_passes": probe.many_passes}
             )
-            _, found = self._found_out(candidate, own, probe, seconds)
+            found = self._found_out(candidate, own, probe, seconds)
             whole = found.problem is None and not ran_out_of_memory(found)
             tried.append((whole, updates_in(found), shrunk, found))
             enough = updates_in(found) >= FEW or through(found)
@@ -193,49 +187,6 @@ def scouted_by(recording: Recording) -> tuple[str, str] | None:
     ends = (e for e in _events_of(recording) if isinstance(e, Finished))
     found = ((e.message or "", e.exception or "") for e in ends if e.outcome == "scouted")
     return next(found, None)
-
-
-def fails_before_training(recording: Recording) -> bool:
-    """Whether a program that builds models of its own fails before it has trained any: they may be
-    parts of one that it puts together itself.
-    """
-    events = _events_of(recording)
-    builds = any(BUILDS_MODELS in e.notes for e in events if isinstance(e, Start))
-    failed = any(e.outcome in ("raised", "unbound") for e in events if isinstance(e, Finished))
-    return builds and failed and not any(isinstance(e, OptimizerStep | ByHand) for e in events)
-
-
-def hands_on(recording: Recording) -> bool:
-    """Whether one model of the program's own is given what another one computed, or would be but for
-    a lost graph: what happens to the gradient between them was not seen.
-    """
-    events = _events_of(recording)
-    if not any(BUILDS_MODELS in e.notes for e in events if isinstance(e, Start)):
-        return False
-    own = [e for e in events if isinstance(e, Forward) and e.model.startswith("own")]
-    silent = {e.model for e in own} - {e.model for e in own if e.differentiable}
-    stepped = _stepped_by(events)
-    if len(stepped) > 1 and not set.intersection(*stepped.values()):
-        return False  # each is trained by itself, against the other
-    return any(e.attached for e in own) or any(silent & models for models in stepped.values())
-
-
-def _stepped_by(events: list[Event]) -> dict[int, set[str]]:
-    """The models whose parameters each optimizer steps."""
-    found: dict[int, set[str]] = {}
-    for event in events:
-        if isinstance(event, OptimizerStep):
-            names = (name for group in event.groups for name in group.parameters)
-            found.setdefault(event.optimizer, set()).update(n.partition(".")[0] for n in names)
-    return found
-
-
-def trains(recording: Recording) -> bool:
-    """Whether a program trained and came to its end."""
-    events = _events_of(recording)
-    ends = (e.outcome for e in events if isinstance(e, Finished))
-    ended = recording.problem is None and {*ends} <= {"returned", "exited"}
-    return ended and any(isinstance(e, OptimizerStep | ByHand) for e in events)
 
 
 def through(recording: Recording) -> bool:

@@ -20,8 +20,6 @@ class WorkOrder(Record):
     """What scouts found out: names of the program with their roles."""
     alone: bool = False
     """Whether it is judged by its own settings: no scenario asks for what others' functions may do."""
-    as_written: bool = False
-    """Whether the program's own modules stay, as parts of a model that it puts together itself."""
     own_world: bool = False
     """Whether it runs as it is, with its own model, data and loss: it has no names to bind."""
     tests: str = ""

@@ -113,8 +113,6 @@ def _ready(
         own = own_program.prepare(program, rank, world_size, recorder.batch, order)
         recorder.own_world()
         return own
-    if order.as_written:
-        recorder.own_world()
     workload = build(order.workload)
     stage = workload.stage(rank, world_size, recorder.note)
     if stage is not None:
