@@ -104,8 +104,8 @@ class Files:
                     self._change(edit)
 
     def _carry_out(self, script: Script) -> None:
-        """Apply a patch that is itself a file of the session, or doubt what a Python script of it writes.
-        Where a patch's text is not known, no file below its folder is known any more.
+        """Apply a patch that is a file of the session, or doubt what a Python script of it writes. Where
+        a patch's text is not known, no file below its folder is known any more.
         """
         file = self._files.get(self._known(script.path))
         is_program = script.path.endswith(".py")

@@ -58,7 +58,12 @@ def test_a_file_is_appended_to_and_deleted():
 
 @pytest.mark.parametrize(
     "command",
-    ["python - <<'EOF'\nopen('a.txt', 'w')\nEOF", "ls > a.txt", "grep x <<< word", "cat << 'E'\nx\nE"],
+    [
+        "python - <<'EOF'\nopen('a.txt', 'w')\nEOF",
+        "ls > a.txt",
+        "grep x <<< word",
+        "cat << 'E'\nx\nE",
+    ],
 )
 def test_a_command_that_is_not_understood_changes_no_file_that_is_known(command):
     """They are not guessed at."""

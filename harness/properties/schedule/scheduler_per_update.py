@@ -16,8 +16,8 @@ the last backward and the optimizer's step, which takes from each update the rat
 the scheduler moves the rates of an optimizer that does not step, or not any more; or a schedule that
 moves with every update has the rate at 0 by the middle of training, as one does whose length counts
 passes; one that is over before training and rises again, or that leaves out the short last windows
-which its length counts; or, without a scheduler, rates that are spent by then, a cosine of
-micro-batches over the number of updates, or rates that are set in some groups only.
+which its length counts; or, without a scheduler, rates that are spent by then, or that are set in some
+groups only.
 
 Masked by: windows of one micro-batch. Lawful: one an epoch, none, one a rank (a schedule counted
 in single-process steps), one for each of several optimizers, a step ahead that leaves a rate of 0,
@@ -35,7 +35,7 @@ from harness.properties.evidence import preconditions
 from harness.properties.evidence.figures import count, middle, number, show
 from harness.properties.evidence.windows import Window, full, of_probe, ordinary
 from harness.properties.property import Property
-from harness.properties.schedule.drawn_out import as_long_as_batches, leaves_rests_out
+from harness.properties.schedule.drawn_out import leaves_rests_out
 from harness.properties.schedule.left_behind import left_behind
 from harness.properties.schedule.other_counts import counts_otherwise
 from harness.properties.schedule.rates_by_hand import by_hand
@@ -243,10 +243,10 @@ def runs_over(probe: ProbeTrace) -> int | None:
 
 
 def in_micro_batches(probe: ProbeTrace) -> int | None:
-    """The schedule's length, which it tells or its curve, if it equals the number of micro-batches, and
-    the schedule moved once for each update, at most half as often; ``None`` otherwise.
+    """The schedule's length, if it equals the number of micro-batches, and the schedule moved once for
+    each update, at most half as often; ``None`` otherwise.
     """
-    length = planned(probe) or as_long_as_batches(probe)
+    length = planned(probe)
     steps = sum(u.scheduler_steps for u in probe.updates)
     if length is None or length != probe.ranks[0].batches_yielded:
         return None
