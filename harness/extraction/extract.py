@@ -12,7 +12,8 @@ from harness.extraction.blocks import Block, blocks_of, code_blocks
 from harness.extraction.choice import driven_by, heads_of
 from harness.extraction.edited import program_in_files, said_since_edits
 from harness.extraction.gaps import has_gap
-from harness.extraction.parsing import parses
+from harness.extraction.loops import doing
+from harness.extraction.parsing import parsed, parses
 from harness.extraction.pieces import Piece, pieces_of
 from harness.extraction.posted_file import changed_file
 from harness.extraction.snippets import into_posted, only_snippets, whole_loop
@@ -55,12 +56,14 @@ def _whole_file(transcript: Transcript) -> Candidate | None:
 
 def _posted_file(transcript: Transcript) -> Candidate | NoCandidate | None:
     """The program that the user showed with what the answer changes in it; ``None`` where it shows
-    no changes.
+    no changes, or the only update.
     """
     asked = [m.text for m in transcript.messages if m.role == "user"]
     codes = tuple(code for text in asked for code in code_blocks(text) if parses(code))
     posted = whole_loop(codes) or next(iter(codes), None)
     if posted is None or len(blocks := blocks_of(transcript, of_a_file=True)) > MOST_BLOCKS:
+        return None
+    if not doing(parsed(posted)).part and any(p.doing.part for p in pieces_of(blocks, codes)):
         return None
     found = changed_file(blocks, posted)
     if found is None or isinstance(found, NoCandidate):

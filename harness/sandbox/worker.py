@@ -113,6 +113,8 @@ def _ready(
         own = own_program.prepare(program, rank, world_size, recorder.batch, order)
         recorder.own_world()
         return own
+    if order.alone:
+        recorder.look_at_graphs()
     workload = build(order.workload)
     stage = workload.stage(rank, world_size, recorder.note)
     if stage is not None:

@@ -35,12 +35,12 @@ FUNCTION = CLIPPED.partition("\n\n\n")[2].partition("\n\n\n")[0]
 OLD, NEW = f"        loss.backward()\n{STEP}", f"        loss.backward()\n{CLIP}{STEP}"
 
 
-def run_of(answer: str) -> str | NoCandidate:
+def run_of(answer: str, posted: str = SCRIPT) -> str | NoCandidate:
     transcript = Transcript(
         messages=(Message(role="assistant", text=answer),),
         agent="unknown",
         origin=Origin(file="answer.md", format="markdown"),
-    ).with_question(fence(SCRIPT, "python"))
+    ).with_question(fence(posted, "python"))
     found = extract(transcript, OWN_SCENARIO)
     return found if isinstance(found, NoCandidate) else found[0].program
 
@@ -62,6 +62,18 @@ def test_every_way_of_showing_a_change_ends_as_the_changed_file(answer):
 
     assert isinstance(program, str), program
     assert [li for li in program.splitlines() if li] == [li for li in CLIPPED.splitlines() if li]
+
+
+def test_what_was_posted_without_an_update_gives_way_to_the_update_of_the_answer():
+    posted = "def penalty(model, x):\n    return model(x).norm()\n"
+    shown = fence(posted.replace("norm", "square().sum"), "python")
+
+    step = "loss = penalty(model, x)\nloss.backward()\noptimizer.step()\n"
+    program = run_of(f"{shown}\n\nIn the step:\n\n{fence(step, 'python')}\n", posted)
+
+    assert isinstance(program, str)
+    assert "optimizer.step()" in program
+    assert "square().sum" in program
 
 
 def test_a_new_helper_beside_a_changed_function_comes_along():

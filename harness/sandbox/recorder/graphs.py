@@ -166,9 +166,11 @@ class Graphs:
         """An optimizer calls its closure, which it did ``before`` in this step."""
         self._again = before > 0
 
-    def found(self) -> dict[str, object]:
-        """What the end of the record says."""
-        untrained = (*self._unheld(), *self._cut_off())
+    def found(self, *, lent: bool) -> dict[str, object]:
+        """What the end of the record says. ``lent``: whether it was lent an optimizer, which holds what
+        we gave it.
+        """
+        untrained = () if lent else (*self._unheld(), *self._cut_off())
         twice, often = next(iter(self._divisors.most_common(1)), (1, 0))
         return {
             "unheld": untrained,

@@ -94,6 +94,10 @@ class Recorder:
     def own_world(self) -> None:
         """From now on nothing is the workload's: all that is trained is the program's own."""
         self.forwards.brief = self.tape.expects = self.losses.shapes_are_its_own = True
+        self.look_at_graphs()
+
+    def look_at_graphs(self) -> None:
+        """From now on, see what each backward goes through and who holds it."""
         self.owned.install()
         self.graphs = self.backwards.graphs = Graphs(self.tape, self.owned.optimizers, self.scalers)
         self.graphs.constants.install()
@@ -153,7 +157,8 @@ class Recorder:
         ``examine``: asked after they were taken down, for what is untrue of the program's own models.
         """
         last = list(self.tape.values())
-        seen = self.graphs.found() if self.graphs is not None else {}
+        lent = bool(self.steps.given)
+        seen = self.graphs.found(lent=lent) if self.graphs is not None else {}
         with self.forwards.unwatched():
             untrue = finished.untrue or (examine() if examine is not None else None)
         found = {
