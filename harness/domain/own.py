@@ -140,9 +140,12 @@ ROOM = 34
 PASSES = 6
 """How many passes a program gets that does something else in later ones."""
 
+LATER = re.compile(r"\bepoch\s*(?:[<>]=?|==)\s*\w")
+"""How a program shows that, without a branch that it takes then."""
+
 RANKS = re.compile(
     r"\b(?:init_process_group|DistributedDataParallel|DistributedSampler|FullyShardedDataParallel|no_sync"
-    r"|all_reduce|ddp_(?:model|net|module))\b"
+    r"|all_reduce|ddp_(?:model|net|module))\b|\bDDP\("
 )
 """How a program shows that it is made to train on several ranks."""
 
@@ -189,9 +192,11 @@ def roomier(place: Scenario, seen: ProbeTrace) -> Scenario | None:
     drawn = any(": loader of" in note for note in seen.program.bound)
     if not seen.updates and drawn and there.batches < ROOM:
         wanted["batches"] = ROOM
-    later = any(b.reached and (b.counted or b.thaws) for b in seen.program.unentered or ())
+    waits = any(b.reached and (b.counted or b.thaws) for b in seen.program.unentered or ())
     idle = not seen.updates and any(note.endswith(": epochs") for note in seen.program.bound)
-    if later or idle:  # such as a loop over range(4, num_epochs)
+    if (
+        waits or idle or LATER.search(seen.program.source)
+    ):  # such as a loop over range(4, num_epochs)
         wanted["epochs"] = PASSES
     if not wanted or not (lent or idle or drawn):
         return None

@@ -102,7 +102,7 @@ def own_threshold(trace: Trace, expectations: Expectations) -> float | None:
     updates = tuple(_updates(trace.probes))
     limits = {c.limit for u in updates for c in clip_calls(u) if _of_all(c, u)}
     found = [limit for limit in limits if limit is not None]
-    if found:
+    if found and not any(map(_part_by_part, updates)):
         alike = Bounds(min(found), min(found)).accept(max(found))
         return min(found) if alike else None
     if any(map(_bounds_a_norm, updates)):
@@ -118,6 +118,12 @@ def own_threshold(trace: Trace, expectations: Expectations) -> float | None:
 def _of_all(call: ClipCall, update: Update) -> bool:
     whole = not call.gradients or call.gradients >= (update.gradients or 0)
     return whole and bounds_norm(call)
+
+
+def _part_by_part(update: Update) -> bool:
+    """Whether several calls divide all gradients: those of one part alone would bound the whole."""
+    sizes = [c.gradients for c in clip_calls(update) if bounds_norm(c) and c.gradients]
+    return len(sizes) > 1 and sum(sizes) == update.gradients
 
 
 def bounds_norm(call: ClipCall) -> bool:
