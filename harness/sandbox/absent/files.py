@@ -4,6 +4,7 @@ import ast
 import builtins
 import contextlib
 import functools
+import gzip
 import importlib
 import io
 import json
@@ -48,6 +49,9 @@ TOKENS = 50
 COUNT = 20_000
 """How many there are."""
 
+MOST = 200_000_000
+"""Most bytes of a text that are made up."""
+
 PROGRAM, NEAR = "<candidate>", 3
 """File name of the program's code, and how many calls away it may be."""
 
@@ -71,6 +75,17 @@ class AbsentFile(io.StringIO):
     def read(self, size: int | None = -1) -> str:
         """A text that remembers where it is from."""
         return AbsentText(super().read(size), self.name)
+
+
+class AbsentBytes(io.BytesIO):
+    """A text that is not here, as bytes: as many as are asked for."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Over again from the beginning."""
+        whole = len(self.getvalue())
+        if size is None or not whole < size <= MOST:
+            return super().read(size)
+        return (self.getvalue() * (size // whole + 1))[:size]
 
 
 class AbsentText(str):  # noqa: SLOT000 - one that remembers
@@ -99,6 +114,7 @@ def install(tree: ast.Module) -> None:
     setattr(Path, "read_text", lambda self, *_, **__: self.open().read())  # noqa: B010 - as above
     os.makedirs, os.mkdir = _folders(os.makedirs), _folders(os.mkdir)
     torch.load = _restoring(torch.load)
+    setattr(gzip, "open", _opening(gzip.open, packed=True))  # noqa: B010 - as above
     np.memmap = _tokens(np.memmap)  # type: ignore[misc]  # what it is here for
     json.load, json.loads = _settings(json.load), _settings(json.loads)
     for name, functions in (
@@ -113,7 +129,9 @@ def install(tree: ast.Module) -> None:
             setattr(reader, function, _settings(getattr(reader, function)))
 
 
-def _opening(original: Callable[..., Any]) -> Callable[..., Any]:
+def _opening(original: Callable[..., Any], *, packed: bool = False) -> Callable[..., Any]:
+    """``packed``: whether it opens what gzip has packed, as bytes where nothing else is said."""
+
     @functools.wraps(original)
     def opened(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
         if isinstance(file, int):
@@ -125,7 +143,7 @@ def _opening(original: Callable[..., Any]) -> Callable[..., Any]:
         except (FileNotFoundError, PermissionError):
             if not asked_by_the_program():  # a library that looks for files of its own
                 raise
-            found = _lent(Path(os.fspath(file)), binary="b" in mode)
+            found = _lent(Path(os.fspath(file)), binary="b" in mode or (packed and "t" not in mode))
             if found is None:
                 raise FileNotFoundError(2, "No such file", os.fspath(file)) from None
             return found
@@ -205,6 +223,7 @@ def _restoring(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _lent(path: Path, *, binary: bool) -> Any:
+    path = path.with_suffix("") if path.suffix == ".gz" else path
     of_rows = path.suffix == ".json" and _form_of_rows == ".jsonl" and not _reads_whole
     if not path.suffix or of_rows:
         path = path.with_suffix(_form_of_rows)
@@ -214,11 +233,8 @@ def _lent(path: Path, *, binary: bool) -> Any:
         lend(f"{path.name}: nothing stands in it")
         return io.BytesIO() if binary else io.StringIO()
     if path.suffix in TEXTS or not path.suffix:
-        if path.suffix:
-            lend(f"{path.name}: a text by chance")
-        else:
-            guess(path.name, "a text by chance")
-        return io.BytesIO(text().encode()) if binary else io.StringIO(text())
+        guess(path.name, "a text by chance")
+        return AbsentBytes(text().encode()) if binary else io.StringIO(text())
     if path.suffix in ROWS:
         guess(path.name, "rows by chance")
         rows = "".join(f'{{"{ROW}": {n}}}\n' for n in range(TRAIN))

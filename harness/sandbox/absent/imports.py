@@ -50,11 +50,13 @@ def _lend(top: str) -> None:
 def _tops(tree: ast.Module) -> Iterator[str]:
     """Packages that it imports where nobody waits for it to fail."""
     tried = guarded(tree)
+    can_fail = {n.partition(".")[0] for s in walk(tree) if id(s) in tried for n in packages_of(s)}
+    can_fail -= {*standins.MODULES}  # what a program has an answer to where it is not here
     for node in walk(tree):
         if id(node) in tried:
             names = [n for n in packages_of(node) if n.partition(".")[0] in WATCHING]
         else:
-            names = packages_of(node)
+            names = [n for n in packages_of(node) if n.partition(".")[0] not in can_fail - WATCHING]
         for name in names:
             if name.startswith("torch.utils.tensorboard"):
                 yield "torch.utils.tensorboard"

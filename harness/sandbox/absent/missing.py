@@ -4,24 +4,55 @@ from typing import Any, NoReturn, Self
 
 from harness.sandbox.unbound import Unbound
 
+PLAIN = (str, bytes, int, float, bool, type(None))
+"""What something may be made of that is only needed later."""
+
 
 class Missing:
-    """Stands for ``package.part``. To call it or to build a class on it ends the program."""
+    """Stands for ``package.part``. To call it or to build a class on it ends the program; what is made
+    of words and numbers alone may stand around until it is used.
+    """
 
-    def __init__(self, path: str, needs: str) -> None:
-        """``needs``: completes the sentence that the path begins: "needs torchaudio"."""
+    def __init__(self, path: str, needs: str, *, made: bool = False) -> None:
+        """``needs``: completes the sentence that the path begins: "needs torchaudio". ``made``: whether
+        it is something that was made, or a part of that.
+        """
         self._path = path
         self._needs = needs
+        self._made = made
 
     def __getattr__(self, name: str) -> "Missing":
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        return Missing(f"{self._path}.{name}", self._needs)
+        return Missing(f"{self._path}.{name}", self._needs, made=self._made)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> "Missing":
+        """Make something; with a tensor, a model or a function it is used."""
+        if self._made or not all(map(_is_plain, (*args, *kwargs.values()))):
+            self._use()
+        return Missing(self._path, self._needs, made=True)
+
+    @classmethod
+    def __torch_function__(cls, _: Any, __: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = [*args, *(kwargs or {}).values()]
+        next(one for one in given if isinstance(one, cls))._use()
 
     def _use(self, *_: Any, **__: Any) -> NoReturn:
         raise Unbound(self._path, self._needs)
 
-    __call__ = __mro_entries__ = __iter__ = __enter__ = _use
+    __mro_entries__ = __iter__ = __enter__ = __len__ = __int__ = __float__ = __index__ = _use
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __lt__ = __gt__ = (
+        _use
+    )
+    __fspath__ = __contains__ = __next__ = _use
+
+    def __bool__(self) -> bool:
+        return True if not self._made else self._use()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other if not self._made else self._use()
+
+    __hash__ = object.__hash__
 
     def __exit__(self, *_: object) -> None: ...
 
@@ -38,3 +69,9 @@ class Missing:
 
     def __subclasscheck__(self, cls: Any) -> bool:
         return False
+
+
+def _is_plain(thing: Any) -> bool:
+    if isinstance(thing, list | tuple):
+        return all(map(_is_plain, thing))
+    return isinstance(thing, (*PLAIN, Missing))

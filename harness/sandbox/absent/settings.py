@@ -2,6 +2,7 @@
 
 import ast
 import re
+from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -50,7 +51,7 @@ VALUES: tuple[tuple[str, Any], ...] = (
     (r".*(config|cfg|conf)(_?(path|file|name))?", "config.yaml"),
     (r".*(path|dir|dirs|folder|root|file|filename|data|dataset|out|output|save|log|logs|name|tag|project|run)",
      "data"),
-    (r".*(use|do|is|enable|with|no)_\w+|amp|fp16|bf16|compile|verbose|debug|shuffle|pin_memory|wandb|eval|test",
+    (r".*(use|do|is|enable|with|no)_\w+|amp|fp16|half|bf16|compile|verbose|debug|shuffle|pin_memory|wandb|eval|test",
      False),
 )  # fmt: skip
 """Patterns of whole names in lower case, first match first, and the value that such a setting gets."""
@@ -169,6 +170,12 @@ class AbsentSettings(dict[str, Any]):
     def get(self, key: Any, default: Any = None) -> Any:
         """What the program falls back on is its own setting."""
         return self[key] if dict.__contains__(self, key) else default
+
+    def update(self, *given: Any, **named: Any) -> None:
+        """Settings that are known, be they the arguments of a command line."""
+        super().update(
+            *(vars(one) if isinstance(one, Namespace) else one for one in given), **named
+        )
 
     def __iter__(self) -> Iterator[str]:
         return super().__iter__()

@@ -28,8 +28,7 @@ class Wandb(Watching):
 
     def init(self, *_: Any, config: Any = None, **__: Any) -> Any:
         """A run with the settings that it is told."""
-        given = config if isinstance(config, dict) else vars(config) if config is not None else {}
-        self.config.update(given)
+        self.config.update({} if config is None else config)
         self.run = _Run(self.config)
         return self.run
 

@@ -31,6 +31,9 @@ class Touching:
         self._gradients = {
             n for n, values in sources.values.items() if any(map(is_gradient, values))
         }
+        apart = (n for n in sources.nodes if isinstance(n, ast.Assign))
+        self._worlds = {id(n.value) for n in apart if isinstance(n.targets[0], ast.Tuple)}
+        """What has several results, as the step of a world to act in."""
         self.losses: set[str] = set()
         """Names that backward is called on."""
         self.deciding: set[str] = set()
@@ -83,7 +86,9 @@ class Touching:
         if is_clip(name):
             return not _only_measures(call)
         if name == "step":
-            return bool(receiver) and not self._is_of_rates(receiver)
+            return (
+                bool(receiver) and id(call) not in self._worlds and not self._is_of_rates(receiver)
+            )
         if name in ("update", "scale"):
             return "scal" in receiver.lower()
         return name in CALLS or self._changes_gradients(call)

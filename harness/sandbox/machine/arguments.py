@@ -8,9 +8,11 @@ and are off are written down, so that the program can be run with them as well.
 
 import argparse
 import functools
+import importlib
 import re
 import sys
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 LISTED = re.compile(r"\w+(?=\s*[|])|(?<=[|])\s*\w+")
@@ -110,6 +112,32 @@ def install() -> None:
         return original(self, given, namespace)
 
     argparse.ArgumentParser.parse_known_args = parse_known_args  # type: ignore[method-assign]  # what it is here for
+    _of_click()
+
+
+def _of_click() -> None:
+    """The same for what click asks for."""
+    try:
+        parameter = importlib.import_module("click.core").Parameter
+    except ImportError:
+        return
+    original = parameter.get_default
+
+    @functools.wraps(original)
+    def get_default(self: Any, *asked_by: Any, **how: Any) -> Any:
+        found = original(self, *asked_by, **how)
+        if not self.required or isinstance(found, str | int | float):
+            return found
+        if getattr(self.type, "exists", False):
+            return "."  # a folder that is here
+        kinds = {"integer": int, "float": float}
+        asked = SimpleNamespace(
+            dest=self.name, choices=getattr(self.type, "choices", None), nargs=None,
+            help=getattr(self, "help", ""), type=kinds.get(self.type.name, str),
+        )  # fmt: skip
+        return _value(asked)
+
+    parameter.get_default = get_default
 
 
 def _turned_on(action: Any, given: list[str]) -> str | None:

@@ -2,9 +2,12 @@
 
 import collections
 import collections.abc
+import contextlib
+import importlib
 import math
 import sys
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +25,24 @@ def install() -> None:
     for name, thing in PLAIN.items():
         if name not in vars(np):
             setattr(np, name, thing)
+    setattr(np, "fromstring", _from_bytes(np.fromstring))  # noqa: B010 - mypy refuses to assign
     six = ModuleType("torch._six")
     vars(six).update(SIX)
     sys.modules.setdefault("torch._six", six)
+    with contextlib.suppress(ImportError):  # before 6.0 a text of settings was enough
+        yaml = importlib.import_module("yaml")
+        yaml.load.__defaults__ = (yaml.SafeLoader,)
     for name in ("Iterable", "Mapping", "Sequence", "Callable", "MutableMapping", "Hashable"):
         if not hasattr(collections, name):
             setattr(collections, name, getattr(collections.abc, name))
+
+
+def _from_bytes(original: Any) -> Any:
+    """``np.fromstring`` of bytes, which is ``np.frombuffer`` now."""
+
+    def read(text: Any, dtype: Any = float, count: int = -1, *, sep: str = "") -> Any:
+        if sep:
+            return original(text, dtype, count, sep=sep)
+        return np.frombuffer(text, dtype, count).copy()
+
+    return read

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from harness.sandbox.absent.inert import Inert
+from harness.sandbox.absent.inert import Inert, SilentProgress
 from harness.sandbox.batches.loaders import Loader, OnBatch
 from harness.sandbox.batches.rows import Shape
 from harness.sandbox.frameworks import fabric, huggingface
@@ -295,7 +295,7 @@ class Lender:
             "accelerator": self._accelerator,
             "fabric": lambda _: fabric.unseen(self.values.world_size),
             "settings": lambda n: LentSettings(n, self._field, self.result),
-            "logger": lambda _: Inert(),
+            "logger": self._logger,
             "effectless": lambda _: _effectless,
             "training": lambda n: UnshownTraining(n, self),
             "transform": lambda _: _first,
@@ -312,6 +312,11 @@ class Lender:
             return self.values.simple(role.replace(" ", "_"))
         except KeyError:
             raise Unbound(name, f"looks like {role}, which this workload has not") from None
+
+    def _logger(self, name: str) -> Inert | SilentProgress:
+        """What does nothing; a progress bar of whose items a loop trains goes over batches."""
+        over = name in self.reading.trained_over
+        return SilentProgress(self.data.loader()) if over else Inert()
 
     def _shows_module(self) -> bool:
         reading = self.reading

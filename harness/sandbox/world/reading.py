@@ -179,8 +179,14 @@ class ProgramReading:
         loops = [n.iter for n in self.nodes if isinstance(n, ast.For | ast.comprehension)]
         calls = [n for n in self.nodes if isinstance(n, ast.Call)]
         loops += [c for c in calls if last_name(c.func) == "tqdm"]
-        inner = (i.args[0] if isinstance(i, ast.Call) and i.args else i for i in loops)
-        return frozenset(last for i in inner if (last := last_name(i)) is not None)
+        return frozenset(last for i in loops if (last := last_name(_inner(i))) is not None)
+
+    @cached_property
+    def trained_over(self) -> frozenset[str]:
+        """Names of whose items a loop trains: ``for x, y in pbar`` goes over batches."""
+        loops = [n for n in self.nodes if isinstance(n, ast.For)]
+        over = (last_name(_inner(n.iter)) for n in loops if "backward" in self.does(n))
+        return frozenset(name for name in over if name is not None)
 
     @cached_property
     def takes_losses(self) -> bool:
@@ -354,8 +360,9 @@ class ProgramReading:
 
     def _is_over_a_loader(self, iterated: ast.expr) -> bool:
         """``train_loader``, ``enumerate(train_loader)``."""
-        inner = iterated.args[0] if isinstance(iterated, ast.Call) and iterated.args else iterated
-        return self.table.role(last_name(inner) or "", "objects") in ("loader", "validation")
+        name = last_name(_inner(iterated)) or ""
+        role = self.table.role(name, "objects")
+        return role in ("loader", "validation") or (role == "logger" and name in self.trained_over)
 
     def _places(self) -> dict[int, str]:
         """Parts by the places from which they are taken: ``x, y, m = mb[0], mb[1], mb[2]``."""
@@ -569,3 +576,8 @@ WRONG = ("wrong", "bad", "bug", "broken", "naive", "incorrect", "before", "old",
 
 def _is_shown_as_wrong(name: str) -> bool:
     return any(word in name.lower() for word in WRONG)
+
+
+def _inner(iterated: ast.expr) -> ast.expr:
+    """What is gone through: of ``enumerate(loader)`` the loader."""
+    return iterated.args[0] if isinstance(iterated, ast.Call) and iterated.args else iterated

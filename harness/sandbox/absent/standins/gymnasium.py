@@ -8,9 +8,17 @@ import numpy as np
 from harness.sandbox.absent.lent import lend
 from harness.sandbox.batches.callers import ResultUse, frame_of_the_program
 
-CONTINUOUS = ("pendulum", "cheetah", "hopper", "walker", "ant", "humanoid", "swimmer", "reacher",
-              "continuous", "bipedal", "pusher")  # fmt: skip
-"""Parts of names of worlds in which an action is several numbers."""
+WORLDS: dict[str, tuple[int, int, bool]] = {
+    "pendulum": (3, 1, True), "mountaincarcontinuous": (2, 1, True), "mountaincar": (2, 3, False),
+    "acrobot": (6, 3, False), "lunarlandercontinuous": (8, 2, True), "lunarlander": (8, 4, False),
+    "bipedal": (24, 4, True), "cheetah": (17, 6, True), "hopper": (11, 3, True),
+    "walker": (17, 6, True), "ant": (27, 8, True), "swimmer": (8, 2, True),
+    "humanoid": (376, 17, True), "reacher": (11, 2, True), "pusher": (23, 7, True),
+    "continuous": (4, 2, True),
+}  # fmt: skip
+"""Parts of names of worlds: numbers of a state and of an action, and whether an action is numbers and
+not one of so many.
+"""
 
 OLDER = 4
 """How many results a step had before 0.26."""
@@ -50,20 +58,23 @@ class spaces:
 
 
 class Env:
-    """A world. Its state is four numbers; an action pushes them."""
+    """A world. Its state is a few numbers; an action pushes them."""
 
     def __init__(self, name: str = "") -> None:
         self.spec: Any = SimpleNamespace(id=name, reward_threshold=475.0, max_episode_steps=LENGTH)
         self.unwrapped = self
         self.x_threshold, self.theta_threshold_radians = 2.4, 0.21
-        self._many = any(part in name.lower() for part in CONTINUOUS)
-        self.observation_space = spaces.Box(shape=(4,))
-        self.action_space = spaces.Box(shape=(2,)) if self._many else spaces.Discrete(2)
+        self._max_episode_steps = LENGTH
+        known = (WORLDS[part] for part in WORLDS if part in name.lower())
+        self._wide, actions, self._many = next(known, (4, 2, False))
+        self.observation_space = spaces.Box(shape=(self._wide,))
+        self.action_space = spaces.Box(shape=(actions,)) if self._many else spaces.Discrete(actions)
         self.seed()
 
     def seed(self, seed: int | None = 0) -> None:
         """Begin its chance anew."""
-        self._dice, self._at, self._state = np.random.default_rng(seed), 0, np.zeros(4, np.float32)
+        self._dice, self._at = np.random.default_rng(seed), 0
+        self._state = np.zeros(self._wide, np.float32)
 
     def reset(self, seed: int | None = None, **_: Any) -> Any:
         """Begin an episode. Where one name is given the result, its program is of before 0.26, when a
@@ -77,7 +88,7 @@ class Env:
         if seed is not None:
             self.seed(seed)
         self._at = 0
-        self._state = self._dice.uniform(-0.5, 0.5, 4).astype(np.float32)
+        self._state = self._dice.uniform(-0.5, 0.5, self._wide).astype(np.float32)
         return self._state.copy()
 
     def step(self, action: Any) -> tuple[Any, ...]:
@@ -89,11 +100,13 @@ class Env:
     def pushed(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """What a push makes of the world."""
         push = float(np.mean(action)) if self._many else float(action) - 0.5
-        noise = self._dice.normal(0.0, 0.1, 4).astype(np.float32)
+        noise = self._dice.normal(0.0, 0.1, self._wide).astype(np.float32)
         self._state = (0.9 * self._state + 0.2 * push + noise).astype(np.float32)
         self._at += 1
         reward = 1.0 - float(np.abs(self._state).mean())
-        return self._state.copy(), reward, abs(self._state[0]) > 2.0, self._at >= LENGTH, {}
+        # who goes on after it was cut short waits for its end: a real one falls over by chance
+        ended = bool(abs(self._state[0]) > 2.0) or self._at > LENGTH
+        return self._state.copy(), reward, ended, self._at >= LENGTH, {}
 
     def render(self, *_: Any, **__: Any) -> None:
         """Nothing to see."""
@@ -103,7 +116,7 @@ class Env:
 
 def make(name: Any = "", *_: Any, **__: Any) -> Env:
     """A world of any name."""
-    lend(f"{name}: a world of four numbers instead")
+    lend(f"{name}: a world of a few numbers instead")
     return Env(str(name))
 
 

@@ -24,19 +24,23 @@ CLASS = re.compile(r"(.*_)?labels?|target|class|category|intent|answer_?idx")
 PICTURE = re.compile(r"image|img|picture|pixel_values")
 TOKENS = re.compile(r"input_ids|tokens|ids")
 RATING = re.compile(r"(.*_)?(score|rating|stars?)s?")
+CHAT = re.compile(r"messages|conversations?|chat|dialogs?|dialogues?|turns")
 NUMBER = re.compile(r"idx|index|id|length")
 
 
 def _cell(column: str, row: int) -> Any:
     dice = random.Random(f"{column} {row}")
-    if CLASS.fullmatch(column):
-        return row % 2
-    if RATING.fullmatch(column):
-        return row % 5 + 1
-    if NUMBER.fullmatch(column):
-        return row
+    for pattern, number in ((CLASS, row % 2), (RATING, row % 5 + 1), (NUMBER, row)):
+        if pattern.fullmatch(column):
+            return number
     if TOKENS.fullmatch(column):
         return [dice.randrange(1, 100) for _ in range(16)]
+    if CHAT.fullmatch(column):
+        said = [_cell(f"{column} {n}", row) for n in range(2)]
+        names = ("user", "assistant")
+        return [{"role": who, "content": what} for who, what in zip(names, said, strict=True)]
+    if column == "translation":
+        return Row(row)  # a text by language
     if PICTURE.fullmatch(column):
         pixels = torch.randint(0, 256, (3, 32, 32), generator=torch.Generator().manual_seed(row))
         return picture(pixels.to(torch.uint8))
@@ -186,6 +190,17 @@ class DatasetDict(dict[str, Any]):
         return lambda *args, **kwargs: DatasetDict(
             {part: getattr(table, name)(*args, **kwargs) for part, table in self.items()}
         )
+
+
+Features = dict
+"""Which columns there are: any that is asked for."""
+
+
+def Value(*_: Any, **__: Any) -> None:
+    """Of which type: a column's name tells that."""
+
+
+ClassLabel = Sequence = Image = Value
 
 
 def _listed(names: Any) -> list[str]:

@@ -183,16 +183,17 @@ class transforms:
     ToImage = PILToTensor = staticmethod(lambda *_: _pixels)
     Lambda = staticmethod(lambda function: function)
 
-    @staticmethod
-    def Compose(steps: Any) -> Callable[[Any], Any]:
+    class Compose:
         """One after another."""
 
-        def all_of_them(shown: Any) -> Any:
-            for step in steps:
+        def __init__(self, steps: Any) -> None:
+            self.transforms = [*steps]
+
+        def __call__(self, shown: Any) -> Any:
+            """Of one picture."""
+            for step in self.transforms:
                 shown = step(shown)
             return shown
-
-        return all_of_them
 
     @staticmethod
     def ToDtype(dtype: Any, scale: bool = False) -> Callable[[Any], Tensor]:
