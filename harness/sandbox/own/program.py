@@ -122,7 +122,7 @@ def _what_is_missing() -> Iterator[None]:
         name = str(error.filename or error).removesuffix(" not found.")  # as numpy words it
         raise Unbound(os.path.basename(name.rstrip("/")) or name, NOT_HERE) from error
     except ModuleNotFoundError as error:
-        raise Unbound(str(error.name), "is a package that is not here") from error
+        raise Unbound(error.name or str(error), "is a package that is not here") from error
     except ConnectionError as error:
         raise Unbound("the program", f"needs a network: {error}") from error
     except Exception as error:

@@ -4,6 +4,7 @@ import sys
 from types import ModuleType
 
 import pytest
+import torch
 
 from harness.sandbox.absent import standins
 
@@ -284,3 +285,110 @@ def test_programs_of_before_gym_0_26_and_older_names_of_digits_are_served(see):
     seen = see(OLDER)
 
     assert seen.windows == [1] * 4, seen.outcome
+
+
+WAITS_FOR_AN_END = """
+import gymnasium, torch
+world = gymnasium.make("{name}")
+net = torch.nn.Linear({wide}, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for episode in range(4):
+    state, _ = world.reset()
+    over = False
+    while not over:
+        state, reward, over, cut, info = world.step(world.action_space.sample())
+    optimizer.zero_grad()
+    (net(torch.as_tensor(state)) - reward).square().mean().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("name", "wide"), [("CartPole-v1", 4), ("Pendulum-v1", 3)])
+def test_a_world_has_its_known_size_and_ends_for_who_waits_for_its_end_alone(see, name, wide):
+    seen = see(WAITS_FOR_AN_END.format(name=name, wide=wide))
+
+    assert seen.windows == [1] * 4, seen.outcome
+
+
+STANDS_AROUND = """
+import inflect, torch
+words = inflect.engine("en", [1, 2])
+""" + TRAIN.format(model="nn.Linear(2, 2)", batch="torch.randn(4, 2), torch.tensor([0, 1, 0, 1])")
+
+
+@pytest.mark.parametrize(
+    ("used", "path"),
+    [
+        ("words.number(2)", "inflect.engine.number"),
+        ("inflect.trained(net)", "inflect.trained"),
+        ("net(words)", "inflect.engine"),
+        ("len(words)", "inflect.engine"),
+        ("words.lr * 2", "inflect.engine.lr"),
+    ],
+)
+def test_what_is_made_of_words_alone_by_an_absent_package_is_needed_where_it_is_used(
+    see, used, path
+):
+    assert see(STANDS_AROUND).windows == [1] * 4
+
+    wanted = f"unbound: `{path}` needs inflect, which is not here"
+    assert see(f"{STANDS_AROUND}{used}\n").outcome == wanted
+
+
+def test_a_package_that_may_fail_to_be_imported_is_not_here_wherever_it_is_imported(see):
+    program = TRAIN.format(model="nn.Linear(2, 2)", batch="torch.randn(4, 2), torch.arange(4) % 2")
+    tried = "try:\n    import torch_xla\n    here = True\nexcept ImportError:\n    here = False\n"
+    guarded = f"{tried}if here:\n    import torch_xla.core\n    torch_xla.core.go()\n"
+
+    assert see(guarded + program).windows == [1] * 4
+
+
+COMMANDS = """
+import click, gzip, numpy as np, torch, yaml
+from datasets import load_dataset
+from einops import rearrange
+
+settings = yaml.load("width: 8")
+with gzip.open("enwik8.gz") as file:
+    letters = np.fromstring(file.read(100_000), dtype=np.uint8)
+assert len(letters) == 100_000
+rows = load_dataset("any", split="train")
+assert [said["role"] for said in rows[0]["messages"]] == ["user", "assistant"]
+assert isinstance(rows[0]["translation"]["en"], str)
+
+@click.command()
+@click.argument("kind", type=click.Choice(["small", "large"]))
+@click.argument("folder", type=click.Path(exists=True))
+@click.option("--passes", type=int, required=True)
+def main(kind, folder, passes):
+    assert kind == "small"
+    net = torch.nn.Linear(settings["width"], 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    for batch in rearrange(torch.randn(4, 16), "n (b w) -> n b w", w=settings["width"]):
+        loss = net(batch).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+main()
+"""
+
+
+def test_required_arguments_of_click_packed_texts_and_axes_by_name_are_served(see):
+    seen = see(COMMANDS)
+
+    assert seen.windows == [1] * 4, seen.outcome
+
+
+def test_axes_by_name_do_what_torch_does():
+    from harness.sandbox.absent.standins import einops
+
+    x = torch.randn(2, 3, 4, 8)
+    patches = einops.rearrange(x, "b c (h p) (w q) -> b (h w) (p q c)", p=2, q=4)
+
+    assert torch.equal(einops.rearrange(x, "b c h w -> b (h w) c"), x.flatten(2).transpose(1, 2))
+    assert torch.equal(patches[0, 1, :3], x[0, :, 0, 4])
+    assert torch.equal(einops.repeat(x[0, 0, 0], "w -> n w", n=3), x[0, 0, 0].expand(3, 8))
+    assert torch.allclose(einops.reduce(x, "b c ... -> b c", "mean"), x.mean((2, 3)))
+    assert torch.allclose(einops.einsum(x[0, 0], x[0, 1], "i d, j d -> i j"), x[0, 0] @ x[0, 1].T)
+    assert einops.layers.torch.Rearrange("b c h w -> b (c h w)")(x).shape == (2, 96)
