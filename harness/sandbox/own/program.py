@@ -123,9 +123,11 @@ def _what_is_missing() -> Iterator[None]:
         raise Unbound(os.path.basename(name.rstrip("/")) or name, NOT_HERE) from error
     except ModuleNotFoundError as error:
         raise Unbound(error.name or str(error), "is a package that is not here") from error
-    except ConnectionError as error:
-        raise Unbound("the program", f"needs a network: {error}") from error
+    except Unbound:
+        raise
     except Exception as error:
+        if type(error).__name__ == "ConnectionError":  # Python's own, or that of requests
+            raise Unbound("the program", f"needs a network: {error}") from error
         try:
             found = _of_absent_data(error)
         except BaseException:  # noqa: BLE001 - its text may be the program's own code
