@@ -1,13 +1,17 @@
-"""Whose error it is that ended a block: its author's, or that of what was lent to it. Pure.
+"""Whose error it is that ended a block. An error is ours until something shows that it is its
+author's, and three things do. Pure.
 
-An error is the author's where the call that raised it proves so by itself (an argument that a library
-does not take, a name that a module does not have), or where nothing that was lent had a part in the
-statement that raised it.
+- The line *writes* the name or the argument that an installed library does not have.
+- The program is *closed*: nothing in it was lent, left out, stood in for or guessed.
+- A library says of its *use* what hangs on no shape and no value ("through the graph a second time").
+
+The last two count where the error comes again with another seed, and another model and other data as
+far as the block leaves these open.
 """
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeGuard
 
 from harness.checking.session import (
@@ -22,16 +26,17 @@ from harness.checking.session import (
 )
 from harness.domain.trace import Program as Ended
 from harness.extraction.names import bound_names, free_names, statements
-from harness.sandbox.names.table import libraries
-from harness.skills.kinds import uses
+from harness.sandbox.names.table import libraries, table
 from harness.syntax import dotted, tree_of, walk
 
 _TYPES = frozenset({
     "AssertionError", "TypeError", "AttributeError", "ValueError", "ImportError", "KeyError",
     "IndexError", "RuntimeError", "ZeroDivisionError", "UnboundLocalError", "NotImplementedError",
-    "UnpicklingError", "ModuleNotFoundError",
+    "UnpicklingError", "ModuleNotFoundError", "MisconfigurationException",
 })  # fmt: skip
 """Types of errors that may be the author's; those of files and networks are the machine's."""
+_OF_A_KIND = ("TypeError", "AttributeError", "KeyError")
+"""Errors that say that an object is another one than was meant."""
 _OF_THE_MACHINE = re.compile(
     r"cuda|world size|\brank|mesh|nvidia|gpu|\bxpu\b|\bmps\b|nccl|process group|network"
     r"|connect|download|offline"
@@ -44,8 +49,8 @@ _OF_THE_MACHINE = re.compile(
     re.IGNORECASE,
 )
 """Messages about what this machine does not have."""
-_CALL = re.compile(
-    r"^(?P<callee>[\w.]+)\(\) (?:got an unexpected keyword argument|got multiple values for argument"
+_REFUSED = re.compile(
+    r"^(?P<callee>[\w.]+)\(\) (?:got an unexpected keyword argument '(?P<name>\w+)'"
     r"|missing \d+ required|takes (?:from )?\d+ )"
 )
 _NOT_THERE = tuple(
@@ -60,79 +65,45 @@ _NOT_THERE = tuple(
 )
 _PATH = re.compile(r" \(/[^()]*\)$")
 """Where a module lies on this machine."""
-_PROTOCOL = re.compile(
-    r"unscale_\(\) (?:has already been|is being) called|step\(\) has already been"
+_OF_USE = re.compile(
+    r"through the graph a second time|does not require grad|mutually exclusive|shuffle option"
+    r"|has been removed|is not supported|expects number of|more than one parameter group|tried to step"
+    r"|inplace operation|leaf variable|missing key\(|unexpected key\(|weights only load failed"
+    r"|unscale_\(\) (?:has already been|is being) called|step\(\) has already been"
+    r"|_scale is none|no inf checks were recorded",
+    re.IGNORECASE,
 )
-"""What a GradScaler says of calls out of order; a block that leaves its update out has not called it
-twice.
-"""
-_NOTHING_SCALED = re.compile(r"_scale is None|No inf checks were recorded")
-"""What it says where a block goes back without its scale, or updates that without a step."""
-_NO_ATTRIBUTE = re.compile(
-    r"^(?:'(?P<name>\w+)' object|type object '(?P<type>\w+)') has no attribute"
-)
+"""What libraries say about how they are used, and not about the shape of what they are given."""
+_NO_GRAPH = "does not require grad"
+_OF_A_SCALER = re.compile(r"unscale_\(\)|step\(\) has|_scale is None|No inf checks")
+_OF_A_LOOP = "backward before"
+"""How a run is noted that goes back where the block does not: what it finds then is our doing."""
+_OF_GRADIENTS = re.compile(r"\.grad\b|clip|norm|backward|step\(|no_grad")
+"""What a backward of ours, before the block, may have to do with."""
 _STANDING_IN = frozenset(
     {"from_pretrained", "from_config", "from_name", "load", "load_dataset", "pipeline"}
 )
 """Calls that return what stands in for something from a hub or a file."""
 
 
-def authors_error(ended: Ended, program: BlockInContext) -> str | None:
-    """The error in words, where it is the author's; ``None`` where it is not, or there is none."""
+def authors_error(
+    ended: Ended, program: BlockInContext, again: Callable[[], Sequence[Ended]]
+) -> str | None:
+    """The error in words, where it is the author's; ``None`` where it is not, or there is none.
+    ``again``: how the program ends with other things lent, and with another seed.
+    """
     if ended.outcome != "raised" or ended.exception not in _TYPES or not program.is_own(ended.line):
         return None
     said = (ended.message or "").split("\n")[0]
-    if _leaves_arguments_out(program, ended.line or 0) or _means_another(ended, program):
+    shown = _is_written(ended, said, program)
+    if not shown and (_is_closed_error(ended, said, program) or _is_of_use(ended, program)):
+        shown = _comes_again(ended, again())
+    if not shown:
         return None
-    if "'NoneType'" in said and _reads_a_gradient_from_elsewhere(ended.line or 0, program):
-        return None
-    if (found := _CALL.match(said)) and found["callee"].partition(".")[0] in _elsewhere(program):
-        return None  # another block's function of that name may take other arguments
-    proven = _is_proven(ended, said, program) or _uses_nothing(ended.line or 0, said, program)
-    if proven or _is_untouched(ended, said, program):
-        installed = _installed(said, program)
-        said = _PATH.sub("", said.partition(". This file can still be loaded")[0])
-        message = f"{ended.exception}: {said}" if said else f"{ended.exception}"
-        return f"line {program.place(ended.line or 0)} raises {message}{installed}"
-    return None
-
-
-def _reads_a_gradient_from_elsewhere(line: int, program: BlockInContext) -> bool:
-    """Whether it reads a gradient of what the page made before: another block may have gone back."""
-    own = [s for s in program.tree.body if program.is_own(s.lineno) and s.lineno <= line]
-    nodes = [n for s in own for n in walk(s)]
-    made = {dotted(t) for n in nodes if isinstance(n, ast.Assign) for t in n.targets}
-    read = [n for n in nodes if isinstance(n, ast.Attribute) and n.attr == "grad"]
-    return not any(uses(s).goes_back for s in own) and any(
-        n.lineno == line and dotted(n.value).partition(".")[0] not in made for n in read
-    )
-
-
-def _leaves_arguments_out(program: BlockInContext, line: int) -> bool:
-    """Whether a call on that line is a sketch: ``profile(...)``."""
-    return any(
-        isinstance(argument, ast.Constant) and argument.value is ...
-        for node in walk(program.tree)
-        if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or 0)
-        for argument in node.args
-    )
-
-
-def _means_another(ended: Ended, program: BlockInContext) -> bool:
-    """Whether an object of the page lacks what a class that the block shows has, is what another block
-    has made of a library (``model = nn.Linear(8, 2)``), or bears the name of a function by chance.
-    """
-    said = (ended.message or "").split("\n")[0]
-    found = _NO_ATTRIBUTE.match(said)
-    if found is None:
-        return False
-    attribute = said.rpartition(" ")[2].strip("'")
-    own = "\n".join(program.text.split("\n")[program.own :])
-    kind, tree = found["name"] or found["type"], program.tree
-    made = [n.lineno for n in walk(tree) if isinstance(n, ast.Call) and last_of(n.func) == kind]
-    here = any(program.is_own(line) and line <= (ended.line or 0) for line in made)
-    elsewhere = made and kind not in _defined(tree) and not here
-    return f"self.{attribute} = " in own or bool(elsewhere) or kind == "function"
+    installed = _installed(said, program)
+    said = _PATH.sub("", said.partition(". This file can still be loaded")[0])
+    message = f"{ended.exception}: {said}" if said else f"{ended.exception}"
+    return f"line {program.place(ended.line or 0)} raises {message}{installed}"
 
 
 def of_the_machine(said: str) -> bool:
@@ -140,35 +111,70 @@ def of_the_machine(said: str) -> bool:
     return _OF_THE_MACHINE.search(said) is not None
 
 
-def _elsewhere(program: BlockInContext) -> set[str]:
-    """What other blocks of the page define."""
-    return _defined(tree_of("\n".join(program.text.split("\n")[: program.own])))
+def is_closed(program: BlockInContext) -> bool:
+    """Whether nothing in a program was lent, left out, stood in for or guessed."""
+    return not lent_names(program) & names_in(program.tree) and not any(
+        leaves_out(n) or (isinstance(n, ast.Call) and _leaves_arguments_out(n))
+        for n in walk(program.tree)
+    )
 
 
-def _is_proven(ended: Ended, said: str, program: BlockInContext) -> bool:
-    exception = ended.exception
-    if _PROTOCOL.search(said) or _NOTHING_SCALED.search(said):
-        return _shows_its_scaler(said, program) and not program.guessed
-    if exception == "UnpicklingError":
-        return said.startswith("Weights only load failed")  # of a file that it wrote itself
+# ------------------------------------------------------------------------------- written
+
+
+def _is_written(ended: Ended, said: str, program: BlockInContext) -> bool:
+    """Whether the line writes what an installed library, or the block, shows not to be there."""
+    line = ended.line or 0
+    at = [n for n in walk(program.tree) if _is_at(n, line)]
     if (there := _not_there(said)) is not None:
         module, name = there
-        written = re.search(rf"\b{name}\b(?!['\"])", program.text)  # and not asked for within
+        package = module.partition(".")[0]
+        within = module.startswith("torch._C") or not is_real(package)
+        return not within and any(name in _names_written(n) for n in at)
+    found = _REFUSED.match(said) if ended.exception == "TypeError" else None
+    if found is None:
+        return False
+    callee, _, method = found["callee"].partition(".")
+    if method in ("", "__init__") and found["name"]:
+        calls = (n for n in at if isinstance(n, ast.Call) and last_of(n.func) == callee)
+        named = any(found["name"] in [k.arg for k in call.keywords] for call in calls)
+        paths = imported(program.tree)
+        theirs = [p for n, p in paths.items() if callee in (n, p.rpartition(".")[2])]
         return (
-            written is not None
-            and is_here(module.partition(".")[0])
-            and not module.startswith("torch._C")
+            named
+            and callee not in _elsewhere(program)
+            and (
+                callee in _defined(program.tree)
+                or not theirs
+                or is_here(theirs[0].partition(".")[0])
+            )
         )
-    if exception == "TypeError" and (found := _CALL.match(said)):
-        counted = " takes " in said and found["callee"] not in _defined(program.tree)
-        of_ours = counted and _touches_lent(ended.line or 0, program)  # a tensor for a number
-        return not of_ours and _is_shown(found["callee"], program)
-    if exception == "AttributeError" and (found := _NO_ATTRIBUTE.match(said)):
-        theirs = ended.calls and _is_of_the_page(ended.line or 0, said, program)
-        name = found["name"] or found["type"]
-        sketched = name in {c.name for c in walk(program.tree) if _is_sketched(c) and c.bases}
-        return not theirs and not sketched and name in _made(program)
-    return False
+    own = callee in _defined(program.tree) and callee not in _elsewhere(program)
+    return own and (ended.during or "harness").partition(".")[0] != "harness"  # a library calls it
+
+
+def _is_at(node: ast.AST, line: int) -> bool:
+    first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0) or 0
+    return first <= line <= last and not isinstance(node, _BLOCKS)
+
+
+_BLOCKS = (
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.For, ast.While, ast.With, ast.If, ast.Try,
+)  # fmt: skip
+
+
+def _names_written(node: ast.AST) -> set[str]:
+    """Names that a node asks a module for."""
+    if isinstance(node, ast.Attribute):
+        return {node.attr}
+    if isinstance(node, ast.ImportFrom):
+        parts = (node.module or "").split(".")
+        return {*parts, *(alias.name for alias in node.names)}
+    return {part for a in node.names for part in a.name.split(".")} if _imports(node) else set()
+
+
+def _imports(node: ast.AST) -> TypeGuard[ast.Import]:
+    return isinstance(node, ast.Import)
 
 
 def _not_there(said: str) -> tuple[str, str] | None:
@@ -177,67 +183,14 @@ def _not_there(said: str) -> tuple[str, str] | None:
     return (found["module"], found["name"]) if found is not None else None
 
 
-def _uses_nothing(line: int, said: str, program: BlockInContext) -> bool:
-    """Whether the line uses what a function of a library returns, and that is nothing:
-    ``dist.all_reduce(x) / 2``.
-    """
-    used: list[ast.expr] = []
-    for node in (n for n in walk(program.tree) if getattr(n, "lineno", 0) == line):
-        if isinstance(node, ast.BinOp):
-            used += [node.left, node.right]
-        elif isinstance(node, ast.Attribute | ast.Subscript):
-            used.append(node.value)
-    paths = {n: p for n, p in imported(program.tree).items() if is_real(p.partition(".")[0])}
-    return "'NoneType'" in said and any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and dotted(node.func).partition(".")[0] in paths
-        and not any(k.arg == "async_op" for k in node.keywords)
-        for node in used
-    )
-
-
-def _is_of_the_page(line: int, said: str, program: BlockInContext) -> bool:
-    """Whether a function that nobody on the page calls asks a name of the page for what it lacks: the
-    page may mean something else by that name.
-    """
-    attribute, bound = said.rpartition(" ")[2].strip("'"), bound_names(statements(program.tree))
-    asked = (n for n in walk(program.tree) if isinstance(n, ast.Attribute) and n.lineno == line)
-    return any(n.attr == attribute and dotted(n.value) in bound for n in asked)
-
-
-def _shows_its_scaler(said: str, program: BlockInContext) -> bool:
-    """Whether nothing is left out that a GradScaler could have been called with in between."""
-    if _PROTOCOL.search(said):
-        return ".update(" in program.text or program.text.count(".unscale_(") > 1
-    own = "\n".join(program.text.split("\n")[program.own :])
-    return all(call in own for call in (".backward(", ".step(", ".update("))
-
-
-def _is_shown(callee: str, program: BlockInContext) -> bool:
-    """Whether a callee is what the page defines, or makes of a library: ``StepLR.__init__``."""
-    first = callee.partition(".")[0]
-    return first in _defined(program.tree) or first in _made(program)
+def _elsewhere(program: BlockInContext) -> set[str]:
+    """What other blocks of the page define."""
+    return _defined(tree_of("\n".join(program.text.split("\n")[: program.own])))
 
 
 def _defined(tree: ast.Module) -> set[str]:
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     return {node.name for node in walk(tree) if isinstance(node, kinds)}
-
-
-def _made(program: BlockInContext) -> set[str]:
-    """What the page calls of its own or of an installed library, by the last part of its name; not
-    what may be another object than the block means.
-    """
-    tree, paths = program.tree, imported(program.tree)
-    found = set()
-    certain = [s for s in tree.body if not program.guessed & {*_bound_by(s)}]
-    for node in (n for s in certain for n in walk(s)):
-        if isinstance(node, ast.Call):
-            first, _, _ = (path := dotted(node.func)).partition(".")
-            if first in _defined(tree) or is_here(paths.get(first, "?").partition(".")[0]):
-                found.add(path.rpartition(".")[2])
-    return found
 
 
 def imported(tree: ast.Module) -> dict[str, str]:
@@ -255,7 +208,7 @@ def _installed(said: str, program: BlockInContext) -> str:
     """`` (torch 2.13.0)``: the version of the library that refused."""
     if there := _not_there(said):
         return f" ({release(there[0].partition('.')[0])})"
-    if found := _CALL.match(said):
+    if found := _REFUSED.match(said):
         paths = imported(program.tree)
         for node in walk(program.tree):
             path = dotted(node.func) if isinstance(node, ast.Call) else ""
@@ -265,37 +218,90 @@ def _installed(said: str, program: BlockInContext) -> str:
     return ""
 
 
-# ------------------------------------------------------------------------------- what was lent
+# ------------------------------------------------------------------------------- closed, and of use
 
 
-def _is_untouched(ended: Ended, said: str, program: BlockInContext) -> bool:
-    """Whether nothing that was lent had a part in the statement that raised."""
-    if of_the_machine(said) or ended.calls or asks_the_machine(ended, program):
+def _is_closed_error(ended: Ended, said: str, program: BlockInContext) -> bool:
+    """Whether nothing but the page had a part in an error. Of which kind an object of another block
+    is by now, nobody knows: others may have changed it, or mean another by that name.
+    """
+    if ended.calls or not is_closed(program) or _is_of_the_machine(ended, program):
         return False
     if _not_there(said):
         return False  # a library asked for it
-    return not _touches_lent(ended.line or 0, program)
+    before = tree_of("\n".join(program.text.split("\n")[: program.own]))
+    imports = (ast.Import, ast.ImportFrom)
+    made = bound_names(tuple(s for s in statements(before) if not isinstance(s.node, imports)))
+    return ended.exception not in _OF_A_KIND or not _touches(ended.line or 0, program, {*made})
 
 
-def _touches_lent(line: int, program: BlockInContext) -> bool:
-    """Whether what was lent may have had a part in a statement; of a definition nobody knows."""
-    lent = lent_names(program)
-    if not lent:
+def _is_of_use(ended: Ended, program: BlockInContext) -> bool:
+    said = ended.message or ""
+    if ended.calls or not ended.during or not _OF_USE.search(said):
         return False
-    touched = touched_by(program.tree, lent)
-    at = [s for s in program.tree.body if s.lineno <= line <= (s.end_lineno or 0)]
-    return not at or bool(names_in(at[0]) & touched) or _defines(at[0])
+    if _is_of_the_machine(ended, program) or any(_OF_A_LOOP in note for note in ended.bound):
+        return False
+    if _OF_A_SCALER.search(said):
+        return _shows_its_scaler(said, program)
+    return _NO_GRAPH not in said or _shows_a_model(program)  # else what is lent may lack a gradient
+
+
+def _comes_again(first: Ended, others: Sequence[Ended]) -> bool:
+    """Whether every other run raises the same; one that what is lent does not fit says nothing."""
+    came = [one for one in others if not _stops_before(one, first)]
+    return bool(came) and all(_how(one) == _how(first) for one in came)
+
+
+def _stops_before(other: Ended, first: Ended) -> bool:
+    if other.outcome != "raised":
+        return other.outcome == "unbound"
+    within = other.line == first.line and other.during != first.during
+    return (other.line or 0) < (first.line or 0) or within
+
+
+def _how(ended: Ended) -> tuple[str | None, int | None, str]:
+    found = _OF_USE.search(ended.message or "")  # the rest names parts of what was lent
+    return ended.exception, ended.line, found[0].lower() if found else ""
+
+
+def _is_of_the_machine(ended: Ended, program: BlockInContext) -> bool:
+    """Whether the message, or the line, speaks of what differs from machine to machine."""
+    lines = program.text.split("\n")
+    at = (ended.line or 0) - 1
+    line = lines[at] if 0 <= at < len(lines) else ""
+    return of_the_machine(ended.message or "") or _DEVICE.search(line) is not None
 
 
 _DEVICE = re.compile(r"\bcuda\b|\bnccl\b|\bgpus?\b|environ\b|\bgetenv\b|\bargv\b", re.IGNORECASE)
 """What a line asks of the machine: devices, and how it was started."""
 
 
-def asks_the_machine(ended: Ended, program: BlockInContext) -> bool:
-    """Whether the line that raised names what differs from machine to machine."""
-    lines = program.text.split("\n")
-    at = (ended.line or 0) - 1
-    return 0 <= at < len(lines) and _DEVICE.search(lines[at]) is not None
+def _shows_its_scaler(said: str, program: BlockInContext) -> bool:
+    """Whether nothing is left out that a GradScaler could have been called with in between."""
+    own = "\n".join(program.text.split("\n")[program.own :])
+    if "called" in said:
+        return ".update(" in own or own.count(".unscale_(") > 1
+    return all(call in own for call in (".backward(", ".step(", ".update("))
+
+
+def _shows_a_model(program: BlockInContext) -> bool:
+    named = any(table().role(name) == "model" for name in names_in(program.tree))
+    return named or "Module" in program.text or ".parameters(" in program.text
+
+
+# ------------------------------------------------------------------------------- what was lent
+
+
+def _touches(line: int, program: BlockInContext, names: set[str]) -> bool:
+    """Whether names may have had a part in a statement; of a definition nobody knows."""
+    touched = touched_by(program.tree, names) if names else set()
+    at = [s for s in program.tree.body if s.lineno <= line <= (s.end_lineno or 0)]
+    return not at or bool(names_in(at[0]) & touched)
+
+
+def _leaves_arguments_out(call: ast.Call) -> bool:
+    """Whether a call is a sketch: ``profile(...)``."""
+    return any(isinstance(a, ast.Constant) and a.value is ... for a in call.args)
 
 
 def lent_names(program: BlockInContext) -> set[str]:
@@ -365,15 +371,3 @@ def _bound_by(node: ast.stmt) -> Iterator[str]:
 def names_in(node: ast.AST) -> set[str]:
     """Every name in a tree."""
     return {n.id for n in walk(node) if isinstance(n, ast.Name)}
-
-
-def is_count_of_lent(program: BlockInContext, line: int) -> bool:
-    """Whether what a line shows may count something of what was lent."""
-    lent = lent_names(program)
-    touched = touched_by(program.tree, lent) if lent else set()
-    at = [s for s in program.tree.body if s.lineno <= line <= (s.end_lineno or 0)]
-    return any(names_in(s) & touched for s in at)
-
-
-def _defines(node: ast.stmt) -> bool:
-    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)

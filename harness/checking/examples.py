@@ -19,7 +19,7 @@ from harness.checking.completing import (
     without_gaps,
 )
 from harness.checking.driving import DRIVERS, NoReport, run_driver, run_whole
-from harness.checking.errors import authors_error, is_count_of_lent, lent_names, names_in
+from harness.checking.errors import authors_error, is_closed
 from harness.checking.evidence import Decision, Evidence, Finding, decide
 from harness.checking.function_evidence import evidence_of, together
 from harness.checking.listings import about_listing, listing_of
@@ -31,7 +31,6 @@ from harness.checking.named_faults import (
     no_error,
 )
 from harness.checking.proven import proven
-from harness.checking.repeated import doubt_about, error_everywhere
 from harness.checking.running import (
     Seen,
     in_other_worlds,
@@ -194,21 +193,13 @@ def _is_announced(program: BlockInContext, seen: Seen) -> bool:
 
 def _error(one: _One, program: BlockInContext, seen: Seen) -> str | None:
     """What its author got wrong, so that it does not come to its end."""
-    error = authors_error(seen.program, program)
-    doubt = None if error is not None else doubt_about(seen.program, program)
-    if doubt is None:
-        return error
-    return error_everywhere(doubt, _elsewhere(one, doubt.asked, seen), program)
+    return authors_error(seen.program, program, lambda: _elsewhere(one, program, seen))
 
 
 def _prints(one: _One, program: BlockInContext, seen: Seen) -> tuple[Observation, ...]:
-    """What it says that its lines print, and what they do; where these differ, whatever is lent."""
+    """What it says that its lines print, and what they do; where these differ, whatever the seed."""
     found = printed(program, seen.program.texts)
-    wrong = [
-        p
-        for p in found
-        if p.agrees is False and (p.announced.of or not is_count_of_lent(program, p.announced.line))
-    ]
+    wrong = [p for p in found if p.agrees is False and is_closed(program)]
     others = _elsewhere(one, marked(program), seen) if wrong else ()
     elsewhere = [printed(program, ended.texts) for ended in others]
     kept = [w for w in wrong if elsewhere and all(w in texts for texts in elsewhere)]
@@ -225,10 +216,11 @@ def _error_at_its_end(one: _One, program: BlockInContext, seen: Seen) -> str | N
     ended = seen.program
     cut = ended.outcome == "exited" and (ended.message or "").startswith(ENOUGH)
     cut = cut or (ended.outcome == "returned" and _short(one, program) != program)
-    if not cut or lent_names(program) & names_in(program.tree):
+    if not cut or not is_closed(program):
         return None
     try:
-        return authors_error(run_whole(program.text, one.tools), program)
+        whole = run_whole(program.text, one.tools)
+        return authors_error(whole, program, lambda: (whole,))
     except NoReport:
         return None
 
@@ -295,9 +287,6 @@ def _evidence(
     if not _steps_itself(part) or program.is_completed:
         of_loop = replace(of_loop, faults=(), costs=(*of_loop.faults, *of_loop.costs))
     goes_back = "backward" in uses(tree_of(part.code)).calls
-    if _repeats_on_purpose(part):
-        kept = tuple(f for f in of_loop.faults if _AGAIN not in {n.name for n in f.numbers})
-        of_loop = replace(of_loop, faults=kept)
     if _shows_a_step(part) and goes_back and not exchanges_its_model(seen.trace):
         of_loop = replace(of_loop, faults=(*idle_steps(seen), *of_loop.faults))
     if part.kind in ("training-loop", "measurement"):
@@ -330,18 +319,6 @@ def _steps_itself(part: Part) -> bool:
     shows_all = shows_all or "accumulate_grad_batches" in part.code  # it is about the whole window
     shows_all = shows_all or "estimated_stepping_batches" in part.code  # about all updates
     return shows_all or bool(calls & {"fit", "train", "launch"})
-
-
-_AGAIN = "micro-batches consumed again"
-
-
-def _repeats_on_purpose(part: Part) -> bool:
-    """Whether a function trains for a number of turns on the batch that it is handed, as to measure."""
-    functions = [n for n in walk(tree_of(part.code)) if isinstance(n, ast.FunctionDef)]
-    loops = [n for f in functions for n in walk(f) if isinstance(n, ast.For)]
-    counted = all(dotted(getattr(n.iter, "func", n.iter)) == "range" for n in loops)
-    turns = counted and any(uses(loop).goes_back for loop in loops)
-    return turns and part.kind == "update-function"
 
 
 def _shows_a_step(part: Part) -> bool:

@@ -21,6 +21,8 @@ SUBJECTS = (
 _AT_THE_END = "at the end of a pass"
 FEW = 3
 """Fewer updates show no habit."""
+BETWEEN_TURNS = ("training-mode-kept", "one-update-per-window", "no-batch-lost")
+"""Properties of how one turn of a loop follows another."""
 USUAL = 10.0
 """Up to this norm a gradient is nothing unusual."""
 
@@ -103,9 +105,13 @@ def _is_the_end(verdict: Verdict) -> bool:
 
 
 def _is_of_our_turns(verdict: Verdict, seen: Seen) -> bool:
-    """Whether it tells of the mode that a turn finds, where the block shows one and we run several."""
-    ours = any("written for one batch" in note for note in seen.program.bound)
-    return ours and verdict.property == "training-mode-kept"
+    """Whether it tells of what one turn leaves to the next, where the turns are ours: the block shows
+    one, or a function that is handed one batch.
+    """
+    program = seen.program
+    loops = any("loader of" in note for note in program.bound)
+    ours = any("written for one batch" in note for note in program.bound)
+    return (ours or bool(program.calls and not loops)) and verdict.property in BETWEEN_TURNS
 
 
 def _finding(verdict: Verdict) -> Finding:
