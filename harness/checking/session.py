@@ -346,10 +346,13 @@ def last_of(node: ast.expr) -> str:
 
 
 def leaves_out(node: ast.AST) -> bool:
-    """``target = ...``: an object that its reader has to think of."""
+    """``target = ...``: an object that its reader has to think of; ``x[..., 0]`` leaves nothing out."""
     value = getattr(node, "value", None)
-    return isinstance(value, ast.expr) and any(
-        isinstance(n, ast.Constant) and n.value is ... for n in walk(value)
+    if not isinstance(value, ast.expr):
+        return False
+    slices = {id(m) for n in walk(value) if isinstance(n, ast.Subscript) for m in walk(n.slice)}
+    return any(
+        isinstance(n, ast.Constant) and n.value is ... and id(n) not in slices for n in walk(value)
     )
 
 
