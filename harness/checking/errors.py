@@ -59,7 +59,7 @@ _NOT_THERE = tuple(
         (
             r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'",
             r"cannot import name '(?P<name>\w+)' from '(?P<module>[\w.]+)'",
-            r"No module named '(?P<module>\w+(?:\.\w+)*)\.(?P<name>[a-z]\w*)'",
+            r"No module named '(?P<module>\w+(?:\.\w+)*)\.(?P<name>[a-z]\w*)'$",
         ),
     )
 )
@@ -67,13 +67,15 @@ _PATH = re.compile(r" \(/[^()]*\)$")
 """Where a module lies on this machine."""
 _OF_USE = re.compile(
     r"through the graph a second time|does not require grad|mutually exclusive|shuffle option"
-    r"|has been removed|is not supported|expects number of|more than one parameter group|tried to step"
+    r"|has been removed|is not supported"
     r"|inplace operation|leaf variable|missing key\(|unexpected key\(|weights only load failed"
     r"|unscale_\(\) (?:has already been|is being) called|step\(\) has already been"
     r"|_scale is none|no inf checks were recorded",
     re.IGNORECASE,
 )
-"""What libraries say about how they are used, and not about the shape of what they are given."""
+"""What libraries say about how they are used; nothing about the shape, the number or the parts of what
+they are given.
+"""
 _NO_GRAPH = "does not require grad"
 _OF_A_SCALER = re.compile(r"unscale_\(\)|step\(\) has|_scale is None|No inf checks")
 _OF_A_LOOP = "backward before"
@@ -227,8 +229,10 @@ def _is_closed_error(ended: Ended, said: str, program: BlockInContext) -> bool:
     """
     if ended.calls or not is_closed(program) or _is_of_the_machine(ended, program):
         return False
-    if _not_there(said) or "'function' object" in said:
-        return False  # a library asked for it; what bears a function's name is another thing
+    if _not_there(said) or ended.exception in ("ImportError", "ModuleNotFoundError"):
+        return False  # a library asked for it
+    if "'function' object" in said:
+        return False  # what bears a function's name is another thing
     before = tree_of("\n".join(program.text.split("\n")[: program.own]))
     imports = (ast.Import, ast.ImportFrom)
     made = bound_names(tuple(s for s in statements(before) if not isinstance(s.node, imports)))

@@ -286,3 +286,14 @@ def test_a_function_that_a_library_calls_with_more_than_it_takes_is_its_authors_
 def test_dots_in_an_index_leave_nothing_out(text, is_authors):
     block = f"import torch\nx = torch.ones(2)\ndef f(): return 1\n{text}\nassert y == 5"
     assert (told(block, "AssertionError", "", 5) is not None) == is_authors
+
+
+def test_what_a_library_says_of_parts_of_a_lent_model_is_nobodys_fault():
+    text = "optimizer = Adam([{'params': model.a.parameters()}, {'params': model.b.parameters()}])"
+    said = "some parameters appear in more than one parameter group."
+    assert told(text, "ValueError", said, 1, during="torch.optim.optimizer.Optimizer") is None
+
+
+def test_a_folder_of_the_page_that_bears_the_name_of_a_library_is_not_that_library():
+    said = "No module named 'code.models'; 'code' is not a package"
+    assert told("from code.models import A", "ModuleNotFoundError", said, 1) is None
