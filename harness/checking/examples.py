@@ -174,7 +174,7 @@ def _decide(one: _One) -> tuple[Decision, BlockInContext | None]:
             faults=(Finding(f"It does not run: {error.rstrip('.:')}."), *evidence.faults),
             not_run=None,
         )
-    elif evidence.not_run is None and evidence.acquittal is None:
+    elif evidence.not_run is None and evidence.acquittal is None and is_closed(program):
         evidence = replace(evidence, acquittal=no_error(part, seen.program))
     warned = one.example.warned or any(map(warns, part.comments))
     if error is not None and "raises AssertionError" in error:
