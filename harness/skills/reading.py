@@ -97,7 +97,7 @@ def _line(tokens: list[Token], n: int, token: Token) -> _Line | None:
     opening = tokens[n - 1]
     level = int(opening.tag[1]) if opening.type == "heading_open" else 0
     links = tuple(
-        (begin, str(child.attrs.get("href") or child.attrs["src"]))
+        (begin, str(child.attrs.get("href", child.attrs.get("src"))))
         for child in token.children or []
         if child.type in ("link_open", "image") and {"href", "src"} & {*child.attrs}
     )

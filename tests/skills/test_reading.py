@@ -78,6 +78,10 @@ def test_links_to_files_are_references_and_links_to_the_web_are_not():
     assert [(r.target, r.line) for r in page.references] == [("references/more.md#part", 8)]
 
 
+def test_a_link_to_nothing_leads_nowhere():
+    assert [r.target for r in read_page("a.md", "[later]()").references] in ([], [""])
+
+
 def test_anchors_are_named_as_github_names_them():
     page = read_page("a.md", "# Why `x`? (a, b)\n\n# Twice\n\n# Twice\n")
     assert page.anchors == {"why-x-a-b", "twice", "twice-1"}
