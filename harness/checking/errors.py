@@ -68,7 +68,7 @@ _PATH = re.compile(r" \(/[^()]*\)$")
 _OF_USE = re.compile(
     r"through the graph a second time|does not require grad|mutually exclusive|shuffle option"
     r"|has been removed|is not supported"
-    r"|inplace operation|leaf variable|missing key\(|unexpected key\(|weights only load failed"
+    r"|inplace operation|leaf variable|weights only load failed"
     r"|unscale_\(\) (?:has already been|is being) called|step\(\) has already been"
     r"|_scale is none|no inf checks were recorded",
     re.IGNORECASE,
