@@ -283,7 +283,8 @@ def _evidence(
 ) -> tuple[Evidence, tuple[Observation, ...]]:
     """What a run has shown, and what the driver of its kind shows beside it."""
     part = one.part
-    of_loop = loop_evidence(seen, steps=_shows_a_step(part))
+    cut = one.seconds is not None and shortened(program) != program
+    of_loop = loop_evidence(seen, steps=_shows_a_step(part), cut=cut)
     if not _steps_itself(part) or program.is_completed:
         of_loop = replace(of_loop, faults=(), costs=(*of_loop.faults, *of_loop.costs))
     goes_back = "backward" in uses(tree_of(part.code)).calls
@@ -294,7 +295,8 @@ def _evidence(
         merits = (*of_loop.merits, *_assertions(part, seen))
         return replace(of_loop, merits=merits, acquittal=acquittal(part, seen)), tested
     found, tested = _driven(one, program) if part.kind in DRIVERS else (Evidence(), ())
-    if part.kind == "loss" and not _is_about_stability(part):
+    ours = part.mark is None or (part.kind == "loss" and not _is_about_stability(part))
+    if ours:  # nobody claims anything of what a driver does with it
         found = replace(found, faults=(), costs=(*found.faults, *found.costs))
     if seen.trains:
         found = of_loop if found.is_silent else together([found, of_loop], None)

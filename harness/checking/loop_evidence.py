@@ -23,18 +23,22 @@ FEW = 3
 """Fewer updates show no habit."""
 BETWEEN_TURNS = ("training-mode-kept", "one-update-per-window", "no-batch-lost")
 """Properties of how one turn of a loop follows another."""
+_NEVER = "never changed"
 USUAL = 10.0
 """Up to this norm a gradient is nothing unusual."""
 
 
-def loop_evidence(seen: Seen, *, steps: bool = True) -> Evidence:
+def loop_evidence(seen: Seen, *, steps: bool = True, cut: bool = False) -> Evidence:
     """Evidence from one executed loop: properties that its own settings call for and that fail are
-    faults; what a purpose may justify is a cost. ``steps``: whether it shows a step of an optimizer.
+    faults; what a purpose may justify is a cost. ``steps``: whether it shows a step of an optimizer;
+    ``cut``: whether we ran fewer turns than it shows, so that what never changed may change later.
     """
     if reason := _not_run(seen, steps=steps):
         return Evidence(not_run=reason)
     failed = [v for v in seen.verdicts if v.outcome == "fail" and not _is_the_end(v)]
     failed = [v for v in failed if not _is_of_our_turns(v, seen)]
+    if cut:
+        failed = [v for v in failed if _NEVER not in v.sentence]
     faults = [
         v
         for v in failed
