@@ -213,16 +213,19 @@ def _elsewhere(one: _One, program: BlockInContext, seen: Seen) -> tuple[Ended, .
 
 def _error_at_its_end(one: _One, program: BlockInContext, seen: Seen) -> str | None:
     """The error of a program that lends nothing and whose loops were cut, where it runs through."""
-    ended = seen.program
-    cut = ended.outcome == "exited" and (ended.message or "").startswith(ENOUGH)
-    cut = cut or (ended.outcome == "returned" and _short(one, program) != program)
-    if not cut or not is_closed(program):
+    if not _is_cut(one, program, seen.program) or not is_closed(program):
         return None
     try:
         whole = run_whole(program.text, one.tools)
         return authors_error(whole, program, lambda: (whole,))
     except NoReport:
         return None
+
+
+def _is_cut(one: _One, program: BlockInContext, ended: Ended) -> bool:
+    """Whether it came to an end before its author's: we ran fewer turns than it shows."""
+    stopped_early = ended.outcome == "exited" and (ended.message or "").startswith(ENOUGH)
+    return stopped_early or (ended.outcome == "returned" and _short(one, program) != program)
 
 
 def _run(one: _One) -> tuple[BlockInContext, Seen, str | None]:
@@ -283,8 +286,9 @@ def _evidence(
 ) -> tuple[Evidence, tuple[Observation, ...]]:
     """What a run has shown, and what the driver of its kind shows beside it."""
     part = one.part
-    cut = one.seconds is not None and shortened(program) != program
-    of_loop = loop_evidence(seen, steps=_shows_a_step(part), cut=cut)
+    of_loop = loop_evidence(
+        seen, steps=_shows_a_step(part), cut=_is_cut(one, program, seen.program)
+    )
     if not _steps_itself(part) or program.is_completed:
         of_loop = replace(of_loop, faults=(), costs=(*of_loop.faults, *of_loop.costs))
     goes_back = "backward" in uses(tree_of(part.code)).calls
