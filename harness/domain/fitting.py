@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from harness.domain.misfits import CLASSES, SMALL, width_asked_for
 from harness.domain.scenario import Scenario
 from harness.domain.trace import ProbeTrace
-from harness.domain.workload import WorkloadSpec
+from harness.domain.workload import Cnn, WorkloadSpec
 
-SHAPES = 3
+SHAPES = 4
 """How often other data are lent, after an error about their shape."""
 
 MOST_RANKS = 4
@@ -82,9 +82,12 @@ def _of_pictures(workload: WorkloadSpec, said: str) -> Fitting | None:
         return "cnn", {**kept, "colours": asked[1]}
     if SMALL.search(said):
         return "cnn", {**kept, "side": 32}
-    if asked is not None:
-        return "cnn", {**kept, "side": math.isqrt(asked[1] // colours)}
-    return None
+    if asked is None:
+        return None
+    side, (given, wanted) = int(str(kept["side"])), asked
+    if side == Cnn().side:  # whoever takes pictures as rows asks for all of their numbers
+        return "cnn", {**kept, "side": math.isqrt(wanted // colours)}
+    return "cnn", {**kept, "side": round(side * math.sqrt(wanted / given))}
 
 
 def _kept(workload: WorkloadSpec) -> dict[str, object]:

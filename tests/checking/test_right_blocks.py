@@ -99,6 +99,24 @@ BLOCKS = {
         wide.eval()
         with torch.no_grad():
             logits = wide(inputs)""",
+    "pictures as large as its head wants them after two pools": """
+        class Pooled(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first = nn.Conv2d(3, 8, 3, padding=1)
+                self.second = nn.Conv2d(8, 32, 3, padding=1)
+                self.head = nn.Linear(2048, 10)
+
+            def forward(self, x):
+                x = nn.functional.max_pool2d(self.first(x), 2)
+                return self.head(nn.functional.max_pool2d(self.second(x), 2).flatten(1))
+
+        pooled = Pooled()
+        trainer_of_pooled = torch.optim.SGD(pooled.parameters(), lr=0.01)
+        for images, labels in train_loader:
+            trainer_of_pooled.zero_grad()
+            nn.functional.cross_entropy(pooled(images), labels).backward()
+            trainer_of_pooled.step()""",
 }
 
 
