@@ -13,7 +13,7 @@ from pydantic import Field, JsonValue
 from harness.domain.branch import Unentered
 from harness.domain.event import ScheduleCourse, Tested, Unheld
 from harness.domain.record import Record
-from harness.domain.update import Match, MicroBatch, ParameterMatch, Update
+from harness.domain.update import Match, MicroBatch, ParameterMatch, Unfollowed, Update
 
 __all__ = [
     "BackwardSeen",
@@ -107,6 +107,10 @@ class RankTrace(Record, extra="ignore"):  # traces of earlier days say more
     """How many of the lost batches form the short tail of a pass."""
     implicit_updates: int
     """How many times the parameters changed without an optimizer, after the first backward."""
+    unfollowed: tuple[Unfollowed, ...] = ()
+    """What else than an optimizer moved trained parameters between two updates, after the first
+    backward or after the last update, where it is nothing that programs are known to do.
+    """
     unused_forwards: int = 0
     """Forwards through which a gradient flowed after the last update."""
     judged_by: tuple[float, ...] = ()

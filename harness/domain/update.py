@@ -108,6 +108,17 @@ class MicroBatch(Record, extra="ignore"):  # traces of earlier days say more
     """
 
 
+class Unfollowed(Record):
+    """A move of parameters that no update made."""
+
+    after: int
+    """Index of the update that it came after; -1 before the first."""
+    parameter: str
+    """The one that was moved farthest."""
+    by: float
+    """How far, relative to its norm."""
+
+
 class Update(Record):
     """One update on one rank, with its window."""
 

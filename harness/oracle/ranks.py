@@ -5,6 +5,7 @@ from bisect import bisect_left
 
 from harness.domain.event import Backward, ScalerCall, SchedulerStep
 from harness.domain.trace import BackwardSeen, RankTrace, ScalerSeen, Update
+from harness.oracle.between import unfollowed
 from harness.oracle.facts import Parameters, RankRun
 from harness.oracle.following import Follower
 from harness.oracle.gradient import Gradient
@@ -63,6 +64,7 @@ def _rank(run: RankRun, views: list[RankView], replay: Replay) -> RankTrace:
         batches_lost=lost,
         lost_at_end=at_end,
         implicit_updates=run.implicit_updates,
+        unfollowed=unfollowed(run),
         unused_forwards=len(run.open_flows),
         judged_by=_judged_by(run),
         left_behind=left_behind(run),

@@ -94,7 +94,12 @@ def contradicts_itself(probe: ProbeTrace) -> str | None:
     """
     if probe.contradiction is not None:
         return f"In {probe.probe}, {probe.contradiction}"
-    return another_output(probe) or does_not_follow(probe) or is_overwritten(probe)
+    return (
+        another_output(probe)
+        or does_not_follow(probe)
+        or is_overwritten(probe)
+        or is_unfollowed(probe)
+    )
 
 
 def another_output(probe: ProbeTrace) -> str | None:
@@ -140,6 +145,29 @@ def is_overwritten(probe: ProbeTrace) -> str | None:
                 f"In {probe.probe}, something else than an optimizer moved the parameters after "
                 f"{len(undone)} of {len(rank.updates)} updates, first after update "
                 f"{undone[0].index}, so what the optimizer consumed does not say what was trained."
+            )
+    return None
+
+
+def is_unfollowed(probe: ProbeTrace) -> str | None:
+    """Why, if trained parameters were moved outside of all updates in no way that programs are known to
+    move them.
+    """
+    for rank in probe.ranks:
+        for move in rank.unfollowed:
+            last = move.after == len(rank.updates) - 1
+            place = (
+                "before the first update"
+                if move.after < 0
+                else "after the last update"
+                if last
+                else f"between updates {move.after} and {move.after + 1}"
+            )
+            return (
+                f"In {probe.probe}, something else than an optimizer moved `{move.parameter}` by "
+                f"{move.by:.2g} of its size {place}, and it is no state of before, mean of such "
+                "states, bound, decay or mask, so what optimizers consumed does not say what was "
+                "trained."
             )
     return None
 
