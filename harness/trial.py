@@ -28,7 +28,9 @@ before are none of it.
 """
 
 MOST_CUT = 4
-"""Probes of one program that may break off; one that did so before any update counts twice."""
+"""Probes of one program that may break off; one that did so before any update counts twice, and four
+times in a world of its own, where one probe runs it in both sizes.
+"""
 
 NOT_AGAIN = "it was not run again: its runs so far had broken off"
 
@@ -39,10 +41,11 @@ class Breaks:
 
     _cut: int = field(default=0, init=False)
 
-    def note(self, recording: Recording, measured: ProbeTrace) -> None:
+    def note(self, recording: Recording, measured: ProbeTrace, *, in_both_sizes: bool) -> None:
         """Count one probe."""
         if recording.timed_out or (recording.problem is not None and not recording.ours):
-            self._cut += 1 if measured.updates else 2
+            in_vain = MOST_CUT if in_both_sizes else 2
+            self._cut += 1 if measured.updates else in_vain
 
     @property
     def is_over(self) -> bool:
@@ -78,7 +81,8 @@ class Probing:
             else:
                 recording = self.tools.executor.execute(candidate, workload, probe)
             measured = self.tools.meter.measure(recording, workload, probe, scenario.expectations)
-            breaks.note(recording, measured)
+            alone = probe.own_data and is_own_world(candidate.program, at_rest=probe.as_it_is)
+            breaks.note(recording, measured, in_both_sizes=alone)
             return measured, perf_counter() - started
 
         futures = [self.threads.submit(observe, probe) for probe in probes]

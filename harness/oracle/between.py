@@ -46,13 +46,13 @@ def _farthest(place: int, run: RankRun, trained: set[str]) -> Unfollowed | None:
     moved = [n for n in left.keys() & now.keys() & trained if _is_moved(left[n], now[n])]
     if not moved:
         return None
-    states = [run.initial, *_states(place, run)]
-    if place >= 0:
-        states.append(run.updates[place].before)
+    before = run.updates[place].before if place >= 0 else left
+    states = [run.initial, *_states(place, run), before]
     rest = {
         n: (_elements(left[n], run), _elements(now[n], run))
         for n in moved
         if not _is_known(left[n], now[n], [s[n] for s in states if n in s])
+        and not _is_held(before.get(n), left[n], now[n])
         and not _is_shaped(_elements(left[n], run), _elements(now[n], run))
     }
     if not rest or _is_mean(rest, [left, *states], run):
@@ -115,6 +115,14 @@ def _is_known(left: Array, now: Array, states: list[Array]) -> bool:
         return True
     halves = now.dtype == np.float32 and not (now.view(np.uint32) & 0x1FFF).any()
     return halves and bool(np.allclose(left, now, rtol=2.0**-8, atol=1e-7))
+
+
+def _is_held(before: Array | None, left: Array, now: Array) -> bool:
+    """Whether a number or two were held on the way, as a temperature that has a bound."""
+    if before is None or not before.shape == left.shape == now.shape or now.size >= FEWEST:
+        return False
+    low, high = np.minimum(before, left), np.maximum(before, left)
+    return bool(((low <= now) & (now <= high)).all())
 
 
 def _is_shaped(left: Array, now: Array) -> bool:

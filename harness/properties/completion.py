@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace
+from harness.domain.update import Unfollowed
 from harness.domain.verdict import Verdict, inconclusive
 from harness.properties.evidence.timed_training import is_timed_training
 from harness.properties.property import Property
@@ -94,12 +95,7 @@ def contradicts_itself(probe: ProbeTrace) -> str | None:
     """
     if probe.contradiction is not None:
         return f"In {probe.probe}, {probe.contradiction}"
-    return (
-        another_output(probe)
-        or does_not_follow(probe)
-        or is_overwritten(probe)
-        or is_unfollowed(probe)
-    )
+    return another_output(probe) or does_not_follow(probe) or is_overwritten(probe)
 
 
 def another_output(probe: ProbeTrace) -> str | None:
@@ -130,7 +126,9 @@ def does_not_follow(probe: ProbeTrace) -> str | None:
 
 
 def is_overwritten(probe: ProbeTrace) -> str | None:
-    """Why, if the parameters were changed again behind more than half of the updates."""
+    """Why, if parameters were changed again behind an update: along the gradient, most of what it did,
+    or once in a way in which no program is known to move them.
+    """
     for rank in probe.ranks:
         behind = [u.index for u in rank.updates if u.trained_behind > BEHIND]
         if len(behind) > 1:
@@ -146,30 +144,22 @@ def is_overwritten(probe: ProbeTrace) -> str | None:
                 f"{len(undone)} of {len(rank.updates)} updates, first after update "
                 f"{undone[0].index}, so what the optimizer consumed does not say what was trained."
             )
-    return None
-
-
-def is_unfollowed(probe: ProbeTrace) -> str | None:
-    """Why, if trained parameters were moved outside of all updates in no way that programs are known to
-    move them.
-    """
-    for rank in probe.ranks:
         for move in rank.unfollowed:
-            last = move.after == len(rank.updates) - 1
-            place = (
-                "before the first update"
-                if move.after < 0
-                else "after the last update"
-                if last
-                else f"between updates {move.after} and {move.after + 1}"
-            )
             return (
                 f"In {probe.probe}, something else than an optimizer moved `{move.parameter}` by "
-                f"{move.by:.2g} of its size {place}, and it is no state of before, mean of such "
-                "states, bound, decay or mask, so what optimizers consumed does not say what was "
-                "trained."
+                f"{move.by:.2g} of its size {_place(move, len(rank.updates))}. It is no state of "
+                "before, mean of such states, bound, decay or mask, so what the optimizer consumed "
+                "does not say what was trained."
             )
     return None
+
+
+def _place(move: Unfollowed, updates: int) -> str:
+    if move.after < 0:
+        return "before the first update"
+    if move.after + 1 == updates:
+        return "after the last update"
+    return f"between updates {move.after} and {move.after + 1}"
 
 
 def training_only(probe: ProbeTrace) -> ProbeTrace:
