@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.optimize import nnls
 
-from harness.domain.event import Backward
+from harness.domain.event import Backward, Finished
 from harness.domain.update import Unfollowed
 from harness.oracle.facts import Array, Parameters, RankRun
 from harness.oracle.gradient import norm
@@ -40,6 +40,8 @@ def unfollowed(run: RankRun) -> tuple[Unfollowed, ...]:
 
 
 def _farthest(place: int, run: RankRun, trained: set[str]) -> Unfollowed | None:
+    if place + 1 == len(run.updates) and not _ended(run):
+        return None
     left, now = _left(place, run), _found(place, run)
     if left is now:
         return None
@@ -60,6 +62,12 @@ def _farthest(place: int, run: RankRun, trained: set[str]) -> Unfollowed | None:
     away = {n: norm((b - a).ravel()) / (norm(a.ravel()) or 1.0) for n, (a, b) in rest.items()}
     name = max(away, key=lambda n: away[n])
     return Unfollowed(after=place, parameter=name, by=away[name])
+
+
+def _ended(run: RankRun) -> bool:
+    """Whether the program came to its end, and was not cut off in the midst of an update."""
+    end = run.events[-1] if run.events else None
+    return isinstance(end, Finished) and end.outcome in ("returned", "exited")
 
 
 def _left(place: int, run: RankRun) -> Parameters:
@@ -114,7 +122,7 @@ def _is_known(left: Array, now: Array, states: list[Array]) -> bool:
     if any(s.shape == now.shape and np.allclose(s, now, ROUNDING, ROUNDING) for s in states):
         return True
     halves = now.dtype == np.float32 and not (now.view(np.uint32) & 0x1FFF).any()
-    return halves and bool(np.allclose(left, now, rtol=2.0**-8, atol=1e-7))
+    return halves and bool(np.allclose(left, now, rtol=2.0**-7, atol=1e-7))
 
 
 def _is_held(before: Array | None, left: Array, now: Array) -> bool:
