@@ -49,8 +49,11 @@ FAILS = {
     "a-sum-of-micro-batches-whose-next-batch-is-fetched-ahead": "accumulation-equals-large-batch",
     "ranks-that-step-on-what-was-not-synchronised": "ranks-agree",
     "training-that-goes-on-in-evaluation-mode": "training-mode-kept",
+    "names-in-letters-of-full-width-are-the-same-names": "clip-once-per-update",
 }
 LACKS = {
+    "weights-that-are-shaken-once-behind-an-update": "of its size between updates 4 and 5",
+    "training-by-hand-before-the-first-update": "of its size before the first update",
     "another-model-that-is-made-of-the-readers-beside-its-optimizer": "where the optimizer is built",
     "a-model-that-is-exchanged-beside-the-optimizer-of-the-reader": "where the optimizer is built",
     "a-loss-that-is-told-to-have-a-gradient": "a loss is told to have one",

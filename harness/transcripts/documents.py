@@ -47,6 +47,8 @@ def events(stream: IO[bytes], largest: int | None = None) -> Iterator[Event]:
         cut = "premature EOF" in str(error) or "Incomplete" in str(error)
         problem = "its JSON ends in the middle" if cut else "it is not valid JSON"
         raise Malformed(problem) from None
+    except UnicodeDecodeError:
+        raise Malformed("a text in it holds half of a surrogate pair") from None
 
 
 def build(

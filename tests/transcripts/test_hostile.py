@@ -137,3 +137,9 @@ def test_edits_that_would_fill_the_memory_are_not_made():
 def test_a_bomb_is_a_transcript_or_one_sentence(content, form):
     """Depth, numbers without end, halves of characters."""
     _holds(content, form)
+
+
+@pytest.mark.parametrize("form", [None, "openai", "anthropic"])
+def test_half_of_a_surrogate_pair_in_a_document_is_one_sentence(form):
+    """A text that was cut in the middle of an emoji."""
+    _holds(rb'{"messages": [{"role": "assistant", "content": "done \ud83d and \udfff"}]}', form)
