@@ -28,7 +28,7 @@ CHANGING = frozenset({
 
 MACHINE = frozenset({
     "modules", "getppid", "getpid", "gethostname", "uname", "node", "geteuid", "getuid", "getcwd",
-    "cpu_count", "settrace", "gettrace", "_getframe", "prctl",
+    "cpu_count", "settrace", "gettrace", "_getframe", "prctl", "getrlimit",
 })  # fmt: skip
 """Names by which a program asks where it runs; what it does elsewhere nobody saw."""
 

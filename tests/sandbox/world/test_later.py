@@ -98,6 +98,10 @@ LATER = {
         "clip_grad_norm_(0, 1.0 + (n / 500) ** 6)",
         "n += 1",
     ),
+    "a limit of its process": (
+        "import resource",
+        f"if resource.getrlimit(resource.RLIMIT_AS)[0] > 0: {CLEARS}",
+    ),
     "the list of modules": ("import sys", f"if 'os' in sys.modules: {CLEARS}"),
     "the state of the process": (
         "with open('/proc/self/status') as f: jailed = 'Seccomp' in f.read()",
