@@ -39,10 +39,28 @@ def unfollowed(run: RankRun) -> tuple[Unfollowed, ...]:
     return tuple(move for move in found if move is not None)
 
 
+def found_by_next(place: int, run: RankRun) -> Parameters:
+    """What the next update found, or the end. An optimizer that calls its closure several times moves
+    parameters in between: it found those of its first evaluation.
+    """
+    if place + 1 >= len(run.updates):
+        return run.final
+    later = run.updates[place + 1]
+    searches = any(step.closures > 1 for step in later.steps)
+    return later.flows[0].forward.parameters if searches and later.flows else later.before
+
+
+def is_bounded(left: Array, now: Array) -> bool:
+    """Whether elements were held within two values, and nothing else; some were left as they were."""
+    if now.size < FEWEST or now.shape != left.shape or not (now == left).any():
+        return False
+    return np.array_equal(now, np.clip(left, now.min(), now.max()))
+
+
 def _farthest(place: int, run: RankRun, trained: set[str]) -> Unfollowed | None:
     if place + 1 == len(run.updates) and not _ended(run):
         return None
-    left, now = _left(place, run), _found(place, run)
+    left, now = _left(place, run), found_by_next(place, run)
     if left is now:
         return None
     moved = [n for n in left.keys() & now.keys() & trained if _is_moved(left[n], now[n])]
@@ -79,17 +97,6 @@ def _left(place: int, run: RankRun) -> Parameters:
     first = next((i for i, e in enumerate(run.events) if isinstance(e, Backward)), -1)
     ahead = [p for p in run.forwards.values() if p.position < first]
     return ahead[-1].parameters if ahead and run.updates else {}
-
-
-def _found(place: int, run: RankRun) -> Parameters:
-    """What the next update found, or the end. An optimizer that calls its closure several times moves
-    parameters in between: it found those of its first evaluation.
-    """
-    if place + 1 >= len(run.updates):
-        return run.final
-    later = run.updates[place + 1]
-    searches = any(step.closures > 1 for step in later.steps)
-    return later.flows[0].forward.parameters if searches and later.flows else later.before
 
 
 def _states(place: int, run: RankRun) -> Iterator[Parameters]:
@@ -142,7 +149,7 @@ def _is_shaped(left: Array, now: Array) -> bool:
         return True
     if now.size < FEWEST:
         return False
-    if np.array_equal(now, np.clip(left, now.min(), now.max())):
+    if is_bounded(left, now):
         return True
     ways = [left.reshape(1, -1), left - left.mean()]
     return any(

@@ -9,6 +9,7 @@ from torch import nn
 
 from harness.domain.event import Clip, OptimizerStep
 from harness.oracle import uncompiled
+from harness.oracle.between import found_by_next, is_bounded
 from harness.oracle.facts import Array, Consumed, Parameters, RankRun
 from harness.oracle.gradient import end_to_end, norm, sums
 
@@ -38,17 +39,19 @@ SEMANTIC = frozenset({"nesterov", "amsgrad", "maximize", "centered", "decoupled_
 
 def overwritten(index: int, run: RankRun) -> float:
     """How far parameters with a gradient were moved between an update and the next one, relative to the
-    update itself. Those without one are an average of others, as a momentum encoder is.
+    update itself. Those without one are an average of others, as a momentum encoder is; what only holds
+    them within bounds trains nothing.
     """
     update = run.updates[index]
-    now = _found_by_next(index, run)
+    now = found_by_next(index, run)
     if now is update.after:
         return 0.0
     trained = update.gradients.keys() or update.after.keys()
     before, after, now = (
         {n: v for n, v in of.items() if n in trained} for of in (update.before, update.after, now)
     )
-    by_others, by_update = _distance(after, now), _distance(before, after)
+    free = {n: v for n, v in now.items() if n in after and not is_bounded(after[n], v)}
+    by_others, by_update = _distance(after, free), _distance(before, after)
     if not math.isfinite(by_others) or not math.isfinite(by_update) or not by_others:
         return 0.0
     return by_others / by_update if by_update else math.inf
@@ -59,7 +62,7 @@ def trained_behind(index: int, run: RankRun) -> float:
     the next one, relative to the update itself: a part of the update that no optimizer made.
     """
     update = run.updates[index]
-    now = _found_by_next(index, run)
+    now = found_by_next(index, run)
     if now is update.after:
         return 0.0
     shared = [
@@ -171,17 +174,6 @@ def _stepped_alike(one: Consumed, other: Consumed) -> list[str]:
 def _change(update: Consumed, names: list[str]) -> Array:
     """By how much parameters went, end to end."""
     return end_to_end([update.after[n].astype(np.float64) - update.before[n] for n in names])
-
-
-def _found_by_next(index: int, run: RankRun) -> Parameters:
-    """The parameters that the next update found, or those at the end. An optimizer that calls its
-    closure several times moves them in between: it found those of its first evaluation.
-    """
-    if index + 1 == len(run.updates):
-        return run.final
-    later = run.updates[index + 1]
-    searches = any(step.closures > 1 for step in later.steps)
-    return later.flows[0].forward.parameters if searches and later.flows else later.before
 
 
 def moved(update: Consumed) -> float:
