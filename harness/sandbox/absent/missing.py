@@ -1,7 +1,9 @@
 """Something of a package that is not here: it may be named; who uses it needs the package."""
 
+import sys
 from typing import Any, NoReturn, Self
 
+from harness.sandbox.batches.callers import ResultUse
 from harness.sandbox.unbound import Unbound
 
 PLAIN = (str, bytes, int, float, bool, type(None))
@@ -27,8 +29,11 @@ class Missing:
         return Missing(f"{self._path}.{name}", self._needs, made=self._made)
 
     def __call__(self, *args: Any, **kwargs: Any) -> "Missing":
-        """Make something; with a tensor, a model or a function it is used."""
-        if self._made or not all(map(_is_plain, (*args, *kwargs.values()))):
+        """Make something. With a tensor, a model or a function it is used, and where nobody takes
+        what it makes.
+        """
+        made = all(map(_is_plain, (*args, *kwargs.values())))
+        if self._made or not made or ResultUse(sys._getframe(1)).dropped:
             self._use()
         return Missing(self._path, self._needs, made=True)
 

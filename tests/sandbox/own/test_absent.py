@@ -321,6 +321,7 @@ words = inflect.engine("en", [1, 2])
     [
         ("words.number(2)", "inflect.engine.number"),
         ("inflect.trained(net)", "inflect.trained"),
+        ("inflect.start()", "inflect.start"),
         ("net(words)", "inflect.engine"),
         ("len(words)", "inflect.engine"),
         ("words.lr * 2", "inflect.engine.lr"),
