@@ -403,6 +403,8 @@ class Finished(Record):
     """What was lent to the program while it ran, in words: stand-ins, shortened loops, settings."""
     unheld: tuple[Unheld, ...] = ()
     """Parameters that nobody trains though they get gradients. Only in a program's own world."""
+    broken_off: bool = False
+    """Whether it ended within a step of an optimizer."""
     piled_up: Counted = 0
     """Evaluations of a closure, within a step, that began on top of the gradients of the one before.
     Only in a program's own world.

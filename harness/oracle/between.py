@@ -85,7 +85,9 @@ def _farthest(place: int, run: RankRun, trained: set[str]) -> Unfollowed | None:
 def _ended(run: RankRun) -> bool:
     """Whether the program came to its end, and was not cut off in the midst of an update."""
     end = run.events[-1] if run.events else None
-    return isinstance(end, Finished) and end.outcome in ("returned", "exited")
+    if not isinstance(end, Finished) or end.broken_off:
+        return False
+    return end.outcome in ("returned", "exited")
 
 
 def _left(place: int, run: RankRun) -> Parameters:

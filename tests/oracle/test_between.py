@@ -11,7 +11,7 @@ from harness.oracle.between import unfollowed
 from harness.oracle.facts import Array, Consumed, Parameters, Passed, RankRun
 
 UPDATES = 5
-END = Finished.model_construct(outcome="returned")
+END = Finished(outcome="returned")
 NUMBERS = np.random.default_rng(0)
 
 
@@ -102,10 +102,11 @@ def test_what_is_trained_after_the_last_update_is_told_as_well():
     assert found.after == UPDATES - 1
 
 
-def test_a_program_that_was_cut_off_may_have_been_in_the_midst_of_an_update():
+@pytest.mark.parametrize("how", [{"outcome": "raised"}, {"outcome": "exited", "broken_off": True}])
+def test_a_program_that_was_cut_off_may_have_been_in_the_midst_of_an_update(how):
     run = a_run(after_4=HIDDEN["noise on all"])
 
-    assert unfollowed(replace(run, events=(END.model_copy(update={"outcome": "raised"}),))) == ()
+    assert unfollowed(replace(run, events=(END.model_copy(update=how),))) == ()
 
 
 def test_weights_are_made_until_the_first_backward_and_trained_from_there_on():

@@ -163,6 +163,7 @@ class Recorder:
             untrue = finished.untrue or (examine() if examine is not None else None)
         found = {
             "untrue": untrue,
+            "broken_off": self.steps.broken_off,
             "misfed": tuple(self.losses.misfed)[:8],
             "critics_misled": self.advantages.consumed,
             "flagged_modules": self.forwards.flagged(),

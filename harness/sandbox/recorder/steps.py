@@ -38,6 +38,8 @@ class Steps:
         """Which optimizer stepped a parameter last, by its number."""
         self._running: list[_Pending] = []
         self.count = 0
+        self.broken_off = False
+        """Whether the run ended within a step, as one that calls its closure very often."""
         self.given: tuple[Optimizer, ...] = ()
         self.evaluates: Callable[[int], None] = lambda _: None
         """Called before an optimizer calls its closure, with how often it did in this step."""
@@ -93,6 +95,9 @@ class Steps:
                 self.consumes(optimizer)
             try:
                 result = function(optimizer, *args, **kwargs)
+            except SystemExit:
+                self.broken_off = True
+                raise
             finally:
                 self._running.pop()
             if not (pending.delegated or _only_called(optimizer, before)):
