@@ -183,7 +183,9 @@ class Trial:
             took.append(seconds)
             return found
 
-        return (*situated(self._candidate.program, observe), sum(took))
+        program = self._candidate.program
+        anywhere = not is_own_world(program)  # which brings its data, whatever would be lent
+        return (*situated(program, observe, anywhere=anywhere), sum(took))
 
     def _observed(
         self, scenario: Scenario, probes: Sequence[Probe]
