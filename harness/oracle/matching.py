@@ -144,6 +144,8 @@ def _solved(flows: Sequence[Gradient], consumed: Gradient) -> Coefficients:
     kept = [j for j, s in enumerate(sizes) if s > 0 and math.isfinite(s)]
     if not kept or size == 0.0 or not math.isfinite(size):
         return Coefficients((None,) * len(flows), 0.0 if size == 0.0 else 1.0)
+    if len(kept) > len(consumed.flat):  # they make up any gradient, noise as well
+        return Coefficients((None,) * len(flows), 0.0)
     matrix = np.stack([columns[j] / sizes[j] for j in kept], axis=1)
     solution, spread, residual = _least_squares(matrix, consumed.flat)
     unexplained = norm(residual) / size

@@ -228,10 +228,11 @@ class _Walk:
         if self._own_world and not self._fresh and event.function == "backward":
             self._through_nothing(position, added)
         for flow in self._fresh:
-            flow.loss_scale, flow.left, flow.added = self._scale, self._last_gradients, added
+            flow.loss_scale, flow.added = self._scale, added
             flow.backward, flow.started_from = position, event.injected
             flow.at_input, flow.covers = event.at_input, event.covers
-            if event.function == "backward":
+            if event.function == "backward":  # torch.autograd.grad leaves nothing in .grad
+                flow.left = self._last_gradients
                 self._left_there.add(flow.forward.id)
         self._fresh = []
 

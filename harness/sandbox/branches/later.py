@@ -3,7 +3,9 @@
 import ast
 from collections.abc import Set as AbstractSet
 from functools import cached_property
+from itertools import pairwise
 
+from harness.sandbox.branches.marks import BranchesSeen
 from harness.sandbox.branches.reading import (
     TRAINS,
     Definition,
@@ -47,6 +49,12 @@ RANGES = frozenset({"range", "trange", "count", "enumerate"})
 MOVES = frozenset({"pop", "popleft", "popitem", "add_", "sub_", "mul_", "div_", "append"})
 """Calls by which a list or a counter in a tensor moves."""
 
+SAME_STEP = 1e-6
+"""How exactly the steps of a count are alike, relative to the step."""
+
+FEWEST = 4
+"""With fewer numbers nobody sees how they go on; then names tell."""
+
 DEEPEST = 4
 """How many names to follow from a name to what it was computed from."""
 
@@ -54,9 +62,9 @@ DEEPEST = 4
 class Later:
     """Answers, for one program, which conditions change as training goes on."""
 
-    def __init__(self, sources: Sources, touching: Touching) -> None:
+    def __init__(self, sources: Sources, touching: Touching, seen: BranchesSeen) -> None:
         """Find what is counted."""
-        self._sources = sources
+        self._sources, self._seen = sources, seen
         self._training = [loop for loop in sources.loops if touching.reached(loop.body) & TRAINS]
         self._answering = {
             node.name
@@ -100,7 +108,7 @@ class Later:
                 waiting += [a for v in values for a in (v.args if isinstance(v, ast.Call) else [v])]
         return known
 
-    def turns(self, part: ast.expr, *, wanted: bool) -> bool:
+    def turns(self, part: ast.expr, mark: int, *, wanted: bool) -> bool:
         """Whether this part of a condition becomes ``wanted`` only after longer training, or
         elsewhere.
         """
@@ -112,7 +120,12 @@ class Later:
             return self.counts(part) and wanted == equal
         if any(self.counts(value) for value in self._truths(part)):
             return True
-        return self._holds(part, self._targets if _is_of_few(part) else self._moving)
+        gaps = self._seen.gaps.get(mark, [])
+        streak = _streak(gaps)
+        stands = len(gaps) >= FEWEST and len({*gaps}) == 1
+        if ast.FloorDiv in operators or (len(streak) < FEWEST and not stands):
+            return self._holds(part, self._targets if _is_of_few(part) else self._moving)
+        return not stands and _comes_nearer(streak)
 
     def _truths(self, part: ast.expr) -> list[ast.expr]:
         """Comparisons that a flag, or what a function returns, was computed from."""
@@ -213,3 +226,25 @@ def _is_of_few(part: ast.expr) -> bool:
     """``if pending > 0``: that something was counted at all is not about time."""
     others = map(unmarked, part.comparators) if isinstance(part, ast.Compare) else ()
     return all(isinstance(n, ast.Constant) and n.value in (0, 1) for n in others)
+
+
+def _streak(gaps: list[float]) -> list[float]:
+    """The longest row of numbers in which nothing begins anew."""
+    rows: list[list[float]] = []
+    for gap in gaps:
+        if not rows or gap == gaps[0]:
+            rows.append([])
+        rows[-1].append(gap)
+    return max(rows, key=len, default=[])
+
+
+def _comes_nearer(gaps: list[float]) -> bool:
+    """Whether a number comes nearer to where it turns, by steps that are alike or grow by a factor."""
+    steps = [b - a for a, b in pairwise(gaps)]
+    factors = [b / a if a else 0.0 for a, b in pairwise(steps)]
+    nearer = all(abs(b) < abs(a) for a, b in pairwise(gaps))
+    return nearer and (_are_alike(steps) or _are_alike(factors))
+
+
+def _are_alike(numbers: list[float]) -> bool:
+    return all(abs(n - numbers[0]) <= SAME_STEP * abs(numbers[0]) for n in numbers)

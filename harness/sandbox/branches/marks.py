@@ -6,6 +6,7 @@ constant of the code object, so there is no name by which the program could find
 
 import ast
 import contextlib
+import itertools
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -19,23 +20,45 @@ _TOKEN = f"mark {os.urandom(8).hex()}"
 """Stands in the tree for what takes the marks, until the tree is compiled."""
 
 
-PLAIN = (bool, int, float, str, list, tuple, dict, set, range, deque)
+NUMBERS, MANY = (bool, int, float), (str, list, tuple, dict, set, range, deque)
 """Types that are looked at; the truth of a tensor on a GPU would force a synchronisation."""
+
+MOST, LONGEST = 64, 256
+"""Numbers that are looked at in a list, and gaps that are kept of one part of a condition."""
 
 
 class BranchesSeen:
     """What the marks saw. The program's own code calls its methods."""
 
-    __slots__ = ("entered", "held")
+    __slots__ = ("entered", "gaps", "held", "left")
 
     def __init__(self) -> None:
         """Nothing was entered."""
         self.entered: set[int] = set()
         self.held: set[tuple[int, bool | None]] = set()
+        self.gaps: dict[int, list[float]] = {}
+        """How far each part of a condition was from turning, as often as it was asked."""
+        self.left: dict[int, object] = {}
+        """The left side of each comparison, where it is a number."""
 
     def enter(self, mark: int) -> None:
         """Note that a branch was entered."""
         self.entered.add(mark)
+
+    def side(self, mark: int, value: object) -> object:
+        """Note the left side of a comparison, and return it."""
+        self.left[mark] = value if type(value) in NUMBERS else None
+        return value
+
+    def against(self, mark: int, value: object) -> object:
+        """Note how far the right side is from the left one, and return it."""
+        left: Any = self.left[mark]
+        among: Any = value if type(value) in MANY else [value]
+        numbers = [*itertools.islice(among, MOST)] if left is not None else []
+        if numbers and all(type(n) in NUMBERS for n in numbers):
+            with contextlib.suppress(OverflowError):  # of an integer that no float holds
+                self._far(mark, max((left - n for n in numbers), key=abs))
+        return value
 
     def hold(self, mark: int, value: object) -> object:
         """Note the value of a part of a condition, and return it. Tensors of one number are looked at;
@@ -48,7 +71,14 @@ class BranchesSeen:
                 return value
         plain = _number_of(value)
         self.held.add((mark, None if plain is None else bool(plain)))
+        if mark not in self.left and plain is not None:
+            self._far(mark, plain if type(plain) in NUMBERS else len(plain))
         return value
+
+    def _far(self, mark: int, gap: float) -> None:
+        gaps = self.gaps.setdefault(mark, [])
+        if len(gaps) < LONGEST:
+            gaps.append(gap)
 
 
 def _number_of(value: Any) -> Any:
@@ -56,7 +86,7 @@ def _number_of(value: Any) -> Any:
     if (type(value).__module__, type(value).__name__) == ("torch", "Tensor"):
         with contextlib.suppress(RuntimeError):  # inside of ``vmap`` there is no number
             value = value.item() if value.device.type == "cpu" and value.numel() == 1 else None
-    return value if type(value) in PLAIN else None
+    return value if type(value) in (*NUMBERS, *MANY) else None
 
 
 @dataclass(slots=True)
@@ -222,6 +252,9 @@ def _watched(
         case _:
             mark = found.mark()
             condition.parts.append((test, mark, opposite))
+            if isinstance(test, ast.Compare) and len(test.ops) == 1:
+                test.left = _call("side", mark, test.left, test.left)
+                test.comparators = [_call("against", mark, one, one) for one in test.comparators]
             return _call("hold", mark, test, test)
     return test
 

@@ -103,7 +103,7 @@ class _Reader:
 
     @cached_property
     def _later(self) -> Later:
-        return Later(self._sources, self._touching)
+        return Later(self._sources, self._touching, self._marked.seen)
 
     def read(self, left: list[Branch]) -> Iterator[Unentered]:
         out: set[int] = set()
@@ -204,7 +204,7 @@ class _Reader:
     def _is_kept_out(self, branch: Branch) -> bool:
         """Whether a part of its condition hangs on a count that never came so far."""
         never = _never_held(branch, self._marked.seen)
-        return any(self._later.turns(part, wanted=wanted) for part, _, wanted in never)
+        return any(self._later.turns(part, mark, wanted=wanted) for part, mark, wanted in never)
 
     def _ends_later(self, branch: Branch) -> bool:
         """Whether what always ran ends at a count, and training goes on without it."""

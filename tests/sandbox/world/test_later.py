@@ -129,6 +129,7 @@ LAWFUL = {
         "import torch; value = torch.ones(())",
         f"if value > 1e-3: {CLEARS}",
     ),
+    "a number that was set aside": ("step = 9", f"if step > 3: {CLEARS}", "step += 1"),
     "a threshold that follows the data": (
         "clip_grad_norm_, seen_norms = print, [1.0]",
         "clip_grad_norm_(0, sorted(seen_norms)[0] * 2)",
