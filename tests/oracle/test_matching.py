@@ -52,6 +52,16 @@ def test_indistinguishable_flows_have_no_coefficient() -> None:
     assert found.values[2] == pytest.approx(1.0)
 
 
+def test_more_flows_than_elements_explain_nothing() -> None:
+    """Any gradient is a sum of them, noise as well."""
+    elements = len(FLOWS[0].flat)
+    many = [FLOWS[k % 3].scaled(1.0 + k) for k in range(elements + 1)]
+
+    found = coefficients(many, combined(1.0, 0.0, 0.0))
+
+    assert set(found.values) == {None}
+
+
 def test_rounding_of_a_huge_gradient_is_no_share_of_a_small_old_one() -> None:
     """After a step that threw the weights about, an old micro-batch is smaller than the noise."""
     new, old = FLOWS[0].scaled(1e3), FLOWS[1].scaled(1.0)

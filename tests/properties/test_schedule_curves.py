@@ -1,4 +1,4 @@
-"""Schedules that tell no length: their curve shows whether it counts micro-batches, or all updates."""
+"""Schedules that tell no length: their curve shows whether it counts all updates."""
 
 import math
 
@@ -31,23 +31,6 @@ def one(updates, rate):
         for i in range(updates)
     ]
     return probe(f"of {updates}", ranks=[rank(made, batches_yielded=batches)])
-
-
-TOO_LONG = {
-    "a cosine": lambda i, _, m: cosine(i / m),
-    "a line": lambda i, _, m: line(i / m),
-    "a line behind a warm-up": lambda i, _, m: i / 2 if i < 2 else line((i - 2) / (m - 2)),
-    "a cosine behind a warm-up": lambda i, _, m: i / 2 if i < 2 else cosine((i - 2) / (m - 2)),
-}
-
-
-@pytest.mark.parametrize("rate", TOO_LONG.values(), ids=TOO_LONG)
-def test_a_curve_that_ends_with_the_micro_batches_is_too_long_for_updates(rate):
-    verdict = judged(rate)
-
-    assert verdict.outcome == "fail"
-    assert "made for 22 steps, one for each micro-batch" in verdict.sentence
-    assert judged(rate, lengths=(6, 6)).outcome == "pass"
 
 
 LAWFUL = {

@@ -2,6 +2,9 @@
 
 import os
 
+MOST = 200
+"""So many things are told; a program may read thousands of files."""
+
 _said: list[str] = []
 _guessed: list[str] = []
 _doubted: list[str] = []
@@ -14,7 +17,7 @@ def is_whole(file: str | os.PathLike[str]) -> bool:
 
 def lend(what: str) -> None:
     """Note that something was lent; the same words are noted once."""
-    if what not in _said:
+    if what not in _said and len(_said) < MOST:
         _said.append(what)
 
 
