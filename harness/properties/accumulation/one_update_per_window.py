@@ -41,6 +41,9 @@ from harness.properties.property import Property
 
 ID = "one-update-per-window"
 
+SIZES = 3
+"""So many different sizes, none of them usual, are no count that went wrong."""
+
 ALIKE = 0.01
 """How far the sum of a window's weights may be from 1."""
 
@@ -236,6 +239,8 @@ def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
         for w in of_probe(probe)
         if w.update.window_size and not w.update.short
     ) or grow(probe, expectations)
+    if by_another_measure(probe):
+        return None
     for window in of_probe(probe):
         size = window.update.window_size
         if (
@@ -254,6 +259,18 @@ def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
             number("usual", usual, probe.probe),
         )
     return None
+
+
+def by_another_measure(probe: ProbeTrace) -> bool:
+    """Whether windows of its own data end by something else than their number, as a budget of tokens
+    does: many have another size than the most frequent one.
+    """
+    windows = [w for w in of_probe(probe) if not w.update.short]
+    if any(m.samples for w in windows for m in w.own):
+        return False
+    sizes = Counter(w.update.window_size for w in windows)
+    often = max(sizes.values(), default=0)
+    return len(sizes) >= SIZES and 3 * often <= 2 * sizes.total()
 
 
 def usual_of_its_model(window: Window) -> int:

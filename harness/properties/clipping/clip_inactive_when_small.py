@@ -24,6 +24,7 @@ from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.evidence import preconditions
 from harness.properties.evidence.consumption import Account, WindowReading, factor_of, transported
 from harness.properties.evidence.figures import count, number, show, spread
+from harness.properties.evidence.settings import bounds_norm
 from harness.properties.property import A_THRESHOLD, Property
 
 ID = "clip-inactive-when-small"
@@ -51,6 +52,7 @@ def of_small(small: list[WindowReading]) -> Verdict:
     if not small:
         return inconclusive(ID, "No full window's true norm was below the intended threshold.")
     touched = [r for r in small if r.state == "clipped" or r.by_parameter] or moving(small)
+    touched = [r for r in touched if not left_alone(r)]
     if touched:
         return clipped_small(touched, len(small))
     if (scaled := other_factor(small)) is not None:
@@ -71,6 +73,16 @@ def of_small(small: list[WindowReading]) -> Verdict:
         f"of {show(most.true)} ({most.where}).",
         number("windows", len(exact)),
         number("largest untouched norm", most.true, most.where),
+    )
+
+
+def left_alone(reading: WindowReading) -> bool:
+    """Whether every clip was given a norm below its threshold: what made the gradient small is not
+    clipping, as where it is divided by a count of its own first.
+    """
+    calls = [c for c in clip_calls(reading.update) if bounds_norm(c)]
+    return bool(calls) and all(
+        c.returned is not None and c.limit is not None and c.returned < c.limit for c in calls
     )
 
 
