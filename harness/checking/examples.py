@@ -63,6 +63,8 @@ from harness.skills.kinds import uses
 from harness.syntax import dotted, tree_of, walk
 
 TRAINING = ("training-loop", "measurement", "update-function")
+IN_A_ROW = ("module", "initialisation")
+"""What a driver puts into a row of many, which nobody who claims nothing has said."""
 
 
 def check_example(
@@ -299,7 +301,9 @@ def _evidence(
         merits = (*of_loop.merits, *_assertions(part, seen))
         return replace(of_loop, merits=merits, acquittal=acquittal(part, seen)), tested
     found, tested = _driven(one, program) if part.kind in DRIVERS else (Evidence(), ())
-    ours = part.mark is None or (part.kind == "loss" and not _is_about_stability(part))
+    ours = (part.mark is None and part.kind in IN_A_ROW) or (
+        part.kind == "loss" and not _is_about_stability(part)
+    )
     if ours:  # nobody claims anything of what a driver does with it
         found = replace(found, faults=(), costs=(*found.faults, *found.costs))
     if seen.trains:
