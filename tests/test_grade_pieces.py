@@ -52,6 +52,7 @@ FAILS = {
     "names-in-letters-of-full-width-are-the-same-names": "clip-once-per-update",
 }
 LACKS = {
+    "windows-that-end-with-a-budget-of-tokens": "end by another measure",
     "a-clip-of-what-was-divided-by-its-tokens-is-not-accused": "No loud window was clipped",
     "noise-on-gradients-of-single-samples-is-no-older-window": "could be taken apart",
     "weights-that-are-shaken-once-behind-an-update": "of its size between updates 4 and 5",

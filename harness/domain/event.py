@@ -144,11 +144,11 @@ class Backward(Record):
     """The known factor on the gradients that it started from, beside what the program asked for."""
     at_input: bool = False
     """Whether it reached a tensor that asks for a gradient, that no optimizer holds and that is no
-    parameter: what an attack on the input looks at. Only in a program's own world.
+    parameter: what an attack on the input looks at. Only of graphs that are looked at.
     """
     covers: bool = False
-    """Whether a loss that went backward since the last step is part of what it started from. Only in a
-    program's own world.
+    """Whether a loss that went backward since the last step is part of what it started from.
+    Only of graphs that are looked at.
     """
     line: Counted | None = None
     """The line of the program that called it, from 1; ``None`` where no line of its own file did."""
@@ -402,12 +402,12 @@ class Finished(Record):
     lent: tuple[Said, ...] = Field(default=(), max_length=2_000)
     """What was lent to the program while it ran, in words: stand-ins, shortened loops, settings."""
     unheld: tuple[Unheld, ...] = ()
-    """Parameters that nobody trains though they get gradients. Only in a program's own world."""
+    """Parameters that nobody trains though they get gradients. Only of graphs that are looked at."""
     broken_off: bool = False
     """Whether it ended within a step of an optimizer."""
     piled_up: Counted = 0
     """Evaluations of a closure, within a step, that began on top of the gradients of the one before.
-    Only in a program's own world.
+    Only of graphs that are looked at.
     """
     grouped: bool = True
     """Whether it wanted a group of processes. Only in a program's own world."""
@@ -416,14 +416,16 @@ class Finished(Record):
     program's own world.
     """
     counted_twice: Counted = 0
-    """Steps that consumed a gradient which one loss had given twice. Only in a program's own world."""
+    """Steps that consumed a gradient which one loss had given twice.
+    Only of graphs that are looked at.
+    """
     unscaled: Counted = 0
-    """Steps by a GradScaler that consumed the gradient of a loss without its scale. Only in a program's
-    own world.
+    """Steps by a GradScaler that consumed the gradient of a loss without its scale.
+    Only of graphs that are looked at.
     """
     constant_terms: Counted = 0
-    """Losses that went backward with a term that hangs on gradients without a graph. Only in a program's
-    own world.
+    """Losses that went backward with a term that hangs on gradients without a graph.
+    Only of graphs that are looked at.
     """
     constant_values: tuple[float, ...] = Field(default=(), max_length=16)
     """What terms without a gradient added up to in the first losses that had any."""
@@ -448,7 +450,7 @@ class Finished(Record):
     course: ScheduleCourse | None = None
     """How its one schedule goes on, where the number of its passes is known."""
     divided_twice: Counted = 1
-    """By what most losses were divided two times in a row. Only in a program's own world."""
+    """By what most losses were divided two times in a row. Only of graphs that are looked at."""
     ranks: int | None = Field(default=None, ge=1, lt=1 << 53)
     """How many ranks it starts or waits for, where it says that itself. Only in its own world."""
     options: tuple[Option, ...] = Field(default=(), max_length=8)

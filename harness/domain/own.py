@@ -194,9 +194,7 @@ def roomier(place: Scenario, seen: ProbeTrace) -> Scenario | None:
         wanted["batches"] = ROOM
     waits = any(b.reached and (b.counted or b.thaws) for b in seen.program.unentered or ())
     idle = not seen.updates and any(note.endswith(": epochs") for note in seen.program.bound)
-    if (
-        waits or idle or LATER.search(seen.program.source)
-    ):  # such as a loop over range(4, num_epochs)
+    if waits or idle or LATER.search(seen.program.source):  # as a loop over range(4, epochs)
         wanted["epochs"] = PASSES
     if not wanted or not (lent or idle or drawn):
         return None

@@ -144,7 +144,8 @@ def is_overwritten(probe: ProbeTrace) -> str | None:
                 f"{len(undone)} of {len(rank.updates)} updates, first after update "
                 f"{undone[0].index}, so what the optimizer consumed does not say what was trained."
             )
-        for move in rank.unfollowed:
+        if rank.unfollowed:
+            move = rank.unfollowed[0]
             return (
                 f"In {probe.probe}, something else than an optimizer moved `{move.parameter}` by "
                 f"{move.by:.2g} of its size {_place(move, len(rank.updates))}. It is no state of "

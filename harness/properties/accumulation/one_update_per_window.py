@@ -67,6 +67,9 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     for probe in ordinary(trace, expectations):
         wrong = repeated(probe) or trained_again(probe) or counted_twice(probe)
         wrong = wrong or divided_for_nothing(probe) or divided_by_another(probe)
+        if wrong is None and expectations.accumulates and by_another_measure(probe):
+            said = "the windows end by another measure than their number, and nobody knows which"
+            return inconclusive(ID, f"In {probe.probe} {said}.")
         if wrong is None and expectations.accumulates:
             wrong = too_small(probe) or odd(probe, expectations)
         if wrong is not None:
@@ -239,8 +242,6 @@ def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
         for w in of_probe(probe)
         if w.update.window_size and not w.update.short
     ) or grow(probe, expectations)
-    if by_another_measure(probe):
-        return None
     for window in of_probe(probe):
         size = window.update.window_size
         if (

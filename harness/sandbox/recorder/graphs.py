@@ -1,5 +1,6 @@
-"""What backward goes through, in a program of its own world: parameters that get gradients and are in
-no optimizer, and losses that go backward a second time as part of a later one.
+"""What backward goes through: parameters that get gradients and are in no optimizer, and losses that go
+backward a second time as part of a later one. Looked at in a program's own world, and where no
+scenario says what it is for.
 """
 
 import gc
