@@ -111,9 +111,8 @@ def test_a_node_that_dies_in_mid_run_loses_nothing(tmp_path):
     command = ("grade", "--json", "--out", run, *files)
     with cluster({}, {}, {}) as nodes, harness(nodes, *command) as running:
         first = running.stdout.readline()
-        # Only a grader with a jail has work to lose; on a quick machine the others come too late.
-        assert eventually(lambda: with_a_jail(nodes))
-        nodes.stdin.write(f"{with_a_jail(nodes)[0]}\n")
+        assert eventually(lambda: at_work(nodes))
+        nodes.stdin.write(f"{at_work(nodes)[0]}\n")
         nodes.stdin.flush()
         rest, said = running.communicate()
 
@@ -129,9 +128,8 @@ def test_a_grader_that_is_killed_loses_nothing_and_leaves_nothing(tmp_path):
     files = [*sorted(ANSWERS.glob("*.md")), *sorted(MORE.glob("*.md"))[:20]]
     with cluster({}) as nodes, harness(nodes, "grade", "--json", *files) as running:
         first = running.stdout.readline()
-        (grader,) = graders_of(nodes)
-        # An answer without code is told before any jail has been started.
-        assert eventually(lambda: descendants(grader))
+        assert eventually(lambda: at_work(nodes))
+        (grader,) = at_work(nodes)
         its_own = descendants(grader)
         os.kill(grader, signal.SIGKILL)
         rest, said = running.communicate()
@@ -213,8 +211,9 @@ def graders_of(nodes: subprocess.Popen[str]) -> set[int]:
     return {p for p in descendants(nodes.pid) if command_of(p).startswith(b"ray::NodeGrader")}
 
 
-def with_a_jail(nodes: subprocess.Popen[str]) -> list[int]:
-    return [pid for pid in graders_of(nodes) if descendants(pid)]
+def at_work(nodes: subprocess.Popen[str]) -> list[int]:
+    """Those that judge a program. One that still opens its jail has no work that could be lost."""
+    return [pid for pid in graders_of(nodes) if b".propose" in command_of(pid)]
 
 
 def command_of(pid: int) -> bytes:
