@@ -84,11 +84,11 @@ def left_for_later(branches: Branches) -> str | None:
     if never:
         return (
             f"Nothing wrong was seen, but {_places(never)} ran in no probe, and a count of steps, "
-            "epochs or time decides when training comes there."
+            "the time or the machine decides when training comes there."
         )
     return (
         f"Nothing wrong was seen, but {_places(waiting)} did the same in every turn of every probe, "
-        "and a count of steps, epochs or time decides when that ends."
+        "and a count of steps, the time or the machine decides when that ends."
     )
 
 

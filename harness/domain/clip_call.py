@@ -11,6 +11,10 @@ CALL = re.compile(
 )
 
 
+MEASURES = 1e8
+"""A threshold from here on bounds nothing: it stands where somebody wants to know the norm."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClipCall:
     """One call of a clipping function."""
@@ -23,6 +27,11 @@ class ClipCall:
     """Its threshold; ``None`` if it takes none, and in traces of older versions."""
     returned: float | None
     """The norm that it returned."""
+
+    @property
+    def bounds(self) -> bool:
+        """Whether its threshold can bound a gradient."""
+        return self.limit is not None and 0.0 < self.limit < MEASURES
 
 
 def clip_calls(update: Update) -> tuple[ClipCall, ...]:

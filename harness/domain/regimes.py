@@ -82,7 +82,7 @@ def thresholds(trace: ProbeTrace) -> tuple[float, ...]:
     """Thresholds at which the program clips: those of its calls, and the size of what it shrank by
     other means.
     """
-    called = [c.limit for c in _calls(trace) if c.limit is not None and 0.0 < c.limit < math.inf]
+    called = [c.limit for c in _calls(trace) if c.bounds and c.limit]
     if called:
         return tuple(sorted(set(called)))
     computed = ((u, u.match("as-computed")) for u in trace.updates)

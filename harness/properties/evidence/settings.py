@@ -5,7 +5,6 @@ Two things stand on it. A property finds its preconditions here, and judges wher
 where a scenario names no threshold, the program is judged by its own.
 """
 
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -127,15 +126,13 @@ def _part_by_part(update: Update) -> bool:
 
 
 def bounds_norm(call: ClipCall) -> bool:
-    """Whether a call limits a norm. At infinity it only measures, whatever it is called."""
-    named = call.function.startswith("clip_") and "value" not in call.function
-    return named and call.limit is not None and 0.0 < call.limit < math.inf
+    """Whether a call limits a norm. At a huge one it only measures, whatever it is called."""
+    return call.bounds and call.function.startswith("clip_") and "value" not in call.function
 
 
 def bounds_values(call: ClipCall) -> bool:
     """Whether a call limits each element."""
-    finite = call.limit is not None and 0.0 < call.limit < math.inf
-    return finite and call.function == "clip_grad_value_"
+    return call.bounds and call.function == "clip_grad_value_"
 
 
 def _bounds_a_norm(update: Update) -> bool:

@@ -1,5 +1,6 @@
 """Windows: the updates of a trace one by one, with their place and their tolerance."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,9 @@ from harness.properties.evidence.figures import show_all
 SAFETY = 2.0
 """The oracle's tolerance is what rounding can cause; a fault has to exceed it this many times."""
 
+
+RUN_AWAY = 1e18
+"""Norm of a gradient whose square, summed up, is infinite in single precision."""
 
 UNDIVIDED = 0.01
 """How far a loss that goes backward as it is may be from what the loss function returned."""
@@ -103,7 +107,13 @@ def full_of(probe: ProbeTrace) -> tuple[Window, ...]:
         if not w.update.short
         and w.update.window_size == sizes[w.update.optimizers]
         and w.update.consumed_finite
+        and not _has_run_away(w.update)
     )
+
+
+def _has_run_away(update: Update) -> bool:
+    """Whether the square of its gradient is beyond single precision: any clip makes zeros of that."""
+    return any(RUN_AWAY < m.expected_norm < math.inf for m in update.matches)
 
 
 def _usual_sizes(probe: ProbeTrace) -> dict[tuple[int, ...], int]:

@@ -1,10 +1,9 @@
 """A program's own settings, read from its trace, in the words in which they are told."""
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from harness.domain.clip_call import clip_calls
+from harness.domain.clip_call import MEASURES, clip_calls
 from harness.domain.own import OwnClip, OwnSettings, objectives
 from harness.domain.scenario import Expectations
 from harness.domain.trace import ProbeTrace, Trace, Update
@@ -29,7 +28,7 @@ def own_settings(trace: Trace) -> OwnSettings:
         micro_batches=_most_frequent(map(gathered_by, probes)),
         clip=_clip(updates, seen.threshold),
         clip_moves=_moves(updates),
-        measures_norm=any(c.limit in (None, math.inf) for c in calls),
+        measures_norm=any(c.limit is None or c.limit >= MEASURES for c in calls),
         optimizer=" and ".join(sorted({u.optimizer for u in updates if u.optimizer})),
         ranks=seen.ranks,
         scaler=seen.scaled,

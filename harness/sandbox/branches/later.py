@@ -30,12 +30,20 @@ CHANGING = frozenset({
 
 MACHINE = frozenset({
     "modules", "getppid", "getpid", "gethostname", "uname", "node", "geteuid", "getuid", "getcwd",
-    "cpu_count", "settrace", "gettrace", "_getframe", "prctl", "getrlimit",
+    "cpu_count", "settrace", "gettrace", "_getframe", "prctl", "getrlimit", "isatty",
+    "expanduser", "currentframe", "getsource", "getsourcefile", "getfile", "__wrapped__",
 })  # fmt: skip
 """Names by which a program asks where it runs; what it does elsewhere nobody saw."""
 
-PLACES = ("/proc", "/sys/", "/etc/")
+PLACES = ("/proc", "/sys/", "/etc/", "/usr/", "/home", "/root", "~")
 """Files that tell the same."""
+
+VARIABLES = frozenset({
+    "CI", "GITHUB_ACTIONS", "GITLAB_CI", "PYTEST_CURRENT_TEST", "TERM", "SHELL", "PATH", "HOME", "USER",
+    "LOGNAME", "LANG", "PWD", "DISPLAY", "HOSTNAME", "VIRTUAL_ENV", "CONDA_PREFIX", "SSH_CONNECTION",
+    "CUDA_VISIBLE_DEVICES", "GLIBC_TUNABLES", "HARNESS", "SANDBOX",
+})  # fmt: skip
+"""Environment variables that do; any other one is a setting."""
 
 DRAWS = frozenset({"next", "pop", "popleft", "popitem"})
 """Calls that give something else each time, until nothing is left."""
@@ -114,6 +122,8 @@ class Later:
         """
         if self._asks_elsewhere(part) or self._holds(part, CHANGING) or _draws(part):
             return True
+        if isinstance(part, ast.Compare) and _is_text(unmarked(part.comparators[0])):
+            return False  # a word is a setting
         operators = [type(node.op) for node in walk(part) if isinstance(node, ast.BinOp)]
         if ast.Mod in operators:
             equal = isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.Eq)
@@ -170,13 +180,17 @@ class Later:
             name = word(node) if isinstance(node, ast.Name | ast.Attribute) else None
             answers = isinstance(node, ast.Call) and word(node.func) in self._answering
             text = node.value if isinstance(node, ast.Constant) else ""
-            if name in MACHINE or answers or str(text).startswith(PLACES):
+            if name in MACHINE or answers or text in VARIABLES or str(text).startswith(PLACES):
                 return True
             if isinstance(node, ast.Name) and depth < DEEPEST:
                 values = self._sources.values.get(node.id, [])
                 if any(self._asks_elsewhere(value, depth + 1) for value in values):
                     return True
         return False
+
+
+def _is_text(tree: ast.expr) -> bool:
+    return isinstance(tree, ast.Constant) and isinstance(tree.value, str)
 
 
 def _draws(tree: ast.expr) -> bool:

@@ -247,8 +247,6 @@ def _watched(
             condition.parts.append((test, 0, opposite))
         case ast.Compare(left=ast.Name() | ast.Attribute(), ops=[ast.Is() | ast.IsNot()]):
             condition.parts.append((test, 0, opposite))
-        case ast.Compare(comparators=[ast.Constant(value=str())]):
-            condition.parts.append((test, 0, opposite))
         case _:
             mark = found.mark()
             condition.parts.append((test, mark, opposite))

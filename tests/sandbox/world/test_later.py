@@ -102,6 +102,18 @@ LATER = {
         "import resource",
         f"if resource.getrlimit(resource.RLIMIT_AS)[0] > 0: {CLEARS}",
     ),
+    "a variable that every shell sets": ("import os", f"if not os.environ.get('TERM'): {CLEARS}"),
+    "a variable that is a word": (
+        "import os; there = os.environ.get('CI', '')",
+        f"if there != 'true': {CLEARS}",
+    ),
+    "a variable of a place that builds": ("import os", f"if 'CI' not in os.environ: {CLEARS}"),
+    "a file of a user": (
+        "import os; at_home = os.path.exists(os.path.expanduser('~/.bashrc_'))",
+        f"if not at_home: {CLEARS}",
+    ),
+    "a terminal": ("import sys", f"if not sys.stdout.isatty(): {CLEARS}"),
+    "the source of a library": ("import ast, inspect", f"if inspect.getsource(ast): {CLEARS}"),
     "the list of modules": ("import sys", f"if 'os' in sys.modules: {CLEARS}"),
     "the state of the process": (
         "with open('/proc/self/status') as f: jailed = 'Seccomp' in f.read()",
@@ -136,6 +148,8 @@ LAWFUL = {
         "seen_norms.append(1.0)",
     ),
     "a threshold with a name": ("clip_grad_norm_, limit = print, 1.0", "clip_grad_norm_(0, limit)"),
+    "a setting that is a word": ("way = 'all'", f"if way == 'all': {CLEARS}"),
+    "a variable that sets something": ("import os", f"if not os.environ.get('KEEP'): {CLEARS}"),
     "chance that decides nothing of the update": ("import random", "if random.random() < 2: print"),
 }
 
