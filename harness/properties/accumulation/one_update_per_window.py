@@ -246,7 +246,7 @@ def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
         size = window.update.window_size
         if (
             window.update.short
-            or size in (0, usual, usual_of_its_model(window))
+            or size in (0, usual, usual_of_its_model(window), only_one_of_its_optimizer(window))
             or "LBFGS" in window.update.optimizer
         ):
             continue
@@ -282,6 +282,16 @@ def usual_of_its_model(window: Window) -> int:
         return 0
     sizes = Counter(w.update.window_size for w in same)
     return max(sizes, key=lambda size: (sizes[size], size), default=0)
+
+
+def only_one_of_its_optimizer(window: Window) -> int:
+    """The size of all windows of an optimizer, as of one that searched for a rate before training; 0
+    where there is none.
+    """
+    row = of_rank(window.probe, window.rank_trace)
+    same = [w for w in row if w.update.optimizers == window.update.optimizers]
+    sizes = {w.update.window_size for w in same if not w.update.short}
+    return sizes.pop() if 1 < len(same) < len(row) and len(sizes) == 1 else 0
 
 
 def on_unknown_data(window: Window, usual: int) -> bool:
