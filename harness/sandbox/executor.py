@@ -277,7 +277,10 @@ def _events(frames: tuple[Frame, ...]) -> tuple[tuple[Recorded, ...], str]:
 
 
 def _last_line(fault: str) -> str:
-    return next(reversed(fault.strip().splitlines()), "")
+    """The one that says what was raised: some messages go on for several lines."""
+    lines = fault.strip().splitlines()
+    said = [line for line in lines if not line[:1].isspace() and ": " in line]
+    return next(reversed(said or lines), "")
 
 
 def _why(rank: raw.RawRank, flaw: str, *, began: bool) -> str:

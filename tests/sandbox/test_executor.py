@@ -3,7 +3,7 @@ import pytest
 from harness.domain.recording import Joined, Recording
 from harness.domain.scenario import Probe
 from harness.domain.workload import WorkloadSpec
-from harness.sandbox.executor import limits_of, recording_of
+from harness.sandbox.executor import _last_line, limits_of, recording_of
 from harness.sandbox.frames import Frame
 from harness.sandbox.raw_recording import RawRank, RawRecording
 
@@ -83,3 +83,12 @@ def test_a_program_that_has_begun_causes_no_fault_of_the_harness(error):
     recording = recording_of("usual", found, WorkloadSpec(name="mlp", parameters={"batches": 8}))
     assert not recording.ours
     assert error in recording.problem
+
+
+def test_of_an_error_of_several_lines_the_one_is_told_that_names_it():
+    """A page of documentation was told, and nothing of what could not be recorded."""
+    said = (
+        "Traceback\n  File 'x'\nValidationError: 1 error for Finished\nmessage\n  not text\n    See"
+    )
+
+    assert _last_line(said) == "ValidationError: 1 error for Finished"
