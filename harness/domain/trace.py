@@ -259,6 +259,8 @@ class ProbeTrace(Record, extra="ignore"):  # traces of earlier days say more
     """Number of ranks."""
     workload: str
     """Workload's name."""
+    parameters: dict[str, JsonValue] = Field(default_factory=dict)
+    """Parameters of that workload, but for those that are as usual."""
     parts: tuple[str, ...] = ()
     """Parts of the model that are trained against each other, each by its own optimizer."""
     program: Program

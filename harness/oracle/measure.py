@@ -60,6 +60,7 @@ def _measured(
         probe=probe.name,
         world_size=workload.world_size,
         workload=workload.name,
+        parameters=workload.parameters.model_dump(mode="json", exclude_defaults=True),
         parts=replays[0].parts if replays else (),
         program=worst,
         ranks=traces,

@@ -9,7 +9,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from harness.domain.answer import Alternative, reasons_of
 from harness.domain.errors import UsageError
-from harness.domain.event import BUILDS_MODELS
 from harness.domain.further import further_probes
 from harness.domain.scenario import Probe, Scenario
 from harness.domain.trace import ProbeTrace, Program, Trace
@@ -79,7 +78,8 @@ def render_script(
     probe = _telling(trace, alternative)
     known = [*scenario.probes, *further_probes(scenario, alternative.program, trace.probes)]
     declared = next(p for p in known if p.name == probe.probe)
-    spec = scenario.workload_of(declared, seed)
+    usual = scenario.workload_of(declared, seed)
+    spec = WorkloadSpec(name=probe.workload, parameters=probe.parameters, seed=usual.seed)
     names = list(_names(probe))
     page = Environment(
         loader=PackageLoader("harness.report"),
@@ -139,8 +139,6 @@ _SUPPLIED = {
 
 def _refuse(program: Program) -> None:
     """Raises ``UsageError`` for a program that ran with what a plain script does not have."""
-    if BUILDS_MODELS in program.bound:
-        raise UsageError(_cannot("the model that the program builds itself"))
     for shown, what in _SUPPLIED.items():
         if re.search(shown, program.source):
             raise UsageError(_cannot(what))
