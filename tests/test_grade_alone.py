@@ -104,6 +104,18 @@ def test_a_name_that_nothing_defines_is_the_one_thing_to_add(name, advice):
     assert define(name) == advice
 
 
+def test_what_a_folder_of_programs_holds_beside_them_is_said_in_one_line(warm, tmp_path):
+    """Who hands in a folder reads of files that were not graded as well."""
+    written(tmp_path, "train.py", LOOP)
+    written(tmp_path, "notes.md", "# notes")
+    written(tmp_path, "sizes.py", "WIDTH = 3")
+
+    result = CliRunner().invoke(app, ["grade", str(tmp_path)], obj=warm)
+
+    (line,) = [line for line in result.output.splitlines() if "left out" in line]
+    assert "left out: 2 (Python files in which nothing trains, files beside programs" in line
+
+
 def test_an_empty_file_and_an_empty_folder_are_said_to_be_empty(warm, tmp_path):
     """Neither is a program that forgot to train; an empty file may be one of a package."""
     (tmp_path / "empty.py").touch()

@@ -174,6 +174,22 @@ def _in_folder(folder: Path, form: str | None) -> Iterator[Unit]:
                 yield Unit(str(path), partial(_trained, path))
 
 
+def left_out(file: str) -> str | None:
+    """What of a folder of programs was not graded, and why; ``None`` where all was, or it is none."""
+    folder = Path(file)
+    if file == "-" or not folder.is_dir() or not 0 < _python_in(folder) <= TOGETHER:
+        return None
+    used = {path for one in programs_in(folder) for path in (one.path, *one.beside)}
+    rest = [path for path in _files(folder) if str(path) not in used]
+    idle = sum(path.suffix == ".py" for path in rest)
+    answers = sum(path.suffix in ANSWERS for path in rest)
+    said = ["Python files in which nothing trains"] * bool(idle)
+    said += ["files beside programs that may hold answers"] * bool(answers)
+    return (
+        f"{shown(file)}: left out: {idle + answers} ({', '.join(said)})" if said and used else None
+    )
+
+
 def _trained(path: Path) -> list[Found]:
     found = program_at(path)
     return [] if found is None else [_transcript(found)]

@@ -133,7 +133,7 @@ def grade(
     meant = allowed(allow)
     tools = instruments(context, jobs, engine=engine)
     from harness.agents.given import called_by, given_answers
-    from harness.agents.inputs import shard_of
+    from harness.agents.inputs import left_out, shard_of
     from harness.rubric import Judging, judge_named
     from harness.runner import Settings, grade_answers
 
@@ -153,6 +153,8 @@ def grade(
         settings = Settings(jobs=at_once, watch=watch, judge=reader, keep=keep, run=run)
         graded = grade_answers(chosen, answers, len(files), settings, tools, allowed=meant)
     batch = replace(graded, unread=tuple(missing))
+    for sentence in filter(None, map(left_out, files if part is None else ())):
+        Output(stderr=True).text(sentence)
     raise typer.Exit(_ended(batch, count=not as_json, plain=plain, verbose=verbose, strict=strict))
 
 
