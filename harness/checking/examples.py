@@ -55,8 +55,8 @@ from harness.domain.event import ENOUGH
 from harness.domain.instruments import Instruments
 from harness.domain.skill import Example, Part
 from harness.domain.trace import Program as Ended
+from harness.domain.wording import plainly
 from harness.properties.own import exchanges_its_model
-from harness.report.wording import plainly
 from harness.sandbox.names.table import table
 from harness.skills.claims import expects_failure, warns
 from harness.skills.kinds import uses

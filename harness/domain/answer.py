@@ -14,6 +14,7 @@ from harness.domain.record import Record
 from harness.domain.scenario import Scenario
 from harness.domain.transcript import SkillRead
 from harness.domain.verdict import Verdict
+from harness.domain.wording import plainly
 
 
 class Alternative(Record):
@@ -144,13 +145,15 @@ class AnswerGrade(Record):
 
 
 def reasons_of(grade: Grade) -> tuple[str, ...]:
-    """The reasons for a program's judgement: what fails, or else what is inconclusive."""
+    """The reasons for a program's judgement, as people read them: what fails, or else what is
+    inconclusive.
+    """
     if grade.code == "inconclusive" and grade.reason is not None:
-        return (grade.reason,)
+        return (plainly(grade.reason),)
     wanted = "fail" if grade.code != "inconclusive" else "inconclusive"
     undecided = (*grade.advisory, *grade.guards) if wanted == "inconclusive" else ()
     return tuple(
-        f"{v.property}: {v.sentence}"
+        f"{v.property}: {plainly(v.sentence)}"
         for v in grade.verdicts
         if v.outcome == wanted and v.property not in undecided
     )

@@ -23,7 +23,6 @@ from harness.inspecting.registering import registered
 from harness.inspecting.solving import NO_ANSWER
 from harness.interface import Grader
 from harness.markdown import fence
-from harness.report.wording import plainly
 from harness.transcripts.inspect_log import transcript_of_sample
 
 
@@ -83,7 +82,7 @@ def _sample(state: TaskState) -> dict[str, Any]:
 def _score(grade: AnswerGrade) -> Score:
     told: dict[str, Any] = {
         "answer": None if grade.program is None else fence(grade.program, "python"),
-        "explanation": "\n".join(map(plainly, grade.reasons)),
+        "explanation": "\n".join(grade.reasons),
         "metadata": {
             "code": grade.code,
             "scenario": grade.scenario,

@@ -13,9 +13,9 @@ from harness.domain.grade import Grade
 from harness.domain.own import OWN
 from harness.domain.reported import AnswerLine
 from harness.domain.stored import RunHead
+from harness.domain.wording import placed, plainly
 from harness.report.own import lent_line, settings_line
 from harness.report.verbose import render_verdicts
-from harness.report.wording import placed, plainly
 from harness.report.words import READ, clean, indented, text
 
 _WORDS = {
@@ -126,9 +126,7 @@ def _grade(grade: Grade, *, verbose: bool) -> Iterator[RenderableType]:
     for sentence in reasons_of(grade) if grade.reason is None else ():
         name, _, rest = sentence.partition(": ")
         mark = _mark(name, grade)
-        yield indented(
-            f"{name}{mark}: {plainly(rest)}", "" if mark else "red" * (grade.code == "wrong")
-        )
+        yield indented(f"{name}{mark}: {rest}", "" if mark else "red" * (grade.code == "wrong"))
 
 
 def _mark(name: str, grade: Grade) -> str:

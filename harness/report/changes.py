@@ -9,8 +9,8 @@ from rich.text import Text
 
 from harness.domain.comparison import Change, Comparison, ExamplePair
 from harness.domain.verdict import Verdict
+from harness.domain.wording import placed, plainly
 from harness.report.differing import Programs, both, in_one_column, side_by_side
-from harness.report.wording import placed, plainly
 from harness.report.words import clean, text
 
 

@@ -7,7 +7,6 @@ from harness.domain.check import BlockResult, CheckFault, CheckReport, PartResul
 from harness.domain.stored import StoredAnswer
 from harness.report.findings import ToldFinding, of_format, of_ours, of_part, path_in
 from harness.report.reported import WORDS, Report, ReportSide
-from harness.report.wording import plainly
 from harness.report.words import clean
 
 
@@ -110,7 +109,7 @@ def _case(suite: str, number: int, stored: StoredAnswer) -> ET.Element:
 def _why(stored: StoredAnswer) -> Iterator[str]:
     if stored.answer.error is not None:
         yield stored.answer.error
-    yield from map(plainly, stored.answer.reasons)
+    yield from stored.answer.reasons
 
 
 def _sums(suites: list[ET.Element]) -> dict[str, object]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from harness.domain.comparison import Comparison
 from harness.domain.stored import StoredAnswer
 from harness.report.reported import WORDS, Report, ReportSide, tally_in_words
-from harness.report.wording import plainly
 from harness.report.words import chance, clean, signed, some
 
 _MOST = 30  # answers that are named; GitHub refuses comments of more than 65,536 characters
@@ -76,7 +75,7 @@ def _answers(side: ReportSide) -> Iterator[tuple[str, int, StoredAnswer]]:
 
 def _why(stored: StoredAnswer) -> tuple[str, ...]:
     answer = stored.answer
-    return (answer.error,) if answer.error is not None else tuple(map(plainly, answer.reasons))
+    return (answer.error,) if answer.error is not None else answer.reasons
 
 
 def _short(text: str) -> str:

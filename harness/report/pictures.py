@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from harness.domain.comparison import Comparison, Estimate
 from harness.domain.scenario import Objective
 from harness.domain.trace import ProbeTrace, Update
+from harness.domain.wording import placed
 from harness.report.drawing import CONSUMED, TRUE, DrawnCurve, DrawnInterval, bars, intervals, lines
-from harness.report.wording import placed
 from harness.report.words import clean, signed, some
 
 

@@ -12,8 +12,8 @@ from harness.domain.errors import UsageError
 from harness.domain.further import further_probes
 from harness.domain.scenario import Probe, Scenario
 from harness.domain.trace import ProbeTrace, Program, Trace
+from harness.domain.wording import placed, plainly
 from harness.domain.workload import WORKLOADS, WorkloadSpec
-from harness.report.wording import placed, plainly
 
 _NOTE = re.compile(r"(?P<name>[A-Za-z_]\w*): (?P<role>.+)")
 _OURS = re.compile(
@@ -180,7 +180,7 @@ def _roles(probe: ProbeTrace) -> Iterator[tuple[str, str]]:
 def _story(alternative: Alternative, probe: Probe) -> list[str]:
     """Sentences for a docstring, which nothing in them may end."""
     where, lifts = placed(probe.name), " ".join(probe.lifts.split())
-    reasons = map(plainly, reasons_of(alternative.grade))
+    reasons = reasons_of(alternative.grade)
     told = [*reasons, f"{where[0].upper()}{where[1:]}: {lifts}"]
     lines = [line for sentence in told for line in textwrap.wrap(sentence, 98)]
     return [_harmless(line) for line in lines]

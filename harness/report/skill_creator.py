@@ -13,7 +13,6 @@ from harness.domain.errors import UsageError
 from harness.domain.scenario import Criterion, Scenario
 from harness.domain.stored import StoredAnswer
 from harness.report.reported import Report, ReportSide, outcomes
-from harness.report.wording import plainly
 
 CODE_RIGHT = "The proposed program, executed on real torch, trains as asked."
 """What execution decides, as an expectation in words."""
@@ -108,7 +107,7 @@ def _runs(
 def _graded(stored: StoredAnswer, scenario: Scenario | None) -> Iterator[dict[str, Any]]:
     answer = stored.answer
     failed = [name for name, outcome in outcomes(answer).items() if outcome == "fail"]
-    why = "; ".join(map(plainly, answer.reasons)) or "every property that judges holds"
+    why = "; ".join(answer.reasons) or "every property that judges holds"
     yield {"text": CODE_RIGHT, "passed": stored.outcome == "right", "evidence": why}
     asked = {one.id: _expectation(one) for one in (scenario.rubric if scenario else ())}
     for name, one in answer.criteria.items():

@@ -5,8 +5,8 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.domain.run import Run
+from harness.domain.wording import plainly
 from harness.report.grades import in_words, marked, of_the_reference, unseen_faults
-from harness.report.wording import plainly
 from harness.report.words import and_not_run, sentences_not_run
 
 

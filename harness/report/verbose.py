@@ -9,8 +9,8 @@ from rich.text import Text
 from harness.domain.grade import Grade
 from harness.domain.run import Run
 from harness.domain.verdict import Number, Verdict
+from harness.domain.wording import placed, plainly
 from harness.report.grades import STYLES
-from harness.report.wording import placed, plainly
 from harness.report.words import clean, text
 
 

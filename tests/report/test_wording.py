@@ -3,12 +3,12 @@
 import pytest
 
 from harness.domain.stored import StoredAnswer
+from harness.domain.wording import placed, plainly
 from harness.report.answers import render_answer, render_line
 from harness.report.console import plain_text
 from harness.report.html import render_page
 from harness.report.junit import render_junit
 from harness.report.markdown import render_markdown
-from harness.report.wording import placed, plainly
 from tests.report.sides import answer, report, side
 
 
@@ -98,5 +98,9 @@ def test_every_output_for_people_places_what_was_seen_in_the_same_words(name, st
     assert "loud, update 0" not in page
 
 
-def test_output_for_programs_keeps_the_names_of_executions():
-    assert "In loud, update 0 the optimizer" in render_line(answer("wrong").answer)
+def test_reasons_are_sentences_for_people_in_python_and_in_json_as_well():
+    """They told `In loud, update 0`, which is the name of an execution and a count from 0."""
+    wrong = answer("wrong").answer
+
+    assert "n large gradients, in its first update" in wrong.reasons[0]
+    assert "n large gradients, in its first update" in render_line(wrong)

@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from harness import __version__
+from harness.domain.wording import placed, plainly
 from harness.report.differing import DiffRow, both, program_of, side_by_side
 from harness.report.html.answers import Drawing, scenario_views
 from harness.report.html.headline import headlines_of
@@ -23,7 +24,6 @@ from harness.report.html.matrix import matrix_of
 from harness.report.pictures import effect_picture
 from harness.report.power import in_reach
 from harness.report.reported import WORDS, Report, tally_in_words
-from harness.report.wording import placed, plainly
 from harness.report.words import READ, chance, clean, signed
 
 _HERE = Path(__file__).parent
