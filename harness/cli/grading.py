@@ -130,10 +130,9 @@ def grade(
 ) -> None:
     """Grade programs by their own settings, and answers of agents by the scenario of each."""
     trusted(bank, trust=trust_bank)
-    meant = allowed(allow)
-    tools = instruments(context, jobs, engine=engine)
+    meant, tools = allowed(allow), instruments(context, jobs, engine=engine)
     from harness.agents.given import called_by, given_answers
-    from harness.agents.inputs import left_out, shard_of
+    from harness.agents.inputs import shard_of
     from harness.rubric import Judging, judge_named
     from harness.runner import Settings, grade_answers
 
@@ -153,9 +152,15 @@ def grade(
         settings = Settings(jobs=at_once, watch=watch, judge=reader, keep=keep, run=run)
         graded = grade_answers(chosen, answers, len(files), settings, tools, allowed=meant)
     batch = replace(graded, unread=tuple(missing))
-    for sentence in filter(None, map(left_out, files if part is None else ())):
-        Output(stderr=True).text(sentence)
+    _tell_of_the_rest(files if part is None else ())
     raise typer.Exit(_ended(batch, count=not as_json, plain=plain, verbose=verbose, strict=strict))
+
+
+def _tell_of_the_rest(files: Sequence[str]) -> None:
+    from harness.agents.inputs import left_out
+
+    for sentence in filter(None, map(left_out, files)):
+        Output(stderr=True).text(sentence)
 
 
 def _ended(batch: Batch, *, count: bool, plain: bool, verbose: bool, strict: bool) -> int:
