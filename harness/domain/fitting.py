@@ -92,7 +92,7 @@ def _of_pictures(workload: WorkloadSpec, said: str) -> Fitting | None:
 
 def _kept(workload: WorkloadSpec) -> dict[str, object]:
     """Sizes that were fitted before."""
-    sizes = {"features", "vocabulary", "outputs", "colours", "side"}
+    sizes = {"features", "vocabulary", "outputs", "plain_targets", "colours", "side"}
     return workload.parameters.model_dump(include=sizes)
 
 

@@ -131,6 +131,11 @@ TEXT = "language"
 TOKENS = re.compile(r"\b(?:ignore_index|input_ids|vocab_size)\b")
 """How a program shows that it trains on tokens, of which some do not count."""
 
+ONE_NUMBER = re.compile(
+    r"(?:\)|\b(?:logits?|out|outputs?|preds?|scores?|y_?hat))\.squeeze\((?:dim=)?(?:-?1)?\)"
+)
+"""How a program shows that its model gives one column, and that its targets have none."""
+
 WINDOWS = 3
 """How many full windows one pass over the data holds at least."""
 
@@ -155,9 +160,12 @@ def situations_of(program: str) -> Iterator[Scenario]:
     one shape after the other.
     """
     shapes = sorted(SHAPES, key=lambda shape: shape != TEXT) if TOKENS.search(program) else SHAPES
+    lent = [(shape, WORKLOADS[shape]()) for shape in shapes]
+    if ONE_NUMBER.search(program):
+        lent.insert(0, ("mlp", Mlp(outputs=1, plain_targets=True)))
     for ranks in (2, 1) if RANKS.search(program) else (1,):
-        for workload in shapes:
-            there = WorkloadSpec(name=workload, parameters=WORKLOADS[workload](), world_size=ranks)
+        for workload, parameters in lent:
+            there = WorkloadSpec(name=workload, parameters=parameters, world_size=ranks)
             yield OWN_SCENARIO.model_copy(update={"workload": there})
 
 

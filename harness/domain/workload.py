@@ -58,6 +58,8 @@ class Mlp(WorkloadParameters):
     """Nonlinearity after each hidden layer."""
     outputs: int = Field(default=3, ge=1, le=512)
     """Width of the output."""
+    plain_targets: bool = False
+    """Whether the targets of an output of one column have none: (n,)."""
     init_gain: float = 1.0
     """Factor on the initial weights; far below 1, signals vanish with depth."""
 

@@ -57,6 +57,7 @@ class MlpWorkload(Workload):
         for size in batch_sizes(p):
             x = torch.randn(size, p.features, generator=source)
             y = (x @ truth + 0.3 * torch.randn(size, p.outputs, generator=source)) * p.target_scale
+            y = y.squeeze(1) if p.plain_targets else y
             batches.append(
                 WorkloadBatch(x * p.input_scale, y, None, tuple(range(first, first + size)))
             )
@@ -68,6 +69,6 @@ class MlpWorkload(Workload):
         return nn.MSELoss()
 
     def sample_losses(self, output: Tensor, batch: WorkloadBatch) -> Tensor:
-        """Squared error of each sample, averaged over the outputs. (n, outputs) -> (n,)"""
+        """Squared error of each sample, averaged over the outputs. (n, outputs) or (n,) -> (n,)"""
         errors = (output - batch.target.to(output.dtype)) ** 2
-        return errors.mean(dim=1)
+        return errors.flatten(1).mean(dim=1) if errors.dim() > 1 else errors

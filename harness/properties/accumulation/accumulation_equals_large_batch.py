@@ -20,8 +20,11 @@ Masked by: active clipping and Adam, which hide every factor; micro-batches of e
 hide weights.
 """
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 from harness.domain.scenario import Expectations
-from harness.domain.trace import Trace
+from harness.domain.trace import MicroBatch, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
 from harness.properties.accumulation.divisors import own_size
 from harness.properties.accumulation.wrong_rests import why, wrong_rest
@@ -41,6 +44,9 @@ from harness.properties.evidence.windows import losses_of_one_batch
 from harness.properties.property import Property
 
 ID = "accumulation-equals-large-batch"
+
+ALIKE = 0.01
+"""How far two shares that count as the same may be apart."""
 
 OWN_LOSS = 0.05
 """Misfit from which a loss is a program's own; rounding in half precision stays below it."""
@@ -232,7 +238,7 @@ def scaled_on_the_way(gathered: list[WindowReading], expectations: Expectations)
         calm = bounds is None or bounds.quiet(reading.true)
         if not calm or reading.state != "turned" or even(reading.window) or not found:
             continue
-        if wiped(reading.window):
+        if wiped(reading.window) or each_sample_is_bounded(reading.window.own, found):
             continue
         return failed(
             ID,
@@ -243,6 +249,14 @@ def scaled_on_the_way(gathered: list[WindowReading], expectations: Expectations)
             number("cosine", reading.match.cosine, reading.where),
         )
     return None
+
+
+def each_sample_is_bounded(own: Sequence[MicroBatch], arrived: Sequence[float]) -> bool:
+    """Whether each sample's own gradient was bounded, as for privacy: what scales all that was gathered
+    leaves no later one smaller than an earlier one.
+    """
+    alone = all(m.real_samples == 1 for m in own) and max(arrived) <= 1.0 + ALIKE
+    return alone and any(after < before * (1.0 - ALIKE) for before, after in pairwise(arrived))
 
 
 def arrived_whole(reading: WindowReading) -> bool:

@@ -237,7 +237,7 @@ def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
     over, nor a divisor of its own explains it.
     """
     usual = usual_size(probe)
-    each_its_own = all(
+    each_its_own = of_one_batch_each(probe) or all(
         of_its_own_size(w, usual, expectations)
         for w in of_probe(probe)
         if w.update.window_size and not w.update.short
@@ -260,6 +260,16 @@ def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
             number("usual", usual, probe.probe),
         )
     return None
+
+
+def of_one_batch_each(probe: ProbeTrace) -> bool:
+    """Whether every window is one batch of the loader, taken apart: it has as many parts as there are
+    samples, and no rhythm.
+    """
+    found = [{m.after_batch for m in w.own} for w in of_probe(probe) if w.own]
+    places = [place for window in found for place in window]
+    whole = all(len(window) == 1 for window in found) and None not in places
+    return whole and len(places) == len({*places}) * len(probe.ranks)
 
 
 def by_another_measure(probe: ProbeTrace) -> bool:
