@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from harness.domain.workload import Gan
+from harness.workloads.widths import take_any_width
 from harness.workloads.workload import (
     Workload,
     WorkloadBatch,
@@ -111,10 +112,12 @@ def discriminator(features: int, hidden: int) -> nn.Sequential:
     Waves, because they are bounded and never flat: however large the weights, no row is judged so
     surely that its gradient is gone.
     """
-    return nn.Sequential(
+    made = nn.Sequential(
         nn.Linear(features, hidden), Wave(), nn.Linear(hidden, hidden), Wave(),
         nn.Linear(hidden, 1, bias=False),  # in a difference of two means a bias cancels out
     )  # fmt: skip
+    take_any_width(made)  # as where rows are joined with what they were made from
+    return made
 
 
 class Wave(nn.Module):

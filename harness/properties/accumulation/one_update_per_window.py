@@ -237,11 +237,15 @@ def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
     over, nor a divisor of its own explains it.
     """
     usual = usual_size(probe)
-    each_its_own = of_one_batch_each(probe) or all(
-        of_its_own_size(w, usual, expectations)
-        for w in of_probe(probe)
-        if w.update.window_size and not w.update.short
-    ) or grow(probe, expectations)
+    each_its_own = (
+        of_one_batch_each(probe)
+        or all(
+            of_its_own_size(w, usual, expectations)
+            for w in of_probe(probe)
+            if w.update.window_size and not w.update.short
+        )
+        or grow(probe, expectations)
+    )
     for window in of_probe(probe):
         size = window.update.window_size
         if (

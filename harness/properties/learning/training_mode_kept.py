@@ -107,9 +107,9 @@ def back_in_training(probe: ProbeTrace) -> Verdict:
     part = probe.program.back_in_training[0]
     return failed(
         ID,
-        f"In {probe.probe} {part}.eval() had no effect: before {part} was called, train() of what holds "
-        "it put it back into training, so that its dropout is on, and its batch norm takes the "
-        "statistics of each batch. Call eval() on it after each train(), or in an own train().",
+        f"In {probe.probe} {part}.eval() had no effect: before {part} was called, train(), its own or "
+        "of what holds it, put it back into training, so that its dropout is on, and its batch norm "
+        "takes the statistics of each batch. Call eval() after each train(), or in a train() of its own.",
         number("kinds of parts put back", len(probe.program.back_in_training), probe.probe),
     )
 

@@ -1,5 +1,5 @@
 """Parts of a model that were put into evaluation and back into training before they were ever called:
-``teacher.eval()`` once, and ``model.train()`` in each pass.
+``teacher.eval()`` once, and ``model.train()`` in each pass; what is frozen, also by its own ``train()``.
 """
 
 from collections.abc import Callable
@@ -11,6 +11,9 @@ from torch import nn
 from torch.nn.modules.module import register_module_forward_pre_hook
 
 from harness.sandbox.batches.callers import called_by_a_library
+
+STANDS_FOR_ANY = "stands_for_any"
+"""Attribute of a network that is lent: the reader's own may have layers of every kind."""
 
 BY_BATCH = nn.modules.batchnorm._BatchNorm
 BY_CHANCE = nn.modules.dropout._DropoutNd
@@ -50,7 +53,8 @@ class Modes:
             self._put.discard(module)
             self._undone.add(module)
         elif not self._depth:
-            self._undone.discard(module)
+            taken_back = mode and module in self._put and is_frozen(module)
+            (self._undone.add if taken_back else self._undone.discard)(module)
             self._put.discard(module)
             if not mode and not called_by_a_library():
                 self._put.add(module)
@@ -69,9 +73,14 @@ class Modes:
                 self._seen[type(module).__name__] = None
 
 
+def is_frozen(module: nn.Module) -> bool:
+    """Whether it has parameters and none of them is trained."""
+    return {p.requires_grad for p in nn.Module.parameters(module)} == {False}
+
+
 def differs(module: nn.Module) -> bool:
-    """Whether some layer works differently in evaluation."""
-    return any(
+    """Whether some layer works differently in evaluation, or may do so in what it stands for."""
+    return STANDS_FOR_ANY in vars(module) or any(
         isinstance(m, BY_BATCH) or (isinstance(m, BY_CHANCE) and m.p > 0.0)
         for m in nn.Module.modules(module)
     )

@@ -22,6 +22,8 @@ class Data:
         self.on_batch = on_batch
         self.of_a_policy = False
         """Whether batches are what a policy met."""
+        self.in_time = False
+        """Whether that has two dimensions, times and worlds."""
         self.handed = 0
         """Batches that were handed out so far, validation included."""
         self.current: WorkloadBatch | None = None
@@ -54,7 +56,10 @@ class Data:
 
     def leaves(self, batch: WorkloadBatch) -> dict[str, Any]:
         """What names of one batch can mean."""
-        return {**leaves(batch), **(rollout(batch) if self.of_a_policy else {})}
+        return {
+            **leaves(batch),
+            **(rollout(batch, in_time=self.in_time) if self.of_a_policy else {}),
+        }
 
     def publish(self, batch: WorkloadBatch, index: int) -> None:
         """Rebind the names that change with every batch; ``index`` is its place in the pass."""

@@ -21,7 +21,7 @@ from harness.sandbox.world import answers, parts_of
 from harness.sandbox.world.data import Data
 from harness.sandbox.world.networks import Networks
 from harness.sandbox.world.parts import ROLES
-from harness.sandbox.world.policies import MET, part_of_a_rollout
+from harness.sandbox.world.policies import MET, in_time, part_of_a_rollout
 from harness.sandbox.world.reading import ProgramReading, last_name
 from harness.sandbox.world.settings import LentSettings
 from harness.sandbox.world.spies import SIZES, Spy
@@ -122,6 +122,7 @@ class Lender:
         self.data = Data(values, shape, module, on_batch)
         """The workload's batches, as the program takes them apart."""
         self.data.of_a_policy = self.networks.policy
+        self.data.in_time = self.networks.policy and in_time(reading)
         self._answers.forward = self.forward
 
     def role(self, name: str) -> str | None:

@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from torch import nn
 
 from harness.sandbox.names.table import Table, words
+from harness.sandbox.recorder.modes import STANDS_FOR_ANY
 from harness.sandbox.world import policies
 from harness.sandbox.world.parts_of import BACK, front_of, trainable
 from harness.sandbox.world.reading import ProgramReading
 from harness.sandbox.world.values import Values
+from harness.workloads.widths import take_any_width
 
 PART = re.compile(
     r"encoder|decoder|backbone|trunk|body|stem|neck|heads?|classifier|project(or|ion)|predictor"
@@ -34,7 +36,10 @@ class Networks:
         if self.policy:
             values.trained = nn.ModuleList(self.given.values())
             return
-        names = [n for n in reading.free if _is_network(n, reading, table)]
+        given = dict.fromkeys(
+            [*reading.free, *(a.arg for r in reading.roots() for a in r.wanted())]
+        )
+        names = [n for n in given if _is_network(n, reading, table)]
         children = trainable(values.model)
         cut = len(children) > 1 and isinstance(values.model, nn.Sequential)
         fronts = [n for n in names if not BACK.match(words(n)[0]) and not _is_aside(n)]
@@ -43,6 +48,8 @@ class Networks:
         for name in names:
             part = front_of(values.model, children) if name in fronts else children[-1]
             self.given[name] = copy.deepcopy(part) if self._has(part) else part
+            take_any_width(self.given[name])
+            vars(self.given[name])[STANDS_FOR_ANY] = True
         values.trained = nn.ModuleList(self.given.values())
 
     def _has(self, part: nn.Module) -> bool:

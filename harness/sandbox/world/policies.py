@@ -15,16 +15,26 @@ from harness.sandbox.batches.callers import ResultUse, frame_of_the_program
 from harness.sandbox.names.table import Table, words
 from harness.sandbox.world.reading import ProgramReading, last_name
 from harness.workloads import WorkloadBatch
+from harness.workloads.widths import take_any_width
 
 ACTIONS = 4
 WIDTH = 16
 ROWS = 512
+WORLDS = 4
+TIMES = re.compile(r"\(?(T|times?|n_?steps|steps), \w+\)? = \w+\.shape(\[:2\])?$")
+"""How the length of a rollout is taken, before the number of worlds."""
+
 
 CRITIC = re.compile(
     r"(?!actor critic)(.* )?(critic|value|v|baseline|vf)( (net|network|fn|head|model))?"
 )
 ACTOR = re.compile(r"((.* )?(actor|policy|pi)|actor critic|ac|agent)( (net|network|head|model))?")
 """Networks, by their names."""
+
+SHARED = re.compile(
+    r"(shared |obs )?(encoder|trunk|backbone|torso|body|embed(der)?)( (net|network))?"
+)
+"""A network before theirs, by its name."""
 
 VALUE = re.compile(r"(.* )?(v|vs|val|vals|values?|vpred|baselines?)( .*)?")
 PROBABILITY = re.compile(r"(.* )?(probs?|probabilities)")
@@ -94,8 +104,13 @@ def networks(reading: ProgramReading, table: Table, features: int) -> dict[str, 
         torch.manual_seed(0)
         for name in dict.fromkeys(last for f in called if (last := last_name(f))):
             gives = _gives(name, table)
-            if gives is not None and not name[0].isupper():
+            if name[0].isupper():
+                continue
+            if _is(SHARED, name):
+                found[name] = nn.Sequential(nn.Linear(features, WIDTH), nn.Tanh())
+            elif gives is not None:
                 found[name] = ActorCritic(features, "both" if name in pairs else gives)
+                take_any_width(found[name])
     return found
 
 
@@ -104,11 +119,22 @@ def part_of_a_rollout(name: str) -> str | None:
     return next((role for role, pattern in MET.items() if _is(pattern, name)), None)
 
 
-def rollout(batch: WorkloadBatch) -> dict[str, Tensor]:
-    """What the policy met: more than one minibatch of usual size."""
+def in_time(reading: ProgramReading) -> bool:
+    """Whether a rollout has two dimensions, times and worlds: ``obs.flatten(0, 1)``."""
+    return any(
+        "flatten(0, 1)" in (said := ast.unparse(n)) or TIMES.match(said)
+        for n in reading.nodes
+        if isinstance(n, ast.Call | ast.Assign)
+    )
+
+
+def rollout(batch: WorkloadBatch, *, in_time: bool) -> dict[str, Tensor]:
+    """What the policy met: more than one minibatch of usual size. (n, ...), or (times, 4, ...)"""
     times = -(-ROWS // len(batch.inputs))
     seen = torch.cat([batch.inputs * 0.99**n for n in range(times)])[:ROWS]
     row = seen.sum(1)
+    if in_time:
+        seen, row = seen.unflatten(0, (-1, WORLDS)), row.unflatten(0, (-1, WORLDS))
     return {
         "input": seen,
         "action": (row * 100).long() % ACTIONS,
