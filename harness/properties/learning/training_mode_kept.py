@@ -109,7 +109,7 @@ def back_in_training(probe: ProbeTrace) -> Verdict:
         ID,
         f"In {probe.probe} {part}.eval() had no effect: before {part} was called, train(), its own or "
         "of what holds it, put it back into training, so that its dropout is on, and its batch norm "
-        "takes the statistics of each batch. Call eval() after each train(), or in a train() of its own.",
+        "takes the statistics of each batch. Call eval() after each train(), or in an own train().",
         number("kinds of parts put back", len(probe.program.back_in_training), probe.probe),
     )
 

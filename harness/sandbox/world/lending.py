@@ -101,7 +101,9 @@ class Lender:
         self.table = table
         self.module = module
         self.notes = list[str]()
-        more = (name for name in known if name not in reading.free and name.isidentifier())
+        given = {a.arg for root in reading.roots() for a in root.wanted()}
+        there = given | {*reading.free}
+        more = (name for name in known if name not in there and name.isidentifier())
         self.names = [*reading.free, *more]
         """Names that the program reads and leaves to its reader, in the order of their first use."""
         self.together = list(self.names)

@@ -38,6 +38,18 @@ SIZES = {
 """What one capital letter means as a size; any other name is the width of a hidden layer."""
 
 
+TAKES_INPUTS = frozenset(
+    {"linear", "conv1d", "conv2d", "conv3d", "embedding", "cat", "concat", "flatten"}
+)
+"""Functions of torch whose first argument is what a model is given."""
+
+OPERATORS = frozenset({
+    f"{before}{name}" for before in ("", "r", "i")
+    for name in ("add", "sub", "mul", "div", "truediv", "floordiv", "mod", "pow")
+} | {"lt", "le", "gt", "ge", "eq", "ne"})  # fmt: skip
+"""Methods of tensors that leave to the spy what it is, by its own operators."""
+
+
 Result = Callable[[str, str], Any]
 """What a function returns that is not shown, by its name and the one that the result is given to;
 ``None`` where these do not tell.
@@ -86,6 +98,25 @@ class Spy:
         if use.dropped:
             self._is("effectless")
         return Spy(f"{self._name}()", self._result, steps=self._steps)
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, _: object, args: Any = (), keywords: Any = None
+    ) -> Any:
+        """A layer or a joining function takes inputs, a loss takes targets behind outputs."""
+        del keywords
+        name = getattr(function, "__name__", "").strip("_")
+        flat = [
+            a for given in args for a in (given if isinstance(given, list | tuple) else [given])
+        ]
+        spy: Spy = next((a for a in flat if isinstance(a, cls)), cls("", lambda *_: None))
+        if name in OPERATORS:
+            return NotImplemented
+        if name in TAKES_INPUTS:
+            spy._is("input")
+        if name.endswith("_loss") or "cross_entropy" in name:
+            spy._is("target" if args[0] is not spy else "")
+        raise TypeError(f"{name}() was given `{spy._name}`, of which no use tells what it is")
 
     def __iter__(self) -> Any:
         self._is("loader")
