@@ -9,7 +9,7 @@ from harness.domain.own import SHORTER
 from harness.domain.regimes import REGIMES
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed
-from harness.properties.evidence.figures import count, number, show
+from harness.properties.evidence.figures import count, number
 
 ID = "every-parameter-learns"
 
@@ -100,8 +100,8 @@ def _following_weights(trace: Trace) -> Verdict | None:
         if parted:
             return failed(
                 ID,
-                f"The loss has a term without a gradient that follows the weights: it is "
-                f"{show(begin)} at first in {one.probe} and {other.probe}, and parts as they do. What "
+                f"The loss has a term without a gradient that follows the weights: on the same data it "
+                f"begins alike in {one.probe} and {other.probe}, and parts as they do. What "
                 "made it was taken out of the graph (no_grad, detach, .data, .item()), and nothing "
                 "learns from it.",
                 number("losses in which the term parts", parted, other.probe),

@@ -46,14 +46,16 @@ class Constants:
         """A gradient was computed without a graph of its own."""
         self._cut = True
 
-    def before_backward(self, root: Node) -> None:
-        """A loss goes backward: see what it adds up."""
+    def before_backward(self, root: Node, *, stepped: bool) -> None:
+        """A loss goes backward: see what it adds up. ``stepped``: whether an optimizer has stepped."""
         found = [value for node, value in self._added if node in sums(root)]
         self._added.clear()
         cut, self._cut = self._cut, False
         if cut and found:
             self._values.update(found)
             self._backwards += 1
+        if found and stepped and not self.values:
+            self.values.append(0.0)  # as in the losses before
         if found and len(self.values) < MOST:
             self.values.append(sum(found))
 

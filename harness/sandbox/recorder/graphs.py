@@ -112,7 +112,7 @@ class Graphs:
         if again or not starts:
             return Reached()
         if len(starts) == 1:
-            self.constants.before_backward(starts[0])
+            self.constants.before_backward(starts[0], stepped=self._stepped)
         graph = _graph(starts)
         self._reached.update(graph.leaves)
         self._divisors[_divided_twice(starts[0]) if len(starts) == 1 else 1] += 1
