@@ -7,11 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from torch import nn
+
 from harness.sandbox.unbound import Unbound
 from harness.sandbox.world.lending import LATE, MOMENT, Lender
 from harness.sandbox.world.reading import Root, optional, wanted
 from harness.sandbox.world.spies import Spy
 from harness.sandbox.world.turns import OF_A_TURN, Turns
+from harness.syntax import walk
 
 ESSENTIAL = frozenset({
     "model", "loader", "optimizer", "criterion", "scaler", "max norm", "accumulation", "epochs",
@@ -93,6 +96,9 @@ class Starter:
         own = vars(self._module)
         if name in own and not isinstance(own[name], Spy):
             return own[name]
+        meant = self._class_meant(name)
+        if meant is not None:
+            return self._made(meant)
         role = self._lender.role(name)
         lent = self._lender.names
         there = [
@@ -103,6 +109,21 @@ class Starter:
             return made[0]
         found = self._lender.lend(name)
         return self._lender.later(name) if found is LATE else found
+
+    def _class_meant(self, name: str) -> ast.ClassDef | None:
+        """The module of the program's own of whose parts it asks what has that name."""
+        asked = {*self._lender.reading.asked_of(name)} - {*dir(nn.Module)}
+        found = [
+            c for c in self._lender.reading.classes
+            if self._lender.reading.is_a(c, "Module") and asked and asked <= _parts(c)
+        ]  # fmt: skip
+        return found[0] if len(found) == 1 else None
+
+    def _made(self, cls: ast.ClassDef) -> Any:
+        made = self._instance(cls, self._global(cls.name))
+        self._lender.values.trained = made
+        self._lender.notes.append(f"an instance of {cls.name} is made")
+        return made
 
     def _target(self, root: Root) -> Callable[..., Any]:
         if root.owner is None:
@@ -150,6 +171,16 @@ def _call(target: Callable[..., Any], values: dict[str, Any]) -> Any:
     placed = [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY and p.name in values]
     named = {name: value for name, value in values.items() if name not in placed}
     return target(*[values[name] for name in placed], **named)
+
+
+def _parts(cls: ast.ClassDef) -> set[str]:
+    """Its methods, and what it sets of itself."""
+    methods = {s.name for s in cls.body if isinstance(s, ast.FunctionDef)}
+    return methods | {
+        n.attr for n in walk(cls)
+        if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
+        and isinstance(n.value, ast.Name) and n.value.id == "self"
+    }  # fmt: skip
 
 
 def _is_type(value: Any) -> bool:
