@@ -164,7 +164,7 @@ def losses_of_one_batch(window: Window) -> bool:
     if fetches_ahead(window.probe) or len(places) != 1 or None in places:
         return False
     own = [b for b in window.rank_trace.backwards if b.after_update == window.update.index]
-    rows = {m.samples for m in window.own}
+    rows = {frozenset(m.samples or ()) for m in window.own}
     if window.update.trains or (len(own) == 1 and len({r for r in rows if r}) < 2):
         return True  # one loss of one batch, be it of several networks
     if any(rows):

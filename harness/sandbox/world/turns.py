@@ -41,11 +41,18 @@ class Turns:
             moment = self._moment(index, lender.data.leaves(batch))
             if self.goes_back:
                 moment["loss"].backward()
-            found = {name: moment[role] for name, role in self._roles.items()}
+            found = self._apart({name: moment[role] for name, role in self._roles.items()})
             vars(lender.module).update(found)
             yield found
             if self.steps and (index % every == every - 1 or index == last):
                 self._optimizer().step()
+
+    def _apart(self, found: dict[str, Any]) -> dict[str, Any]:
+        """Inputs of several names are not the same rows: two views, or labelled and unlabelled ones."""
+        inputs = [name for name, role in self._roles.items() if role == "input"]
+        for place, name in enumerate(inputs[1:], start=1):
+            found[name] = found[name].roll(place, 0)
+        return found
 
     def _every(self) -> int:
         """Micro-batches of one update, where the loop clears and steps."""
