@@ -100,10 +100,9 @@ def _following_weights(trace: Trace) -> Verdict | None:
         if parted:
             return failed(
                 ID,
-                f"The loss has a term without a gradient that follows the weights: on the same data it "
-                f"begins alike in {one.probe} and {other.probe}, and parts as they do. What "
-                "made it was taken out of the graph (no_grad, detach, .data, .item()), and nothing "
-                "learns from it.",
+                "The loss has a term without a gradient that follows the weights: two runs on the "
+                "same data begin with the same value, and part as their weights do. What made it was "
+                "taken out of the graph (no_grad, detach, .data, .item()), and nothing learns from it.",
                 number("losses in which the term parts", parted, other.probe),
             )
     return None

@@ -129,15 +129,14 @@ class Lender:
 
     def role(self, name: str) -> str | None:
         """The role of a name; ``maker of ...`` for a function or class that makes such an object."""
-        known = self._of_a_policy(name) or self._known.get(name)
+        is_part = bool(self.values.parts) and self.values.parts.is_network(name)
+        known = None if is_part else self._of_a_policy(name) or self._known.get(name)
         if known and known.startswith(MAKER):
             made = self.table.role(known.removeprefix(MAKER))
             return f"{MAKER}{made}" if made else None
         if known:
             return known
-        if name in self.networks.given or (
-            self.values.parts and self.values.parts.is_network(name)
-        ):
+        if is_part or name in self.networks.given:
             return "model"
         first, _, rest = " ".join(words(name)).partition(" ")
         text = self.values.workload.carries_state and name in self._extra

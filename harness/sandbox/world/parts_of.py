@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from torch import nn
 
 from harness.sandbox.names.table import words
@@ -26,9 +25,6 @@ ONLY_MODULES = frozenset({
 })  # fmt: skip
 """Attributes that modules have and tensors have not."""
 
-SCALES = re.compile(r"(.*_)?(scale|temperature|temp|tau|log_?sigmas?|log_?vars?)")
-"""Numbers that a model learns, by their names."""
-
 LISTS = frozenset({"blocks", "layers", "layer", "stages"})
 """What the list of a part's own parts is called."""
 
@@ -36,7 +32,7 @@ LISTS = frozenset({"blocks", "layers", "layer", "stages"})
 def name_parts(model: nn.Module, reading: ProgramReading) -> None:
     """Give the model's first part and the rest of it the names under which the program reads them.
 
-    They stay what they are: no parameter gets another name. It learns the scales of which it is asked.
+    They stay what they are: no parameter gets another name.
     """
     children = trainable(model)
     if len(children) < 2:
@@ -55,9 +51,6 @@ def name_parts(model: nn.Module, reading: ProgramReading) -> None:
         )
         if name in LISTS or BACK.match(name) or FRONT.match(name) or name in of_modules:
             _call(model, name, part)
-    for name in (n for n in asked if SCALES.fullmatch(n) and n not in reading.called):
-        if not hasattr(model, name):
-            model.register_parameter(name, nn.Parameter(torch.zeros(())))
     for part in (front, *children):
         inner = trainable(part)
         for name in LISTS if inner else ():
