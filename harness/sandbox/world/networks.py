@@ -1,5 +1,6 @@
 """Several networks that a program is lent one behind the other: ``head(encoder(x))``."""
 
+import ast
 import copy
 import re
 from collections.abc import Iterable
@@ -10,13 +11,13 @@ from harness.sandbox.names.table import Table, words
 from harness.sandbox.recorder.modes import STANDS_FOR_ANY
 from harness.sandbox.world import policies
 from harness.sandbox.world.parts_of import BACK, front_of, trainable
-from harness.sandbox.world.reading import ProgramReading
+from harness.sandbox.world.reading import ProgramReading, last_name
 from harness.sandbox.world.values import Values
 from harness.workloads.widths import take_any_width
 
 PART = re.compile(
     r"encoder|decoder|backbone|trunk|body|stem|neck|heads?|classifier|project(or|ion)|predictor"
-    r"|embedder|embeddings?|extractor|tower|net|network|model"
+    r"|embedder|embeddings?|extractor|feat|features|tower|net|network|model|clf|dom"
 )
 """Words that mean a network, or a part of one."""
 
@@ -42,11 +43,13 @@ class Networks:
         names = [n for n in given if _is_network(n, reading, table)]
         children = trainable(values.model)
         cut = len(children) > 1 and isinstance(values.model, nn.Sequential)
-        fronts = [n for n in names if not BACK.match(words(n)[0]) and not _is_aside(n)]
+        fronts = [n for n in names if not any(map(BACK.match, words(n))) and not _is_aside(n)]
         if values.parts or not cut or len(names) < 2 or not 0 < len(fronts) < len(names):
             return
         for name in names:
             part = front_of(values.model, children) if name in fronts else children[-1]
+            if name not in fronts and isinstance(part, nn.Linear) and _gives_one(name, reading):
+                part = nn.Linear(part.in_features, 1)
             self.given[name] = copy.deepcopy(part) if self._has(part) else part
             take_any_width(self.given[name])
             vars(self.given[name])[STANDS_FOR_ANY] = True
@@ -75,6 +78,15 @@ def _is_network(name: str, reading: ProgramReading, table: Table) -> bool:
         return False
     role = table.role(name)
     return role == "model" or (role is None and any(map(PART.fullmatch, words(name))))
+
+
+def _gives_one(name: str, reading: ProgramReading) -> bool:
+    """Whether the one column of what it gives is taken away at once: ``domain_head(z).squeeze(-1)``."""
+    return any(
+        isinstance(node, ast.Attribute) and node.attr == "squeeze"
+        and isinstance(node.value, ast.Call) and last_name(node.value.func) == name
+        for node in reading.nodes
+    )  # fmt: skip
 
 
 def _is_aside(name: str) -> bool:

@@ -14,7 +14,7 @@ from harness.sandbox.world.reading import ProgramReading, last_name
 FRONT = re.compile(
     r"enc|back|body|base|trunk|embed|emb|feat|bottom|first|front|pre|stem|(layer|block|stage|conv)\d"
 )
-BACK = re.compile(r"dec|head|class|cls|clf|top|fc|out|last|final|proj")
+BACK = re.compile(r"dec|head|class|cls|clf|dom(ain)?$|top|fc|out|last|final|proj")
 """Words of what lies in front in a model, and of what lies behind."""
 
 SWITCHING = frozenset({"enable", "enabled", "disable", "disabled", "print", "compile"})

@@ -156,6 +156,9 @@ class Spy:
     def _bounds(self, *_: Any) -> Any:
         self._is("max norm")
 
+    def __neg__(self) -> float:
+        self._is("max norm")
+
     __rmod__ = __rfloordiv__ = __rtruediv__ = __mod__ = __floordiv__ = __truediv__ = _counts
     __sub__ = __rsub__ = __add__ = __radd__ = __eq__ = _counts
     __lt__ = __le__ = __gt__ = __ge__ = __mul__ = __rmul__ = _bounds
