@@ -268,9 +268,12 @@ def odd(probe: ProbeTrace, expectations: Expectations) -> Verdict | None:
 
 def of_one_batch_each(probe: ProbeTrace) -> bool:
     """Whether every window is one batch of the loader, taken apart: it has as many parts as there are
-    samples, and no rhythm.
+    samples, and no rhythm. Nor have windows that all hold the same samples.
     """
-    found = [{m.after_batch for m in w.own} for w in of_probe(probe) if w.own]
+    windows = [w for w in of_probe(probe) if w.own]
+    if len(rows := {m.samples for w in windows for m in w.own}) == 1 and all(rows):
+        return True
+    found = [{m.after_batch for m in w.own} for w in windows]
     places = [place for window in found for place in window]
     whole = all(len(window) == 1 for window in found) and None not in places
     return whole and len(places) == len({*places}) * len(probe.ranks)

@@ -22,6 +22,9 @@ from harness.properties.evidence.windows import Window, full
 
 State = Literal["exact", "clipped", "shrunk", "grown", "turned", "nothing"]
 
+BLUNT = 0.25
+"""Tolerance from which a clipped gradient cannot be told from a whole one."""
+
 EXPLODED = 0.01
 """Relative error of a gradient that flowed through saturated units, where ``1 - tanh(x)**2`` has
 lost its digits.
@@ -86,10 +89,11 @@ class WindowReading:
     @property
     def raw(self) -> bool:
         """Whether nothing made the gradient smaller. In a run that has exploded, saturated units
-        cause errors above rounding, but below what any clip does.
+        cause errors above rounding, but below what any clip does. Where rounding alone may be as large
+        as that, as in half precision that nearly cancels out, nobody can say so.
         """
         slack = max(self.window.tolerance, EXPLODED)
-        return self.match.direction_error <= slack and self.ratio >= 1.0 - slack
+        return slack <= BLUNT and self.match.direction_error <= slack and self.ratio >= 1.0 - slack
 
     @property
     def slack(self) -> float:

@@ -161,10 +161,11 @@ def losses_of_one_batch(window: Window) -> bool:
     if len(window.own) > 1 and len({(m.rank, m.forward) for m in window.own}) == 1:
         return True  # one pass, several losses
     places = {m.after_batch for m in window.own}
-    if fetches_ahead(window.probe) or len(places) != 1 or None in places:
+    rows = {frozenset(m.samples or ()) for m in window.own}
+    the_same = None not in places or (len(rows) == 1 and any(rows))  # all data, and no loader
+    if fetches_ahead(window.probe) or len(places) != 1 or not the_same:
         return False
     own = [b for b in window.rank_trace.backwards if b.after_update == window.update.index]
-    rows = {frozenset(m.samples or ()) for m in window.own}
     if window.update.trains or (len(own) == 1 and len({r for r in rows if r}) < 2):
         return True  # one loss of one batch, be it of several networks
     if any(rows):
