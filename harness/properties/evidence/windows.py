@@ -166,6 +166,7 @@ def losses_of_one_batch(window: Window) -> bool:
     if fetches_ahead(window.probe) or len(places) != 1 or not the_same:
         return False
     own = [b for b in window.rank_trace.backwards if b.after_update == window.update.index]
+    own = own[-1:] if "LBFGS" in window.update.optimizer else own  # the others were evaluations
     if window.update.trains or (len(own) == 1 and len({r for r in rows if r}) < 2):
         return True  # one loss of one batch, be it of several networks
     if any(rows):
