@@ -270,6 +270,6 @@ def shortened(program: BlockInContext) -> BlockInContext:
         nested = any(isinstance(n, ast.For) for s in node.body for n in walk(s))
         line = node.iter.lineno - 1
         if found := _RANGE.search(lines[line]):
-            count = min(int(found[2]), PASSES if nested else TURNS)
+            count = max(1, min(int(found[2]), PASSES if nested else TURNS))  # 0 only illustrates
             lines[line] = _RANGE.sub(rf"\g<1>{count}\g<3>", lines[line])
     return replace(program, text="\n".join(lines))

@@ -53,6 +53,8 @@ _REFUSED = re.compile(
     r"^(?P<callee>[\w.]+)\(\) (?:got an unexpected keyword argument '(?P<name>\w+)'"
     r"|missing \d+ required|takes (?:from )?\d+ )"
 )
+_BACKENDS = frozenset({"npu", "mlu", "hpu", "musa"})
+"""Devices whose packages put a module of that name into torch."""
 _NOT_THERE = tuple(
     map(
         re.compile,
@@ -80,8 +82,8 @@ _NO_GRAPH = "does not require grad"
 _OF_A_SCALER = re.compile(r"unscale_\(\)|step\(\) has|_scale is None|No inf checks")
 _OF_A_LOOP = "backward before"
 """How a run is noted that goes back where the block does not: what it finds then is our doing."""
-_OF_GRADIENTS = re.compile(r"\.grad\b|clip|norm|backward|step\(|no_grad")
-"""What a backward of ours, before the block, may have to do with."""
+_OF_AN_ABSENT_FILE = re.compile(r"by chance|as it was initialised$|nothing stands in it$")
+"""How a run notes what it was lent for a file that is not here."""
 _STANDING_IN = frozenset(
     {"from_pretrained", "from_config", "from_name", "load", "load_dataset", "pipeline"}
 )
@@ -132,7 +134,7 @@ def _is_written(ended: Ended, said: str, program: BlockInContext) -> bool:
         module, name = there
         package = module.partition(".")[0]
         within = module.startswith("torch._C") or not is_real(package)
-        return not within and any(name in _names_written(n) for n in at)
+        return not within and name not in _BACKENDS and any(name in _names_written(n) for n in at)
     found = _REFUSED.match(said) if ended.exception == "TypeError" else None
     if found is None:
         return False
@@ -229,6 +231,8 @@ def _is_closed_error(ended: Ended, said: str, program: BlockInContext) -> bool:
     """
     if ended.calls or not is_closed(program) or _is_of_the_machine(ended, program):
         return False
+    if any(map(_OF_AN_ABSENT_FILE.search, ended.bound)):
+        return False
     if _not_there(said) or ended.exception in ("ImportError", "ModuleNotFoundError"):
         return False  # a library asked for it
     if "'function' object" in said:
@@ -322,11 +326,21 @@ def lent_names(program: BlockInContext) -> set[str]:
                 lent |= {a.asname or a.name.partition(".")[0] for a in node.names}
         elif _is_sketched(node):
             lent.add(node.name)
-        elif isinstance(node, ast.Assign) and leaves_out(node):
+        elif isinstance(node, ast.Assign) and (leaves_out(node) or _asks_the_machine(node)):
             lent |= set(_bound_by(node))
         elif isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] in _STANDING_IN:
             lent.add(dotted(node.func).partition(".")[0])
     return lent
+
+
+def _asks_the_machine(node: ast.Assign) -> bool:
+    """``used = torch.cuda.memory_allocated()``: here it is 0."""
+    return any(
+        _OF_A_DEVICE.match(dotted(n.func)) for n in walk(node.value) if isinstance(n, ast.Call)
+    )
+
+
+_OF_A_DEVICE = re.compile(r"torch\.cuda\.(?:\w*mem\w*|get_device\w*|device_count)$")
 
 
 def _is_sketched(node: ast.AST) -> TypeGuard[ast.ClassDef]:

@@ -110,33 +110,36 @@ class _One:
 def _check(one: _One) -> PartResult:
     started, part = perf_counter(), one.part
     decision, program = _decide(one)
-    missing = missing_packages(program)
-    stood = decision.status == "cannot-be-run" and missing
+    idle = decision.status == "cannot-be-run"
+    missing = missing_packages(program, decision.sentence) if idle else ()
     return PartResult(
         line=part.line,
         kind=part.kind,
         mark=part.mark,
         status=decision.status,
         sentence=f"It needs {', '.join(missing)} (not installed)."
-        if stood
+        if missing
         else plainly(decision.sentence),
         numbers=decision.numbers,
         observations=tuple(
             seen.model_copy(update={"sentence": plainly(seen.sentence)})
             for seen in decision.observations
         ),
-        needs=missing if stood else (),
+        needs=missing,
         trains=part.kind in TRAINING,
         taken=program.own if program is not None else 0,
         seconds=perf_counter() - started,
     )
 
 
-def missing_packages(program: BlockInContext | None) -> tuple[str, ...]:
-    """Packages that a program imports and that are not installed."""
+def missing_packages(program: BlockInContext | None, reason: str) -> tuple[str, ...]:
+    """Packages that a program imports, that are not installed, and that kept it from running: the
+    reason names them. Something stands in for others (matplotlib).
+    """
     if program is None:
         return ()
-    return tuple(sorted(p for p in packages_of(program.tree) if not is_here(p)))
+    absent = (p for p in packages_of(program.tree) if not is_here(p))
+    return tuple(sorted(p for p in absent if re.search(rf"\b{re.escape(p)}\b", reason)))
 
 
 def _decide(one: _One) -> tuple[Decision, BlockInContext | None]:

@@ -15,7 +15,7 @@ from sys import stdlib_module_names
 
 from harness.domain.skill import Example, Part
 from harness.extraction.names import DEFINITIONS, Statement, bound_names, free_names, statements
-from harness.sandbox.absent.watching import WATCHING
+from harness.sandbox.absent.watching import STOOD_IN, WATCHING
 from harness.sandbox.names.table import libraries, table
 from harness.skills.kinds import uses
 from harness.skills.python import parsed
@@ -90,7 +90,7 @@ class _Source:
     lacks: bool = False
     """Whether its block imports what is not installed, and so may have changed more than is seen."""
     can_be_had: bool = True
-    """Whether all that it imports itself is installed."""
+    """Whether all that it imports itself is installed, or something stands in for it."""
 
 
 class Session:
@@ -123,6 +123,7 @@ class Session:
             turns=any(
                 uses(s.node).goes_back for s in own if isinstance(s.node, ast.For | ast.While)
             ),
+            named=frozenset(n.id for s in own for n in walk(s.node) if isinstance(n, ast.Name)),
         )
         needed = sorted(free_names(own))
         lend = lend or (taken.moments and any(map(taken.is_of_a_moment, needed)))
@@ -191,12 +192,13 @@ class _Taking:
         *,
         moments: bool,
         turns: bool = False,
+        named: frozenset[str] = frozenset(),
     ) -> None:
         """``own``: what the block binds itself: what was made with another of that name is of no use
-        to it. ``moments``: whether it goes back; ``turns``: in a loop.
+        to it. ``moments``: whether it goes back; ``turns``: in a loop. ``named``: every name in it.
         """
         self._sources, self._before, self.moments = sources, before, moments
-        self._own, self._turns = own, turns
+        self._own, self._turns, self._named = own, turns, named
         self.chosen: set[int] = set()
         self.unsure: frozenset[str] = frozenset()
         """Names by which the page may mean another thing: what is nearer and cannot be had, or what a
@@ -219,6 +221,8 @@ class _Taking:
         candidates = list(self._candidates(name, self._before))
         how = _How(whole=table().part(name) is not None)
         for n in candidates:
+            if table().role(name) == "optimizer" and self._holds_another(n):
+                continue
             found = self._needed(n, frozenset(), how=how)
             if found is not None:
                 if n != candidates[0] or (self.moments and table().role(name) in _MOMENTS):
@@ -248,6 +252,12 @@ class _Taking:
         above = [n for n in self._candidates(name, self._before) if n < self._before]
         alone = not self._turns and above
         return not alone or self._needed(above[0], frozenset(), how=_How(whole=True)) is None
+
+    def _holds_another(self, n: int) -> bool:
+        """Whether an optimizer holds parameters of nothing that the block names, which names a model."""
+        held = {*_held_by(self._sources[n].statement.node)}
+        models = any(table().role(name) == "model" for name in self._named)
+        return bool(held) and models and not held & self._named
 
     def _candidates(self, name: str, before: int) -> Iterator[int]:
         bound = self._binding.get(name, [])
@@ -397,7 +407,7 @@ def _sources(code: str, example: Example, part: Part | None) -> list[_Source]:
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
             text = "\n".join(texts[first - 1 : node.end_lineno])
             at = line + first - 1
-            here = all(map(is_here, packages_of(node)))
+            here = all(p in STOOD_IN or is_here(p) for p in packages_of(node))
             found.append(
                 _Source(statement, text, at, wrong, place, example.headings, changes, lacks, here)
             )
@@ -421,6 +431,13 @@ def _changed_by(node: ast.stmt) -> Iterator[str]:
             yield from _changed_by(statement)
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         yield from (dotted(n).partition(".")[0] for n in (node.value.func, *node.value.args))
+
+
+def _held_by(node: ast.stmt) -> Iterator[str]:
+    """``net`` of ``Adam(net.head.parameters())``."""
+    for called in _called(node):
+        if last_of(called) in ("parameters", "named_parameters"):
+            yield dotted(called).partition(".")[0]
 
 
 def _called(node: ast.stmt) -> Iterator[ast.expr]:

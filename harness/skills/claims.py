@@ -40,7 +40,7 @@ _CAPITALS = re.compile(
 # WRONG ORDER". Broad words ("complete", "best practices", "solutions") claim no more than that what
 # follows can be used, which is asked of every block.
 _WITHIN = {
-    "wrong": re.compile(r"\bWRONG\b|\bcommon\b.*\bmistakes?\b", re.IGNORECASE),
+    "wrong": re.compile(r"\bWRONG\b|(?i:\bcommon\b.*\bmistakes?\b)"),
     "right": re.compile(r"^\W*(?:the )?correct\b|^\W*RIGHT\b", re.IGNORECASE),
 }
 _WARNS = re.compile(

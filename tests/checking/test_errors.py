@@ -296,3 +296,13 @@ def test_what_a_library_says_of_parts_or_numbers_of_what_is_lent_is_nobodys_faul
 def test_a_folder_of_the_page_that_bears_the_name_of_a_library_is_not_that_library():
     said = "No module named 'code.models'; 'code' is not a package"
     assert told("from code.models import A", "ModuleNotFoundError", said, 1) is None
+
+
+def test_what_the_machine_measures_is_nothing_of_the_pages():
+    text = "used = torch.cuda.memory_allocated()\nshare = 1 / used"
+    assert told(text, "ZeroDivisionError", "float division by zero", 2) is None
+
+
+def test_a_backend_that_brings_its_own_part_of_torch_is_no_missing_name():
+    said = "module 'torch' has no attribute 'npu'"
+    assert told("torch.npu.manual_seed_all(1)", "AttributeError", said, 1) is None

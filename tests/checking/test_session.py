@@ -152,3 +152,18 @@ def test_a_clip_and_a_mode_of_another_block_do_not_come_along():
     made = "net = dict(a=1)\nclip_grad_norm_(net.values(), 1.0)\nnet.eval()\nnet.update(b=2)"
     *_, last = page(made, "net(1)")
     assert last.split("\n")[-3:] == ["net = dict(a=1)", "net.update(b=2)", "net(1)"]
+
+
+def test_an_optimizer_of_another_model_is_none_of_a_block_that_names_its_own():
+    made = "prepared = torch.nn.Linear(2, 2)"
+    of_another = "optimizer = torch.optim.SGD(prepared.parameters(), lr=0.1)"
+    *_, other = page(made, of_another, "student_model(x).backward()\noptimizer.step()")
+    *_, same = page(made, of_another, "prepared(x).backward()\noptimizer.step()")
+    assert of_another not in other
+    assert of_another in same
+
+
+def test_what_needs_a_package_that_only_watches_is_taken_from_the_page():
+    shown = "def show(x):\n    plt.plot(x)"
+    *_, last = page("import matplotlib.pyplot as plt", shown, "kept = show([1])")
+    assert shown in last

@@ -63,6 +63,7 @@ def test_words_and_signs_that_judge_something_else_are_no_marks(code):
         ("**Complete loop:**", None),
         ("**Solution 2: smaller steps**", None),
         ("Two solutions come to mind.", None),
+        ("### Error: the encoding has a wrong shape", None),
     ],
 )
 def test_what_stands_above_a_block_marks_it(above, polarity):

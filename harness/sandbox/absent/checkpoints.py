@@ -41,6 +41,10 @@ class AbsentState(dict[str, Any]):
             raise AttributeError(name)
         raise Unbound(self._file, "is a file that is not here")
 
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        """Nothing: a whole model was saved in it."""
+        raise Unbound(self._file, "is a file that is not here")
+
     def __format__(self, how: str) -> str:
         return format(0.0, how) if how else "0"
 

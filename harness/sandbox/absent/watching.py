@@ -11,3 +11,8 @@ WATCHING = frozenset({
     "tensorboard_logger", "mpl_toolkits",
 })  # fmt: skip
 """Packages that only log, show or measure the machine."""
+
+STOOD_IN = WATCHING | {"torchvision", "timm"}
+"""Packages that a fragment may import though they are not here: these only watch, or something small
+stands in for them.
+"""

@@ -14,6 +14,7 @@ from torch.utils.data import DataLoader
 
 from harness.sandbox import absent
 from harness.sandbox.absent.files import saving
+from harness.sandbox.absent.inert import SilentProfile
 from harness.sandbox.batches import loaders
 from harness.sandbox.machine import amp, arguments, cuda, devices, distributed
 
@@ -38,6 +39,7 @@ def install_spellings() -> None:
     _dataloader()
     _splits()
     torch.save = saving(torch.save)
+    setattr(torch.profiler, "profile", SilentProfile)  # noqa: B010 - mypy refuses to assign
     setattr(time, "sleep", _awake(time.sleep))  # noqa: B010 - mypy refuses a narrower signature
     logging.raiseExceptions = False
 

@@ -39,8 +39,8 @@ MOMENT = frozenset({"input", "batch", "output", "loss"})
 
 MAKER = "maker of "
 MADE = frozenset({
-    "model", "loader", "validation", "dataset", "criterion", "optimizer", "scheduler", "scaler",
-    "settings", "accelerator", "logger", "parameters", "local rank", "device", "rank",
+    "model", "other model", "loader", "validation", "dataset", "criterion", "optimizer", "scheduler",
+    "scaler", "settings", "accelerator", "logger", "parameters", "local rank", "device", "rank",
 })  # fmt: skip
 """What functions and classes make that are called by name only: ``build_model()``, ``MyModel()``."""
 
@@ -185,7 +185,9 @@ class Lender:
         return name in SIZES and not (apart or name in used or self.reading.asked_of(name))
 
     def _by_use(self, found: NameEntry, name: str) -> str:
-        """Functions are no operands, parts of a batch no numbers of turns, samplers no loops."""
+        """Functions are no operands, parts of a batch no numbers of turns, samplers and numbers no
+        loops.
+        """
         if found.role == "effectless" and name in self.reading.operands:
             return "interval"
         if found.kind == "parts" and name in self.reading.counted_to:
@@ -193,6 +195,8 @@ class Lender:
         passed_over = name in self.reading.passed_over
         if found.role == "sampler" and passed_over:
             return "loader"
+        if found.role == "epochs" and passed_over:
+            return "passes"  # ``for epoch in epochs``
         if found.role == "loader" and not passed_over and self._goes_into_a_model(name):
             return "input"  # ``data``
         return found.role
@@ -304,6 +308,7 @@ class Lender:
             "detaching": lambda _: _detached,
             "context": lambda _: Inert(),
             "module list": lambda _: [self.model()],
+            "passes": lambda _: range(int(self.values.number("epochs"))),
             "collate": lambda _: None,
             "start": lambda _: 0,
             "batch": self._of_one_batch, "output": self._of_one_batch, "loss": self._of_one_batch,
@@ -355,9 +360,15 @@ class Lender:
         return self.values.the_model(wrap=self.wrap)
 
     def _other_model(self, name: str) -> nn.Module:
-        """A copy that is only looked at: a teacher, a target network, an average."""
+        """A copy that is only looked at: a teacher, a target network, an average. Its weights are
+        others: who learns from a twin has nothing to learn.
+        """
         self.model(name)
-        return copy.deepcopy(self.values.model)
+        other = copy.deepcopy(self.values.model)
+        with torch.no_grad():
+            for parameter in other.parameters():
+                parameter.mul_(0.9)
+        return other
 
     def _optimizer(self, name: str) -> torch.optim.Optimizer:
         """The optimizer of the whole model; of a part where the program steps several for one model."""

@@ -11,7 +11,9 @@ from torch import nn
 
 from harness.beside import unpacked
 from harness.domain.event import BUILDS_MODELS
+from harness.sandbox.absent import checkpoints, files, pictures
 from harness.sandbox.absent.inert import install_progress
+from harness.sandbox.absent.lent import all_lent
 from harness.sandbox.batches.callers import FILENAME
 from harness.sandbox.batches.loaders import OnBatch
 from harness.sandbox.frameworks import hooks, huggingface, packages
@@ -171,7 +173,10 @@ class _Binding:
             untaken=left_out,
             around=around,
             then=then,
-            after=lambda: {"accumulates_over": gathers, "lent": (*self.lender.notes[told:],)},
+            after=lambda: {
+                "accumulates_over": gathers,
+                "lent": (*self.lender.notes[told:], *all_lent()),
+            },
             calls=tuple(str(call) for call, _ in starts),
             passes=int(self.values.number("epochs")),
             models=(self.values.model,),
@@ -209,7 +214,10 @@ class _Binding:
         arguments.supplied_by(self._argument)
         if self.lender.wrap or wrapping.needs_group(self.reading):
             distributed.ensure_group()
-        vars(self.module)["input"] = no_input
+        vars(self.module).update(input=no_input, open=files.opened)
+        files.install(self.tree)
+        checkpoints.install()
+        pictures.install(self.tree, self.known)
         packages.put_first(self.tree, vars(self.module))
         if self.reading.imported & {"tqdm"} or "tqdm" in self.reading.free:
             install_progress()
