@@ -66,7 +66,7 @@ def _finite(seen: Seen) -> Finding | None:
     )
 
 
-_ERROR = re.compile(r"\b\w*(?:Error|Exception)\b|\braises\b|\bcrash(?:es)?\b")
+_ERROR = re.compile(r"\b\w+(?:Error|Exception)\b|\braises\b|\bcrash(?:es)?\b")
 
 
 _WITHIN = re.compile(r"(?:Error|Exception|crash(?:es)?)\b.*?\b(?:in|inside|from|during) `?(\w+)")

@@ -195,8 +195,8 @@ class Lender:
         passed_over = name in self.reading.passed_over
         if found.role == "sampler" and passed_over:
             return "loader"
-        if found.role == "epochs" and passed_over:
-            return "passes"  # ``for epoch in epochs``
+        if found.role == "epochs" and name in self.reading.only_passed_over:
+            return "passes"
         if found.role == "loader" and not passed_over and self._goes_into_a_model(name):
             return "input"  # ``data``
         return found.role

@@ -3,6 +3,7 @@
 import ast
 import builtins
 import symtable
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -180,6 +181,15 @@ class ProgramReading:
         calls = [n for n in self.nodes if isinstance(n, ast.Call)]
         loops += [c for c in calls if last_name(c.func) == "tqdm"]
         return frozenset(last for i in loops if (last := last_name(_inner(i))) is not None)
+
+    @cached_property
+    def only_passed_over(self) -> frozenset[str]:
+        """Names that loops go through as they are, and nothing else reads: ``for epoch in epochs``."""
+        loops = [n.iter for n in self.nodes if isinstance(n, ast.For)]
+        over = Counter(i.id for i in loops if isinstance(i, ast.Name))
+        names = (n for n in self.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+        read = Counter(n.id for n in names)
+        return frozenset(name for name, count in over.items() if read[name] == count)
 
     @cached_property
     def trained_over(self) -> frozenset[str]:
