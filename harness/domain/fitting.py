@@ -24,7 +24,10 @@ _OUTPUTS = re.compile(
 _ROWS = re.compile(r"shape '\[-1, (?P<wanted>\d+)\]' is invalid for input")
 _RANGE = re.compile(r"index out of range in self")
 _IMAGES = re.compile(r"3D \(unbatched\) or 4D \(batched\) input to conv2d|expected 4D input")
-_TOKENS = re.compile(r"argument #1 'indices' to have one of the following scalar types: Long")
+_TOKENS = re.compile(
+    r"argument #1 'indices' to have one of the following scalar types: Long"
+    r"|specify exactly one of input_ids"
+)
 
 Fitting = tuple[str, dict[str, object]]
 """The name of a workload, and parameters of it."""

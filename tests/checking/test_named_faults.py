@@ -21,6 +21,7 @@ def test_an_error_that_comes_or_that_this_machine_cannot_show_acquits_nothing():
     assert no_error(wrong, program(outcome="raised", exception="RuntimeError")) is None
     assert no_error(part("DataLoader(ds, num_workers=0)", "BAD: ValueError"), program()) is None
     assert no_error(part("s = t + 1", "WRONG: slow"), program()) is None
+    assert no_error(part("s = t + 1", "Error: a shape that is wrong"), program()) is None
 
 
 def test_an_error_in_a_function_that_nobody_calls_acquits_nothing():

@@ -117,7 +117,7 @@ class Lender:
             reading.rows,
             reading.keys,
             table,
-            input_name=input_name(values.model),
+            input_name="input_ids" if reading.loads_a_model else input_name(values.model),
             whole=reading.whole_tensors,
             mapping=reading.takes_mappings,
         )

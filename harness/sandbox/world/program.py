@@ -11,7 +11,7 @@ from torch import nn
 
 from harness.beside import unpacked
 from harness.domain.event import BUILDS_MODELS
-from harness.sandbox.absent import checkpoints, files, pictures
+from harness.sandbox.absent import checkpoints, files, hub, pictures
 from harness.sandbox.absent.inert import install_progress
 from harness.sandbox.absent.lent import all_lent
 from harness.sandbox.batches.callers import FILENAME
@@ -218,6 +218,8 @@ class _Binding:
         files.install(self.tree)
         checkpoints.install()
         pictures.install(self.tree, self.known)
+        if "transformers" in self.reading.imported:
+            hub.install()
         packages.put_first(self.tree, vars(self.module))
         if self.reading.imported & {"tqdm"} or "tqdm" in self.reading.free:
             install_progress()

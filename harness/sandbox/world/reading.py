@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import re
 import symtable
 from collections import Counter
 from dataclasses import dataclass, field
@@ -241,6 +242,12 @@ class ProgramReading:
     def imported(self) -> frozenset[str]:
         """Top-level packages that are imported anywhere."""
         return frozenset(path.partition(".")[0] for path in paths_in(self.nodes))
+
+    @cached_property
+    def loads_a_model(self) -> bool:
+        """Whether it takes a model from transformers: ``AutoModelForCausalLM.from_pretrained``."""
+        models = (p for p in paths_in(self.nodes) if p.startswith("transformers."))
+        return "from_pretrained" in self.called and any(map(_MODEL.search, models))
 
     @cached_property
     def builds_models(self) -> bool:
@@ -586,6 +593,9 @@ WRONG = ("wrong", "bad", "bug", "broken", "naive", "incorrect", "before", "old",
 
 def _is_shown_as_wrong(name: str) -> bool:
     return any(word in name.lower() for word in WRONG)
+
+
+_MODEL = re.compile(r"\.\w*(?:Model|For[A-Z])\w*$")
 
 
 def _inner(iterated: ast.expr) -> ast.expr:
