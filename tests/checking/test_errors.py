@@ -306,3 +306,11 @@ def test_what_the_machine_measures_is_nothing_of_the_pages():
 def test_a_backend_that_brings_its_own_part_of_torch_is_no_missing_name():
     said = "module 'torch' has no attribute 'npu'"
     assert told("torch.npu.manual_seed_all(1)", "AttributeError", said, 1) is None
+
+
+def test_an_error_over_a_file_that_was_lent_is_nobodys_fault():
+    ended = program(outcome="raised", exception="IndexError", message="out of range", line=2)
+    text = BlockInContext("rows = open('a.txt').readlines()\nrows[9]", (1, 2), 0)
+    lent = ended.model_copy(update={"bound": ("a.txt: a text by chance",)})
+    assert authors_error(ended, text, lambda: (ended,)) is not None
+    assert authors_error(lent, text, lambda: (lent,)) is None

@@ -28,7 +28,9 @@ class Turns:
         self.clears = not clears(lender.reading.tree)
         self.steps = "step" not in does
         whole = lender.reading.takes_losses and not self.clears and not self.steps
-        self.goes_back = "backward" not in does and not whole  # who computes a loss has forgotten it
+        self.goes_back = (
+            "backward" not in does and not whole
+        )  # who computes a loss has forgotten it
         self._window = next((n for n in lender.names if lender.role(n) == "accumulation"), None)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
