@@ -8,6 +8,7 @@ from harness.checking.completing import (
     fitted,
     forgets_backward,
     prepared,
+    shortened,
     trained,
     with_losses,
     without_gaps,
@@ -117,3 +118,9 @@ def test_what_an_accelerator_trains_is_prepared_where_nobody_shows_it():
     assert found.text.split("\n")[1] == made
     assert found.lines == (1, 1, 2, 3, 4, 5)
     assert prepared(found) == found
+
+
+def test_a_loop_of_no_turns_that_only_illustrates_makes_one():
+    text = "for epoch in range({}):\n    loss.backward()\n    step()"
+    assert shortened(completed(text.format(0))).text == text.format(1)
+    assert shortened(completed(text.format(5))).text == text.format(5)

@@ -73,7 +73,7 @@ def _sized(config_class: Any, more: dict[str, Any]) -> Any:
     plain = config_class()
     names = {*plain.to_dict()} - {*getattr(config_class, "attribute_map", {})}
     sizes = {name: size for name, size in SMALL.items() if name in names}
-    own = {name: value for name, value in more.items() if hasattr(plain, name)}
+    own = {n: v for n, v in more.items() if hasattr(plain, n) and n not in ("dtype", "torch_dtype")}
     vocabulary = {"vocab_size": VOCABULARY} if hasattr(plain, "vocab_size") else {}
     special = {
         n: v
