@@ -49,6 +49,7 @@ class Missing:
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __lt__ = __gt__ = (
         _use
     )
+    __rtruediv__ = __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __neg__ = __le__ = __ge__ = _use
     __fspath__ = __contains__ = __next__ = _use
 
     def __bool__(self) -> bool:

@@ -325,6 +325,7 @@ words = inflect.engine("en", [1, 2])
         ("net(words)", "inflect.engine"),
         ("len(words)", "inflect.engine"),
         ("words.lr * 2", "inflect.engine.lr"),
+        ("words.lr ** 2", "inflect.engine.lr"),
     ],
 )
 def test_what_is_made_of_words_alone_by_an_absent_package_is_needed_where_it_is_used(
