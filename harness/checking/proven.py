@@ -23,7 +23,6 @@ _BROADCAST = re.compile(
 def proven(program: BlockInContext, texts: Sequence[str]) -> Iterator[Finding]:
     """Faults of a block's own lines. ``texts``: what its run printed and what libraries warned of."""
     yield from _unread(program)
-    yield from _cut_off(program)
     yield from _no_copy(program)
     yield from _no_parameter(program)
     warned = next((found for text in texts if (found := _BROADCAST.search(text))), None)
@@ -48,20 +47,6 @@ def _unread(program: BlockInContext) -> Iterator[Finding]:
                     f"Line {program.place(node.lineno)} sets `{path}`, which nothing reads: the "
                     f'optimizer takes it from `param_groups`: `group["{setting}"]`.'
                 )
-
-
-def _cut_off(program: BlockInContext) -> Iterator[Finding]:
-    """``torch.tensor(loss.item(), requires_grad=True).backward()``: no model is behind it."""
-    made: set[str] = set()
-    for node in walk(program.tree):
-        if isinstance(node, ast.Assign) and _is_of_numbers(node.value):
-            made |= {t.id for t in node.targets if isinstance(t, ast.Name)}
-    for root in (_asked(node, "backward") for node in walk(program.tree)):
-        if root is not None and (dotted(root) in made or _is_of_numbers(root)):
-            yield Finding(
-                f"Line {program.place(root.lineno)} goes back from a new tensor of a number: no "
-                "gradient reaches what the number was computed from."
-            )
 
 
 def _no_copy(program: BlockInContext) -> Iterator[Finding]:
@@ -155,15 +140,6 @@ def _requires_grad(node: ast.expr) -> bool:
             k.arg == "requires_grad" and getattr(k.value, "value", None) is True
             for k in node.keywords
         )
-    )
-
-
-def _is_of_numbers(node: ast.expr) -> bool:
-    """``torch.tensor(a.item() + b.item(), ...)``."""
-    return (
-        isinstance(node, ast.Call)
-        and dotted(node.func) in ("torch.tensor", "torch.as_tensor")
-        and any(_asked(n, "item") is not None for n in walk(node))
     )
 
 

@@ -30,13 +30,6 @@ def test_a_rate_that_somebody_reads_is_no_fault(text):
     assert faults(text) == []
 
 
-def test_a_new_tensor_of_a_number_has_no_model_behind_it():
-    text = "total = torch.tensor(loss.item() + 1, requires_grad=True)\ntotal.backward()"
-    assert len(faults(text)) == 1
-    assert faults("x = torch.tensor(2.0, requires_grad=True)\nx.backward()") == []
-    assert faults("total = torch.tensor(loss.item())\nprint(total)") == []
-
-
 BROADCAST = (
     "Using a target size (torch.Size([8])) that is different to the input size "
     "(torch.Size([8, 1])). This will likely lead to incorrect results."
