@@ -17,6 +17,12 @@ MOST_STATEMENTS = 20_000
 TOO_LONG = f"it is longer than {LONGEST} characters or {MOST_STATEMENTS} lines"
 """Why a program that is longer is not read."""
 
+DEEPEST = 250
+"""Levels of a tree that is read, where each takes a few calls; public programs have up to 21."""
+
+TOO_DEEP = f"it is nested more than {DEEPEST} levels deep"
+"""Why a program that is deeper is not read."""
+
 _PLAIN = frozenset({"id", "ctx", "attr", "arg", "asname", "module", "level", "kind",
                     "conversion", "is_async", "simple", "type_comment"})  # fmt: skip
 """Fields that never hold a node, but for the context of a name, which is told by its parent."""
@@ -44,11 +50,24 @@ def tree_of(code: str | bytes, name: str = "<unknown>") -> ast.Module:
         raise SyntaxError(TOO_LONG)
     try:
         with _one_at_a_time:
-            return ast.parse(code, name)
+            tree = ast.parse(code, name)
     except (RecursionError, MemoryError):  # both by depth: how much memory is left plays no part
-        raise SyntaxError("it is nested too deeply") from None
+        raise SyntaxError(TOO_DEEP) from None
     except ValueError as error:  # a byte that is no text
         raise SyntaxError(str(error)) from error
+    if _is_deep(tree):
+        raise SyntaxError(TOO_DEEP)
+    return tree
+
+
+def _is_deep(tree: ast.AST) -> bool:
+    level = [tree]
+    for _ in range(DEEPEST):
+        below: list[ast.AST] = []
+        for node in level:
+            _add_children(node, below)
+        level = below
+    return bool(level)
 
 
 def is_too_long(code: str | bytes) -> bool:

@@ -408,3 +408,13 @@ def test_a_name_alone_trains_nothing_and_is_not_right(graded, tmp_path):
     code, (line,) = graded(written(tmp_path, "one.py", "b\n"))
 
     assert (code, line["code"]) == (0, "inconclusive")
+
+
+def test_a_program_of_many_levels_is_one_sentence_and_no_fault(warm, tmp_path):
+    """A sum of 700 terms ended as a fault of the harness, on the way to its sizes."""
+    file = written(tmp_path, "train.py", f"{LOOP}total = {' + '.join(['1'] * 700)}\n")
+
+    result = CliRunner().invoke(app, ["grade", str(file)], obj=warm)
+
+    assert result.exit_code == 0
+    assert "nested more than 250 levels deep" in result.output

@@ -110,6 +110,7 @@ def test_a_tree_may_be_made_in_any_thread():
 UNREADABLE = {
     "nested for the parser": "x = " + "-" * 30_000 + "1",
     "nested for the tree": "x = 1" + " + 1" * 20_000,
+    "nested for what is done with a tree": "x = 1" + " + 1" * 700,
     "a byte that is no text": "x = 1\0",
     "very long": "x = 1\n" * (LONGEST // 6 + 1),
 }
@@ -120,6 +121,10 @@ def test_what_the_parser_cannot_take_is_no_python(case):
     """The parser's own ``MemoryError`` was taken for a machine without memory, and ended the batch."""
     with pytest.raises(SyntaxError):
         tree_of(UNREADABLE[case])
+
+
+def test_a_sum_of_a_hundred_terms_is_read():
+    assert tree_of("x = 1" + " + 1" * 100)
 
 
 def test_an_emoji_with_a_joiner_inside_an_f_string_can_be_written_down():

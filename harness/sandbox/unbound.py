@@ -3,7 +3,7 @@
 import ast
 from typing import Any
 
-from harness.syntax import tree_of
+from harness.syntax import TOO_DEEP, TOO_LONG, tree_of
 
 
 class Unbound(Exception):
@@ -31,6 +31,8 @@ def parsed(program: str, filename: str) -> ast.Module:
     try:
         return tree_of(program, filename)
     except SyntaxError as error:
+        if error.msg in (TOO_DEEP, TOO_LONG):
+            raise Unbound("program", f"cannot be read: {error}") from error
         raise Unbound("program", f"is not valid Python: {error}") from error
 
 

@@ -17,6 +17,7 @@ UNBOUND = re.compile(r"^`(?P<name>[\w.]+)` (?P<why>.+)$", re.DOTALL)
 MISSING = re.compile(r"^needs |not here$")
 """What no definition in the program brings: packages and files."""
 
+UNREAD = re.compile(r"cannot be read: ")
 BROKEN = re.compile(r"is not valid Python: (?P<what>.+) \(<candidate>, line (?P<line>\d+)\)")
 
 IMPORTS = {
@@ -82,6 +83,8 @@ def _unbound(said: str) -> str:
         return f"It could not be started: {said}."
     if broken := BROKEN.search(said):
         return f"line {broken['line']}: it is not valid Python ({broken['what']}); repair that."
+    if UNREAD.match(found["why"]):
+        return f"It {found['why']}; put what is long or deep into a file of its own."
     if MISSING.search(found["why"]):
         return f"`{found['name']}` {found['why']}."
     return f"{define(found['name'])}: it {found['why']}."
