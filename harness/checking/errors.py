@@ -326,11 +326,24 @@ def lent_names(program: BlockInContext) -> set[str]:
                 lent |= {a.asname or a.name.partition(".")[0] for a in node.names}
         elif _is_sketched(node):
             lent.add(node.name)
-        elif isinstance(node, ast.Assign) and (leaves_out(node) or _asks_the_machine(node)):
+        elif isinstance(node, ast.Assign) and (
+            leaves_out(node) or _asks_the_machine(node) or _stays_empty(node, tree)
+        ):
             lent |= set(_bound_by(node))
         elif isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] in _STANDING_IN:
             lent.add(dotted(node.func).partition(".")[0])
     return lent
+
+
+def _stays_empty(node: ast.Assign, tree: ast.Module) -> bool:
+    """``state = {}`` that nothing fills: its reader has to think of what is in it."""
+    if not isinstance(node.value, ast.Dict) or node.value.keys:
+        return False
+    names = {t.id for t in node.targets if isinstance(t, ast.Name)}
+    asked = (n for n in walk(tree) if isinstance(n, ast.Attribute | ast.Subscript))
+    filled = (n for n in asked if isinstance(n, ast.Attribute) or isinstance(n.ctx, ast.Store))
+    added = (n.target for n in walk(tree) if isinstance(n, ast.AugAssign))
+    return not names & {dotted(n).partition(".")[0] for n in (*(f.value for f in filled), *added)}
 
 
 def _asks_the_machine(node: ast.Assign) -> bool:

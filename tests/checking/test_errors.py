@@ -314,3 +314,9 @@ def test_an_error_over_a_file_that_was_lent_is_nobodys_fault():
     lent = ended.model_copy(update={"bound": ("a.txt: a text by chance",)})
     assert authors_error(ended, text, lambda: (ended,)) is not None
     assert authors_error(lent, text, lambda: (lent,)) is None
+
+
+def test_a_state_that_nothing_fills_is_a_sketch():
+    read = "state['epoch']['lr']"
+    assert told(f"state = {{}}\n{read}", "KeyError", "'epoch'", 2) is None
+    assert told(f"state = {{}}\nstate['a'] = 1\n{read}", "KeyError", "'epoch'", 3) is not None
