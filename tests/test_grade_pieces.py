@@ -13,6 +13,7 @@ FAILS = {
     "a-generator-that-is-judged-on-rows-out-of-its-graph": "every-parameter-learns",
     "a-frozen-network-that-is-put-back-into-training": "training-mode-kept",
     "a-loss-that-is-computed-and-never-goes-back": "every-parameter-learns",
+    "a-clip-of-each-micro-batch-over-rows-that-were-lent": "clip-once-per-update",
     "a-method-behind-the-back-of-the-wrapper-that-synchronises": "ranks-agree",
     "a-part-that-thaws-after-three-of-the-readers-passes-and-that-nothing-holds": (
         "every-parameter-learns"

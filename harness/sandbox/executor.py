@@ -28,16 +28,12 @@ from harness.sandbox.extras import is_here
 from harness.sandbox.frames import Frame
 from harness.sandbox.jail.report import JailPolicy, JailReport
 from harness.sandbox.job import Job, JobLimits
-from harness.sandbox.order import WorkOrder
+from harness.sandbox.order import SCOUTS, WorkOrder
 from harness.sandbox.own import is_large
 from harness.sandbox.pool import Sandbox
 
 PATIENCE = 20
 """How many times the reference's time a program may take."""
-
-SCOUTS = 8
-"""How many unknown names of one program are found out before it is given up."""
-
 
 SOON = 6.0
 """Seconds in which a program that could be smaller has to come to its first updates."""

@@ -6,6 +6,9 @@ from harness.domain.injection import Injection
 from harness.domain.record import Record
 from harness.domain.workload import WorkloadSpec
 
+SCOUTS = 16
+"""How many unknown things of one program are found out before it is given up."""
+
 
 class WorkOrder(Record):
     """It holds nothing of what is expected: no reference, no threshold, no verdict. Tests are the

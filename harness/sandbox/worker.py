@@ -20,7 +20,7 @@ from harness.sandbox.derivatives import enlarged, untrue, untrue_loss
 from harness.sandbox.job import Job
 from harness.sandbox.leader import Work
 from harness.sandbox.machine.spellings import install_spellings
-from harness.sandbox.order import WorkOrder
+from harness.sandbox.order import SCOUTS, WorkOrder
 from harness.sandbox.own import program as own_program
 from harness.sandbox.ready import ReadyProgram
 from harness.sandbox.recorder import Recorder, clips, collectives
@@ -214,7 +214,7 @@ def _said(value: object) -> str:
 
 def _scouted(found: world.Scouted, known: Mapping[str, str]) -> Finished:
     """A scout's end: what one name of the program is, unless that did not help before."""
-    if found.name in known or not found.role:
+    if found.name in known or not found.role or len(known) >= SCOUTS:
         said = f"`{found.name}` is used in no way that tells what it is"
         return Finished(outcome="unbound", message=said)
     return Finished(outcome="scouted", exception=found.role, message=found.name)

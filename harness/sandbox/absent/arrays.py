@@ -6,10 +6,10 @@ import ast
 import functools
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from math import isqrt
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -24,20 +24,19 @@ from harness.syntax import source_of, walk
 Array = np.ndarray[Any, Any]
 
 LABELS = re.compile(r"(.*_)?(y|labels?|targets?|classes|cls)(_.*)?")
-ROWS = re.compile(r"(.*_)?(x|data|features?|inputs?|emb\w*|vectors?)(_.*)?")
 TOKENS = re.compile(r".*(tokens?|corpus|ids|shard).*")
 PICTURES = re.compile(r"(.*_)?(images?|imgs?|pictures?|photos?|frames)(_.*)?")
 MASKS = re.compile(r"(.*_)?(masks?|seg\w*|annotations?)(_.*)?")
 """Names of arrays, in lower case."""
 
-SERIES = 2000
-"""How many rows an array has of which nothing is known."""
-
 MANY, BELOW = 400_000, 50
 """How many tokens an array of them has, and what they are below."""
 
-SIDE = 32
-"""Pixels of a side."""
+SIDE, LARGE = 32, 128
+"""Pixels of a side, and where that is too small."""
+
+FEW = 64
+"""How many samples differ where each has a file."""
 
 SAID = r"(?:{0}\b|{1}\*)[^()\[\]\n]{{0,60}}[(\[](?P<shape>[A-Z]\b(?:\s*[,x]\s*(?:[A-Z]|\d+)\b)*)"
 """How people write down a shape behind a name: ``images.npy (N, H, W, 3 uint8)``, ``X [N, L]``."""
@@ -45,26 +44,27 @@ SAID = r"(?:{0}\b|{1}\*)[^()\[\]\n]{{0,60}}[(\[](?P<shape>[A-Z]\b(?:\s*[,x]\s*(?
 LONG = {"N": TRAIN, "H": SIDE, "W": SIDE, "C": 3, "T": 64, "L": 64, "S": 64}
 """How long a side is that is written as a letter; any other is as wide as rows of numbers."""
 
-LENT = re.compile(r"class\d+_\d+")
+LENT = re.compile(r"class\d+_\d+|\d+")
 """How files are called that were lent: their folder tells what they hold."""
 
-FORMS = ("rows", "gray", "first", "last")
-"""What one sample may be: numbers, pictures without channels, with channels before or behind."""
+FORMS = ("rows", "gray", "first", "last", "series")
+"""What one sample may be: numbers, pictures without channels, with channels before or behind, rows of
+numbers in time.
+"""
 
 TRIED = "form"
 """What begins the names of forms that were tried."""
 
 _source = ""
 _known: dict[str, str] = {}
-_keys: tuple[str, ...] = ()
 _texts = ""
 _lent: list[str] = []
 
 
 def install(tree: ast.Module, known: Mapping[str, str]) -> None:
     """Lend arrays to numpy. ``known``: what first runs showed."""
-    global _source, _keys, _texts  # noqa: PLW0603 - one candidate runs in a process
-    _source, _keys = source_of(tree), tuple(dict.fromkeys(_named(tree)))
+    global _source, _texts  # noqa: PLW0603 - one candidate runs in a process
+    _source = source_of(tree)
     constants = (node.value for node in walk(tree) if isinstance(node, ast.Constant))
     _texts = "\n".join(text for text in constants if isinstance(text, str))
     _known.update(known)
@@ -93,29 +93,21 @@ def learned(error: BaseException) -> tuple[str, str] | None:
     return (f"{TRIED} {tried + 1}", "refused") if tried < len(FORMS) - 1 else None
 
 
-def _form() -> str:
+def _form(*, alone: bool = False) -> str:
     """What is tried now: pictures first where a program folds them."""
     order = [*FORMS]
-    if re.search(r"\bConv(Transpose)?2d\(", _source):
-        order = ["gray", "first", "last", "rows"]
+    if alone:
+        order = ["series", *FORMS[:-1]]
+    if re.search(r"\bConv(Transpose)?[23]d\(", _source):
+        order = ["gray", "first", "last", "rows", "series"]
     if any(map(PICTURES.fullmatch, _lent)):
-        order = ["last", "gray", "first", "rows"]
+        order = ["last", "gray", "first", "rows", "series"]
     return order[sum(name.startswith(TRIED) for name in _known) % len(order)]
 
 
-def _named(tree: ast.Module) -> Iterator[str]:
-    """Keys that a program asks for, and one for each beginning that it looks for."""
-    for node in walk(tree):
-        match node:
-            case ast.Subscript(slice=ast.Constant(value=str(key))) if key.isidentifier():
-                yield key
-            case ast.Call(func=ast.Attribute(attr="startswith"), args=[ast.Constant(value=str(s))]):
-                yield f"{s}1"
-
-
-def _is_archive(file: str) -> bool:
+def is_archive(file: str) -> bool:
     """Whether a file holds several arrays: by its ending, or by how what is read of it is taken."""
-    if Path(file).suffix:
+    if Path(file).suffix in (".npy", ".npz"):
         return file.endswith(".npz")
     read = re.findall(r"(\w+) = (?:np|numpy)\.load\(", _source)
     read += re.findall(r"(?:np|numpy)\.load\([^\n]*?\) as (\w+)", _source)
@@ -130,62 +122,30 @@ def _loading(original: Callable[..., Any]) -> Callable[..., Any]:
     def load(file: Any, mmap_mode: str | None = None, *args: Any, **kwargs: Any) -> Any:
         lends = isinstance(file, str | os.PathLike) and not is_whole(file)
         path = Path(os.fspath(file)) if lends else None
-        if path is None or path.suffix not in (".npy", ".npz", ""):
+        if path is None:
             return original(file, mmap_mode, *args, **kwargs)
         guess(path.name, "an array by chance")
-        if _is_archive(path.name):
-            return Arrays(alone=_is_a_sample())
         name = path.parent.name if LENT.fullmatch(path.stem) else path.stem
-        return _by_name(name, mapped=mmap_mode is not None, alone=_is_a_sample())
+        return by_name(name, mapped=mmap_mode is not None, alone=is_a_sample())
 
     return load
 
 
-def _is_a_sample() -> bool:
+def is_a_sample() -> bool:
     """Whether a data set reads a file for each of its samples."""
     frame = frame_of_the_program()
     return frame is not None and frame.f_code.co_name == "__getitem__"
 
 
-class Arrays(dict[str, Any]):
-    """A file of several arrays, each by its name."""
-
-    def __init__(self, *, alone: bool = False) -> None:
-        """``alone``: whether it holds one sample."""
-        super().__init__()
-        self._alone = alone
-
-    def __missing__(self, name: str) -> Any:
-        """The array is made when it is asked for."""
-        found = self[name] = _by_name(name, alone=self._alone)
-        return found
-
-    @property
-    def files(self) -> list[str]:
-        """What the program asks of files like this one."""
-        return [*_keys]
-
-    def __contains__(self, name: object) -> bool:
-        return name in _keys
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def close(self) -> None:
-        """There is nothing to close."""
-
-
-def _by_name(name: str, *, mapped: bool = False, alone: bool = False) -> Array:
-    """An array by its name. ``alone``: whether it is one sample."""
+def by_name(name: str, *, mapped: bool = False, alone: bool = False, row: int = 0) -> Any:
+    """An array by its name. ``alone``: whether it is one sample, and ``row`` which."""
     shape = _said(name)
     if shape is not None:
         _lent.append(name)
         whole = LABELS.fullmatch(name.lower()) or MASKS.fullmatch(name.lower())
         return _filled(shape, 2 if whole else 256 if "uint8" in _around(name) else None)
-    found = _samples(name.lower(), mapped=mapped)
-    return found[0] if alone else found
+    found = _samples(name.lower(), mapped=mapped, alone=alone)
+    return found[row % len(found)] if alone else found
 
 
 def _said(name: str) -> tuple[int, ...] | None:
@@ -214,7 +174,8 @@ def _filled(shape: tuple[int, ...], below: int | None) -> Array:
     return dice.integers(0, below, shape, np.uint8)
 
 
-def _samples(name: str, *, mapped: bool) -> Array:
+@functools.cache
+def _samples(name: str, *, mapped: bool, alone: bool) -> Array:
     """Many of the form that is tried, where the name tells nothing."""
     dice = np.random.default_rng(0)
     if LABELS.fullmatch(name):
@@ -223,10 +184,14 @@ def _samples(name: str, *, mapped: bool) -> Array:
     if whole and (TOKENS.fullmatch(name) or (mapped and not PICTURES.fullmatch(name))):
         return dice.integers(0, BELOW, MANY)
     _lent.append(name)
-    form, side = _form(), int(_known.get("side", SIDE))
+    form, side = _form(alone=alone), int(_known.get("side", LARGE if "pixels" in _known else SIDE))
+    count = FEW if alone and form != "rows" else TRAIN
     if MASKS.fullmatch(name):
-        return _filled((TRAIN, side, side), 2)
+        return _filled((count, side, side), 2)
     if form == "rows":
-        return _filled((TRAIN if ROWS.fullmatch(name) else SERIES, tables.width()), None)
+        return _filled((TRAIN, tables.width()), None)
+    if form == "series":
+        long = (tables.width(), LARGE) if "pixels" in _known else (LARGE, tables.width())
+        return _filled((count, *long), None)
     shape = {"first": (3, side, side), "last": (side, side, 3)}.get(form, (side, side))
-    return _filled((TRAIN, *shape), 256)
+    return _filled((count, *shape), 256)

@@ -186,6 +186,12 @@ def cells(column: str, about: TableFacts, *, vectors: bool = False) -> Cells:
     return classes(2) if kind is None or about.whole else kind(dice)
 
 
+def is_known(column: str, about: TableFacts) -> bool:
+    """Whether the name of a column tells what it holds."""
+    named = any(pattern.fullmatch(column.lower()) for pattern, _ in KINDS)
+    return named or column in about.words
+
+
 def classes(count: int) -> Cells:
     """So many of them, in no order."""
     row = np.arange(TRAIN)
@@ -207,7 +213,7 @@ def _files(_: Dice, ending: str = ".png") -> Cells:
 
 
 def _texts(dice: Dice) -> Cells:
-    return _objects([" ".join(dice.choice(WORDS, 12)) for _ in range(TRAIN)])
+    return _objects([" ".join(dice.choice(WORDS, dice.integers(4, 20))) for _ in range(TRAIN)])
 
 
 TEXT = re.compile(
@@ -218,13 +224,14 @@ VECTOR = re.compile(r".*(feat\w*|emb\w*|vec(tor)?)")
 
 KINDS: tuple[tuple[re.Pattern[str], Callable[[Dice], Cells]], ...] = (
     (CLASS, lambda _: classes(2)),
+    (re.compile(r".*(file|file_?name|path|image|image_?id|img|audio|wav)s?"), _files),
     (re.compile(r"(.*_)?(date|time|timestamp|datetime|day)"), _days),
     (
         re.compile(r"(.*_)?(id|user|item|movie|product|node|book|customer|[ui]id|(user|item)id)s?"),
         lambda dice: dice.integers(0, IDENTIFIERS, TRAIN),
     ),
-    (re.compile(r".*(file|file_?name|path|image|image_?id|img)s?"), _files),
     (TEXT, _texts),
+    (re.compile(r"(.*_)?(score|rating|stars?)s?"), lambda dice: dice.integers(1, 6, TRAIN)),
     (re.compile(r".*(amount|fare|charges?)"), lambda dice: dice.uniform(3.0, 9.0, TRAIN)),
     (
         re.compile(

@@ -3,6 +3,7 @@
 import ast
 import builtins
 import contextlib
+import dis
 import functools
 import gzip
 import importlib
@@ -12,7 +13,8 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any, Self
@@ -20,12 +22,12 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from harness.sandbox.absent import tables, texts
+from harness.sandbox.absent import checkpoints, documents, tables, texts
 from harness.sandbox.absent.checkpoints import absent_state
-from harness.sandbox.absent.lent import doubt, guess, lend
+from harness.sandbox.absent.lent import doubt, guess, is_hollow, lend
 from harness.sandbox.absent.settings import AbsentSettings
-from harness.sandbox.absent.standins.hub_datasets import Row
 from harness.sandbox.absent.standins.torchvision import TRAIN
+from harness.sandbox.unbound import Unbound
 from harness.syntax import source_of
 
 TEXTS = frozenset({".txt", ".text", ".md", ".tokens", ".tsv"})
@@ -34,14 +36,28 @@ TEXTS = frozenset({".txt", ".text", ".md", ".tokens", ".tsv"})
 TABLES = frozenset({".csv"})
 """Endings of tables that are read line by line."""
 
-ROWS = frozenset({".jsonl", ".ndjson"})
-"""Endings of files with an object on each line."""
+ROWS = frozenset({".jsonl", ".ndjson", ".json"})
+"""Endings of files with an object on each line, or as a whole."""
 
-SETTINGS = frozenset({".yaml", ".yml", ".json", ".toml"})
+SETTINGS = frozenset({".yaml", ".yml", ".toml"})
 """Endings of files of settings."""
 
-ROW = "row by chance"
-"""What stands on a line of those that are lent, with its number."""
+OF_SETTINGS = re.compile(r".*(conf|cfg|arg|param|setting|opt|hp|base|default).*", re.IGNORECASE)
+"""Names of those that are written as JSON."""
+
+ROW, OF = "row by chance", "of"
+"""What stands on a line of those that are lent, with its number, and the name of the file."""
+
+LENT, LINES, PARTS, WORDS, HELD, THERE = (
+    "files", "lines of ", "parts of ", "words", "held by ", "there: ",
+)  # fmt: skip
+"""Under these names it is known that what is not here is lent whatever its name, of which files each
+line is an object, which parts it has, that parts are single words, which files hold data instead of a
+state, and after which of them a program asked and ended.
+"""
+
+UNFIT = (TypeError, ValueError, AttributeError, LookupError)
+"""What is raised where a state that is not here is used as something else."""
 
 TOKENS = 50
 """Tokens of a file that is not here are below this."""
@@ -55,21 +71,20 @@ MOST = 200_000_000
 PROGRAM, NEAR = "<candidate>", 3
 """File name of the program's code, and how many calls away it may be."""
 
-LINES_OF_JSON = re.compile(r"json\.loads\((line|l|row|ln|s|x)\b")
-"""How a program reads an object from each line."""
-
 _form: texts.Lines | None = None
-_reads_whole = False
-"""Whether it reads whole files of JSON as well, as settings are."""
-_form_of_rows = ""
-"""The ending of files of rows, as far as the program shows it by how it reads them."""
+_source = ""
+_known: dict[str, str] = {}
+_read: list[str] = []
+"""Names of the texts that were lent."""
+_asked: list[str] = []
+"""Paths that the program asked after and that are not here."""
 
 
 class AbsentFile(io.StringIO):
-    """A file of settings that is not here."""
+    """A file that is not here, of a text by chance."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__("{}")
+    def __init__(self, name: str, held: str) -> None:
+        super().__init__(held)
         self.name = name
 
     def read(self, size: int | None = -1) -> str:
@@ -78,7 +93,11 @@ class AbsentFile(io.StringIO):
 
 
 class AbsentBytes(io.BytesIO):
-    """A text that is not here, as bytes: as many as are asked for."""
+    """The same, as bytes: as many as are asked for."""
+
+    def __init__(self, name: str, held: bytes) -> None:
+        super().__init__(held)
+        self.name = name
 
     def read(self, size: int | None = -1) -> bytes:
         """Over again from the beginning."""
@@ -100,13 +119,11 @@ class AbsentText(str):  # noqa: SLOT000 - one that remembers
         return found
 
 
-def install(tree: ast.Module) -> None:
-    """Lend files to the program, which opens them by :func:`opened`."""
-    global _form, _form_of_rows, _reads_whole  # noqa: PLW0603 - one candidate runs in a process
-    _form, source = texts.lines_of(tree), source_of(tree)
-    table = ".csv" if re.search(r"csv\.(Dict)?[Rr]eader", source) else ""
-    _form_of_rows = ".jsonl" if LINES_OF_JSON.search(source) else table
-    _reads_whole = re.search(r"json\.load\(", source) is not None
+def install(tree: ast.Module, known: Mapping[str, str]) -> None:
+    """Lend files to the program, which opens them by :func:`opened`. ``known``: what runs showed."""
+    global _form, _source
+    _form, _source = texts.lines_of(tree), source_of(tree)
+    _known.update(known)
     logs: Any = logging.FileHandler.__init__
     setattr(logging.FileHandler, "__init__", _logging(logs))  # noqa: B010 - mypy refuses to assign
     reading: Any = Path.open
@@ -115,9 +132,15 @@ def install(tree: ast.Module) -> None:
     os.makedirs, os.mkdir = _folders(os.makedirs), _folders(os.mkdir)
     torch.load = _restoring(torch.load)
     setattr(gzip, "open", _opening(gzip.open, packed=True))  # noqa: B010 - as above
+    for where, name in (
+        (os.path, "exists"), (os.path, "isfile"), (os.path, "isdir"),
+        (Path, "exists"), (Path, "is_file"), (Path, "is_dir"),
+    ):  # fmt: skip
+        setattr(where, name, _asking(getattr(where, name)))
     np.memmap = _tokens(np.memmap)  # type: ignore[misc]  # what it is here for
-    json.load, json.loads = _settings(json.load), _settings(json.loads)
     for name, functions in (
+        ("json", ("load", "loads")),
+        ("pickle", ("load",)),
         ("yaml", ("load", "safe_load", "full_load", "unsafe_load")),
         ("tomllib", ("load", "loads")),
     ):
@@ -126,7 +149,52 @@ def install(tree: ast.Module) -> None:
         except ImportError:
             continue
         for function in functions:
-            setattr(reader, function, _settings(getattr(reader, function)))
+            setattr(reader, function, _parsing(getattr(reader, function)))
+
+
+def learned(error: BaseException) -> tuple[str, str] | None:
+    """What a failure shows of files that are not here, under a name; ``None``: nothing new."""
+    found = None
+    if _asked and _is_the_programs_own(error):
+        found = (f"{THERE}{_asked[-1]}", "asked for")
+    elif isinstance(error, FileNotFoundError):
+        found = (LENT, "lent")
+    elif isinstance(error, json.JSONDecodeError) and _read:
+        found = (f"{LINES}{_read[-1]}", "objects")
+    elif _read and (form := texts.learned(error, _form_of(_read[-1]))):
+        return f"{PARTS}{_read[-1]} {len(_known)}", json.dumps(asdict(form))
+    elif isinstance(error, KeyError) and _read and WORDS not in _known:
+        found = (WORDS, "single")
+    elif checkpoints.asked_for() and isinstance(error, (*UNFIT, Unbound)):
+        found = (f"{HELD}{checkpoints.asked_for()[-1]}", "data")
+    return None if found is None or found[0] in _known else found
+
+
+def _asking(original: Callable[..., bool]) -> Callable[..., bool]:
+    """Whether a file or a folder is there: also one without which the program ended."""
+
+    @functools.wraps(original)
+    def ask(path: Any, *args: Any, **kwargs: Any) -> bool:
+        if original(path, *args, **kwargs):
+            return True
+        asking = sys._getframe(1).f_code.co_filename.startswith(PROGRAM)
+        if not asking or not isinstance(path, str | os.PathLike):
+            return False
+        _asked.append(os.fspath(path))
+        return f"{THERE}{_asked[-1]}" in _known
+
+    return ask
+
+
+def _is_the_programs_own(error: BaseException) -> bool:
+    """Whether a line of the program raised it on purpose."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or not trace.tb_frame.f_code.co_filename.startswith(PROGRAM):
+        return False
+    raised = dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]] == "RAISE_VARARGS"
+    return raised or isinstance(error, SystemExit)
 
 
 def _opening(original: Callable[..., Any], *, packed: bool = False) -> Callable[..., Any]:
@@ -139,14 +207,16 @@ def _opening(original: Callable[..., Any], *, packed: bool = False) -> Callable[
         if {*mode} & {*"wax"}:
             return original(writable(file), mode, *args, **kwargs)
         try:
-            return original(file, mode, *args, **kwargs)
+            if not is_hollow(file):
+                return original(file, mode, *args, **kwargs)
+            found = _lent(Path(os.fspath(file)), binary="b" in mode, whatever=True)
         except (FileNotFoundError, PermissionError):
             if not asked_by_the_program():  # a library that looks for files of its own
                 raise
             found = _lent(Path(os.fspath(file)), binary="b" in mode or (packed and "t" not in mode))
             if found is None:
                 raise FileNotFoundError(2, "No such file", os.fspath(file)) from None
-            return found
+        return found
 
     return opened
 
@@ -214,35 +284,48 @@ def _logging(original: Callable[..., Any]) -> Callable[..., Any]:
 def _restoring(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def load(file: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(file, AbsentBytes):
+            file = file.name
         if not isinstance(file, str | os.PathLike) or os.path.exists(file):
             return original(file, *args, **kwargs)
         name = Path(os.fspath(file)).name
+        if f"{HELD}{name}" in _known:
+            return documents.document(name, "tensors")
         return original(name, *args, **kwargs) if os.path.exists(name) else absent_state(name)
 
     return load
 
 
-def _lent(path: Path, *, binary: bool) -> Any:
+def _lent(path: Path, *, binary: bool, whatever: bool = False) -> Any:
+    """Something to read. ``whatever``: also where its name tells nothing."""
     path = path.with_suffix("") if path.suffix == ".gz" else path
-    of_rows = path.suffix == ".json" and _form_of_rows == ".jsonl" and not _reads_whole
-    if not path.suffix or of_rows:
-        path = path.with_suffix(_form_of_rows)
-    if path.suffix in SETTINGS:
-        return AbsentFile(path.name)
     if path.suffix == ".py":  # more settings, which a program executes
         lend(f"{path.name}: nothing stands in it")
         return io.BytesIO() if binary else io.StringIO()
-    if path.suffix in TEXTS or not path.suffix:
-        guess(path.name, "a text by chance")
-        return AbsentBytes(text().encode()) if binary else io.StringIO(text())
-    if path.suffix in ROWS:
-        guess(path.name, "rows by chance")
-        rows = "".join(f'{{"{ROW}": {n}}}\n' for n in range(TRAIN))
-        return io.BytesIO(rows.encode()) if binary else io.StringIO(rows)
-    if path.suffix in TABLES:
-        guess(path.name, "a table by chance")
-        return io.BytesIO(tables.lines().encode()) if binary else io.StringIO(tables.lines())
-    return None
+    what, held = _held(path)
+    if what is None and LENT not in _known and not whatever:
+        return None
+    if what != "":
+        guess(path.name, what or "a text by chance")
+    if what != "" and path.suffix not in ROWS:
+        _read.append(path.name)
+    return AbsentBytes(path.name, held.encode()) if binary else AbsentFile(path.name, held)
+
+
+def _held(path: Path) -> tuple[str | None, str]:
+    """What is lent, in words, and itself; empty words where its reader says it, none where only the
+    program's end tells to lend it.
+    """
+    name, ending = path.name, path.suffix
+    if ending in ROWS or f"{LINES}{name}" in _known:
+        rows = (json.dumps({ROW: n, OF: name}) for n in range(TRAIN))
+        return "" if ending == ".json" else "rows by chance", "".join(f"{row}\n" for row in rows)
+    if ending in SETTINGS:
+        return "", ""
+    table = re.search(r"csv\.(Dict)?[Rr]eader", _source) and ending in ("", ".tsv")
+    if ending in TABLES or table:
+        return "a table by chance", tables.lines()
+    return "a text by chance" if ending in (*TEXTS, "") else None, texts.text(_form_of(name))
 
 
 def text() -> str:
@@ -250,14 +333,27 @@ def text() -> str:
     return texts.text(_form)
 
 
-def _settings(original: Callable[..., Any]) -> Callable[..., Any]:
+def _form_of(name: str) -> texts.Lines | None:
+    """What the lines of a text are made of, by the program or by what first runs showed."""
+    shown = [value for key, value in _known.items() if key.startswith(f"{PARTS}{name} ")]
+    found = texts.Lines(**json.loads(shown[-1])) if shown else _form
+    return replace(found, words=True) if found is not None and WORDS in _known else found
+
+
+def _parsing(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A reader of settings or data, which makes what a file holds that is not here."""
+
     @functools.wraps(original)
     def read(source: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(source, AbsentFile | AbsentText):
-            doubt(source.name)
-            return AbsentSettings(source.name)
+        if isinstance(source, AbsentFile | AbsentBytes | AbsentText):
+            path = Path(source.name)
+            if path.suffix in SETTINGS or (path.suffix == ".json" and OF_SETTINGS.match(path.stem)):
+                doubt(source.name)
+                return AbsentSettings(source.name)
+            return documents.document(source.name, "json")
         found = original(source, *args, **kwargs)
-        return Row(found[ROW]) if isinstance(found, dict) and [*found] == [ROW] else found
+        lent = isinstance(found, dict) and [*found] == [ROW, OF]
+        return documents.row(found[OF], found[ROW]) if lent else found
 
     return read
 

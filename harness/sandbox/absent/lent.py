@@ -8,11 +8,22 @@ MOST = 200
 _said: list[str] = []
 _guessed: list[str] = []
 _doubted: list[str] = []
+_hollow: set[str] = set()
 
 
 def is_whole(file: str | os.PathLike[str]) -> bool:
     """Whether a file is there and holds anything: of some only the names are written."""
     return os.path.exists(file) and os.stat(file).st_size > 0
+
+
+def hollow(file: str | os.PathLike[str]) -> None:
+    """Note that of a file only the name was written."""
+    _hollow.add(os.path.abspath(file))
+
+
+def is_hollow(file: str | os.PathLike[str]) -> bool:
+    """Whether that was noted."""
+    return os.path.abspath(file) in _hollow
 
 
 def lend(what: str) -> None:
@@ -23,7 +34,8 @@ def lend(what: str) -> None:
 
 def guess(file: str, what: str) -> None:
     """Note that something was lent for a file whose form nobody can know."""
-    _guessed.append(file)
+    if file not in _guessed:
+        _guessed.append(file)
     lend(f"{file}: {what}")
 
 

@@ -17,13 +17,16 @@ import numpy as np
 
 from harness.domain.misfits import CLASSES
 from harness.sandbox.absent.files import asked_by_the_program
-from harness.sandbox.absent.lent import doubt, guess, guessed, lend
+from harness.sandbox.absent.lent import doubt, guess, guessed, hollow, lend
 from harness.sandbox.absent.standins.torchvision import TRAIN
 from harness.syntax import source_of
 
 ENDINGS = (".jpg", ".png", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".ppm")
 EMPTY = (".npy", ".npz", ".wav")
 """Files of which only the names are written: what is read of them is lent."""
+
+ENDS = re.compile(r"endswith\(\(?['\"](\.\w+)")
+"""How it picks files out of a folder."""
 
 READS = re.compile(r"\bImage\.open\(")
 """How a program reads a picture."""
@@ -37,8 +40,10 @@ WRITTEN = re.compile(
 )
 """Names of pictures of classes, and of folders that a program writes into."""
 
-SIZE, FOLDERS, DIFFERENT = 64, 40, 16
-"""Pixels of a side; how many folders there are; how many pictures differ."""
+SIZE, FOLDERS, DIFFERENT, SHARDS = 64, 40, 16, 4
+"""Pixels of a side; how many folders there are; how many pictures differ; into how many files anything
+else is cut.
+"""
 
 LENT = "lent"
 """Where folders and files lie that a program looks for elsewhere."""
@@ -130,27 +135,41 @@ def _furnished(folder: Path, pattern: tuple[str, ...]) -> Path:
         _write(elsewhere, [last[:-2]], endings[0])  # a mask, by the name of its picture
     if elsewhere in _made or folder.exists():
         return elsewhere if elsewhere in _made else folder
-    ending = next((e for e in (*endings, *EMPTY) if fnmatch(f"x{e}", last)), None)
-    if last.endswith(".*") and not glob.has_magic(last[:-2]):
-        ending, names = endings[0], [last[:-2]]
-    else:
-        names = [f"class{n % 2}_{n}" for n in range(TRAIN)]
+    ending, names = _names_for(last, endings)
     readable = READS.search(_source) is not None and "PIL.Image" in sys.modules
     if last == "*" and not readable:  # which files it looks for in there is said elsewhere
-        ending = next(iter(_mentioned(EMPTY)), ending)
-    if ending is None or not (readable or ending in EMPTY) or WRITTEN.fullmatch(folder.name):
+        ends = ENDS.search(_source)
+        ending = ends[1] if ends is not None else next(iter(_mentioned(EMPTY)), ending)
+    is_data = ending not in ENDINGS
+    if is_data and ending not in EMPTY:
+        names = names[:SHARDS]
+    if ending is None or not (readable or is_data) or WRITTEN.fullmatch(f"{folder.name}/{last}"):
         doubt(folder.name)
         return folder
-    inside = len(pattern) > 1 and pattern[0] != "**"
-    if inside or (IN_FOLDERS.search(_source) and (ending not in EMPTY or last == "*")):
+    folders = IN_FOLDERS.search(_source) and (not is_data or last == "*")
+    if folders or (len(pattern) > 1 and pattern[0] != "**"):
         count = int(_known.get("folders", FOLDERS))
         for n in range(count):
             _write(elsewhere / f"class{n}", names[: TRAIN // count + 1], ending)
     else:
         _write(elsewhere, names, ending)
     _made.add(elsewhere)
-    guess(folder.name, "files by chance" if ending in EMPTY else "pictures by chance")
+    guess(folder.name, "files by chance" if is_data else "pictures by chance")
     return elsewhere
+
+
+def _names_for(last: str, endings: tuple[str, ...]) -> tuple[str | None, list[str]]:
+    """The ending of files that a pattern finds, and their names without it."""
+    stem, named = os.path.splitext(last)
+    names = [f"class{n % 2}_{n}" for n in range(TRAIN)]
+    if named == ".*" and not glob.has_magic(stem):
+        return endings[0], [stem]
+    ending = next((e for e in (*endings, *EMPTY) if fnmatch(f"x{e}", last)), None)
+    if ending is None and named and not glob.has_magic(named) and "*" in stem:
+        ending = named
+    if ending is not None and stem.count("*") == 1 and not glob.has_magic(stem.replace("*", "")):
+        names = [stem.replace("*", name) for name in names]
+    return ending, names
 
 
 def _mentioned(endings: tuple[str, ...]) -> tuple[str, ...]:
@@ -165,8 +184,9 @@ def _write(folder: Path, names: list[str], ending: str) -> None:
     _made.add(folder)
     for n, name in enumerate(names):
         path = folder / f"{name}{ending}"
-        if ending in EMPTY:
+        if ending not in ENDINGS:
             path.write_bytes(b"")  # the jail makes nothing of touch()
+            hollow(path)
         elif n < DIFFERENT:
             _draw(path, n)
         else:

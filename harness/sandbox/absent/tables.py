@@ -57,7 +57,7 @@ def install(tree: ast.Module, known: Mapping[str, str]) -> None:
     _known.update(known)
     pandas: Any = sys.modules.get("pandas")
     if pandas is not None:
-        for name in ("read_csv", "read_parquet"):
+        for name in ("read_csv", "read_parquet", "read_table", "read_feather", "read_excel"):
             lent = functools.partial(_frame, pandas, name == "read_parquet")
             setattr(pandas, name, reading(getattr(pandas, name), lent))
         writing: Any = importlib.import_module("pandas.io.common")
@@ -97,8 +97,9 @@ def lines() -> str:
     """A table as text, with the names of its columns where the program reads past them."""
     table = _table()
     header = re.search(r"DictReader|\bnext\(|readline\(|\[1:\]|skip", _source) is not None
-    rows = [",".join(table)] if header else []
-    rows += [",".join(map(str, row)) for row in zip(*table.values(), strict=True)]
+    between = "\t" if re.search(r"delimiter\s*=\s*['\"]\\t", _source) else ","
+    rows = [between.join(table)] if header else []
+    rows += [between.join(map(str, row)) for row in zip(*table.values(), strict=True)]
     return "\n".join(rows) + "\n"
 
 

@@ -3,7 +3,7 @@
 import ast
 import random
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.sandbox.absent.standins.hub_datasets import WORDS
 from harness.sandbox.absent.standins.torchvision import TRAIN
@@ -18,8 +18,13 @@ SEPARATORS = frozenset({"\t", "|||", " ||| ", "::", "|", ";", ","})
 """What stands between parts of a line."""
 
 
-TAGGED = re.compile(r"\.split\(\)(\[-1\]|\n[^\n]*\[0\][^\n]*\n[^\n]*\[(-1|1)\])")
+TAGGED = re.compile(
+    r"\.split\(\)\[-1\]|(\w+) = \w[\w.()]*\.split\(\)\n(?:.*\n){0,8}?.*\b\1\[(-1|1)\]"
+)
 """How a program takes a word and its tag from a line."""
+
+NUMBERS = 8
+"""How many stand on a line of numbers."""
 
 SENTENCE = 8
 """Words of a sentence whose words are tagged."""
@@ -33,8 +38,10 @@ class Lines:
     """What stands between their parts."""
     count: int
     """How many parts there are."""
-    numbers: frozenset[int]
+    numbers: tuple[int, ...]
     """Which of them are numbers."""
+    words: bool = False
+    """Whether each part is one word, and the first one is another on each line."""
     tagged: bool = False
     """Whether each line is one word and its tag, and an empty line ends a sentence."""
 
@@ -43,7 +50,7 @@ def lines_of(tree: ast.Module) -> Lines | None:
     """How a program splits lines; ``None`` where it does not."""
     source = source_of(tree)
     if TAGGED.search(source) and re.search(r"\btags?\b|\bner\b|conll", source, re.IGNORECASE):
-        return Lines(" ", 2, frozenset(), tagged=True)
+        return Lines(" ", 2, (), tagged=True)
     for node in walk(tree):
         target = node.targets[0] if isinstance(node, ast.Assign) else None
         found = _split(node.value if isinstance(node, ast.Assign) else node)
@@ -54,7 +61,29 @@ def lines_of(tree: ast.Module) -> Lines | None:
             last = max(map(int, re.findall(rf"\b{target.id}\[(\d+)\]", source)), default=1)
             names = [f"{target.id}[{n}]" for n in range(last + 1)]
         used = {n for n, name in enumerate(names) if _is_number(name, source)}
-        return Lines(found, len(names) or 2, frozenset(used))
+        return Lines(found, len(names) or 2, tuple(sorted(used)))
+    return None
+
+
+def learned(error: BaseException, form: Lines | None) -> Lines | None:
+    """The form of a text as a failure shows it; ``None``: nothing new."""
+    said, known = str(error), form
+    form = form or Lines(" ", 2, ())
+    if count := re.search(r"values to unpack \(expected (\d+)", said):
+        found = replace(form, count=int(count[1]))
+        return found if found != known else None
+    if isinstance(error, IndexError) and "list index" in said:
+        return replace(form, count=form.count + 1)
+    literal = re.search(
+        r"(?:invalid literal for int\(\).*?|could not convert string to float): '(.*)'", said
+    )
+    if literal is not None and known is None:
+        return Lines(" ", NUMBERS, tuple(range(NUMBERS)))
+    if literal is not None:
+        parts = next(
+            (p for r in text(form).split("\n") if literal[1] in (p := r.split(form.separator))), []
+        )
+        return replace(form, numbers=(*form.numbers, parts.index(literal[1]))) if parts else None
     return None
 
 
@@ -79,11 +108,17 @@ def text(form: Lines | None = None) -> str:
         return "".join(f"{w}\n{chr(10) * (n % SENTENCE == 7)}" for n, w in enumerate(words))
     rows = (
         form.separator.join(
-            str(n * 7 % 2)
+            str(n % len(WORDS) if form.words else n * 7 % 2)
             if part in form.numbers
-            else " ".join(dice.choices(WORDS, k=dice.randint(2, 9)))
+            else _said(dice, form, n, part)
             for part in range(form.count)
         )
         for n in range(TRAIN)
     )
     return "\n".join(rows) + "\n"
+
+
+def _said(dice: random.Random, form: Lines, line: int, part: int) -> str:
+    if form.words:
+        return WORDS[(line if part == 0 else line * 5 // 3 + part) % len(WORDS)]
+    return " ".join(dice.choices(WORDS, k=dice.randint(2, 9)))

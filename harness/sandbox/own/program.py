@@ -10,7 +10,16 @@ from collections.abc import Iterator, Mapping
 from types import ModuleType
 
 from harness.beside import parsed_modules, together, unpacked
-from harness.sandbox.absent import arrays, checkpoints, downloads, files, pictures, sounds, tables
+from harness.sandbox.absent import (
+    arrays,
+    checkpoints,
+    documents,
+    downloads,
+    files,
+    pictures,
+    sounds,
+    tables,
+)  # fmt: skip
 from harness.sandbox.absent.imports import OWN, lend_packages
 from harness.sandbox.absent.inert import install_progress
 from harness.sandbox.absent.lent import all_lent, doubted, guessed
@@ -33,9 +42,6 @@ FOLDER = "a/repository/of/programs"
 """Where it runs: programs write into folders above their own."""
 
 NOT_HERE = "is a file that is not here"
-UNFIT = (TypeError, ValueError, AttributeError)
-"""What is raised where a state that is not here is used as something else."""
-
 GIVEN = (*devices.LENT, "input", "open")
 """Names that are lent to the program, and to each of its files."""
 
@@ -77,12 +83,12 @@ def prepare(
     frameworks.install(everything, world_size)
     sys.argv = ["candidate.py", *packed.arguments]
     _environment(module, rank, world_size, everything)
-    source = source_of(tree)
+    files.install(everything, order.known)
     code, left_out = compiled(with_phases(tree) if phases.several else tree)
     return ReadyProgram(
         module=module,
         code=code,
-        source=source,
+        source=source_of(tree),
         journal=notes,
         patience=patience,
         around=_what_is_missing,
@@ -97,7 +103,7 @@ def _lend(everything: ast.Module, own: Repository, known: Mapping[str, str]) -> 
     downloads.install()
     lend_packages(everything, own.tops)
     own.install()
-    for absent in (tables, arrays, pictures, sounds):
+    for absent in (tables, arrays, documents, pictures, sounds):
         absent.install(everything, known)
     devices.map_calls(everything, bare=False)
 
@@ -118,36 +124,47 @@ def _what_is_missing() -> Iterator[None]:
     """Say of a file or a package that is not here what it is, instead of how its absence was met."""
     try:
         yield
-    except FileNotFoundError as error:
-        name = str(error.filename or error).removesuffix(" not found.")  # as numpy words it
-        raise Unbound(os.path.basename(name.rstrip("/")) or name, NOT_HERE) from error
-    except ModuleNotFoundError as error:
-        raise Unbound(error.name or str(error), "is a package that is not here") from error
-    except Unbound:
-        raise
-    except Exception as error:
-        if type(error).__name__ == "ConnectionError":  # Python's own, or that of requests
-            raise Unbound("the program", f"needs a network: {error}") from error
-        try:
-            found = _of_absent_data(error)
-        except BaseException:  # noqa: BLE001 - its text may be the program's own code
-            found = None
+    except SystemExit as error:
+        found = files.learned(error) if type(error) is SystemExit and error.code else None
         if found is None:
             raise
-        raise found from error
+        raise Scouted(*found) from error
+    except Exception as error:
+        said = _said_of(error)
+        if said is None:
+            raise
+        raise said from error
+
+
+def _said_of(error: Exception) -> BaseException | None:
+    """What is to be said instead; ``None``: nothing."""
+    if isinstance(error, FileNotFoundError | Unbound) and (shown := files.learned(error)):
+        return Scouted(*shown)
+    if isinstance(error, FileNotFoundError):
+        name = str(error.filename or error).removesuffix(" not found.")  # as numpy words it
+        return Unbound(os.path.basename(name.rstrip("/")) or name, NOT_HERE)
+    if isinstance(error, ModuleNotFoundError):
+        return Unbound(error.name or str(error), "is a package that is not here")
+    if type(error).__name__ == "ConnectionError":  # Python's own, or that of requests
+        return Unbound("the program", f"needs a network: {error}")
+    try:
+        return None if isinstance(error, Unbound) else _of_absent_data(error)
+    except BaseException:  # noqa: BLE001 - its text may be the program's own code
+        return None
 
 
 def _of_absent_data(error: Exception) -> BaseException | None:
     """What is to be said of a failure where something was lent whose form was guessed."""
-    if found := tables.learned(error) or arrays.learned(error) or pictures.learned(error):
-        return Scouted(*found)
+    for lent in (documents, files, tables, pictures, arrays):
+        if found := lent.learned(error):
+            return Scouted(*found)
     if doubted() and "num_samples=0" in str(error):
         return Unbound(doubted()[-1], NOT_HERE)
     if guessed() and tables.of_the_data(error):
         return Unbound(
             guessed()[0], f"does not fit as it was lent by chance ({error}): it {NOT_HERE}"
         )
-    if checkpoints.asked_for() and isinstance(error, UNFIT):
+    if checkpoints.asked_for() and isinstance(error, files.UNFIT):
         return Unbound(checkpoints.asked_for()[0], NOT_HERE)  # what is in it was needed
     return None
 
@@ -162,5 +179,4 @@ def _environment(module: ModuleType, rank: int, world_size: int, everything: ast
     vars(os)["popen"] = lambda *_, **__: io.StringIO("24 80")  # most ask for a terminal's size
     removed.install()
     install_progress()
-    files.install(everything)
     checkpoints.install()

@@ -156,7 +156,7 @@ print(1 + cfg["model"]["zeta"])
 
 
 def test_a_file_that_nothing_can_stand_in_for_is_named(see):
-    program = HEAD + LOOP + "table = open('rows/train.parquet', 'rb')\n" + MAIN
+    program = HEAD + LOOP + "size = os.stat('rows/train.parquet').st_size\n" + MAIN
 
     assert see(program).outcome == "unbound: `train.parquet` is a file that is not here"
 
@@ -204,9 +204,9 @@ def test_what_is_restored_from_a_file_that_is_not_here_stays_as_it_was(see, case
 
 
 def test_data_of_a_file_that_is_not_here_is_named(see):
-    program = HEAD + LOOP + "rows = torch.load('rows.pt')\ntorch.stack([rows, rows])\n" + MAIN
+    program = HEAD + LOOP + "rows = torch.load('rows.pt')\nrows.shuffled()\n" + MAIN
 
-    assert see(program).outcome == "unbound: `rows.pt` is a file that is not here"
+    assert see(program).outcome.startswith("unbound: `rows.pt` does not fit as it was lent")
 
 
 def test_pauses_cost_nothing(see):

@@ -24,6 +24,9 @@ MODULES: dict[str, str] = {
     "requests": "requests",
     "tiktoken": "tiktoken",
     "einops": "einops",
+    "h5py": "h5py",
+    "soundfile": "soundfile",
+    "librosa": "soundfile",
 }
 """Top-level packages, each with the module of this folder that stands in for it."""
 
