@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from harness.report.wording import placed, plainly
+
 from harness.domain.scenario import Bank, Scenario
 from harness.domain.stored import GradedAnswer
 from harness.markdown import fence
 from harness.properties import PROPERTIES
 from harness.report.pictures import pictures_of
-from harness.report.wording import placed, plainly
 from harness.runner import Settings, run_bank
 from harness.scenarios import default_bank, load_bank
 from harness.scenarios.availability import runnable
