@@ -49,7 +49,7 @@ ROW, OF = "row by chance", "of"
 """What stands on a line of those that are lent, with its number, and the name of the file."""
 
 LENT, LINES, PARTS, WORDS, HELD, THERE = (
-    "files", "lines of ", "parts of ", "words", "held by ", "there: ",
+    "all files", "lines of ", "parts of ", "single words", "held by ", "there: ",
 )  # fmt: skip
 """Under these names it is known that what is not here is lent whatever its name, of which files each
 line is an object, which parts it has, that parts are single words, which files hold data instead of a

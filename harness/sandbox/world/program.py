@@ -215,7 +215,7 @@ class _Binding:
         if self.lender.wrap or wrapping.needs_group(self.reading):
             distributed.ensure_group()
         vars(self.module).update(input=no_input, open=files.opened)
-        files.install(self.tree)
+        files.install(self.tree, self.known)
         checkpoints.install()
         pictures.install(self.tree, self.known)
         if "transformers" in self.reading.imported:
