@@ -312,12 +312,13 @@ def test_every_command_is_found_in_the_file_that_it_lives_in():
 
 
 @pytest.mark.parametrize("command", ["", *FILES])
-def test_a_switch_is_shown_without_a_type(command):
-    """`--help <bool>` would ask for a value."""
+def test_an_option_is_shown_without_a_type_of_python(command):
+    """`--help <bool>` would ask for a value, `--port <int range>` for nobody knows what."""
     page = harness(*command.split(), "--help")
 
     assert page.exit_code == 0
     assert "<bool>" not in page.stdout
+    assert "<int" not in page.stdout
 
 
 def test_list_needs_neither_torch_nor_the_parts_that_run(fake):

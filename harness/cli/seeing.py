@@ -68,7 +68,8 @@ def view(
     ],
     *,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The port; 0 takes any that is free.")
+        int,
+        typer.Option(min=0, max=65535, metavar="N", help="The port; 0 takes any that is free."),
     ] = 8765,
     bank: BankOption = None,
     trust_bank: TrustOption = False,
