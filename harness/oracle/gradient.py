@@ -68,6 +68,20 @@ class Gradient:
         mine = dict(self.parts())
         return type(self).of({n: mine[n] for n in names if n in mine})
 
+    def among(self, whole: Self) -> Self:
+        """On the parameters of another gradient; zeros where it does not reach them."""
+        mine = self.on(whole.names)
+        if mine.sizes == whole.sizes:
+            return mine
+        found = dict(mine.parts())
+        parts = whole.parts()
+        return type(self).of(
+            {
+                n: found[n] if n in found and found[n].size == p.size else np.zeros_like(p)
+                for n, p in parts
+            }
+        )
+
     def scaled(self, factor: float) -> Self:
         """``factor`` times this."""
         return self.with_elements(self.flat * factor)
