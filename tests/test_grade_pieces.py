@@ -10,6 +10,8 @@ from tests.test_grade_alone import written
 
 PIECES = Path("tests/material/pieces")
 FAILS = {
+    "weights-of-samples-times-the-mean-of-their-losses": "loss-gets-what-it-takes",
+    "weights-of-samples-in-a-column-times-losses-in-a-row": "loss-gets-what-it-takes",
     "what-another-loss-left-in-half-of-a-network": "gradients-start-fresh",
     "a-generator-that-is-judged-on-rows-out-of-its-graph": "every-parameter-learns",
     "a-frozen-network-that-is-put-back-into-training": "training-mode-kept",

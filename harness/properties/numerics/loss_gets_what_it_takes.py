@@ -12,8 +12,9 @@ Bug::
 Signature: the first argument of ``cross_entropy``, ``nll_loss`` or ``kl_div`` is what a softmax
 returned, or that of ``binary_cross_entropy_with_logits`` is what a sigmoid returned, be it in another
 shape; or the mean of an elementwise loss is taken over rows beside columns, (n, 1) beside (n,), so that
-each prediction is compared with each target; or a log-probability is multiplied by what a critic
-returned, taken from a number, and a step changes the critic by the gradient of that product.
+each prediction is compared with each target; or weights of samples are multiplied with a mean, or each
+with the loss of every sample; or a log-probability is multiplied by what a critic returned, taken from
+a number, and a step changes the critic by the gradient of that product.
 
 Masked by: a loss that falls. After a second softmax it comes to rest far from 0; predictions that are
 compared with all targets come to rest at their mean. A critic that the policy's loss pulls along still
@@ -44,6 +45,8 @@ TAKES = {
     "logits, or call binary_cross_entropy",
     "nll_loss": "it takes logarithms of probabilities: call log_softmax instead",
     "kl_div": "its first argument is logarithms of probabilities: call log_softmax instead",
+    "a product with weights": "they weigh nothing then. Take the loss of each sample "
+    '(reduction="none") in the shape of the weights, multiply, and add up',
     **dict.fromkeys(("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"), ONE_SHAPE),
 }
 """What each loss takes, and what to do."""
@@ -54,7 +57,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     del expectations
     for probe in trace.probes:
         if probe.program.misfed:
-            name, given = probe.program.misfed[0].split(" of ")
+            name, _, given = probe.program.misfed[0].partition(" of ")
             return failed(
                 ID,
                 f"In {probe.probe} {name} was given {given}: {TAKES[name]}.",

@@ -18,6 +18,7 @@ from harness.domain.event import Unheld, UnheldWhy
 from harness.sandbox.recorder.constants import Constants, sums
 from harness.sandbox.recorder.scalers import Scalers
 from harness.sandbox.recorder.tape import LARGE, Tape, dense
+from harness.sandbox.recorder.weights import weigh_nothing
 
 Node = Any
 """A node of autograd's graph."""
@@ -85,6 +86,8 @@ class Graphs:
         self._tape = tape
         self._scalers = scalers
         self.constants = Constants()
+        self.lost_weights: str | None = None
+        """What weights of samples were multiplied with, so that they weigh nothing."""
         self._optimizers = optimizers
         self._leaves: dict[int, _Leaf] = {}
         self._gone: list[_Gone] = []
@@ -114,6 +117,7 @@ class Graphs:
         if len(starts) == 1:
             self.constants.before_backward(starts[0], stepped=self._stepped)
         graph = _graph(starts)
+        self.lost_weights = self.lost_weights or weigh_nothing(graph.nodes)
         self._reached.update(graph.leaves)
         self._divisors[_divided_twice(starts[0]) if len(starts) == 1 else 1] += 1
         repeats = [g for g in self._gone if any(root in graph.nodes for root in g.roots)]

@@ -164,7 +164,7 @@ class Recorder:
         found = {
             "untrue": untrue,
             "broken_off": self.steps.broken_off,
-            "misfed": tuple(self.losses.misfed)[:8],
+            "misfed": (*self.losses.misfed, *self._lost_weights())[:8],
             "critics_misled": self.advantages.consumed,
             "flagged_modules": self.forwards.flagged(),
             "averaged_with_themselves": self.averages.with_themselves,
@@ -174,3 +174,7 @@ class Recorder:
             **seen,
         }
         self.tape.write(finished.model_copy(update=found), last)
+
+    def _lost_weights(self) -> tuple[str, ...]:
+        lost = self.graphs.lost_weights if self.graphs is not None else None
+        return (f"a product with weights of {lost}",) if lost else ()

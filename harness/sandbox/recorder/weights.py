@@ -1,0 +1,58 @@
+"""Weights of samples that weigh nothing, as the graph of a loss shows: they are multiplied with what is
+a mean by then, or each with every loss, and all of the product is added up.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from torch import Tensor
+
+Node = Any
+"""A node of autograd's graph."""
+
+REDUCED = re.compile(r"(Mean|Sum)Backward0")
+MEAN = re.compile(
+    r"(Mean|MseLoss|NllLoss(2D|Nd)?|SmoothL1Loss|HuberLoss|L1Loss|BinaryCrossEntropy(WithLogits)?)"
+    r"Backward0"
+)
+"""Means, and losses that are one by default."""
+
+
+def weigh_nothing(nodes: Iterable[Node]) -> str | None:
+    """What weights were multiplied with, so that they are lost; ``None`` where none are."""
+    for node in nodes:
+        product = node.next_functions[0][0] if REDUCED.fullmatch(type(node).__name__) else None
+        if product is None or type(product).__name__ != "MulBackward0":
+            continue
+        weighed = [child for child, _ in product.next_functions if child is not None]
+        weights = _constant(product)
+        whole = len(weighed) == 1 and not list(node._input_metadata[0].shape)
+        if whole and weights is not None and (lost := _lost(weighed[0], weights)) is not None:
+            return lost
+    return None
+
+
+def _constant(product: Node) -> Tensor | None:
+    """The factor without a gradient, where it holds several numbers that are not the same."""
+    try:
+        factors = (product._saved_self, product._saved_other)
+    except RuntimeError:  # freed, or changed in place since
+        return None
+    found = next((f.detach() for f in factors if isinstance(f, Tensor) and f.numel() > 1), None)
+    return None if found is None or bool((found == found.flatten()[0]).all()) else found
+
+
+def _lost(weighed: Node, weights: Tensor) -> str | None:
+    losses = list(weighed._input_metadata[0].shape)
+    if not losses:
+        is_mean = MEAN.fullmatch(type(weighed).__name__) is not None
+        return "one mean for all samples" if is_mean else None
+    places = range(-1, -max(len(losses), weights.dim()) - 1, -1)
+    both = [(_size(losses, p), _size(weights.shape, p)) for p in places]
+    crossed = all(1 in pair for pair in both) and max(losses) > 1
+    return "losses along another axis" if crossed else None
+
+
+def _size(shape: Any, place: int) -> int:
+    return shape[place] if -place <= len(shape) else 1
