@@ -165,14 +165,15 @@ def _micro_batches(
     """Coefficients over this window and up to ``REACH`` before it, of all ranks."""
     listed = _listed(index, view)
     world = len(view.windows)
-    solved = coefficients([x.gradient for _, _, x in listed], consumed)
+    flows = [x.gradient if inside else x.gradient.among(consumed) for _, inside, x in listed]
+    solved = coefficients(flows, consumed)
     if world == 1 and None in solved.values:
         solved = (
             _without_cleared([x for _, inside, x in listed if inside], len(listed), consumed)
             or solved
         )
     elif None in solved.values:
-        solved = _reduced([x.gradient for _, _, x in listed], consumed)
+        solved = _reduced(flows, consumed)
     found = tuple(
         _micro_batch(rank, x, None if a is None else a * world, inside=inside)
         for (rank, inside, x), a in zip(listed, solved.values, strict=True)
