@@ -59,6 +59,7 @@ FAILS = {
     "names-in-letters-of-full-width-are-the-same-names": "clip-once-per-update",
 }
 LACKS = {
+    "ranks-that-train-apart-and-average-their-weights": "something else than an optimizer moved",
     "windows-of-unlike-sizes-are-single-batches-taken-apart": "not because of how micro-batches",
     "windows-that-end-with-a-budget-of-tokens": "end by another measure",
     "a-clip-of-what-was-divided-by-its-tokens-is-not-accused": "No loud window was clipped",

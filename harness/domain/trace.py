@@ -273,6 +273,8 @@ class ProbeTrace(Record, extra="ignore"):  # traces of earlier days say more
     """
     same_rows: bool = False
     """Whether two ranks trained on the same rows throughout, and so agree without being synchronised."""
+    brought_together: int = 0
+    """How often parameters that ranks had trained apart were the same before the next update."""
     sampled: bool = False
     """Whether the model was too large for whole gradients, so that samples of them were recorded."""
     segments: tuple[SegmentSeen, ...]

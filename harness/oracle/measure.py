@@ -16,7 +16,7 @@ from harness.domain.workload import PositiveLoss, WorkloadSpec
 from harness.oracle import learning, program, thawing
 from harness.oracle.facts import RankRun
 from harness.oracle.integrity import contradiction
-from harness.oracle.ranks import measure_ranks, same_rows
+from harness.oracle.ranks import brought_together, measure_ranks, same_rows
 from harness.oracle.reading import read_rank
 from harness.oracle.rehearsal import without_rehearsals
 from harness.oracle.replay import Replay
@@ -66,6 +66,7 @@ def _measured(
         ranks=traces,
         ranks_disagree=disagreement,
         same_rows=same_rows(runs),
+        brought_together=brought_together(runs),
         sampled=any(run.sampled for run in runs),
         segments=program.segments(runs[0]) if runs else (),
         restored_nothing=program.restored_nothing(runs[0]) if runs else 0,

@@ -2,6 +2,7 @@
 
 import math
 from bisect import bisect_left
+from itertools import pairwise
 
 from harness.domain.event import Backward, ScalerCall, SchedulerStep
 from harness.domain.trace import BackwardSeen, RankTrace, ScalerSeen, Update
@@ -16,6 +17,9 @@ from harness.oracle.rates import left_behind
 from harness.oracle.replay import Replay
 from harness.oracle.updates import RankView, measure_update
 from harness.oracle.windows import strays_of, usual_size, windows_of
+
+TOGETHER = 1e-6
+"""Relative distance of parameters below which ranks hold the same ones."""
 
 
 def measure_ranks(
@@ -105,6 +109,19 @@ def _disagreement(runs: list[RankRun]) -> float:
             if not (a.skipped and b.skipped):  # what both left unused may be each one's own
                 worst = max(worst, _difference(a.gradients, b.gradients))
     return worst
+
+
+def brought_together(runs: list[RankRun]) -> int:
+    """How often parameters that differed between ranks behind an update were the same before the next,
+    as where ranks train apart and average their weights.
+    """
+    rows = zip(*(run.updates for run in runs), strict=False)
+    times = 0
+    for last, now in pairwise(rows) if len(runs) > 1 else ():
+        parted = any(_difference(last[0].after, u.after) > TOGETHER for u in last[1:])
+        alike = all(_difference(now[0].before, u.before) <= TOGETHER for u in now[1:])
+        times += parted and alike
+    return times
 
 
 def same_rows(runs: list[RankRun]) -> bool:

@@ -105,6 +105,12 @@ def apart(probe: ProbeTrace) -> Verdict | None:
     found = probe.ranks_disagree
     if found is None or (math.isfinite(found) and found <= allowed):
         return None
+    if probe.brought_together > 1:
+        return inconclusive(
+            ID,
+            f"In {probe.probe} the ranks train apart, and {probe.brought_together} times their weights "
+            "were made the same again: whether they may part in between is not judged.",
+        )
     far = number("largest difference between ranks", found, probe.probe)
     part = parting(probe)
     if part is not None:

@@ -51,6 +51,17 @@ def test_ranks_that_trained_on_the_same_rows_show_nothing():
     assert "Give each rank rows of its own" in agreed.sentence
 
 
+def test_ranks_whose_weights_are_made_the_same_again_may_part_in_between():
+    """Once may be chance, or where training begins."""
+    ranks = [rank([update(0, rounds=1.0)]), rank([update(0, rounds=1.0)], 1)]
+    once, often = (
+        on(ID, trace(probe("plain", ranks=ranks, ranks_disagree=0.4, brought_together=times)))
+        for times in (1, 2)
+    )
+    assert (once.outcome, often.outcome) == ("fail", "inconclusive")
+    assert "2 times their weights were made the same" in often.sentence
+
+
 def parted(first, second):
     """Two ranks that disagree from their first update on."""
     ranks = [rank([update(0, **first)]), rank([update(0, **second)], 1)]
