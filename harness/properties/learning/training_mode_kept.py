@@ -14,7 +14,7 @@ in evaluation mode, in a model whose layers work differently there; or an update
 weights that were put in for an evaluation; or parameters are averaged with tensors that lie where they
 lie; or an average takes nine parts in ten or more from the weights as they are, each time; or
 a part that nothing trains, or batch norm, is put into evaluation and back into training with the
-whole, before it is ever called.
+whole, before it is ever called; or what is wholly frozen is put back so by itself.
 
 Masked by: a loss that falls, and often faster, for there is no noise any more. Batch norm that is frozen
 on purpose is no such case: then layers are put into evaluation, and the model stays in training.
