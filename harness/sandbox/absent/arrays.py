@@ -41,6 +41,12 @@ FEW = 64
 SAID = r"(?:{0}\b|{1}\*)[^()\[\]\n]{{0,60}}[(\[](?P<shape>[A-Z]\b(?:\s*[,x]\s*(?:[A-Z]|\d+)\b)*)"
 """How people write down a shape behind a name: ``images.npy (N, H, W, 3 uint8)``, ``X [N, L]``."""
 
+TOO_SHORT = re.compile(r"should return >= 0|'from' to be less than 'to'|low >= high|num_samples=0")
+"""How Python, numpy and torch word that nothing is left of what windows are cut from."""
+
+STRETCHED = 4096
+"""How long rows in time are then."""
+
 LONG = {"N": TRAIN, "H": SIDE, "W": SIDE, "C": 3, "T": 64, "L": 64, "S": 64}
 """How long a side is that is written as a letter; any other is as wide as rows of numbers."""
 
@@ -76,6 +82,8 @@ def learned(error: BaseException) -> tuple[str, str] | None:
     refused = isinstance(error, RuntimeError | ValueError | IndexError | AssertionError)
     if not _lent or not refused or not tables.of_the_data(error):
         return None
+    if TOO_SHORT.search(str(error)) and "stretched" not in _known:
+        return "stretched", "asked for"
     asked = width_asked_for(str(error))
     if (
         asked is not None
@@ -94,8 +102,10 @@ def learned(error: BaseException) -> tuple[str, str] | None:
 
 
 def _form(*, alone: bool = False) -> str:
-    """What is tried now: pictures first where a program folds them."""
+    """What is tried now: pictures first where a program folds them, long rows where it cuts windows."""
     order = [*FORMS]
+    if "stretched" in _known and "pixels" not in _known:
+        return "series"
     if alone:
         order = ["series", *FORMS[:-1]]
     if re.search(r"\bConv(Transpose)?[23]d\(", _source):
@@ -157,6 +167,8 @@ def _said(name: str) -> tuple[int, ...] | None:
     sides = re.findall(r"\b(?:[A-Z]|\d+)\b", found["shape"])
     channels = int(_known.get("channels", LONG["C"]))
     known = {**LONG, "C": channels}
+    if "stretched" in _known:
+        known |= dict.fromkeys("TLS", STRETCHED)
     return tuple(int(s) if s.isdigit() else known.get(s, tables.width()) for s in sides)
 
 
@@ -191,7 +203,14 @@ def _samples(name: str, *, mapped: bool, alone: bool) -> Array:
     if form == "rows":
         return _filled((TRAIN, tables.width()), None)
     if form == "series":
-        long = (tables.width(), LARGE) if "pixels" in _known else (LARGE, tables.width())
-        return _filled((count, *long), None)
+        return _series(count)
     shape = {"first": (3, side, side), "last": (side, side, 3)}.get(form, (side, side))
     return _filled((count, *shape), 256)
+
+
+def _series(count: int) -> Array:
+    """So many samples of rows in time, or of time in rows."""
+    if "stretched" in _known:
+        return _filled((FEW, tables.width(), STRETCHED), None)
+    long = (tables.width(), LARGE) if "pixels" in _known else (LARGE, tables.width())
+    return _filled((count, *long), None)

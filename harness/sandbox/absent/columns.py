@@ -28,6 +28,9 @@ TAKING = frozenset({"drop", "pop", "groupby", "sort_values", "set_index"})
 GIVEN = frozenset({"columns", "usecols", "subset", "by", "on", "parse_dates", "index_col"})
 """Arguments that are columns."""
 
+PREFIX = re.compile(r"[A-Za-z]+_")
+"""What names of columns begin with where a program looks for such."""
+
 IDENTIFIERS = 50
 """How many different ones there are of whatever has a number of its own."""
 
@@ -104,6 +107,10 @@ def _named(tree: ast.Module, lists: Mapping[str, ast.expr]) -> Iterator[str]:
                 yield from _strings(first, lists)
             case ast.keyword(arg=str(name), value=value) if name in GIVEN:
                 yield from _strings(value, lists)
+            case ast.Call(
+                func=ast.Attribute(attr="startswith"), args=[ast.Constant(value=str(first))]
+            ):
+                yield from [f"{first}{n}" for n in range(3)] if PREFIX.fullmatch(first) else []
 
 
 def _tables(tree: ast.Module) -> set[str]:

@@ -30,8 +30,10 @@ from harness.sandbox.absent.standins.torchvision import TRAIN
 from harness.sandbox.unbound import Unbound
 from harness.syntax import walk
 
-ROWS, FEW = 256, 16
-"""How many there are where a program goes through something, and in each of those."""
+ROWS, FEW, LONGER = 256, 16, 4096
+"""How many there are where a program goes through something, in each of those, and where nothing came
+of so many.
+"""
 
 ROUNDS = 14
 """How many runs learn from one another at most."""
@@ -61,7 +63,7 @@ INVERSE = re.compile(r".*(itos|(id|idx|i|index)_?(2|to)_?[a-z]+)", re.IGNORECASE
 of one back.
 """
 
-LONGEST = 20
+LONGEST, SHORT = 20, 3
 """Sentences have fewer words."""
 
 DEEP = 3
@@ -79,7 +81,10 @@ UNPACKED = re.compile(r"values to unpack \(expected (\d+)")
 """How Python words it that a list has another length."""
 
 LONG = "long"
-EMPTY = re.compile(r"non-empty|num_samples=0|at least one array|division by zero|is empty")
+EMPTY = re.compile(
+    r"non-empty|num_samples=0|at least one array|(division|modulo) by zero|is empty"
+    r"|should return >= 0|'from' to be less than 'to'|low >= high"
+)
 """Under this name it is known that lists in rows are long, as nothing came of short ones; how Python and
 torch word that.
 """
@@ -187,8 +192,8 @@ def learned(error: BaseException) -> tuple[str, str] | None:
     said = str(error)
     if not _learned:
         _learned.update(_refused(said))
-    nested = any(path.count("[]") > 1 for path in _forms)
-    if nested and LONG not in _forms and EMPTY.search(said):
+    listed = any("[]" in path for path in (*_forms, *_learned))
+    if listed and LONG not in _forms and EMPTY.search(said):
         _learned[LONG] = "asked for"
     told = dict([*_learned.items()][:MOST])
     return (f"{SHOWN} {_round + 1}", json.dumps(told)) if told else None
@@ -242,7 +247,8 @@ def _made(place: Place, kind: str) -> Any:
 
 def _rows(place: Place) -> list[Any]:
     _lists.append(place.path)
-    count = FEW if "[]" in place.path and LONG not in _forms else ROWS
+    few, many = (ROWS, LONGER) if LONG in _forms else (FEW, ROWS)
+    count = few if "[]" in place.path else many
     return [_part(Place(f"{place.path}[]", place.key, place.family, n)) for n in range(count)]
 
 
@@ -292,7 +298,8 @@ def _real(place: Place) -> float:
 def _text(place: Place) -> str:
     """A sentence, none as long as the next: what is counted in words or letters differs between rows."""
     dice = random.Random(f"{place.path} {place.row}")
-    return " ".join(dice.choices(WORDS, k=dice.randrange(2, LONGEST)))
+    longest = SHORT if LONG in _forms else LONGEST  # what is cut off may be all that counts
+    return " ".join(dice.choices(WORDS, k=dice.randrange(1, longest)))
 
 
 def _called(place: Place) -> str:

@@ -34,6 +34,9 @@ READS = re.compile(r"\bImage\.open\(")
 IN_FOLDERS = re.compile(r"\.is_dir\(\)|isdir\((os\.path\.)?join\(")
 """How it asks which entries of a folder are folders."""
 
+OF_A_CLASS = re.compile(r"class\d+")
+"""Folders that were lent."""
+
 MASK = re.compile(r".*(mask|label|seg|annot|gt|ground).*", re.IGNORECASE)
 WRITTEN = re.compile(
     r".*(ckpt|checkpoint|run|log|out|result|sav|weight|model|sample).*", re.IGNORECASE
@@ -141,12 +144,11 @@ def _furnished(folder: Path, pattern: tuple[str, ...]) -> Path:
         ends = ENDS.search(_source)
         ending = ends[1] if ends is not None else next(iter(_mentioned(EMPTY)), ending)
     is_data = ending not in ENDINGS
-    if is_data and ending not in EMPTY:
-        names = names[:SHARDS]
+    names = names[: _most(folder, holds=is_data and ending not in EMPTY)]
     if ending is None or not (readable or is_data) or WRITTEN.fullmatch(f"{folder.name}/{last}"):
         doubt(folder.name)
         return folder
-    folders = IN_FOLDERS.search(_source) and (not is_data or last == "*")
+    folders = _has_folders(folder, last, is_data=is_data)
     if folders or (len(pattern) > 1 and pattern[0] != "**"):
         count = int(_known.get("folders", FOLDERS))
         for n in range(count):
@@ -156,6 +158,17 @@ def _furnished(folder: Path, pattern: tuple[str, ...]) -> Path:
     _made.add(elsewhere)
     guess(folder.name, "files by chance" if is_data else "pictures by chance")
     return elsewhere
+
+
+def _most(folder: Path, *, holds: bool) -> int:
+    """How many files a folder has at most. ``holds``: whether each holds many samples."""
+    return SHARDS if holds else TRAIN // FOLDERS + 1 if OF_A_CLASS.fullmatch(folder.name) else TRAIN
+
+
+def _has_folders(folder: Path, last: str, *, is_data: bool) -> bool:
+    """Whether a program looks for folders in there; in those that were lent there are none."""
+    of_a_class = OF_A_CLASS.fullmatch(folder.name) is not None
+    return bool(IN_FOLDERS.search(_source)) and (not is_data or last == "*") and not of_a_class
 
 
 def _names_for(last: str, endings: tuple[str, ...]) -> tuple[str | None, list[str]]:

@@ -28,6 +28,7 @@ from harness.sandbox.batches.callers import FILENAME
 from harness.sandbox.machine import arguments, cuda, devices, distributed, removed
 from harness.sandbox.order import WorkOrder
 from harness.sandbox.own import frameworks
+from harness.sandbox.own.command_line import CommandLine
 from harness.sandbox.own.modules import Repository
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.phases import LOOP, Phases, with_phases
@@ -81,7 +82,7 @@ def prepare(
     own = Repository(packed.modules, modules, os.path.abspath(FOLDER), FILENAME, given)
     _lend(everything, own, order.known)
     frameworks.install(everything, world_size)
-    sys.argv = ["candidate.py", *packed.arguments]
+    sys.argv = CommandLine(["candidate.py", *packed.arguments])
     _environment(module, rank, world_size, everything)
     files.install(everything, order.known)
     code, left_out = compiled(with_phases(tree) if phases.several else tree)

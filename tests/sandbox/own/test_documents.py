@@ -17,6 +17,43 @@ def train(x, y, net, loss=nn.functional.cross_entropy):
 """
 
 FORMS = {
+    "windows that are longer than usual": """
+'flow.npz holds flow (T, N)'
+held = np.load("roads/flow.npz")["flow"].astype(np.float32)
+long = 512
+starts = torch.randint(0, len(held) - long, (64,))
+x = torch.stack([torch.from_numpy(held[s : s + long]).flatten()[:4] for s in starts])
+train(x, torch.zeros(64).long(), nn.Linear(4, 2))
+""",
+    "crops of signals of one length": """
+held = np.load("beats/leads.npy", mmap_mode="r")
+room = held[0].shape[1] - 1024
+starts = torch.randint(0, room + 1, (len(held),))
+x = torch.stack([torch.tensor(held[n][0, s : s + 4]) for n, s in enumerate(starts)])
+train(x, torch.randn(len(x), 2), nn.Linear(4, 2), nn.functional.mse_loss)
+""",
+    "a file that the command line names": """
+assert len(sys.argv) == 1
+rows = [json.loads(line) for line in open(sys.argv[1])]
+y = torch.tensor([int(row["label"]) for row in rows])
+train(torch.randn(len(rows), 4), y, nn.Linear(4, 2))
+""",
+    "columns that begin alike": """
+import pandas as pd
+df = pd.read_parquet("shop.parquet")
+names = sorted(c for c in df.columns if c.startswith("n_"))
+x = torch.tensor(df[names].to_numpy(np.float32))
+assert x.shape[1] > 1
+train(x, torch.zeros(len(x)).long(), nn.Linear(x.shape[1], 2))
+""",
+    "answers of which only the beginning counts": """
+rows = [json.loads(line) for line in open("talk/train.jsonl")]
+cut = [(row["prompt"].encode(), row["response"].encode()) for row in rows]
+left = [list((a + b)[len(a) : 16]) for a, b in cut]
+left = [one for one in left if one]
+assert len(rows) // len(left) < 20
+train(torch.randn(len(left), 4), torch.zeros(len(left)).long(), nn.Linear(4, 2))
+""",
     "rows in an object, of which a part is taken": """
 held = json.load(open("food/manifest.json"))
 rows = [row for row in held["samples"] if row["split"] == "train"]
