@@ -83,10 +83,13 @@ def test_without_its_guard_a_cheat_is_right(station: Station, name: str, guard: 
 
 
 @pytest.mark.full
-def test_where_the_bank_can_be_read_a_cheat_hands_in_the_reference() -> None:
-    """Files are closed to candidates for a reason: with Landlock off, the fix is found and run."""
+def test_where_the_bank_can_be_read_what_hangs_on_the_machine_is_not_told() -> None:
+    """With Landlock off the reference is found and run. That it clips then hangs on files of the
+    machine, which keeps it from being right.
+    """
     with JailedExecutor(parallel=1, policy=JailPolicy(disabled=frozenset({"landlock"}))) as open_:
-        assert Station(open_).grade("paper-without-clipping/reads-the-reference") == "right"
+        verdict = Station(open_).grade("paper-without-clipping/reads-the-reference")
+    assert verdict == "inconclusive"
 
 
 @pytest.mark.full

@@ -44,6 +44,8 @@ SAID = r"(?:{0}\b|{1}\*)[^()\[\]\n]{{0,60}}[(\[](?P<shape>[A-Z]\b(?:\s*[,x]\s*(?
 TOO_SHORT = re.compile(r"should return >= 0|'from' to be less than 'to'|low >= high|num_samples=0")
 """How Python, numpy and torch word that nothing is left of what windows are cut from."""
 
+MISMATCH = re.compile(r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)")
+
 STRETCHED = 4096
 """How long rows in time are then."""
 
@@ -97,8 +99,24 @@ def learned(error: BaseException) -> tuple[str, str] | None:
         side = isqrt(SIDE * SIDE * wanted // given) if given else 0
         if side != SIDE and given * side * side == wanted * SIDE * SIDE:
             return "side", str(side)
+    patches = _of_patches(str(error))
+    if patches is not None and "side" not in _known:
+        return "side", str(patches)
     tried = sum(name.startswith(TRIED) for name in _known)
     return (f"{TRIED} {tried + 1}", "refused") if tried < len(FORMS) - 1 else None
+
+
+def _of_patches(said: str) -> int | None:
+    """The side of pictures of as many square patches as a model has places for, one more for a class."""
+    found = MISMATCH.search(said)
+    if found is None:
+        return None
+    for extra in (1, 0):
+        given, wanted = (isqrt(int(n) - extra) for n in found.groups())
+        exact = given and found[1] == str(given**2 + extra) and found[2] == str(wanted**2 + extra)
+        if exact and given != wanted and SIDE * wanted % given == 0:
+            return SIDE * wanted // given
+    return None
 
 
 def _form(*, alone: bool = False) -> str:
@@ -166,7 +184,7 @@ def _said(name: str) -> tuple[int, ...] | None:
         return None
     sides = re.findall(r"\b(?:[A-Z]|\d+)\b", found["shape"])
     channels = int(_known.get("channels", LONG["C"]))
-    known = {**LONG, "C": channels}
+    known = {**LONG, "C": channels, **dict.fromkeys("HW", int(_known.get("side", SIDE)))}
     if "stretched" in _known:
         known |= dict.fromkeys("TLS", STRETCHED)
     return tuple(int(s) if s.isdigit() else known.get(s, tables.width()) for s in sides)

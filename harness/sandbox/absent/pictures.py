@@ -222,11 +222,11 @@ def _reading(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def read(file: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(file, str | os.PathLike) and not os.path.exists(file):
-            name = os.path.basename(os.fspath(file))
-            file = Path(LENT, name)
+            path = Path(os.fspath(file))
+            file = Path(LENT, path.parent.name, path.name)  # masks lie in a folder of that name
             if not file.exists():
-                file.parent.mkdir(exist_ok=True)
-                _draw(file, sum(name.encode()))
+                file.parent.mkdir(parents=True, exist_ok=True)
+                _draw(file, sum(path.name.encode()))
             lend("a picture by chance for each that is not here")
         return original(str(file) if isinstance(file, Path) else file, *args, **kwargs)
 

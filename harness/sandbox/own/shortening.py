@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader
 
-from harness.sandbox.absent.lent import lend
+from harness.sandbox.absent.lent import guessed, lend
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.sizes import gathered_by, sizes_in
 from harness.syntax import walk
@@ -90,9 +90,13 @@ class Shortening:
     def _with_few_rows(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments of a loader; with small batches where the program is too large."""
+        """The arguments of a loader; with small batches where the program is too large, or where what
+        is lent does not fill one.
+        """
         rows = kwargs.get("batch_size", args[1] if len(args) > 1 else None)
-        if not self._shrunk or type(rows) is not int or rows <= ROWS:
+        if type(rows) is not int or rows <= ROWS:
+            return args, kwargs
+        if not (self._shrunk or (kwargs.get("drop_last") and _fill_none(args, rows))):
             return args, kwargs
         lend(f"shrunk (batches of {rows} rows -> {ROWS})")
         if "batch_size" in kwargs:
@@ -159,3 +163,9 @@ def window_of(tree: ast.Module) -> int:
     ]  # fmt: skip
     often = [count for count in turns if count <= OFTEN]  # more is an interval of reports
     return min(LARGEST, max([gathered_by(sizes), *named, *often]))
+
+
+def _fill_none(args: tuple[Any, ...], rows: int) -> bool:
+    """Whether a data set that is lent has fewer rows than one batch."""
+    sized = bool(args) and hasattr(args[0], "__len__")
+    return bool(guessed()) and sized and len(args[0]) < rows
