@@ -89,11 +89,19 @@ class WindowReading:
     @property
     def raw(self) -> bool:
         """Whether nothing made the gradient smaller. In a run that has exploded, saturated units
-        cause errors above rounding, but below what any clip does. Where rounding alone may be as large
-        as that, as in half precision that nearly cancels out, nobody can say so.
+        cause errors above rounding, but below what any clip does.
         """
         slack = max(self.window.tolerance, EXPLODED)
-        return slack <= BLUNT and self.match.direction_error <= slack and self.ratio >= 1.0 - slack
+        return (
+            not self.is_blunt and self.match.direction_error <= slack and self.ratio >= 1.0 - slack
+        )
+
+    @property
+    def is_blunt(self) -> bool:
+        """Whether rounding may be as large as what a clip does, as in half precision that nearly
+        cancels out.
+        """
+        return self.window.tolerance > BLUNT
 
     @property
     def slack(self) -> float:

@@ -21,7 +21,7 @@ class Regimes:
     accepted: Bounds
     """All thresholds that the scenario accepts."""
     loud: tuple[WindowReading, ...]
-    """Windows far above the threshold."""
+    """Windows far above the threshold, but for those in which rounding is as large as a clip."""
     quiet: tuple[WindowReading, ...]
     """Windows far below the threshold."""
 
@@ -39,7 +39,9 @@ def regimes(trace: Trace, expectations: Expectations) -> Regimes | str:
         bounds,
         accepted,
         tuple(
-            r for r in account.readings if bounds.loud(r.true) and not below_its_own(r, accepted)
+            r
+            for r in account.readings
+            if bounds.loud(r.true) and not (below_its_own(r, accepted) or r.is_blunt)
         ),
         tuple(r for r in account.readings if bounds.quiet(r.true)),
     )

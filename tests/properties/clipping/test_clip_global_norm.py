@@ -37,6 +37,14 @@ def test_a_clip_now_and_then_fails():
     assert "Clip before every step" in verdict.sentence
 
 
+def test_a_window_in_which_rounding_is_as_large_as_a_clip_tells_nothing():
+    """Half precision that nearly cancels out: a clipped gradient counts as whole there."""
+    first, second, *rest = norms(9)
+    clipped = [update(n, true=true, consumed=1.0) for n, true in enumerate((first, second))]
+    blunt = (update(i + 2, true=n, tolerance=0.84) for i, n in enumerate(rest))
+    assert on(ID, loud(*clipped, *blunt)).outcome == "pass"
+
+
 def unclipped(call):
     """What is said of a loud window that this call left as it was, beside one that was clipped."""
     raw = update(1, true=40.0, clip_calls=(call,))
