@@ -61,6 +61,7 @@ def warm_up() -> None:
         on_batch=lambda *_: None,
         tracked=lambda model, *_, **__: model,
         known={},
+        rehearses=True,
     )
 
 

@@ -4,6 +4,7 @@ import collections
 import collections.abc
 import contextlib
 import importlib
+import inspect
 import math
 import sys
 from types import ModuleType
@@ -31,7 +32,7 @@ def install() -> None:
     sys.modules.setdefault("torch._six", six)
     with contextlib.suppress(ImportError):  # before 6.0 a text of settings was enough
         yaml = importlib.import_module("yaml")
-        yaml.load.__defaults__ = (yaml.SafeLoader,)
+        inspect.unwrap(yaml.load).__defaults__ = (yaml.SafeLoader,)
     for name in ("Iterable", "Mapping", "Sequence", "Callable", "MutableMapping", "Hashable"):
         if not hasattr(collections, name):
             setattr(collections, name, getattr(collections.abc, name))

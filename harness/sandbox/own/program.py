@@ -85,11 +85,12 @@ def prepare(
     sys.argv = CommandLine(["candidate.py", *packed.arguments])
     _environment(module, rank, world_size, everything)
     files.install(everything, order.known)
+    source = source_of(tree)  # before it has marks
     code, left_out = compiled(with_phases(tree) if phases.several else tree)
     return ReadyProgram(
         module=module,
         code=code,
-        source=source_of(tree),
+        source=source,
         journal=notes,
         patience=patience,
         around=_what_is_missing,

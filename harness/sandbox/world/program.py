@@ -60,9 +60,11 @@ def bind(  # noqa: PLR0913 - each is a fact of one run
     tracked: Track,
     known: Mapping[str, str],
     alone: bool = False,
+    rehearses: bool = False,
 ) -> ReadyProgram:
     """Lend every free name of ``program`` an object. ``known``: what scouts found out by name.
-    ``alone``: whether it is judged by its own settings.
+    ``alone``: whether it is judged by its own settings. ``rehearses``: whether it is not run, in a
+    process from which others are forked, whose files stay as they are.
 
     Raises:
         Unbound: for a name that gets no object.
@@ -70,6 +72,7 @@ def bind(  # noqa: PLR0913 - each is a fact of one run
     install_spellings()
     binding = _Binding(program, Values(workload, rank, world_size), on_batch, tracked, known)
     binding.lender.alone = alone
+    binding.rehearses = rehearses
     return binding.bound()
 
 
@@ -127,6 +130,8 @@ class _Binding:
     ) -> None:
         self.values, self.known = values, known
         self.tracked = tracked
+        self.rehearses = False
+        """Whether it is bound where nothing may stay changed."""
         self.module = namespace()
         packed = unpacked(program)
         self.arguments = packed.arguments
@@ -215,14 +220,18 @@ class _Binding:
         if self.lender.wrap or wrapping.needs_group(self.reading):
             distributed.ensure_group()
         vars(self.module).update(input=no_input, open=files.opened)
-        files.install(self.tree, self.known)
-        checkpoints.install()
-        pictures.install(self.tree, self.known)
+        if not self.rehearses:
+            self._lend_files()
         if "transformers" in self.reading.imported:
             hub.install()
         packages.put_first(self.tree, vars(self.module))
         if self.reading.imported & {"tqdm"} or "tqdm" in self.reading.free:
             install_progress()
+
+    def _lend_files(self) -> None:
+        files.install(self.tree, self.known)
+        checkpoints.install()
+        pictures.install(self.tree, self.known)
 
     def _argument(self, name: str) -> Any:
         """A required argument of a command line, by its name."""

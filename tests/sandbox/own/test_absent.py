@@ -382,6 +382,21 @@ def test_required_arguments_of_click_packed_texts_and_axes_by_name_are_served(se
     assert seen.windows == [1] * 4, seen.outcome
 
 
+ONCE = """
+import json, torch
+assert not hasattr(json.load.__wrapped__, "__wrapped__"), "lent twice"
+weights = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(weights.parameters(), lr=0.1)
+weights(torch.ones(3, 2)).sum().backward()
+optimizer.step()
+"""
+
+
+def test_what_reads_files_is_replaced_once_in_each_run(see):
+    """What warms up before a run is forked leaves them as they are: other jobs are lent no files."""
+    assert see(ONCE).windows == [1], see(ONCE).outcome
+
+
 def test_axes_by_name_do_what_torch_does():
     from harness.sandbox.absent.standins import einops
 
