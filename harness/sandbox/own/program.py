@@ -65,13 +65,8 @@ def prepare(
     phases = Phases(tree, FILENAME)
     several = phases if phases.several else None
     patience = Patience(world_size, several, many_passes=order.many_passes)
-    shortening = Shortening(
-        everything,
-        patience,
-        on_batch,
-        shrunk=order.shrunk,
-        windows=1 if order.many_passes else WINDOWS,
-    )
+    windows = 1 if order.many_passes else WINDOWS
+    shortening = Shortening(everything, patience, on_batch, shrunk=order.shrunk, windows=windows)
     shortening.install()
     module = namespace(
         __file__="candidate.py", __package__=packed.package or OWN, input=no_input,
