@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness.report.wording import placed, plainly
-
 from harness.domain.scenario import Bank, Scenario
 from harness.domain.stored import GradedAnswer
+from harness.domain.wording import placed, plainly
 from harness.markdown import fence
 from harness.properties import PROPERTIES
 from harness.report.pictures import pictures_of
