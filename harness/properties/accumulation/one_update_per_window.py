@@ -275,8 +275,9 @@ def of_one_batch_each(probe: ProbeTrace) -> bool:
         return True
     found = [{m.after_batch for m in w.own} for w in windows]
     places = [place for window in found for place in window]
+    single = all(m.real_samples == 1 for w in windows for m in w.own)
     whole = all(len(window) == 1 for window in found) and None not in places
-    return whole and len(places) == len({*places}) * len(probe.ranks)
+    return single and whole and len(places) == len({*places}) * len(probe.ranks)
 
 
 def by_another_measure(probe: ProbeTrace) -> bool:
