@@ -7,7 +7,7 @@ import re
 
 from pydantic import ValidationError
 
-from harness.domain.misfits import CLASSES, SMALL, width_asked_for
+from harness.domain.misfits import CLASSES, MISMATCH, SMALL, width_asked_for
 from harness.domain.scenario import Scenario
 from harness.domain.trace import ProbeTrace
 from harness.domain.workload import Cnn, WorkloadSpec
@@ -18,9 +18,6 @@ SHAPES = 4
 MOST_RANKS = 4
 """How many ranks a program gets at most."""
 
-_OUTPUTS = re.compile(
-    r"size of tensor a \((?P<wanted>\d+)\) must match the size of tensor b \((?P<given>\d+)\)"
-)
 _ROWS = re.compile(r"shape '\[-1, (?P<wanted>\d+)\]' is invalid for input")
 _RANGE = re.compile(r"index out of range in self")
 _IMAGES = re.compile(r"3D \(unbatched\) or 4D \(batched\) input to conv2d|expected 4D input")
@@ -61,13 +58,13 @@ def of_its_ranks(place: Scenario, seen: ProbeTrace) -> Scenario | None:
 def _in_size(workload: WorkloadSpec, said: str) -> Fitting | None:
     """The same in the size that is asked for, where it is the size of what is lent that is refused."""
     sizes = workload.parameters.model_dump(include={"features", "vocabulary", "outputs"})
-    kept, width, outputs = _kept(workload), width_asked_for(said), _OUTPUTS.search(said)
+    kept, width, outputs = _kept(workload), width_asked_for(said), MISMATCH.search(said)
     if width is not None and width[0] == sizes.get("features"):
         return workload.name, {**kept, "features": width[1]}
     if (rows := _ROWS.search(said)) and "features" in sizes:
         return workload.name, {**kept, "features": int(rows["wanted"])}
-    if outputs and int(outputs["given"]) == sizes.get("outputs"):
-        return workload.name, {**kept, "outputs": int(outputs["wanted"])}
+    if outputs and int(outputs["second"]) == sizes.get("outputs"):
+        return workload.name, {**kept, "outputs": int(outputs["first"])}
     if CLASSES.search(said) and sizes.get("outputs", 2) > 2:
         return workload.name, {**kept, "outputs": 2}
     if _RANGE.search(said) and sizes.get("vocabulary", 14) > 14:

@@ -1,4 +1,4 @@
-"""How torch words it that data have not the shape that a model asks for."""
+"""How torch, numpy and Python word it that data have not the shape or the amount that is asked for."""
 
 import re
 
@@ -21,6 +21,19 @@ SMALL = re.compile(
     r"[Oo]utput size is too small|Invalid computed output size|[Kk]ernel size can't be greater"
 )
 """Pictures or rows that are smaller than what convolutions and pools take off them."""
+
+MISMATCH = re.compile(
+    r"size of tensor a \((?P<first>\d+)\) must match the size of tensor b \((?P<second>\d+)\)"
+)
+"""Two sizes that should be one."""
+
+TOO_SHORT = re.compile(r"should return >= 0|'from' to be less than 'to'|low >= high|empty range")
+"""Nothing is left of what windows or crops are cut from."""
+
+NOTHING = re.compile(
+    rf"{TOO_SHORT.pattern}|non-empty|num_samples=0|at least one array|(division|modulo) by zero|is empty"
+)
+"""Nothing is left of what a program selects, or fills batches with."""
 
 
 def width_asked_for(said: str) -> tuple[int, int] | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.domain.misfits import width_asked_for
+from harness.domain.misfits import MISMATCH, TOO_SHORT, width_asked_for
 from harness.sandbox.absent import tables
 from harness.sandbox.absent.columns import classes
 from harness.sandbox.absent.lent import guess, is_whole
@@ -41,13 +41,8 @@ FEW = 64
 SAID = r"(?:{0}\b|{1}\*)[^()\[\]\n]{{0,60}}[(\[](?P<shape>[A-Z]\b(?:\s*[,x]\s*(?:[A-Z]|\d+)\b)*)"
 """How people write down a shape behind a name: ``images.npy (N, H, W, 3 uint8)``, ``X [N, L]``."""
 
-TOO_SHORT = re.compile(r"should return >= 0|'from' to be less than 'to'|low >= high|num_samples=0")
-"""How Python, numpy and torch word that nothing is left of what windows are cut from."""
-
-MISMATCH = re.compile(r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)")
-
 STRETCHED = 4096
-"""How long rows in time are then."""
+"""How long rows in time are where windows are longer than usual."""
 
 LONG = {"N": TRAIN, "H": SIDE, "W": SIDE, "C": 3, "T": 64, "L": 64, "S": 64}
 """How long a side is that is written as a letter; any other is as wide as rows of numbers."""
@@ -84,7 +79,9 @@ def learned(error: BaseException) -> tuple[str, str] | None:
     refused = isinstance(error, RuntimeError | ValueError | IndexError | AssertionError)
     if not _lent or not refused or not tables.of_the_data(error):
         return None
-    if TOO_SHORT.search(str(error)) and "stretched" not in _known:
+    if (
+        TOO_SHORT.search(str(error)) or "num_samples=0" in str(error)
+    ) and "stretched" not in _known:
         return "stretched", "asked for"
     asked = width_asked_for(str(error))
     if (

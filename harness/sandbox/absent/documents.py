@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, NoReturn, Self
 import numpy as np
 import torch
 
+from harness.domain.misfits import NOTHING
 from harness.sandbox.absent import arrays, tables
 from harness.sandbox.absent.columns import TableFacts, cells, facts_of, is_known
 from harness.sandbox.absent.lent import guess, is_whole
@@ -81,13 +82,7 @@ UNPACKED = re.compile(r"values to unpack \(expected (\d+)")
 """How Python words it that a list has another length."""
 
 LONG = "long"
-EMPTY = re.compile(
-    r"non-empty|num_samples=0|at least one array|(division|modulo) by zero|is empty"
-    r"|should return >= 0|'from' to be less than 'to'|low >= high"
-)
-"""Under this name it is known that lists in rows are long, as nothing came of short ones; how Python and
-torch word that.
-"""
+"""Under this name it is known that lists in rows are long, as nothing came of short ones."""
 
 LENT_WORD = re.compile(r"class \d+|no ")
 """What stands where nothing but a word is known to stand."""
@@ -193,7 +188,7 @@ def learned(error: BaseException) -> tuple[str, str] | None:
     if not _learned:
         _learned.update(_refused(said))
     listed = any("[]" in path for path in (*_forms, *_learned))
-    if listed and LONG not in _forms and EMPTY.search(said):
+    if listed and LONG not in _forms and NOTHING.search(said):
         _learned[LONG] = "asked for"
     told = dict([*_learned.items()][:MOST])
     return (f"{SHOWN} {_round + 1}", json.dumps(told)) if told else None

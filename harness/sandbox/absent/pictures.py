@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.domain.misfits import CLASSES
+from harness.domain.misfits import CLASSES, TOO_SHORT
 from harness.sandbox.absent.files import asked_by_the_program
 from harness.sandbox.absent.lent import doubt, guess, guessed, hollow, lend
 from harness.sandbox.absent.standins.torchvision import TRAIN
@@ -81,7 +81,7 @@ def learned(error: BaseException) -> tuple[str, str] | None:
     said, found = str(error), None
     if larger := re.search(r"crop size \((\d+), \d+\) is larger", said):
         found = ("pixels", larger[1])
-    elif re.search(r"'from' to be less than 'to'|low >= high|empty range", said):
+    elif TOO_SHORT.search(said):
         found = ("pixels", "256")
     elif CLASSES.search(said):
         found = ("folders", "2")

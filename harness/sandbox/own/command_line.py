@@ -3,8 +3,7 @@
 from typing import Any
 
 from harness.sandbox.absent.lent import lend
-
-PLACE = "data"
+from harness.sandbox.machine.arguments import PLACE
 
 
 class CommandLine(list[str]):

@@ -101,8 +101,7 @@ class Lender:
         self.table = table
         self.module = module
         self.notes = list[str]()
-        given = {a.arg for root in reading.roots() for a in root.wanted()}
-        there = given | {*reading.free}
+        there = {*reading.free, *reading.open_parameters}
         more = (name for name in known if name not in there and name.isidentifier())
         self.names = [*reading.free, *more]
         """Names that the program reads and leaves to its reader, in the order of their first use."""

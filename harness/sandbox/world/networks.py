@@ -37,9 +37,7 @@ class Networks:
         if self.policy:
             values.trained = nn.ModuleList(self.given.values())
             return
-        given = dict.fromkeys(
-            [*reading.free, *(a.arg for r in reading.roots() for a in r.wanted())]
-        )
+        given = dict.fromkeys((*reading.free, *reading.open_parameters))
         names = [n for n in given if _is_network(n, reading, table)]
         children = trainable(values.model)
         cut = len(children) > 1 and isinstance(values.model, nn.Sequential)

@@ -274,6 +274,11 @@ class ProgramReading:
                 return [f for f in found if not _is_shown_as_wrong(f.tree.name)] or found
         return []
 
+    @cached_property
+    def open_parameters(self) -> tuple[str, ...]:
+        """What functions that nothing calls ask for, in order."""
+        return tuple(dict.fromkeys(a.arg for root in self.roots() for a in root.wanted()))
+
     def _is_open(self, function: Root) -> bool:
         name, owner = function.tree.name, function.owner
         hidden = name.startswith("__") and (owner is not None or name.endswith("__"))

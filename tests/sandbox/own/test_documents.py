@@ -17,6 +17,42 @@ def train(x, y, net, loss=nn.functional.cross_entropy):
 """
 
 FORMS = {
+    "batches that all rows do not fill": """
+import pandas as pd
+from torch.utils.data import DataLoader, TensorDataset
+df = pd.read_csv("visits.csv")
+y = torch.tensor(df["label"].to_numpy())
+rows = TensorDataset(torch.randn(len(y), 4), y)
+net = nn.Linear(4, 2)
+for a, b in DataLoader(rows, batch_size=50_000, drop_last=True):
+    train(a, b, net)
+""",
+    "pictures of as many patches as there are places": """
+'slides.npz holds images (N, H, W, 3)'
+held = np.load("slides.npz")
+x = torch.from_numpy(held["images"]).permute(0, 3, 1, 2).float()[:64]
+cut = nn.Conv2d(3, 4, 8, 8)
+places = nn.Parameter(torch.zeros(1, 144 + 1, 4))
+tokens = cut(x).flatten(2).transpose(1, 2)
+first = (torch.cat([tokens[:, :1], tokens], 1) + places)[:, 0].detach()
+train(first, torch.zeros(64).long(), nn.Linear(4, 2))
+""",
+    "pictures in folders of classes": """
+from pathlib import Path
+from PIL import Image
+names = sorted(p.name for p in Path("leaves/train").iterdir() if p.is_dir())
+found = [(f, n) for n, name in enumerate(names) for f in sorted((Path("leaves/val") / name).glob("*"))]
+assert names and all(f.suffix == ".png" for f, _ in found), found[:3]
+x = torch.stack([torch.from_numpy(np.array(Image.open(f))).float().mean((0, 1)) for f, _ in found[:64]])
+train(x, torch.tensor([n for _, n in found[:64]]), nn.Linear(3, len(names)))
+""",
+    "masks in a folder of that name": """
+from PIL import Image
+masks = [np.array(Image.open(f"roads/labels/{n}.png")) for n in range(64)]
+high, wide = masks[0].shape
+y = torch.tensor([int(mask[0, 0]) for mask in masks])
+train(torch.randn(64, 4), y, nn.Linear(4, 2))
+""",
     "windows that are longer than usual": """
 'flow.npz holds flow (T, N)'
 held = np.load("roads/flow.npz")["flow"].astype(np.float32)
