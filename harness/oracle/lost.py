@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import cache
 
-from harness.domain.event import BatchYielded, Forward
+from harness.domain.event import ENOUGH, BatchYielded, Finished, Forward
 from harness.domain.trace import Update
 from harness.oracle.facts import RankRun
 from harness.oracle.replay import Replay
@@ -22,7 +22,8 @@ def lost_batches(
 
     A batch that entered no forward that could carry gradient is lost only if its pass went to the
     end: otherwise the program evaluated, or stopped early. A batch is not lost if a scaler skipped
-    its update, or if its pass had no update at all, since that pass only measured.
+    its update, or if its pass had no update at all, since that pass only measured; nor is one behind
+    the last update of a run that the harness ended.
     """
     trained = {u.last_batch[0] for u in run.updates if u.last_batch is not None}
     used = _consumed_forwards(rank, updates)
@@ -30,7 +31,7 @@ def lost_batches(
     sizes = _pass_sizes(run)
     samples_of = cache(lambda passed: replay.index.recognise(run.forwards[passed].inputs))
     by_batch = _by_batch(run)
-    for batch, forwards in by_batch:
+    for batch, forwards in by_batch[: _until_stopped(run)]:
         handed_out += 1
         flowed = [f for f in forwards if f in run.forwards]
         if batch.epoch not in trained or any(f in used for f in flowed):
@@ -89,6 +90,17 @@ def _consumed_forwards(rank: int, updates: tuple[Update, ...]) -> set[int]:
             if m.rank == rank and not wiped and (known or m.in_window):
                 used.add(m.forward)
     return used
+
+
+def _until_stopped(run: RankRun) -> int | None:
+    """How many batches were handed out before the last update of a run that the harness ended within
+    a window; ``None`` for all of a run that ended by itself.
+    """
+    end = run.events[-1] if run.events else None
+    if not isinstance(end, Finished) or not (end.message or "").startswith(ENOUGH):
+        return None
+    seen = run.events[: run.updates[-1].position] if run.updates else ()
+    return sum(isinstance(e, BatchYielded) and e.loader == "train" for e in seen)
 
 
 def _by_batch(run: RankRun) -> list[tuple[BatchYielded, list[int]]]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from harness.domain.event import ENOUGH
 from tests.quality.judging import SCENARIOS, Court
 
 PADDING = SCENARIOS["padding-and-accumulation"]
@@ -37,6 +38,19 @@ def test_batches_that_are_left_over_when_a_program_stops_early_are_not_lost(cour
     rank = court.judged(PADDING, few).trace.probes[0].ranks[0]
 
     assert rank.batches_lost == 0
+
+
+def test_what_the_harness_cuts_off_is_not_lost(court: Court) -> None:
+    """On a slow machine it ends a program within a batch: no batch of it is the program's fault."""
+    gan = SCENARIOS["gan-two-optimizers"]
+    first, ended = "        loss_d.backward()", f"if i == 4: raise SystemExit({ENOUGH!r})"
+    cut = gan.reference.replace("for real, _ in train", "for i, (real, _) in enumerate(train")
+    cut = cut.replace("train_loader:", "train_loader):").replace(first, f"        {ended}\n{first}")
+
+    found = court.judged(gan, cut)
+
+    assert [p.ranks[0].batches_lost for p in found.trace.probes] == [0, 0]
+    assert "no-batch-lost" not in found.failed
 
 
 TWO_PASSES = """

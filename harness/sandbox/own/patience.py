@@ -25,7 +25,10 @@ MANY = 36
 """Updates that are enough without any pass: the program has no loader; twice as many within passes."""
 
 SECONDS = 5.0
-"""After so many seconds a few updates are enough, if no other rank would wait."""
+"""After so many seconds of a processor a few updates are enough, if no other rank would wait."""
+
+WAITED = 4 * SECONDS
+"""The same for seconds of any kind: a program may wait for other processes, or sleep."""
 
 PLENTY = 300 << 20
 """Bytes of a record after which so few are enough as well: a run that says twice as much is lost."""
@@ -45,7 +48,7 @@ LENT = 1000
 BRIEF = 100
 """The same where there is little time."""
 
-_clock = time.monotonic  # the program may put its own in its place
+_clock, _used = time.monotonic, time.process_time  # the program may put its own in their place
 
 
 class SeenEnough(SystemExit):
@@ -76,7 +79,7 @@ class Patience:
         self._phases = phases if self._alone else None
         self._done = 0
         """Updates of the loops that were ended."""
-        self._began = _clock()
+        self._began, self._used = _clock(), _used()
         self._passes: dict[int, int] = {}
         self._backwards = self._at_pass = 0
         self.updates = 0
@@ -108,7 +111,8 @@ class Patience:
 
     @property
     def _is_late(self) -> bool:
-        return _clock() - self._began > SECONDS or self.said() > PLENTY
+        slow = _used() - self._used > SECONDS or _clock() - self._began > WAITED
+        return slow or self.said() > PLENTY
 
     @contextmanager
     def counting(self) -> Iterator[None]:
@@ -116,7 +120,7 @@ class Patience:
         hook = register_optimizer_step_post_hook(self._stepped)
         original, derive = torch.autograd.backward, torch.autograd.grad
         vars(torch.autograd).update(backward=self._before(original), grad=self._before(derive))
-        self._began = _clock()
+        self._began, self._used = _clock(), _used()
         if self._phases is not None:
             signal.signal(signal.SIGALRM, self._waited)
         try:

@@ -136,3 +136,20 @@ def test_a_branch_that_evaluates_comes_soon_and_one_that_steps_stays_as_it_is():
     assert soon("loss = validate(model)") == (["sooner: every 50 turns -> 4"], True)
     assert soon("validate(model); optimizer.step()") == ([], False)
     assert soon("values.append(i)") == ([], False)
+
+
+def test_the_clock_ends_a_program_by_what_it_had_of_a_processor(monkeypatch):
+    """Or each busy machine would end another part of the programs."""
+    wall, own = [0.0], [0.0]
+    monkeypatch.setattr("harness.sandbox.own.patience._clock", lambda: wall[0])
+    monkeypatch.setattr("harness.sandbox.own.patience._used", lambda: own[0])
+    patience = Patience(1)
+    patience.updates = 3
+
+    wall[0] = 10.0
+    waited = patience.is_over
+    own[0] = 6.0
+    worked = patience.is_over
+    own[0], wall[0] = 0.0, 30.0
+
+    assert (waited, worked, patience.is_over) == (False, True, True)
