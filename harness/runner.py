@@ -16,10 +16,10 @@ from harness.agents.agent import Agent, Unanswered
 from harness.agents.given import Given, Refused
 from harness.agents.scripted import BUGGY, REFERENCE
 from harness.agents.turns import has_second_turn, natural_part
-from harness.domain.answer import AnswerGrade, Batch, Tally, Turn
+from harness.domain.answer import AnswerGrade, AskedTurn, Batch, Tally
 from harness.domain.errors import UsageError, UserError
 from harness.domain.instruments import OpenInstruments
-from harness.domain.outcome import Fault, Outcome
+from harness.domain.outcome import BankOutcome, Fault
 from harness.domain.own import OWN_SCENARIO, asked_as
 from harness.domain.proposal import Proposal, ToJudge
 from harness.domain.run import NotRun, Run, ScenarioResult
@@ -60,7 +60,7 @@ def run_bank(
     bank: Bank,
     settings: Settings,
     open_instruments: OpenInstruments = jail_and_oracle,
-) -> Outcome:
+) -> BankOutcome:
     """Let the bank check itself: judge each scenario's faulty loop and its fix like any answer.
 
     Scenarios that need a package which is not installed are left out, and listed in ``not_run``.
@@ -96,7 +96,7 @@ def run_bank(
         machine_notes=ending.notes,
         seconds=perf_counter() - started,
     )
-    return Outcome(record, tuple(pipeline.faults), ending.interrupted, tuple(pipeline.unstored))
+    return BankOutcome(record, tuple(pipeline.faults), ending.interrupted, tuple(pipeline.unstored))
 
 
 def grade_answers(
@@ -190,7 +190,7 @@ class _Pipeline:
                 raise UserError(f"{task.agent.name}: {unanswered.why.sentence}") from unanswered
             raise
 
-    def _judge_all(self, transcript: Transcript, task: Task, turn: Turn) -> Proposal:
+    def _judge_all(self, transcript: Transcript, task: Task, turn: AskedTurn) -> Proposal:
         """Every program that an answer proposes, judged here or elsewhere."""
         tools, seed = self._bench.tools, self._settings.seed
         asked = ToJudge(transcript, turn, task.called, task.agent.name, seed)

@@ -1,5 +1,6 @@
 """The README and the pages beside it tell the truth: what they show is run, and compared."""
 
+import ast
 import re
 import shlex
 import subprocess
@@ -152,14 +153,35 @@ def test_the_page_of_the_house_names_files_that_are_there():
     assert {path for path in named if not (ROOT / path).exists()} == set()
 
 
-def test_the_glossary_names_classes_that_are_there():
-    """Each word with its class."""
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\|.*\| `(\w+)[.\w]*` \|$", page.partition("## Words")[2], re.MULTILINE)
-    source = "\n".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
+def test_the_glossary_names_classes_and_fields_that_are_there():
+    """Each word with its class, in the last column."""
+    rows = re.findall(r"^\|.*\| (.*) \|$", page_of("glossary"), re.MULTILINE)
+    named = [name.partition(".") for row in rows for name in re.findall(r"`([\w.]+)`", row)]
+    fields = {
+        node.name: set(
+            re.findall(r"^    (?:def )?(\w+)", ast.get_source_segment(text, node), re.MULTILINE)
+        )
+        for path in PACKAGE.rglob("*.py")
+        for text in [path.read_text(encoding="utf-8")]
+        for node in ast.parse(text).body
+        if isinstance(node, ast.ClassDef)
+    }
 
-    assert len(rows) > 15
-    assert [name for name in rows if f"class {name}" not in source] == []
+    assert len(named) > 50
+    assert [name for name, _, field in named if field not in {"", *fields.get(name, ())}] == []
+    assert [name for name, _, _ in named if name not in fields] == []
+
+
+def test_a_word_stands_in_the_glossary_once():
+    """Two sentences about one word would be two meanings."""
+    words = re.findall(r"^\| ([^|]+) \|", page_of("glossary"), re.MULTILINE)
+    single = [part for word in words if word not in ("word", "---") for part in word.split(", ")]
+
+    assert len(single) == len(set(single))
+
+
+def page_of(name):
+    return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
 
 
 def test_the_readme_is_short():

@@ -12,7 +12,7 @@ import pytest
 from harness.domain.candidate import Candidate
 from harness.domain.errors import CannotExecuteHere
 from harness.domain.instruments import Instruments
-from harness.domain.outcome import Outcome
+from harness.domain.outcome import BankOutcome
 from harness.domain.progress import Progress
 from harness.domain.scenario import Bank, Probe
 from harness.domain.workload import WorkloadSpec
@@ -38,7 +38,7 @@ def three(tmp_path: Path) -> Bank:
     return load_bank(bank.folder)
 
 
-def run(bank: Bank, before: Before = nothing, jobs: int = 2) -> Outcome:
+def run(bank: Bank, before: Before = nothing, jobs: int = 2) -> BankOutcome:
     return run_bank(bank, Settings(jobs=jobs), opens(FakeExecutor(before)))
 
 

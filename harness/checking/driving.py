@@ -14,21 +14,21 @@ from importlib.resources import files
 
 from pydantic import TypeAdapter, ValidationError
 
-from harness.checking.facts import Report
+from harness.checking.facts import DriverReport
 from harness.domain.candidate import Candidate
 from harness.domain.errors import HarnessFault
 from harness.domain.event import Finished, Printed
 from harness.domain.instruments import Instruments
 from harness.domain.recording import Recording
 from harness.domain.scenario import Probe
-from harness.domain.skill import Kind
+from harness.domain.skill import ExampleKind
 from harness.domain.trace import Program as Ended
 from harness.domain.workload import WorkloadSpec
 from harness.extraction.names import free_names, statements
 from harness.syntax import tree_of
 
-_READER: TypeAdapter[Report] = TypeAdapter(Report)
-DRIVERS: dict[Kind, str] = {
+_READER: TypeAdapter[DriverReport] = TypeAdapter(DriverReport)
+DRIVERS: dict[ExampleKind, str] = {
     "gradient-function": "gradient-function",
     "inspection": "inspection",
     "loss": "loss",
@@ -44,8 +44,14 @@ class NoReport(Exception):
 
 
 def run_driver(
-    code: str, own: str, kind: Kind, origin: str, tools: Instruments, *, seconds: float | None
-) -> Report:
+    code: str,
+    own: str,
+    kind: ExampleKind,
+    origin: str,
+    tools: Instruments,
+    *,
+    seconds: float | None,
+) -> DriverReport:
     """Execute an example with the driver of its kind; ``own``: what of its code is looked at.
 
     Raises:
@@ -140,7 +146,7 @@ def _said(recording: Recording, marker: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _read(line: str) -> Report:
+def _read(line: str) -> DriverReport:
     try:
         return _READER.validate_python(json.loads(line.splitlines()[0]))
     except (ValueError, ValidationError, RecursionError) as error:

@@ -208,7 +208,7 @@ class SchedulerReport(Record):
     """What it saw."""
 
 
-Report = Annotated[
+DriverReport = Annotated[
     GradientFunctionReport | InspectionReport | LossReport | ModuleReport | InitialisationReport
     | SchedulerReport,
     Field(discriminator="driver"),

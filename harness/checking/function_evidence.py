@@ -9,7 +9,7 @@ from harness.checking.piece_evidence import initialisation, loss, module, schedu
 from harness.domain.check import Observation
 
 
-def evidence_of(report: facts.Report) -> Evidence:
+def evidence_of(report: facts.DriverReport) -> Evidence:
     """Evidence from any driver's report."""
     found = list(_each(report))
     if not found:
@@ -18,7 +18,7 @@ def evidence_of(report: facts.Report) -> Evidence:
     return together(found, report.facts.raised)
 
 
-def _each(report: facts.Report) -> Iterable[Evidence]:
+def _each(report: facts.DriverReport) -> Iterable[Evidence]:
     """The evidence on each function, class or schedule of a report."""
     match report:
         case facts.GradientFunctionReport():

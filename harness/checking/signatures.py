@@ -14,7 +14,7 @@ from harness.domain.instruments import Instruments
 from harness.syntax import dotted, walk
 
 _SAID: TypeAdapter[tuple[int, str]] = TypeAdapter(tuple[int, str])
-Call = tuple[str, int, tuple[str, ...]]
+CallShape = tuple[str, int, tuple[str, ...]]
 """Dotted path of what is called, how many arguments stand by position, names of the others."""
 
 
@@ -39,11 +39,11 @@ def refusal(refused: Mapping[str, str], program: BlockInContext) -> str | None:
     return None
 
 
-def _key(call: Call) -> str:
+def _key(call: CallShape) -> str:
     return repr(call)
 
 
-def _calls(program: BlockInContext) -> Iterator[tuple[ast.Call, Call]]:
+def _calls(program: BlockInContext) -> Iterator[tuple[ast.Call, CallShape]]:
     """Calls of installed libraries with arguments by name, outside of what is tried."""
     if any(
         alias.name == "*"

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from math import isnan
 
-from harness.checking.facts import LossReport, ModuleReport, Report
+from harness.checking.facts import DriverReport, LossReport, ModuleReport
 from harness.checking.piece_evidence import EXPLODES
 from harness.checking.running import Seen
 from harness.checking.trace_reading import short_window, true_norms
@@ -61,7 +61,7 @@ def statements_about(part: Part, seen: Seen) -> tuple[Observation, ...]:
     return tuple({one.sentence: one for one in found}.values())
 
 
-def statements_about_losses(part: Part, report: Report) -> tuple[Observation, ...]:
+def statements_about_losses(part: Part, report: DriverReport) -> tuple[Observation, ...]:
     """Refutes a comment that says that the value under a root becomes negative, where every edge case
     has a value.
     """
@@ -84,7 +84,7 @@ def statements_about_losses(part: Part, report: Report) -> tuple[Observation, ..
     )
 
 
-def statements_about_modules(part: Part, report: Report) -> tuple[Observation, ...]:
+def statements_about_modules(part: Part, report: DriverReport) -> tuple[Observation, ...]:
     """Refutes a comment that says that a module keeps gradients from exploding, where fifty in a row
     explode under He initialisation.
     """

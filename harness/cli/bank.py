@@ -43,7 +43,7 @@ from harness.cli.configuring import configuration
 from harness.cli.stored import print_unstored, stored
 from harness.domain.errors import UsageError
 from harness.domain.instruments import OpenInstruments
-from harness.domain.outcome import Outcome
+from harness.domain.outcome import BankOutcome
 from harness.domain.scenario import Bank
 from harness.report.console import Output, progress_bar
 
@@ -147,7 +147,7 @@ def _check_itself(
     return outcome.exit_code
 
 
-def _print_run(outcome: Outcome, asked: int, shown: ShownAnswers) -> None:
+def _print_run(outcome: BankOutcome, asked: int, shown: ShownAnswers) -> None:
     from harness.report.data import render_json
     from harness.report.table import closing_line, render_table
     from harness.report.verbose import render_verbose

@@ -23,7 +23,7 @@ from harness.store import RunFolder, is_run
 INTERRUPTED = 130
 
 
-Question = Callable[[ModelAgent], object]
+AskModel = Callable[[ModelAgent], object]
 """Asks a model what it may have been asked before."""
 
 
@@ -58,7 +58,7 @@ def group_of_run(asked: Asked, bank: Bank, folder: Path | None, trials: int) -> 
     if folder is not None and is_run(folder):
         with RunFolder.load(folder) as run:
             done = {one.key for one in run if one.is_final}
-    questions: list[Question] = [
+    questions: list[AskModel] = [
         methodcaller("ask", scenario, trial)
         for trial in range(1, trials + 1)
         for scenario in bank.scenarios
@@ -67,7 +67,7 @@ def group_of_run(asked: Asked, bank: Bank, folder: Path | None, trials: int) -> 
     return group_of(asked.how.agent, asked.asking, questions)
 
 
-def group_of(spec: str, asking: Asking, questions: list[Question]) -> BatchGroup:
+def group_of(spec: str, asking: Asking, questions: list[AskModel]) -> BatchGroup:
     """What a model has not answered yet of these questions, with their limit of cost.
 
     Raises:

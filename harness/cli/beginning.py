@@ -12,7 +12,7 @@ from harness.domain.errors import UsageError
 from harness.report.console import Output
 
 
-class Kind(StrEnum):
+class Beginning(StrEnum):
     """What there is to begin."""
 
     SKILL = "skill"
@@ -23,7 +23,9 @@ class Kind(StrEnum):
 @app.command(epilog="Example: harness init scenario stale-gradients --from answer.md")
 def init(
     *,
-    kind: Annotated[Kind, typer.Argument(metavar="skill|scenario|bank", help="What to begin.")],
+    kind: Annotated[
+        Beginning, typer.Argument(metavar="skill|scenario|bank", help="What to begin.")
+    ],
     name: Annotated[
         str | None,
         typer.Argument(metavar="[NAME]", help="Its name.", show_default="asked for in a terminal"),
@@ -44,17 +46,17 @@ def init(
     from harness.scenarios.beginnings import begin_bank, begin_scenario, begin_skill
 
     called = name or _asked(kind)
-    if kind is Kind.SKILL:
+    if kind is Beginning.SKILL:
         if source is not None:
             raise UsageError("--from: a skill has no posted loop; leave it out")
         written, then = begin_skill(folder, called), f"harness check {folder / called}"
     else:
         posted = _program_of(source) if source is not None else ""
-        begin = begin_bank if kind is Kind.BANK else begin_scenario
+        begin = begin_bank if kind is Beginning.BANK else begin_scenario
         written = begin(folder, called, posted)
-        bank = folder / called if kind is Kind.BANK else folder
+        bank = folder / called if kind is Beginning.BANK else folder
         then = f"harness run --bank {bank}"
-        if kind is Kind.SCENARIO:
+        if kind is Beginning.SCENARIO:
             then += f" --scenario {called}"
     for path in written:
         Output().text(str(path))
@@ -63,7 +65,7 @@ def init(
     Output().text(f"now: {then}")
 
 
-def _asked(kind: Kind) -> str:
+def _asked(kind: Beginning) -> str:
     """The name, from whoever sits at the terminal."""
     if not sys.stdin.isatty():
         raise UsageError(f"init {kind}: expected a name, such as `harness init {kind} my-{kind}`")

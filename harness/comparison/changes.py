@@ -3,10 +3,10 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from harness.comparison.outcomes import Kind, OutcomeMark, marks
+from harness.comparison.outcomes import OutcomeKind, OutcomeMark, marks
 from harness.domain.comparison import Arm, Change, ExamplePair, NewRationalization, ScenarioTrials
 
-_Marks = dict[tuple[Kind, str], list[OutcomeMark]]
+_Marks = dict[tuple[OutcomeKind, str], list[OutcomeMark]]
 
 
 def changes(old: Arm, new: Arm) -> tuple[Change, ...]:

@@ -9,7 +9,7 @@ from harness.comparison.gate import gate
 from harness.comparison.paired import differences_of
 from harness.comparison.rounds import LookResult, Looks, looks_of
 from harness.comparison.sign_flip import Floats
-from harness.comparison.tally import Share, lines, pair_up
+from harness.comparison.tally import GoodOfAll, lines, pair_up
 from harness.domain.comparison import (
     Arm,
     Estimate,
@@ -78,11 +78,11 @@ def _until(arm: Arm, trials: int) -> Arm:
     return arm.model_copy(update={"scenarios": scenarios})
 
 
-def _judged(tally: OutcomeTally) -> Share:
+def _judged(tally: OutcomeTally) -> GoodOfAll:
     return tally.right, tally.judged
 
 
-def _strict(tally: OutcomeTally) -> Share:
+def _strict(tally: OutcomeTally) -> GoodOfAll:
     return tally.right, tally.answered
 
 
@@ -92,7 +92,7 @@ class _Way:
 
     looks: Looks
     names: Sequence[str]
-    count: Callable[[OutcomeTally], Share]
+    count: Callable[[OutcomeTally], GoodOfAll]
 
     def look(self, told: Sequence[ScenarioLine]) -> tuple[Estimate | None, LookResult | None]:
         shares = {line.scenario: (self.count(line.old), self.count(line.new)) for line in told}

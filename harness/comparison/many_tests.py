@@ -14,10 +14,10 @@ from scipy import stats
 from harness.comparison.changes import in_both
 from harness.comparison.outcomes import marks
 from harness.comparison.paired import estimate
-from harness.comparison.tally import Share, pair_up
+from harness.comparison.tally import GoodOfAll, pair_up
 from harness.domain.comparison import Arm, OutcomeTally, PropertyLine, ScenarioLine, ScenarioTrials
 
-_Shares = list[tuple[Share, Share]]
+_Shares = list[tuple[GoodOfAll, GoodOfAll]]
 """How often one property passed, old and new, a pair for each scenario."""
 
 
@@ -63,7 +63,7 @@ def _shares(old: Arm, new: Arm) -> dict[str, _Shares]:
     return found
 
 
-def _passes(scenario: ScenarioTrials) -> dict[str, Share]:
+def _passes(scenario: ScenarioTrials) -> dict[str, GoodOfAll]:
     """Of each property that passed or failed at least once."""
     good: Counter[str] = Counter()
     judged: Counter[str] = Counter()

@@ -7,14 +7,14 @@ from typing import Literal
 from harness.domain.comparison import ScenarioTrials, TrialOutcome
 from harness.domain.verdict import Verdict
 
-Kind = Literal["code", "property", "criterion"]
+OutcomeKind = Literal["code", "property", "criterion"]
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeMark:
     """One thing about one answer."""
 
-    kind: Kind
+    kind: OutcomeKind
     """The code as a whole, one property or one line of the rubric."""
     name: str
     """Its id."""

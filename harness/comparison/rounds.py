@@ -35,7 +35,7 @@ _EARLY = 0.6
 _ASSIGNMENTS = 1024
 """All of ten or eleven scenarios, each with its mirror image; of more scenarios a fixed sample."""
 
-Truths = npt.NDArray[np.bool_]
+TruthTable = npt.NDArray[np.bool_]
 Singles = npt.NDArray[np.float32]
 
 
@@ -57,14 +57,14 @@ class LookResult:
     """Lower end of the interval."""
     high: Floats
     """Upper end of the interval."""
-    shown: Truths
+    shown: TruthTable
     """Whether a difference is shown here."""
     may_be_shown: Floats
     """Chance that one is shown by the last look, if the trend goes on."""
     may_pass: Floats
     """Chance that a loss of the margin is ruled out by the last look, if the trend goes on."""
 
-    def ends(self, passed: Truths) -> Truths:
+    def ends(self, passed: TruthTable) -> TruthTable:
         """Where no more has to be asked: a difference is shown; or none is to be expected, and a loss of
         the margin is ruled out (``passed``) or will not be.
         """
@@ -83,9 +83,9 @@ class Looks:
         self._levels = _levels(tuple(self._times.tolist()), alpha)
         self._last_bound = float(stats.norm.ppf(1 - self._levels[-1] / 2))
         self._number = 0
-        self._going: Truths | None = None
+        self._going: TruthTable | None = None
 
-    def leave(self, going: Truths) -> None:
+    def leave(self, going: TruthTable) -> None:
         """Go on with these of the comparisons only."""
         if self._going is not None:
             self._going = self._going[going]
@@ -116,7 +116,7 @@ class Looks:
 
     def _flipped(
         self, differences: Integers, places: Integers, spent: float
-    ) -> tuple[Floats, Truths]:
+    ) -> tuple[Floats, TruthTable]:
         """p, and whether a difference is shown: of all assignments that were not called one before,
         the most extreme are called one now, as many as may be by now.
         """

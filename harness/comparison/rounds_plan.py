@@ -7,7 +7,7 @@ import numpy as np
 from scipy import stats
 
 from harness.comparison.paired import Counts
-from harness.comparison.rounds import Looks, Truths, looks_of
+from harness.comparison.rounds import Looks, TruthTable, looks_of
 from harness.comparison.sign_flip import Floats, Integers
 from harness.comparison.simulation import Situation, seen, smallest_loss
 from harness.domain.plan import EffectSeen, RoundsMeasured, RoundsPlan, Rules
@@ -80,9 +80,9 @@ def rounds_measured(
 class _Ended:
     """How comparisons in rounds ended. Every array has a row a comparison."""
 
-    better: Truths
-    worse: Truths
-    passed: Truths
+    better: TruthTable
+    worse: TruthTable
+    passed: TruthTable
     asked: Integers
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from harness.comparison.paired import Counts
 from harness.domain.comparison import Arm, OutcomeTally, ScenarioLine, ScenarioTrials
 
-Share = tuple[int, int]
+GoodOfAll = tuple[int, int]
 """How many are good, of how many."""
 
 
@@ -50,7 +50,7 @@ def strict_counts(lines: Iterable[ScenarioLine]) -> Counts | None:
     return pair_up([((o.right, o.answered), (n.right, n.answered)) for o, n in both])
 
 
-def pair_up(shares: Sequence[tuple[Share, Share]]) -> Counts | None:
+def pair_up(shares: Sequence[tuple[GoodOfAll, GoodOfAll]]) -> Counts | None:
     """A batch of one, of the scenarios with a trial in both arms; ``None`` without any."""
     paired = [(old, new) for old, new in shares if old[1] and new[1]]
     if not paired:

@@ -36,7 +36,7 @@ class Alternative(Record):
     """What was lent to it, mapped, replaced or shortened, where no scenario provides that."""
 
 
-Turn = Literal["first", "second"]
+AskedTurn = Literal["first", "second"]
 """Of an asked model: its natural answer, or the runnable form that it was asked for next."""
 
 
@@ -67,7 +67,7 @@ class AnswerGrade(Record):
     """Each line of the rubric, by its id."""
     rationalizations: tuple[Rationalized, ...] = ()
     """Excuses of the scenario's table that were found in it."""
-    turn: Turn = "first"
+    turn: AskedTurn = "first"
     """The turn that the programs were taken from."""
     reading: tuple[str, ...] = ()
     """What is to be known about how its file was read, one sentence each: a log that is cut off."""

@@ -7,7 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, computed_field
 
 from harness.domain.record import Record
-from harness.domain.skill import Example, Kind, Mark
+from harness.domain.skill import Example, ExampleKind, Mark
 from harness.domain.verdict import Number
 
 Status = Literal["holds", "fails", "fault", "runs", "inconclusive", "cannot-be-run", "pseudo-code"]
@@ -44,7 +44,7 @@ class PartResult(Record):
 
     line: int
     """1-based line on which it begins."""
-    kind: Kind
+    kind: ExampleKind
     """What it is."""
     mark: Mark | None
     """What the author says about it."""

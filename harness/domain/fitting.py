@@ -26,7 +26,7 @@ _TOKENS = re.compile(
     r"|specify exactly one of input_ids"
 )
 
-Fitting = tuple[str, dict[str, object]]
+FittedWorkload = tuple[str, dict[str, object]]
 """The name of a workload, and parameters of it."""
 
 
@@ -55,7 +55,7 @@ def of_its_ranks(place: Scenario, seen: ProbeTrace) -> Scenario | None:
     return place.model_copy(update={"workload": workload.model_copy(update={"world_size": asked})})
 
 
-def _in_size(workload: WorkloadSpec, said: str) -> Fitting | None:
+def _in_size(workload: WorkloadSpec, said: str) -> FittedWorkload | None:
     """The same in the size that is asked for, where it is the size of what is lent that is refused."""
     sizes = workload.parameters.model_dump(include={"features", "vocabulary", "outputs"})
     kept, width, outputs = _kept(workload), width_asked_for(said), MISMATCH.search(said)
@@ -72,7 +72,7 @@ def _in_size(workload: WorkloadSpec, said: str) -> Fitting | None:
     return None
 
 
-def _of_pictures(workload: WorkloadSpec, said: str) -> Fitting | None:
+def _of_pictures(workload: WorkloadSpec, said: str) -> FittedWorkload | None:
     """Pictures of as many channels, or as large, as are asked for."""
     if workload.name != "cnn":
         return None
@@ -96,6 +96,6 @@ def _kept(workload: WorkloadSpec) -> dict[str, object]:
     return workload.parameters.model_dump(include=sizes)
 
 
-def _in_kind(said: str) -> Fitting | None:
+def _in_kind(said: str) -> FittedWorkload | None:
     kinds = ((_IMAGES, "cnn"), (_TOKENS, "transformer"))
     return next(((name, {}) for pattern, name in kinds if pattern.search(said)), None)

@@ -20,7 +20,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class BankOutcome:
     """Everything that a run of the bank found."""
 
     run: Run

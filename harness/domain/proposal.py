@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from harness.domain.answer import Alternative, Turn, code_of_alternatives
+from harness.domain.answer import Alternative, AskedTurn, code_of_alternatives
 from harness.domain.grade import Code
 from harness.domain.scenario import Scenario
 from harness.domain.trace import Trace
@@ -16,7 +16,7 @@ class ToJudge:
 
     transcript: Transcript
     """The conversation up to there."""
-    turn: Turn
+    turn: AskedTurn
     """Which turn that is."""
     called: str
     """The answer's name for readers."""
@@ -40,7 +40,7 @@ class JudgedProgram:
 class Proposal:
     """The programs of an answer up to one of its turns, judged."""
 
-    turn: Turn
+    turn: AskedTurn
     """The turn."""
     programs: tuple[JudgedProgram, ...] = ()
     """In the order in which the answer proposes them."""

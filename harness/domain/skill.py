@@ -9,7 +9,7 @@ from harness.domain.record import Record
 Polarity = Literal["right", "better", "suboptimal", "wrong"]
 """What a mark says about the code that it stands at."""
 
-Kind = Literal[
+ExampleKind = Literal[
     "training-loop",
     "gradient-function",
     "update-function",
@@ -61,7 +61,7 @@ class Part(Record):
     """What the author says about it; ``None`` when nothing is said."""
     comments: tuple[str, ...] = ()
     """Its comments, without the sign, in order."""
-    kind: Kind = "fragment"
+    kind: ExampleKind = "fragment"
     """What it is, by its structure."""
     flaw: str | None = None
     """Why it cannot be read as Python."""

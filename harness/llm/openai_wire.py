@@ -64,7 +64,7 @@ class _Counted(BaseModel):
     prompt_tokens_details: _Cached | None = None
 
 
-class ChatAnswer(BaseModel):
+class OpenAIAnswer(BaseModel):
     """What is needed of an answer; everything else in it is passed over."""
 
     model: str
@@ -83,7 +83,7 @@ class ChatAnswer(BaseModel):
         )
 
 
-def understood(reply: object) -> ChatAnswer:
+def understood(reply: object) -> OpenAIAnswer:
     """The answer, if it is one: the SDK lets through whatever a server says with status 200.
 
     Raises:
@@ -91,13 +91,13 @@ def understood(reply: object) -> ChatAnswer:
     """
     try:
         raw = reply.model_dump(mode="json", exclude_unset=True, warnings=False)  # type: ignore[attr-defined]  # else caught
-        return ChatAnswer.model_validate(raw)
+        return OpenAIAnswer.model_validate(raw)
     except (AttributeError, ValidationError) as error:
         sentence = "what came back is no answer of the Chat Completions API"
         raise Unavailable("bad_response", sentence) from error
 
 
-def completion_of(answer: ChatAnswer, price: Price | None) -> Completion:
+def completion_of(answer: OpenAIAnswer, price: Price | None) -> Completion:
     """The answer.
 
     Raises:
@@ -145,7 +145,7 @@ def _as_sent(text: str, called: Sequence[_FunctionCall]) -> JsonValue:
     return message
 
 
-def _refuse_unfinished(answer: ChatAnswer, text: str, called: Sequence[_FunctionCall]) -> None:
+def _refuse_unfinished(answer: OpenAIAnswer, text: str, called: Sequence[_FunctionCall]) -> None:
     usage, choice = answer.tokens, answer.choices[0]
     if choice.message.refusal or choice.finish_reason == "content_filter":
         why = f": {choice.message.refusal}" if choice.message.refusal else ""

@@ -65,7 +65,7 @@ class _Blocks(BaseModel):
     blocks: list[Annotated[_Text | _ToolUse, Field(discriminator="type")]]
 
 
-class Answer(BaseModel):
+class AnthropicAnswer(BaseModel):
     """What is needed of an answer; everything else in it is passed over."""
 
     model: str
@@ -85,7 +85,7 @@ class Answer(BaseModel):
         )
 
 
-def understood(reply: object) -> Answer:
+def understood(reply: object) -> AnthropicAnswer:
     """The answer, if it is one: the SDK lets through whatever a server says with status 200.
 
     Raises:
@@ -93,13 +93,13 @@ def understood(reply: object) -> Answer:
     """
     try:
         raw = reply.model_dump(mode="json", exclude_unset=True, warnings=False)  # type: ignore[attr-defined]  # else caught
-        return Answer.model_validate(raw)
+        return AnthropicAnswer.model_validate(raw)
     except (AttributeError, ValidationError) as error:
         sentence = "what came back is no answer of the Messages API"
         raise Unavailable("bad_response", sentence) from error
 
 
-def completion_of(answer: Answer, price: Price | None) -> Completion:
+def completion_of(answer: AnthropicAnswer, price: Price | None) -> Completion:
     """The answer.
 
     Raises:
@@ -138,7 +138,7 @@ def _content(turn: Turn) -> str | list[JsonValue]:
     return [*blocks, {"type": "text", "text": turn.text}] if turn.text else blocks
 
 
-def _known_blocks(answer: Answer) -> Sequence[_Text | _ToolUse]:
+def _known_blocks(answer: AnthropicAnswer) -> Sequence[_Text | _ToolUse]:
     """Text and calls. Thinking, and kinds of blocks that are newer than this, say nothing here."""
     known = [block for block in answer.content if block.get("type") in ("text", "tool_use")]
     try:
@@ -148,7 +148,7 @@ def _known_blocks(answer: Answer) -> Sequence[_Text | _ToolUse]:
         raise Unavailable("bad_response", sentence, answer.tokens) from error
 
 
-def _refuse_unfinished(answer: Answer, text: str, calls: tuple[ToolUse, ...]) -> None:
+def _refuse_unfinished(answer: AnthropicAnswer, text: str, calls: tuple[ToolUse, ...]) -> None:
     usage = answer.tokens
     match answer.stop_reason:
         case "max_tokens":

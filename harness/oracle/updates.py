@@ -23,7 +23,7 @@ from harness.oracle.matching import (
 from harness.oracle.replayed import Replayed
 from harness.oracle.signal import output_spread
 from harness.oracle.story import story_of
-from harness.oracle.windows import Windows
+from harness.oracle.windows import ReplayedWindows
 
 REACH = 2
 """How many earlier windows are searched for gradients that were not cleared."""
@@ -37,11 +37,11 @@ class RankView:
     """Number of the rank."""
     run: RankRun
     """What it did."""
-    windows: list[Windows]
+    windows: list[ReplayedWindows]
     """Windows of every rank."""
     usual: int
     """Its most common window size."""
-    strays: list[Windows] = field(default_factory=list)
+    strays: list[ReplayedWindows] = field(default_factory=list)
     """Flows that were meant for another part of the model, of every rank; empty where nothing is
     trained apart.
     """

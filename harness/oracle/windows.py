@@ -15,14 +15,14 @@ from harness.oracle.matching import BROKEN_DOWN, coefficients
 from harness.oracle.replay import Replay
 from harness.oracle.replayed import Replayed
 
-Windows = list[list[Replayed]]
+ReplayedWindows = list[list[Replayed]]
 """The flows of each update of one rank."""
 
 CHANGED = 1e-3
 """Relative distance between recorded and recomputed output that no rounding in full precision causes."""
 
 
-def windows_of(run: RankRun, replay: Replay) -> Windows:
+def windows_of(run: RankRun, replay: Replay) -> ReplayedWindows:
     """Every window, without backwards that only measured."""
     meant = ([f for f in update.flows if not f.foreign] for update in run.updates)
     windows = [_window(flows, replay, is_sampled=run.sampled) for flows in meant]
@@ -31,7 +31,7 @@ def windows_of(run: RankRun, replay: Replay) -> Windows:
     return [_trained(updated, update, window) for update, window in pairs]
 
 
-def strays_of(run: RankRun, replay: Replay) -> Windows:
+def strays_of(run: RankRun, replay: Replay) -> ReplayedWindows:
     """For each update, the flows before it that were meant for another part of the model."""
     strays = ([f for f in update.flows if f.foreign] for update in run.updates)
     return [_window(flows, replay, is_sampled=run.sampled) for flows in strays]
@@ -67,7 +67,7 @@ def _is_of_another(x: Replayed) -> bool:
     return x.differs > (CHANGED if x.flow.forward.autocast is None else BROKEN_DOWN)
 
 
-def usual_size(windows: Windows) -> int:
+def usual_size(windows: ReplayedWindows) -> int:
     """The most common number of micro-batches, the larger one of equals; 0 without any."""
     sizes = Counter(len(w) for w in windows if w)
     return max(sizes, key=lambda size: (sizes[size], size), default=0)

@@ -69,7 +69,7 @@ class Failure:
     """Its traceback."""
 
 
-Answer = bytes | Failure
+WorkerAnswer = bytes | Failure
 """A trace as JSON, which is written and read in less than the time of a pickle, or why there is none."""
 
 
@@ -102,7 +102,7 @@ class Worker:
             while not self._mine.poll(POLL):
                 if self._processor_time() - began > seconds:
                     raise MeasuredTooLong
-            answer: Answer = self._mine.recv()
+            answer: WorkerAnswer = self._mine.recv()
         except (EOFError, ConnectionError) as error:
             raise WorkerLost(self._last_words()) from error
         return ProbeTrace.model_validate_json(answer) if isinstance(answer, bytes) else answer
@@ -157,7 +157,7 @@ def _spawn(fd: int, log: int) -> "subprocess.Popen[bytes]":
 def serve(fd: int) -> NoReturn:
     """Answer questions until nobody asks any more. It never returns."""
     threading.Thread(target=_die_with_asker, args=(fd,), daemon=True).start()
-    asker: Connection[Answer, Question] = Connection(fd)
+    asker: Connection[WorkerAnswer, Question] = Connection(fd)
     try:
         measure = _warm()
         _bound_memory()
@@ -188,7 +188,7 @@ def _warm() -> Measure:
     return measure
 
 
-def answer_to(measure: Measure, asked: Question) -> Answer:
+def answer_to(measure: Measure, asked: Question) -> WorkerAnswer:
     """What is measured, or that the record holds what does not fit."""
 
     def of(recording: Recording) -> bytes:

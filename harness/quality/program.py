@@ -11,9 +11,9 @@ import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
 
 Replaced = cst.CSTNode | cst.RemovalSentinel | cst.FlattenSentinel[cst.BaseStatement]
-Change = Callable[[cst.CSTNode], Replaced]
+ProgramChange = Callable[[cst.CSTNode], Replaced]
 """From a node, its inner changes done, to what stands in its place."""
-Changes = Mapping[cst.CSTNode, Change]
+Changes = Mapping[cst.CSTNode, ProgramChange]
 """What one mutant changes."""
 
 SCHEDULERS = re.compile(r"sched|warmup|lr_")
@@ -57,7 +57,7 @@ class ParsedProgram:
             n for n in around if isinstance(n, cst.SimpleStatementLine | cst.BaseCompoundStatement)
         )
 
-    def without(self, *calls: cst.Call) -> dict[cst.CSTNode, Change]:
+    def without(self, *calls: cst.Call) -> dict[cst.CSTNode, ProgramChange]:
         """The changes that remove these calls, where they stand as statements."""
         return {self._parents[call]: gone for call in calls if self._alone(call)}
 
@@ -231,7 +231,7 @@ def statement(text: str) -> cst.BaseStatement:
     return cast("cst.BaseStatement", cst.parse_statement(text))
 
 
-def instead(text: str) -> Change:
+def instead(text: str) -> ProgramChange:
     """An expression in its place."""
     return lambda _: cst.parse_expression(f"({text})")
 
@@ -241,21 +241,21 @@ def gone(_: cst.CSTNode) -> cst.RemovalSentinel:
     return cst.RemovalSentinel.REMOVE
 
 
-def before(*texts: str) -> Change:
+def before(*texts: str) -> ProgramChange:
     """Statements in front of it."""
     return lambda node: cst.FlattenSentinel(
         [*map(statement, texts), cast("cst.BaseStatement", node)]
     )
 
 
-def after(*texts: str) -> Change:
+def after(*texts: str) -> ProgramChange:
     """Statements behind it."""
     return lambda node: cst.FlattenSentinel(
         [cast("cst.BaseStatement", node), *map(statement, texts)]
     )
 
 
-def replaced(statements: Sequence[cst.BaseStatement]) -> Change:
+def replaced(statements: Sequence[cst.BaseStatement]) -> ProgramChange:
     """Other statements in its place."""
     return lambda _: cst.FlattenSentinel(list(statements))
 

@@ -8,7 +8,7 @@ from harness.domain.errors import BankError
 from harness.scenarios.programs import decode, program_problem
 from harness.scenarios.yaml_tree import Complaint
 
-Kind = Literal["alternatives", "cheats"]
+ProgramKind = Literal["alternatives", "cheats"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class NamedSource:
     """The program."""
 
 
-def read_sources(bank: Path, scenario: str, kind: Kind) -> tuple[NamedSource, ...]:
+def read_sources(bank: Path, scenario: str, kind: ProgramKind) -> tuple[NamedSource, ...]:
     """Every program of one kind, by name; empty where there is no such folder.
 
     Raises:

@@ -19,7 +19,7 @@ TRUE, CONSUMED, LIMIT = (
 _FAINT = "var(--line, #c4cad1)"
 _BOLD, _ENDS, _CENTRED = ' font-weight="600"', ' text-anchor="end"', ' text-anchor="middle"'
 
-Values = Sequence[float | None]
+CurveValues = Sequence[float | None]
 """One for each update; ``None`` and what is not finite leave a gap."""
 
 
@@ -31,7 +31,7 @@ class DrawnCurve:
     """In the legend."""
     colour: str
     """Of the style sheet, with what it is without one."""
-    values: Values
+    values: CurveValues
     """Update by update."""
 
 
@@ -201,7 +201,7 @@ def _is_finite(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
 
 
-def _finite(values: Values) -> list[float]:
+def _finite(values: CurveValues) -> list[float]:
     return [v for v in values if v is not None and math.isfinite(v)]
 
 

@@ -73,25 +73,25 @@ class Exited:
 Forwarded: TypeAlias = StartJob | KillRun
 """What the zygote may leave to its annex."""
 
-Message: TypeAlias = StartJob | KillRun | ZygoteReady | Started | Exited
+ZygoteMessage: TypeAlias = StartJob | KillRun | ZygoteReady | Started | Exited
 """Anything that travels."""
 
 
 class Codec:
     """Messages to bytes and back."""
 
-    types: ClassVar[dict[str, type[Message]]] = {
+    types: ClassVar[dict[str, type[ZygoteMessage]]] = {
         kind.__name__: kind for kind in (StartJob, KillRun, ZygoteReady, Started, Exited)
     }
     """By name."""
 
     @staticmethod
-    def encode(message: Message) -> bytes:
+    def encode(message: ZygoteMessage) -> bytes:
         """Write a message."""
         return json.dumps([type(message).__name__, asdict(message)]).encode()
 
     @classmethod
-    def decode(cls, raw: bytes) -> Message:
+    def decode(cls, raw: bytes) -> ZygoteMessage:
         """Read a message."""
         name, fields = json.loads(raw)
         if cls.types[name] is StartJob:

@@ -35,7 +35,7 @@ CLOSE = 0.01
 _ONCE = (False, False, ())  # no graph is kept or created, and all leaves are inputs
 
 
-Run = Callable[[], Tensor]
+RunModel = Callable[[], Tensor]
 """Computes the outputs of a model."""
 
 
@@ -234,13 +234,13 @@ def _taken_by(model: nn.Module, inputs: Tensor) -> Tensor:
     raise Unasked
 
 
-def _runs(run: Run) -> bool:
+def _runs(run: RunModel) -> bool:
     with contextlib.suppress(Exception):  # whatever a posted forward raises: not this input
         return run().numel() > 0
     return False
 
 
-def _run_on(model: nn.Module, value: Tensor) -> Run:
+def _run_on(model: nn.Module, value: Tensor) -> RunModel:
     """The outputs in one row, the same whenever it is called. () -> (n,)"""
     buffers = [(b, b.clone()) for b in model.buffers()]
 
@@ -266,7 +266,7 @@ def _tensors(given: Any) -> Iterator[Tensor]:
             yield from _tensors(part)
 
 
-def _strangers(model: nn.Module, run: Run) -> bool:
+def _strangers(model: nn.Module, run: RunModel) -> bool:
     """Whether it trains other tensors than its parameters, the same ones each time: an input that a
     checkpoint wants to ask for gradients is another one in every run, or gets none.
     """
@@ -283,7 +283,7 @@ def _strangers(model: nn.Module, run: Run) -> bool:
     return any(gradient is not None and bool(gradient.any()) for gradient in gradients)
 
 
-def _disagreement(parameters: list[nn.Parameter], run: Run) -> Flaw | None:
+def _disagreement(parameters: list[nn.Parameter], run: RunModel) -> Flaw | None:
     """Whether a gradient is another than the derivative along a direction, however large it is."""
     weights = _drawn(run().shape)
     of_all = [_gradients(parameters, run(), weights * scale) for scale in SCALES]
@@ -310,7 +310,7 @@ class _Slope:
 
     parameter: nn.Parameter
     towards: Tensor
-    run: Run
+    run: RunModel
     weights: Tensor
 
     def at(self, nudge: float) -> float:

@@ -18,9 +18,9 @@ from harness.sandbox.control import (
     Codec,
     Exited,
     KillRun,
-    Message,
     Started,
     StartJob,
+    ZygoteMessage,
     ZygoteReady,
 )
 from harness.sandbox.jail.report import GuardName, JailReport
@@ -45,7 +45,7 @@ class RunHandle:
         self.pid: int | None = None
         """The leader, once it was forked."""
 
-    def note(self, message: Message | None) -> None:
+    def note(self, message: ZygoteMessage | None) -> None:
         """Take a message about this run; ``None``: the zygote is gone."""
         if isinstance(message, Started):
             self.pid = message.pid
@@ -155,7 +155,7 @@ class ZygoteHandle:
         with self._lock:
             return self._lock.wait_for(lambda: not self._runs, seconds)
 
-    def tell(self, message: Message) -> None:
+    def tell(self, message: ZygoteMessage) -> None:
         """Send a message; a dead zygote needs none."""
         try:
             self._socket.send(Codec.encode(message))

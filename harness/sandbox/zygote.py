@@ -28,9 +28,9 @@ from harness.sandbox.control import (
     Exited,
     Forwarded,
     KillRun,
-    Message,
     Started,
     StartJob,
+    ZygoteMessage,
     ZygoteReady,
 )
 from harness.sandbox.forks import Annex, Spare
@@ -124,7 +124,7 @@ class Zygote:
         self._keep_spare(message)
         return True
 
-    def _keep_spare(self, last: Message) -> None:
+    def _keep_spare(self, last: ZygoteMessage) -> None:
         """For a job like the last, once its descriptors are closed here: the fork would hold them."""
         if isinstance(last, StartJob) and last.job in self._runs and last.world_size == 1:
             self._spare = self._spare or Spare.fork(self._plan(last), self._begin)
@@ -224,7 +224,7 @@ class Zygote:
                     os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
 
-    def _tell(self, message: Message) -> None:
+    def _tell(self, message: ZygoteMessage) -> None:
         try:
             self._parent.send(Codec.encode(message))
         except OSError:

@@ -7,7 +7,7 @@ from harness.domain.workload import WORKLOADS
 from harness.scenarios.complaints import complain
 from harness.scenarios.problem import did_you_mean
 from harness.scenarios.schema import ScenarioFile
-from harness.scenarios.yaml_tree import Complaint, Place, Tree
+from harness.scenarios.yaml_tree import Complaint, Tree, YamlPath
 
 
 def disagreements(file: ScenarioFile, tree: Tree, folder: str) -> Iterator[Complaint]:
@@ -42,7 +42,7 @@ def _parameters_exist(file: ScenarioFile, tree: Tree) -> Iterator[Complaint]:
 
 def _probes_are_told_apart(file: ScenarioFile, tree: Tree) -> Iterator[Complaint]:
     names = [probe.name for probe in file.probes or ()]
-    places: list[Place] = [("probes", i, "name") for i in range(len(names))]
+    places: list[YamlPath] = [("probes", i, "name") for i in range(len(names))]
     yield from _repeated("probe", names, places, tree)
 
 
@@ -62,7 +62,7 @@ def _properties_are_listed_once(file: ScenarioFile, tree: Tree) -> Iterator[Comp
         return
     lists = file.properties
     names: list[str] = []
-    places: list[Place] = []
+    places: list[YamlPath] = []
     for key, listed in (("required", lists.required), ("advisory", lists.advisory)):
         names += listed
         places += [("properties", key, i) for i in range(len(listed))]
@@ -109,7 +109,7 @@ def _criteria_are_told_apart(file: ScenarioFile, tree: Tree) -> Iterator[Complai
 
 
 def _repeated(
-    noun: str, names: list[str], places: Iterable[Place], tree: Tree
+    noun: str, names: list[str], places: Iterable[YamlPath], tree: Tree
 ) -> Iterator[Complaint]:
     seen: Counter[str] = Counter()
     for name, place in zip(names, places, strict=True):

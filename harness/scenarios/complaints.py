@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 
 from harness.domain.record import meaning_of
 from harness.scenarios.problem import did_you_mean
-from harness.scenarios.yaml_tree import Complaint, Place, Tree
+from harness.scenarios.yaml_tree import Complaint, Tree, YamlPath
 
 _WANTED = {
     "string_type": "text",
@@ -36,7 +36,7 @@ def refusals(schema: type[BaseModel], value: JsonValue) -> tuple[ErrorDetails, .
 
 
 def complain(
-    schema: type[BaseModel], value: JsonValue, tree: Tree, at: Place = ()
+    schema: type[BaseModel], value: JsonValue, tree: Tree, at: YamlPath = ()
 ) -> tuple[Complaint, ...]:
     """The same as sentences; ``at`` is where the value stands in the file."""
     errors = _telling(refusals(schema, value))
@@ -54,14 +54,14 @@ def _telling(errors: tuple[ErrorDetails, ...]) -> list[ErrorDetails]:
     return [e for e in errors if e["type"] != "too_short" or e["loc"] not in deeper]
 
 
-def is_misspelt(missing: Place, strange: Iterable[Place]) -> bool:
+def is_misspelt(missing: YamlPath, strange: Iterable[YamlPath]) -> bool:
     """Whether a key is missing because it was misspelt: one complaint is enough for that."""
     beside = [str(place[-1]) for place in strange if place[:-1] == missing[:-1]]
     return bool(difflib.get_close_matches(str(missing[-1]), beside, n=1))
 
 
-def _sentence(schema: type[BaseModel], error: ErrorDetails, at: Place) -> str:
-    place: Place = error["loc"]
+def _sentence(schema: type[BaseModel], error: ErrorDetails, at: YamlPath) -> str:
+    place: YamlPath = error["loc"]
     name = str(place[-1]) if place else "the file"
     where = f" in {_dotted((*at, *place[:-1]))}" if len(at) + len(place) > 1 else ""
     match error["type"]:
@@ -91,18 +91,18 @@ def _not_a_choice(error: ErrorDetails, where: str) -> str:
     return f"{said}{hint}" if hint.endswith("?") else said
 
 
-def _keys_at(schema: type[BaseModel], place: Place) -> tuple[str, ...]:
+def _keys_at(schema: type[BaseModel], place: YamlPath) -> tuple[str, ...]:
     record = _record_at(schema, place)
     return tuple(record.model_fields) if record else ()
 
 
-def _meaning(schema: type[BaseModel], place: Place) -> str:
+def _meaning(schema: type[BaseModel], place: YamlPath) -> str:
     record = _record_at(schema, place[:-1])
     meaning = meaning_of(record, str(place[-1])) if record else None
     return meaning or "it has to be given"
 
 
-def _record_at(schema: type[BaseModel], place: Place) -> type[BaseModel] | None:
+def _record_at(schema: type[BaseModel], place: YamlPath) -> type[BaseModel] | None:
     """The schema that holds at a place."""
     current: object = schema
     for step in place:
@@ -135,7 +135,7 @@ def _records_in(annotation: object) -> Iterator[object]:
                 yield from _records_in(part)
 
 
-def _dotted(place: Place) -> str:
+def _dotted(place: YamlPath) -> str:
     text = ""
     for step in place:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step

@@ -22,7 +22,7 @@ from harness.scenarios.files import LARGEST, BankFiles
 from harness.scenarios.kinds import (
     KEYS,
     TESTS,
-    Kind,
+    ScenarioKind,
     judged_by,
     judged_in_words,
     kind_of,
@@ -56,7 +56,7 @@ def read_scenario(folder: Path, files: BankFiles) -> Scenario | None:
     return scenario.model_copy(update=others)
 
 
-def _read_declaration(folder: Path, files: BankFiles) -> tuple[ScenarioFile | None, Kind]:
+def _read_declaration(folder: Path, files: BankFiles) -> tuple[ScenarioFile | None, ScenarioKind]:
     path = folder / "scenario.yaml"
     text = files.text(path, "what the scenario declares")
     if text is None:
@@ -150,7 +150,7 @@ def _read_message(
     return message
 
 
-def _judged(kind: Kind, file: ScenarioFile, folder: Path, buggy: str) -> dict[str, object]:
+def _judged(kind: ScenarioKind, file: ScenarioFile, folder: Path, buggy: str) -> dict[str, object]:
     """How a scenario's programs are run, and by what they are judged."""
     if kind == "words":
         return judged_in_words()

@@ -18,13 +18,17 @@ from harness.scenarios.yaml_tree import Complaint, Tree
 TESTS = "test_answer.py"
 """The pytest file that judges a scenario, beside its ``scenario.yaml``."""
 
-Kind = Literal["workload", "tests", "words"]
+ScenarioKind = Literal["workload", "tests", "words"]
 
-KEYS: dict[Kind, tuple[str, ...]] = {"workload": REQUIRED, "tests": BY_TESTS, "words": OF_WORDS}
+KEYS: dict[ScenarioKind, tuple[str, ...]] = {
+    "workload": REQUIRED,
+    "tests": BY_TESTS,
+    "words": OF_WORDS,
+}
 """Keys that a declaration has to give."""
 
 
-def kind_of(folder: Path, value: JsonValue) -> Kind:
+def kind_of(folder: Path, value: JsonValue) -> ScenarioKind:
     """What judges the scenario in a folder, by its files and the keys of its declaration."""
     if (folder / TESTS).exists():
         return "tests"

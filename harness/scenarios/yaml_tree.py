@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from harness.domain.errors import reason
 from harness.untrusted import yaml_node
 
-Place = tuple[str | int, ...]
+YamlPath = tuple[str | int, ...]
 """Way from the root to a value: keys and positions."""
 
 
@@ -40,12 +40,12 @@ class Tree:
 
     value: JsonValue
     """What it says; ``None`` when it could not be read."""
-    lines: dict[Place, int]
+    lines: dict[YamlPath, int]
     """1-based line of the key (or list item) at each place."""
     complaints: tuple[Complaint, ...]
     """What was wrong with the text itself."""
 
-    def line_of(self, place: Place) -> int:
+    def line_of(self, place: YamlPath) -> int:
         """Line of the value at a place, or of the nearest thing around it."""
         for length in range(len(place), 0, -1):
             if place[:length] in self.lines:
@@ -99,11 +99,11 @@ _SCALARS: dict[str, Callable[[str], JsonValue]] = {
 class _Reading:
     """Walks a document once and collects what it finds."""
 
-    lines: dict[Place, int] = field(default_factory=dict)
+    lines: dict[YamlPath, int] = field(default_factory=dict)
     complaints: list[Complaint] = field(default_factory=list)
     ancestors: list[yaml.Node] = field(default_factory=list)
 
-    def value_of(self, node: yaml.Node, place: Place) -> JsonValue:
+    def value_of(self, node: yaml.Node, place: YamlPath) -> JsonValue:
         self.lines.setdefault(place, _line(node))
         if any(node is ancestor for ancestor in self.ancestors):
             self._complain(node, "an alias refers to what it is part of")
@@ -118,11 +118,11 @@ class _Reading:
         finally:
             self.ancestors.pop()
 
-    def _item(self, node: yaml.Node, place: Place) -> JsonValue:
+    def _item(self, node: yaml.Node, place: YamlPath) -> JsonValue:
         self.lines[place] = _line(node)
         return self.value_of(node, place)
 
-    def _mapping(self, node: yaml.MappingNode, place: Place) -> JsonValue:
+    def _mapping(self, node: yaml.MappingNode, place: YamlPath) -> JsonValue:
         found: dict[str, JsonValue] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):

@@ -5,7 +5,7 @@ from typing import Literal
 
 from harness.domain.skill import Mark, Polarity
 
-Place = Literal["comment", "sentence", "heading"]
+MarkPlace = Literal["comment", "sentence", "heading"]
 
 _SIGNS: dict[str, Polarity] = {
     "❌": "wrong", "✗": "wrong", "✘": "wrong", "🚫": "wrong", "⛔": "wrong", "🚨": "wrong",
@@ -105,7 +105,7 @@ def heading_mark(text: str, line: int) -> Mark | None:
     return _opening(text, "heading", line) or _within(text, "heading", line)
 
 
-def _opening(text: str, place: Place, line: int) -> Mark | None:
+def _opening(text: str, place: MarkPlace, line: int) -> Mark | None:
     stripped = text.strip().lstrip("*_# ").strip()
     for sign, polarity in _SIGNS.items():
         if stripped.startswith(sign):
@@ -117,7 +117,7 @@ def _opening(text: str, place: Place, line: int) -> Mark | None:
     return Mark(polarity=_WORDS[word.lower()], word=word, place=place, text=text.strip(), line=line)
 
 
-def _within(text: str, place: Place, line: int) -> Mark | None:
+def _within(text: str, place: MarkPlace, line: int) -> Mark | None:
     for polarity, pattern in _WITHIN.items():
         if found := pattern.search(text):
             return Mark(

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from harness.domain.skill import Kind
+from harness.domain.skill import ExampleKind
 from harness.skills.python import parsed
 
 CLIPS = frozenset(
@@ -50,7 +50,7 @@ def uses(node: ast.AST) -> Uses:
     return Uses(frozenset(_calls(node)))
 
 
-def kind_of(code: str) -> Kind:
+def kind_of(code: str) -> ExampleKind:
     """What it is. Code that cannot be parsed is a fragment, code without statements pseudo code."""
     tree = parsed(code)
     if tree is None:
@@ -79,7 +79,7 @@ def parameters_of(function: ast.FunctionDef) -> tuple[str, ...]:
     return tuple(p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs))
 
 
-def _of_body(tree: ast.Module, body: list[ast.stmt]) -> Kind:
+def _of_body(tree: ast.Module, body: list[ast.stmt]) -> ExampleKind:
     loose = [n for n in body if not isinstance(n, ast.FunctionDef | ast.ClassDef)]
     outside = uses(ast.Module(body=loose, type_ignores=[]))
     everything = uses(tree)
@@ -96,7 +96,7 @@ def _of_body(tree: ast.Module, body: list[ast.stmt]) -> Kind:
     return _of_statements(loose, outside)
 
 
-def _of_definitions(tree: ast.Module) -> Kind | None:
+def _of_definitions(tree: ast.Module) -> ExampleKind | None:
     if module_classes(tree):
         return "module"
     kinds = [_of_function(f) for f in functions(tree)]
@@ -110,11 +110,11 @@ def _of_definitions(tree: ast.Module) -> Kind | None:
     return None
 
 
-def _of_function(function: ast.FunctionDef) -> Kind:
+def _of_function(function: ast.FunctionDef) -> ExampleKind:
     used, takes = uses(function), set(parameters_of(function))
     on_gradients = _reads_gradients(function) or used.clips or "grad" in takes
     makes = any(isinstance(n, ast.Attribute) and n.attr == "init" for n in ast.walk(function))
-    rules: tuple[tuple[bool, Kind], ...] = (
+    rules: tuple[tuple[bool, ExampleKind], ...] = (
         (used.goes_back, "update-function"),
         (on_gradients and (used.clips or _writes_gradients(function)), "gradient-function"),
         (on_gradients, "inspection"),
@@ -126,12 +126,12 @@ def _of_function(function: ast.FunctionDef) -> Kind:
     return next((kind for holds, kind in rules if holds), "helper")
 
 
-def _of_statements(loose: list[ast.stmt], outside: Uses) -> Kind:
+def _of_statements(loose: list[ast.stmt], outside: Uses) -> ExampleKind:
     tree = ast.Module(body=loose, type_ignores=[])
     works = outside.steps or outside.clips or _writes_gradients(tree)
     sets_rate = any(isinstance(n, ast.Constant) and n.value == "lr" for n in ast.walk(tree))
     plain = all(isinstance(n, ast.Import | ast.ImportFrom | ast.Assign | ast.Expr) for n in loose)
-    rules: tuple[tuple[bool, Kind], ...] = (
+    rules: tuple[tuple[bool, ExampleKind], ...] = (
         (works, "training-loop"),
         (_reads_gradients(tree), "inspection"),
         (bool(outside.calls & _SCHEDULERS) or sets_rate, "scheduler"),

@@ -35,7 +35,7 @@ from harness.transcripts.documents import Malformed
 from harness.transcripts.files import files_after
 from harness.transcripts.inspect_log import read_inspect_eval, read_inspect_json
 from harness.transcripts.plain import read_markdown, read_notebook, read_python
-from harness.transcripts.source import Readable, Source, TooLarge, name_of, opened
+from harness.transcripts.source import Openable, Source, TooLarge, name_of, opened
 from harness.transcripts.streams import read_answer_lines, read_tar
 from harness.untrusted import shown
 
@@ -63,7 +63,7 @@ FORMATS: dict[str, tuple[str, _Reader]] = {
 
 
 def read(
-    path_or_stream: Readable,
+    path_or_stream: Openable,
     format: str | None = None,  # noqa: A002 (the word that users type: --format)
 ) -> Iterator[Transcript | Unreadable]:
     """Every conversation in the file; what cannot be read is a result too, never an exception.
@@ -77,7 +77,7 @@ def read(
 
 
 def _read(
-    what: Readable, forced: str | None, *, inside: bool = False
+    what: Openable, forced: str | None, *, inside: bool = False
 ) -> Iterator[Transcript | Unreadable]:
     name, expected = _named(what), "a file that can be read"
     try:
@@ -117,7 +117,7 @@ def _member(name: str, data: bytes) -> Iterator[Transcript | Unreadable]:
     return _read(_Member(name, data), None, inside=True)
 
 
-def _named(what: Readable) -> str:
+def _named(what: Openable) -> str:
     return shown(what) if isinstance(what, str | Path) else name_of(what)
 
 

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from harness.transcripts.source import TooLarge
 from harness.transcripts.values import LONGEST_NUMBER, number
 
-Event: TypeAlias = tuple[str, str | int | Decimal | bool | None]
+JsonEvent: TypeAlias = tuple[str, str | int | Decimal | bool | None]
 """What ijson says: ``start_map``, ``map_key``, ``string``, ... and its value."""
 
 _DEEPEST = 200
@@ -27,7 +27,7 @@ class Malformed(Exception):
     """Not JSON, cut off, or nested too deep. The message is half a sentence."""
 
 
-def events(stream: IO[bytes], largest: int | None = None) -> Iterator[Event]:
+def events(stream: IO[bytes], largest: int | None = None) -> Iterator[JsonEvent]:
     """Everything in the stream; several documents may follow one another.
 
     Raises:
@@ -52,7 +52,7 @@ def events(stream: IO[bytes], largest: int | None = None) -> Iterator[Event]:
 
 
 def build(
-    start: Event, rest: Iterator[Event], leave_out: frozenset[str] = frozenset()
+    start: JsonEvent, rest: Iterator[JsonEvent], leave_out: frozenset[str] = frozenset()
 ) -> JsonValue:
     """The value that starts with this event; fields of these names at its top are not kept."""
     root = _opened(start)
@@ -77,7 +77,7 @@ def build(
     return root
 
 
-def _opened(event: Event) -> JsonValue:
+def _opened(event: JsonEvent) -> JsonValue:
     """An empty object or array, or the value itself."""
     kind, value = event
     if kind in ("start_map", "start_array"):
@@ -92,7 +92,7 @@ def _put(holder: dict[str, JsonValue] | list[JsonValue], key: str, value: JsonVa
         holder.append(value)
 
 
-def skip(start: Event, rest: Iterator[Event]) -> None:
+def skip(start: JsonEvent, rest: Iterator[JsonEvent]) -> None:
     """Go past the value that starts with this event."""
     depth = 1 if start[0] in ("start_map", "start_array") else 0
     while depth:
@@ -107,7 +107,7 @@ def values(stream: IO[bytes]) -> Iterator[JsonValue]:
         yield build(event, flow)
 
 
-def _next(flow: Iterator[Event]) -> Event:
+def _next(flow: Iterator[JsonEvent]) -> JsonEvent:
     event = next(flow, None)
     if event is None:
         raise Malformed("its JSON ends in the middle")

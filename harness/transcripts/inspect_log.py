@@ -14,7 +14,7 @@ from harness.domain.packages import how_to_get
 from harness.domain.transcript import CallStatus, Origin, Transcript, Unreadable, Usage
 from harness.transcripts.blocks import add_message
 from harness.transcripts.conversation import Conversation
-from harness.transcripts.documents import Event, Malformed, build, events, skip
+from harness.transcripts.documents import JsonEvent, Malformed, build, events, skip
 from harness.transcripts.lines import nothing_in
 from harness.transcripts.source import Source, TooLarge
 from harness.transcripts.values import as_text, clean, count, fields, first, items, scalar, string
@@ -191,7 +191,7 @@ class _Slice:
         return chunk
 
 
-def _array(flow: Iterator[Event]) -> Iterator[JsonValue]:
+def _array(flow: Iterator[JsonEvent]) -> Iterator[JsonValue]:
     start = next(flow)
     if start[0] != "start_array":
         skip(start, flow)

@@ -15,7 +15,7 @@ from typing import IO, BinaryIO, TextIO, TypeAlias, cast
 
 from harness.untrusted import kind_of, shown
 
-Readable: TypeAlias = str | Path | BinaryIO | TextIO
+Openable: TypeAlias = str | Path | BinaryIO | TextIO
 """A path, ``-`` for standard input, or an open stream of bytes or text."""
 
 LONGEST_LINE = 4 << 20
@@ -79,7 +79,7 @@ class Source:
 
 
 @contextmanager
-def opened(what: Readable) -> Iterator[Source]:
+def opened(what: Openable) -> Iterator[Source]:
     """Open it for reading; what cannot be seeked goes through a temporary file.
 
     Raises:

@@ -6,9 +6,9 @@ import libcst as cst
 
 from harness.quality.operator import Derive, Operator
 from harness.quality.program import (
-    Change,
     Changes,
     ParsedProgram,
+    ProgramChange,
     after,
     before,
     code,
@@ -56,7 +56,7 @@ def _of(parameters: str) -> Derive:
 
 
 def _moved(
-    places: Callable[[ParsedProgram], list[cst.Call]], side: Callable[..., Change]
+    places: Callable[[ParsedProgram], list[cst.Call]], side: Callable[..., ProgramChange]
 ) -> Derive:
     """An operator that gives each clip an infinite threshold and calls the original at another place."""
 
@@ -95,7 +95,7 @@ def _around(first: str, then: str) -> Derive:
     return derive
 
 
-def _both(first: Change, then: Change) -> Change:
+def _both(first: ProgramChange, then: ProgramChange) -> ProgramChange:
     def change(node: cst.CSTNode) -> cst.FlattenSentinel[cst.BaseStatement]:
         *ahead, _ = first(node).nodes  # type: ignore[union-attr]  # before gives several
         return cst.FlattenSentinel([*ahead, *then(node).nodes])  # type: ignore[union-attr]  # so does after

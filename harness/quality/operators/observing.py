@@ -7,9 +7,9 @@ import libcst as cst
 
 from harness.quality.operator import Derive, Operator
 from harness.quality.program import (
-    Change,
     Changes,
     ParsedProgram,
+    ProgramChange,
     after,
     before,
     code,
@@ -47,7 +47,7 @@ def _check_after_backward(program: ParsedProgram) -> Iterator[Changes]:
             yield {check: gone, program.statement(backward): _followed_by(check)}
 
 
-def _followed_by(statement: cst.BaseStatement) -> Change:
+def _followed_by(statement: cst.BaseStatement) -> ProgramChange:
     return lambda node: cst.FlattenSentinel([cast("cst.BaseStatement", node), statement])
 
 
@@ -84,7 +84,7 @@ def _observation_acts(program: ParsedProgram) -> Iterator[Changes]:
 
 
 def _not_warmed_up(program: ParsedProgram) -> Iterator[Changes]:
-    once: dict[cst.CSTNode, Change] = {
+    once: dict[cst.CSTNode, ProgramChange] = {
         loop.iter: instead("range(1)")
         for loop in cast("list[cst.For]", program.all(cst.For))
         if code(loop.iter).startswith("range(") and loop in program.module.body

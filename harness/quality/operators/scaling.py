@@ -6,9 +6,9 @@ import libcst as cst
 
 from harness.quality.operator import Derive, Operator
 from harness.quality.program import (
-    Change,
     Changes,
     ParsedProgram,
+    ProgramChange,
     after,
     before,
     code,
@@ -39,7 +39,7 @@ def _dropped(find: Find) -> Derive:
     return derive
 
 
-def _moved(find: Find, places: Find, side: Callable[..., Change]) -> Derive:
+def _moved(find: Find, places: Find, side: Callable[..., ProgramChange]) -> Derive:
     """An operator that makes each of these calls at another place."""
 
     def derive(program: ParsedProgram) -> Iterator[Changes]:

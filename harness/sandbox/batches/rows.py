@@ -9,7 +9,7 @@ import torch
 from harness.sandbox.batches.callers import unpacked_into
 from harness.sandbox.names.table import Table
 
-Parts = Mapping[str, Any]
+BatchParts = Mapping[str, Any]
 """``input``, ``target``, ``mask``, ``index``, ``count``, ``nothing``: the values of one batch."""
 
 
@@ -35,7 +35,7 @@ class Shape:
         """The parts in order, where nobody says how many there are."""
         return self.rows[max(self.rows)] if self.rows else ("input", "target")
 
-    def build(self, parts: Parts) -> Any:
+    def build(self, parts: BatchParts) -> Any:
         """One element of the loader."""
         if self.whole:
             return parts["input"]
@@ -85,7 +85,7 @@ class Mapped(dict[str, Any]):
 class LentBatch(tuple[Any, ...]):  # noqa: SLOT001 - it carries its parts
     """One batch: unpacked as the program does it, read by key or attribute, or used as its inputs."""
 
-    parts: Parts
+    parts: BatchParts
     _shape: Shape
 
     def __new__(cls, parts: Any, shape: Shape | None = None) -> Any:

@@ -27,7 +27,7 @@ class IdleStream(Inert):
     def __init__(self, *_: Any, **__: Any) -> None: ...
 
 
-class Event:
+class CpuEvent:
     """A point in time on the CPU's clock."""
 
     clock: Callable[[], float] = staticmethod(time.perf_counter)
@@ -37,9 +37,9 @@ class Event:
 
     def record(self, *_: Any) -> None:
         """Remember the present time."""
-        self._at = Event.clock()
+        self._at = CpuEvent.clock()
 
-    def elapsed_time(self, end: "Event") -> float:
+    def elapsed_time(self, end: "CpuEvent") -> float:
         """Milliseconds from here to ``end``."""
         if self._at is None or end._at is None:
             raise RuntimeError("Both events must be recorded before calculating elapsed time.")
@@ -66,7 +66,7 @@ def clock_of(module: ModuleType) -> None:
     # `FunctionType` with the program's globals: whoever asks "who called" finds the program.
     builtins = vars(module).setdefault("__builtins__", __builtins__)
     assert builtins is not None
-    Event.clock = staticmethod(FunctionType(read.__code__, vars(module), "read", (time,)))
+    CpuEvent.clock = staticmethod(FunctionType(read.__code__, vars(module), "read", (time,)))
 
 
 def install() -> None:
@@ -77,7 +77,8 @@ def install() -> None:
         setattr(cuda, name, for_candidates(answer, real) if name in GUARDED and real else answer)
     for name in NOTHING:
         setattr(cuda, name, nothing)
-    for name, thing in (("Stream", IdleStream), ("ExternalStream", IdleStream), ("Event", Event)):
+    types = {"Stream": IdleStream, "ExternalStream": IdleStream, "Event": CpuEvent}
+    for name, thing in types.items():
         setattr(cuda, name, thing)
     for name in ("Float", "Double", "Half", "BFloat16", "Long", "Int", "Bool", "Byte"):
         setattr(cuda, f"{name}Tensor", getattr(torch, f"{name}Tensor"))

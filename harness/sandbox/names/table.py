@@ -8,7 +8,7 @@ from importlib import resources
 
 import yaml
 
-Section = Mapping[str, list[str]]
+NameSection = Mapping[str, list[str]]
 """Roles, each with its names."""
 
 
@@ -25,7 +25,7 @@ class NameEntry:
 class Table:
     """Looks names up by their words."""
 
-    def __init__(self, sections: Mapping[str, Section]) -> None:
+    def __init__(self, sections: Mapping[str, NameSection]) -> None:
         """``sections``: kind, role, names. The first entry that fits a name decides."""
         self._exact: dict[str, list[NameEntry]] = {}
         self._open: list[tuple[re.Pattern[str], NameEntry]] = []
@@ -72,7 +72,7 @@ def words(name: str) -> tuple[str, ...]:
     return tuple(kept) or (last.lower(),)
 
 
-def sections() -> Mapping[str, Section]:
+def sections() -> Mapping[str, NameSection]:
     """The table as data."""
     text = resources.files(__package__).joinpath("names.yaml").read_text(encoding="utf-8")
     found: dict[str, dict[str, list[str]]] = yaml.safe_load(text)

@@ -14,7 +14,7 @@ from torch.utils.weak import TensorWeakRef
 
 from harness.sandbox.recorder.tape import dense
 
-Node = Any
+GraphNode = Any
 """A node of autograd's graph."""
 
 NAME = "log_prob"
@@ -55,8 +55,8 @@ PRODUCTS = ("Mul", "Dot")
 class _Product(NamedTuple):
     """Two things that carry gradient and are multiplied: a log-probability, and its weight."""
 
-    log_prob: Node
-    weight: Node
+    log_prob: GraphNode
+    weight: GraphNode
 
 
 class Advantages:
@@ -98,14 +98,14 @@ def _marking(function: Callable[..., Any]) -> Callable[..., Any]:
     def log_prob(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
         if isinstance(result, Tensor) and result.grad_fn is not None:
-            node: Node = result.grad_fn
+            node: GraphNode = result.grad_fn
             node.metadata[MARK] = True
         return result
 
     return log_prob
 
 
-def _of_the_critic(root: Node) -> list[Tensor]:
+def _of_the_critic(root: GraphNode) -> list[Tensor]:
     """Parameters to which a policy's loss goes through an advantage, and in no other way."""
     for product in _products(root):
         if _is_advantage(product.weight) and _comes_of_log_prob(product.log_prob):
@@ -116,7 +116,7 @@ def _of_the_critic(root: Node) -> list[Tensor]:
     return []
 
 
-def _products(root: Node) -> Iterator[_Product]:
+def _products(root: GraphNode) -> Iterator[_Product]:
     """Products of two things that carry gradient, of which a loss is made up; each both ways."""
     for node in _through(root, OF_A_LOSS):
         below = _below(node)
@@ -125,7 +125,7 @@ def _products(root: Node) -> Iterator[_Product]:
             yield _Product(below[1], below[0])
 
 
-def _through(root: Node, kinds: re.Pattern[str]) -> Iterator[Node]:
+def _through(root: GraphNode, kinds: re.Pattern[str]) -> Iterator[GraphNode]:
     """A node and what it was made of, down to and with the first nodes of other kinds."""
     seen, waiting = {root}, [root]
     while waiting and len(seen) < MOST_NODES:
@@ -137,12 +137,12 @@ def _through(root: Node, kinds: re.Pattern[str]) -> Iterator[Node]:
             waiting += new
 
 
-def _comes_of_log_prob(root: Node) -> bool:
+def _comes_of_log_prob(root: GraphNode) -> bool:
     """Whether it is a log-probability of what was drawn, or a ratio of such, be it clipped."""
     return any(_is_log_prob(node) for node in _through(root, OF_A_RATIO))
 
 
-def _is_log_prob(node: Node) -> bool:
+def _is_log_prob(node: GraphNode) -> bool:
     if MARK in node.metadata:
         return True
     passed = set[str]()
@@ -157,7 +157,7 @@ def _is_log_prob(node: Node) -> bool:
     return False
 
 
-def _is_advantage(root: Node) -> bool:
+def _is_advantage(root: GraphNode) -> bool:
     """Whether a number without a gradient stands against values of a layer: ``returns - values``, be
     it normalised or added up over time.
     """
@@ -178,7 +178,7 @@ def _is_advantage(root: Node) -> bool:
     return any((not sign) in values for sign in constants)
 
 
-def _terms(node: Node, kind: str) -> list[tuple[Node | None, bool]]:
+def _terms(node: GraphNode, kind: str) -> list[tuple[GraphNode | None, bool]]:
     """What a node adds up, each with whether it counts as it is or negative. A number that a term is
     multiplied with is no term; ``x - x.mean()`` is ``x``, and ``x / x.std()`` as well.
     """
@@ -199,7 +199,7 @@ def _terms(node: Node, kind: str) -> list[tuple[Node | None, bool]]:
     return [(child, kind != "Neg") for child in below]
 
 
-def _leaves(root: Node) -> dict[int, Tensor]:
+def _leaves(root: GraphNode) -> dict[int, Tensor]:
     """Leaves that a node was made of, by their ids."""
     found: dict[int, Tensor] = {}
     for node in _through(root, re.compile(r".*")):
@@ -209,11 +209,11 @@ def _leaves(root: Node) -> dict[int, Tensor]:
     return found
 
 
-def _below(node: Node) -> list[Node]:
+def _below(node: GraphNode) -> list[GraphNode]:
     return [child for child, _ in node.next_functions if child is not None]
 
 
-def _kind(node: Node) -> str:
+def _kind(node: GraphNode) -> str:
     """``Mul`` of ``MulBackward0``."""
     return re.sub(r"Backward\w*$|(?<=.)Backwards$", "", type(node).__name__)
 

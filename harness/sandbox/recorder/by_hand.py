@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from harness.domain.event import ByHand
 from harness.sandbox.recorder.injected import inputs_in
-from harness.sandbox.recorder.numbers import Number, numbers_around
+from harness.sandbox.recorder.numbers import NamedNumber, numbers_around
 from harness.sandbox.recorder.tape import Blob, Tape
 from harness.sandbox.recorder.transforms import outside
 
@@ -33,7 +33,7 @@ class _Before(NamedTuple):
     """What there was before parameters were written into."""
 
     gradients: dict[str, Tensor]
-    numbers: tuple[Number, ...]
+    numbers: tuple[NamedNumber, ...]
 
 
 class HandUpdates:

@@ -18,7 +18,7 @@ FEW = 3
 MOST = 16
 """So many values of such terms are told."""
 
-Node = Any
+GraphNode = Any
 """A node of autograd's graph."""
 
 
@@ -27,7 +27,7 @@ class Constants:
 
     def __init__(self) -> None:
         """Nothing was added yet."""
-        self._added: deque[tuple[Node, float]] = deque(maxlen=64)
+        self._added: deque[tuple[GraphNode, float]] = deque(maxlen=64)
         self._cut = False
         """Whether a gradient was computed without a graph since the last backward."""
         self._values = set[float]()
@@ -46,7 +46,7 @@ class Constants:
         """A gradient was computed without a graph of its own."""
         self._cut = True
 
-    def before_backward(self, root: Node, *, stepped: bool) -> None:
+    def before_backward(self, root: GraphNode, *, stepped: bool) -> None:
         """A loss goes backward: see what it adds up. ``stepped``: whether an optimizer has stepped."""
         found = [value for node, value in self._added if node in sums(root)]
         self._added.clear()
@@ -81,9 +81,9 @@ class Constants:
             self._added.append((result.grad_fn, float(plain[0])))
 
 
-def sums(root: Node) -> set[Node]:
+def sums(root: GraphNode) -> set[GraphNode]:
     """The additions of which a loss is a sum, whatever it is multiplied with."""
-    found, waiting = set[Node](), [root]
+    found, waiting = set[GraphNode](), [root]
     while waiting:
         node = waiting.pop()
         name = type(node).__name__

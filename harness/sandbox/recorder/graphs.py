@@ -20,7 +20,7 @@ from harness.sandbox.recorder.scalers import Scalers
 from harness.sandbox.recorder.tape import LARGE, Tape, dense
 from harness.sandbox.recorder.weights import weigh_nothing
 
-Node = Any
+GraphNode = Any
 """A node of autograd's graph."""
 
 MOST_NODES = 20_000
@@ -49,7 +49,7 @@ class _Leaf:
 class _Gone:
     """A loss that went backward, and the parameters that hold its gradient."""
 
-    roots: list[Node]
+    roots: list[GraphNode]
     leaves: list[Tensor]
     again: bool = False
     plain: bool = False
@@ -71,7 +71,7 @@ class Reached(NamedTuple):
 class _Graph:
     """The nodes of one graph, inputs before what is computed of them."""
 
-    nodes: dict[Node, None] = field(default_factory=dict)
+    nodes: dict[GraphNode, None] = field(default_factory=dict)
     leaves: dict[int, Tensor] = field(default_factory=dict)
     whole: bool = True
 
@@ -187,7 +187,7 @@ class Graphs:
             "constant_values": tuple(self.constants.values),
         }
 
-    def _lacks_scale(self, graph: _Graph, starts: list[Node]) -> bool:
+    def _lacks_scale(self, graph: _Graph, starts: list[GraphNode]) -> bool:
         """Whether a scaler's factor, which it has for other losses, is nowhere in this one."""
         scale = self._scalers.loss_scale()
         known = self._scalers.scaled
@@ -394,9 +394,9 @@ def _has_gradient(tensor: Tensor) -> bool:
     return tensor.grad is not None and bool(dense(tensor.grad).any())
 
 
-def _graph(starts: list[Node]) -> _Graph:
+def _graph(starts: list[GraphNode]) -> _Graph:
     graph, waiting = _Graph(), [(node, False) for node in starts]
-    opened: set[Node] = set()
+    opened: set[GraphNode] = set()
     while waiting:
         node, closes = waiting.pop()
         if closes:
@@ -414,7 +414,7 @@ def _graph(starts: list[Node]) -> _Graph:
     return graph
 
 
-def _factor(node: Node, kind: str) -> float | None:
+def _factor(node: GraphNode, kind: str) -> float | None:
     """The one number that a node multiplies with or divides by; ``None`` where it is none, or gone."""
     if type(node).__name__ != f"{kind}Backward0":
         return None
@@ -426,11 +426,11 @@ def _factor(node: Node, kind: str) -> float | None:
         return None
 
 
-def _way_down(node: Node) -> tuple[list[Node], Node] | None:
+def _way_down(node: GraphNode) -> tuple[list[GraphNode], GraphNode] | None:
     """Multiplications and divisions by one number that made a loss, and what they were made of;
     ``None`` where two things that carry gradient were multiplied.
     """
-    passed: list[Node] = []
+    passed: list[GraphNode] = []
     while type(node).__name__ in ("DivBackward0", "MulBackward0", "NegBackward0"):
         below = [child for child, _ in node.next_functions if child is not None]
         if len(below) != 1:
@@ -440,7 +440,7 @@ def _way_down(node: Node) -> tuple[list[Node], Node] | None:
     return passed, node
 
 
-def _divided_twice(node: Node) -> int:
+def _divided_twice(node: GraphNode) -> int:
     """The number by which a loss is divided twice on its way out, else 1. A sum of as many terms is
     divided once for itself.
     """
@@ -460,8 +460,8 @@ def _applied(graph: _Graph, held: set[int]) -> tuple[set[int], set[int]]:
     behind those of an optimizer are, and with others. What stands before them, as a backbone before
     its probe, comes with others.
     """
-    trained: set[Node] = set()
-    below: dict[Node, frozenset[int]] = {}
+    trained: set[GraphNode] = set()
+    below: dict[GraphNode, frozenset[int]] = {}
     alone: set[int] = set()
     together: set[int] = set()
     for node in graph.nodes:

@@ -13,7 +13,7 @@ from harness.sandbox.batches.callers import FILENAME
 SETTINGS = frozenset({"argparse", "types", "omegaconf.dictconfig"})
 """Modules whose objects a program keeps its settings in, beside classes of its own."""
 
-Number = tuple[str, float]
+NamedNumber = tuple[str, float]
 """What it is called, empty for one that is written where it is used, and what it is."""
 
 MOST = 200
@@ -22,9 +22,9 @@ _DEEP = 3
 _WIDE = 30
 
 
-def numbers_around(frame: FrameType | None) -> tuple[Number, ...]:
+def numbers_around(frame: FrameType | None) -> tuple[NamedNumber, ...]:
     """Those of the functions that are running, of the module, and of the objects that these know."""
-    found: dict[Number, None] = {}
+    found: dict[NamedNumber, None] = {}
     module: dict[str, Any] = {}
     while frame is not None:
         if frame.f_code.co_filename == FILENAME:
@@ -43,12 +43,12 @@ class _Seeing:
     def __init__(self, module: str) -> None:
         self._own = SETTINGS | {module}
 
-    def within(self, names: Mapping[Any, object], depth: int) -> Iterator[Number]:
+    def within(self, names: Mapping[Any, object], depth: int) -> Iterator[NamedNumber]:
         for name, value in tuple(names.items()):
             if not str(name).startswith("__"):
                 yield from self._in(str(name), value, depth)
 
-    def _in(self, name: str, value: object, depth: int) -> Iterator[Number]:
+    def _in(self, name: str, value: object, depth: int) -> Iterator[NamedNumber]:
         number = _number(value)
         if number is not None:
             yield name, number
@@ -58,7 +58,7 @@ class _Seeing:
         elif depth:
             yield from self._inside(name, value, depth - 1)
 
-    def _inside(self, name: str, value: object, depth: int) -> Iterator[Number]:
+    def _inside(self, name: str, value: object, depth: int) -> Iterator[NamedNumber]:
         if isinstance(value, Mapping):
             yield from self.within(dict(islice(value.items(), _WIDE)), depth)
         elif isinstance(value, list | tuple):

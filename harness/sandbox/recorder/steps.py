@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 from harness.domain.event import OptimizerStep, ParameterGroup
 from harness.sandbox.recorder.tape import Blob, Tape, dense
 
-Step = Callable[..., Any]
+StepFunction = Callable[..., Any]
 
 
 class Steps:
@@ -50,7 +50,7 @@ class Steps:
         """Patch every optimizer class that exists, and those that are defined later."""
         hook = Optimizer.profile_hook_step
 
-        def profile_hook_step(function: Step) -> Step:
+        def profile_hook_step(function: StepFunction) -> StepFunction:
             return hook(self._recorded(function))
 
         Optimizer.profile_hook_step = staticmethod(profile_hook_step)  # type: ignore[method-assign, assignment]  # the one place every class's step passes through
@@ -78,7 +78,7 @@ class Steps:
             for p in group["params"]
         )
 
-    def _recorded(self, function: Step) -> Step:
+    def _recorded(self, function: StepFunction) -> StepFunction:
         @wraps(function)
         def step(optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
             self._begins()

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-Node = Any
+GraphNode = Any
 """A node of autograd's graph."""
 
 REDUCED = re.compile(r"(Mean|Sum)Backward0")
@@ -19,7 +19,7 @@ MEAN = re.compile(
 """Means, and losses that are one by default."""
 
 
-def weigh_nothing(nodes: Iterable[Node]) -> str | None:
+def weigh_nothing(nodes: Iterable[GraphNode]) -> str | None:
     """What weights were multiplied with, so that they are lost; ``None`` where none are."""
     for node in nodes:
         product = node.next_functions[0][0] if REDUCED.fullmatch(type(node).__name__) else None
@@ -33,7 +33,7 @@ def weigh_nothing(nodes: Iterable[Node]) -> str | None:
     return None
 
 
-def _constant(product: Node) -> Tensor | None:
+def _constant(product: GraphNode) -> Tensor | None:
     """The factor without a gradient, where it holds several numbers that are not the same."""
     try:
         factors = (product._saved_self, product._saved_other)
@@ -43,7 +43,7 @@ def _constant(product: Node) -> Tensor | None:
     return None if found is None or bool((found == found.flatten()[0]).all()) else found
 
 
-def _lost(weighed: Node, weights: Tensor) -> str | None:
+def _lost(weighed: GraphNode, weights: Tensor) -> str | None:
     losses = list(weighed._input_metadata[0].shape)
     if not losses:
         is_mean = MEAN.fullmatch(type(weighed).__name__) is not None

@@ -30,7 +30,7 @@ RAN = (0, 1)
 """Exit codes of pytest where all tests passed, and where some failed."""
 
 Tell = Callable[[Tested], None]
-Turn = Literal["before", "answer", "after"]
+TestedTurn = Literal["before", "answer", "after"]
 
 OPTIONS = (
     "--noconftest", "--import-mode=importlib", "-c", os.devnull, "-s",
@@ -56,7 +56,9 @@ def test_program(program: str, tests: str, posted: str, tell: Tell) -> tuple[Fin
     return finished, found
 
 
-def _tested(main: Callable[..., Any], program: str, tests: str, turn: Turn, tell: Tell) -> Finished:
+def _tested(
+    main: Callable[..., Any], program: str, tests: str, turn: TestedTurn, tell: Tell
+) -> Finished:
     """Run the tests of one program. What keeps all of them from running is told as a test without a
     name.
     """
@@ -101,7 +103,7 @@ def _run(main: Callable[..., Any], folder: str, teller: "_Teller") -> str:
 class _Teller:
     """A plugin that tells of each test, and counts the assertions that held."""
 
-    def __init__(self, turn: Turn, tell: Tell) -> None:
+    def __init__(self, turn: TestedTurn, tell: Tell) -> None:
         self._turn, self._tell = turn, tell
         self._held: dict[str, int] = {}
 
