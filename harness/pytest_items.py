@@ -90,8 +90,8 @@ class _Item(pytest.Item):
 
 # ------------------------------------------------------------------------------- examples of a skill
 
-_TOLD = {"fails": "claim fails", "fault": "fault"}
-_UNTOLD = {
+_FAILED = {"fails": "claim fails", "fault": "fault"}
+_SKIPPED = {
     "inconclusive": "inconclusive",
     "cannot-be-run": "cannot be run",
     "pseudo-code": "is no program",
@@ -131,15 +131,15 @@ class _ExampleItem(_Item):
     def runtest(self) -> None:
         found = self.parent.checks.check(self.example, self.parent.subjects.tools)
         said = [
-            f"{self.parent.nodeid}:{part.line}: {_TOLD[part.status]}: {part.sentence}"
+            f"{self.parent.nodeid}:{part.line}: {_FAILED[part.status]}: {part.sentence}"
             for part in found.parts
-            if part.status in _TOLD
+            if part.status in _FAILED
         ]
         if said:
             raise _Sentence("\n".join(said))
-        if found.status in _UNTOLD:
+        if found.status in _SKIPPED:
             why = next(part.sentence for part in found.parts if part.status == found.status)
-            pytest.skip(f"{_UNTOLD[found.status]}: {why}")
+            pytest.skip(f"{_SKIPPED[found.status]}: {why}")
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, self.example.line - 1, self.name

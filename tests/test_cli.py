@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -312,13 +313,13 @@ def test_every_command_is_found_in_the_file_that_it_lives_in():
 
 
 @pytest.mark.parametrize("command", ["", *FILES])
-def test_an_option_is_shown_without_a_type_of_python(command):
-    """`--help <bool>` would ask for a value, `--port <int range>` for nobody knows what."""
+def test_a_page_of_help_shows_no_type_of_python_and_an_example(command):
+    """`--help <bool>` would ask for a value, `FILE <list[str]>` for nobody knows what."""
     page = harness(*command.split(), "--help")
 
     assert page.exit_code == 0
-    assert "<bool>" not in page.stdout
-    assert "<int" not in page.stdout
+    assert not re.search(r"<(bool|int|float|str|path|list)\b|list\[|\bNone\b", page.stdout)
+    assert not command or f"Example: harness {command}" in page.stdout
 
 
 def test_list_needs_neither_torch_nor_the_parts_that_run(fake):

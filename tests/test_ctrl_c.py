@@ -70,7 +70,7 @@ def test_ctrl_c_while_programs_run_does_not_wait_for_them(tmp_path, number):
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (["check", "tests/material/faulty-skill"], "; only what was finished is told"),
+        (["check", "tests/material/faulty-skill"], "; only what was finished is shown"),
         (
             [
                 "explain",

@@ -31,7 +31,7 @@ def judge(trace, expectations):
 
 PROPERTY = Property(
     id="says-hello",
-    story=__doc__,
+    description=__doc__,
     judge=judge,
     expects=(Expected("values.greeting", "values: {greeting: hello}  # what it has to say"),),
 )

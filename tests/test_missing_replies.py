@@ -12,7 +12,7 @@ from tests.fakes.bank import FakeBank
 from tests.fakes.executor import FakeExecutor
 from tests.fakes.oracle import opens
 
-END = "missing; what they decide is unassessed, all else is told"
+END = "missing; what they decide is unassessed, all else is shown"
 REPLY = json.dumps(
     {
         "assessments": [

@@ -119,5 +119,5 @@ def test_ctrl_c_leaves_an_older_matrix_as_it_was(tmp_path):
     result = CliRunner().invoke(app, command, obj=interrupt)
 
     assert result.exit_code == 130
-    assert result.stderr.endswith(f"only what was finished is told; {matrix} stays as it was\n")
+    assert result.stderr.endswith(f"only what was finished is shown; {matrix} stays as it was\n")
     assert matrix.read_text() == "older"

@@ -59,7 +59,7 @@ def _page(name: str, scenario: Scenario, told: GradedAnswer) -> str:
         [
             f"# {name}",
             "",
-            known.story.strip().replace("::\n", ":\n"),
+            known.description.strip().replace("::\n", ":\n"),
             "",
             f"**{scenario.title}.** {scenario.pressure}",
             "",

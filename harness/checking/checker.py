@@ -1,4 +1,4 @@
-"""The story of a check: read, look at the format, execute every example, compare."""
+"""The steps of a check: read, look at the format, execute every example, compare."""
 
 import traceback
 from collections.abc import Callable, Mapping, Sequence

@@ -29,23 +29,23 @@ OURS = "harness: this is a fault of the harness, not of the bank or of a program
 
 
 FILES = {
-    "run": "bank",
+    "run": "run",
     "list": "listing",
     "show": "listing",
-    "compare": "comparing",
-    "triggers": "triggering",
-    "check": "examining",
-    "quality": "examining",
-    "grade": "grading",
-    "explain": "grading",
-    "regrade": "grading",
-    "calibrate": "judging",
-    "init": "beginning",
-    "cache": "keeping",
-    "doctor": "machine",
-    "names": "machine",
-    "report": "seeing",
-    "view": "seeing",
+    "compare": "compare",
+    "triggers": "triggers",
+    "check": "check",
+    "quality": "check",
+    "grade": "grade",
+    "explain": "grade",
+    "regrade": "grade",
+    "calibrate": "calibrate",
+    "init": "init",
+    "cache": "cache",
+    "doctor": "doctor",
+    "names": "doctor",
+    "report": "report",
+    "view": "report",
 }
 """Where each command is, in the order of the help page. Its file is imported when it is called."""
 
@@ -59,6 +59,8 @@ class _OneSentence(TyperGroup):
         found = super().get_command(ctx, cmd_name)
         if found is not None:
             _name_no_type(found.get_help_option(ctx))
+            for argument in (one for one in found.params if one.param_type_name == "argument"):
+                argument.display_type_rich = lambda ctx: None  # noqa: ARG005 - as typer calls it
         return found
 
     def get_params(self, ctx: Any) -> Any:
@@ -145,7 +147,7 @@ ScenariosOption = Annotated[
     ),
 ]
 SuiteOption = Annotated[
-    str | None, valued("--suite", metavar="S", help="Only the scenarios of this suite.")
+    str | None, valued("--suite", metavar="SUITE", help="Only the scenarios of this suite.")
 ]
 JsonOption = Annotated[bool, flag("--json", "Print JSON.")]
 PlainOption = Annotated[bool, flag("--plain", "Plain text: no colours, no boxes.")]
@@ -163,7 +165,7 @@ EngineOption = Annotated[
     str,
     typer.Option(
         "--engine",
-        metavar="E",
+        metavar="ENGINE",
         help="Where programs run: local, ray (RAY_ADDRESS, or this machine) or ray://HOST:PORT.",
     ),
 ]
@@ -195,7 +197,7 @@ JudgeOption = Annotated[
     str,
     typer.Option(
         "--judge",
-        metavar="J",
+        metavar="JUDGE",
         help="Who reads what execution cannot decide: none (the default), anthropic:MODEL, openai:MODEL,"
         " command:'...' or replay:DIR.",
     ),

@@ -59,7 +59,7 @@ def opened_run(folder: Path) -> RunFolder:
     """To read, with a word on standard error where parts of it are not there."""
     run = load_run(folder)
     if missing := run.head.shards_missing:
-        Output(stderr=True).text(f"harness: {folder}: {missing}; only what is there is told")
+        Output(stderr=True).text(f"harness: {folder}: {missing}; only what is there is shown")
     return run
 
 
@@ -99,7 +99,7 @@ def print_count(batch: Batch, *, plain: bool, asked: bool = False) -> None:
         output.text("")
         output.show(render_tally(batch.tally, asked=asked))
     if batch.interrupted:
-        Output(stderr=True).text("harness: interrupted; only what was finished is told")
+        Output(stderr=True).text("harness: interrupted; only what was finished is shown")
 
 
 def print_unread(unread: Sequence[str]) -> None:
@@ -112,7 +112,9 @@ def print_unread(unread: Sequence[str]) -> None:
         replies = (
             "1 recorded reply is" if len(distinct) == 1 else f"{len(distinct)} recorded replies are"
         )
-        errors.text(f"harness: {replies} missing; what they decide is unassessed, all else is told")
+        errors.text(
+            f"harness: {replies} missing; what they decide is unassessed, all else is shown"
+        )
 
 
 def print_unstored(unstored: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Is the new skill better, worse, or can we not tell? Pure: records in, records out.
+"""Is the new skill better or worse, or is that inconclusive? Pure: records in, records out.
 
 The scenario is the unit; trials of one scenario only say how well its rate is known. ``compare``
 reads two runs, ``plan`` says beforehand what they could show. The statistics and what was measured

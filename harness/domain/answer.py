@@ -151,11 +151,11 @@ def reasons_of(grade: Grade) -> tuple[str, ...]:
     if grade.code == "inconclusive" and grade.reason is not None:
         return (plainly(grade.reason),)
     wanted = "fail" if grade.code != "inconclusive" else "inconclusive"
-    undecided = (*grade.advisory, *grade.guards) if wanted == "inconclusive" else ()
+    uncounted = (*grade.advisory, *grade.guards) if wanted == "inconclusive" else ()
     return tuple(
         f"{v.property}: {plainly(v.sentence)}"
         for v in grade.verdicts
-        if v.outcome == wanted and v.property not in undecided
+        if v.outcome == wanted and v.property not in uncounted
     )
 
 

@@ -251,10 +251,10 @@ class CheckReport(Record):
         return 1 if broken or any(b.status in ("fails", "fault") for b in self.blocks) else 0
 
     def exit_code_when(self, *, strict: bool) -> int:
-        """The same; ``strict``: 4 where a block with a claim could not be decided."""
-        undecided = ("inconclusive", "cannot-be-run")
+        """The same; ``strict``: 4 where a block with a claim is inconclusive or did not run."""
+        neither = ("inconclusive", "cannot-be-run")
         parts = [part for block in self.blocks for part in block.parts]
-        open_ = any(p.mark is not None and p.status in undecided for p in parts)
+        open_ = any(p.mark is not None and p.status in neither for p in parts)
         return 4 if strict and self.exit_code == 0 and open_ else self.exit_code
 
     def count(self, status: Status) -> int:

@@ -50,11 +50,11 @@ class ScenarioResult(Record):
             for v in self.reference.verdicts
             if v.outcome == "fail" and v.property not in self.reference.advisory
         ]
-        undecided = (*self.reference.advisory, *self.reference.guards)
+        uncounted = (*self.reference.advisory, *self.reference.guards)
         said += [
             f"{self.scenario}: the reference is {self.reference.code}: {v.property}: {v.sentence}"
             for v in self.reference.verdicts
-            if v.outcome == "inconclusive" and v.property not in undecided
+            if v.outcome == "inconclusive" and v.property not in uncounted
         ]
         if self.reference.code != "right" and not said:
             said.append(

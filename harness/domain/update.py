@@ -227,7 +227,7 @@ class Update(Record):
     """
     left_over: float | None = None
     """Norm of what was in ``.grad`` before the window's first backward, relative to what that
-    backward added; ``None`` where it cannot be told.
+    backward added; ``None`` where it is not known.
     """
     clip_calls: tuple[str, ...]
     """Clipping calls in its window: the number of gradients, the threshold and the result of each.

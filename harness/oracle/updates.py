@@ -8,6 +8,7 @@ from typing import NamedTuple
 from harness.domain.event import BatchYielded, Clip
 from harness.domain.trace import Match, MicroBatch, Update
 from harness.oracle.diagnostics import cleared_before, left_over, moved_in_between
+from harness.oracle.event_lines import event_lines
 from harness.oracle.facts import Consumed, RankRun
 from harness.oracle.following import Follower, moved, overwritten, trained_behind
 from harness.oracle.gradient import Gradient, total
@@ -22,7 +23,6 @@ from harness.oracle.matching import (
 )
 from harness.oracle.replayed import Replayed
 from harness.oracle.signal import output_spread
-from harness.oracle.story import story_of
 from harness.oracle.windows import ReplayedWindows
 
 REACH = 2
@@ -95,7 +95,7 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         scheduled_for=update.scheduled_for,
         clip_calls=tuple(_told(c) for c in update.clips),
         frozen=_frozen(own),
-        story=story_of(view.run, index),
+        story=event_lines(view.run, index),
         **compared._asdict(),
     )
 

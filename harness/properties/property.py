@@ -37,7 +37,7 @@ class Property:
 
     id: str
     """The name under which scenarios list it."""
-    story: str
+    description: str
     """The claim, a bug that breaks it, the signature in numbers, and what masks it."""
     judge: Judge
     """Judges the numbers. ``completion.verdict`` first leaves out probes that did not run far enough."""
@@ -63,4 +63,4 @@ class Property:
     @property
     def claim(self) -> str:
         """What holds in a right loop, in one sentence."""
-        return self.story.strip().partition("\n")[0]
+        return self.description.strip().partition("\n")[0]

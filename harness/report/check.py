@@ -60,7 +60,7 @@ def render_table(reports: Sequence[CheckReport]) -> RenderableType:
 
 
 def _rest(report: CheckReport) -> Iterator[str]:
-    """One line for what is not shown: what could not be run, and why, and what could not be decided."""
+    """One line for what is not shown: what could not be run, and why, and what was inconclusive."""
     parts = [part for block in report.blocks for part in block.parts]
     idle = [part for part in parts if part.status == "cannot-be-run"]
     needs = Counter(name for part in idle for name in part.needs)

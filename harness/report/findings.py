@@ -37,7 +37,7 @@ RULES = {
 
 
 @dataclass(frozen=True, slots=True)
-class ToldFinding:
+class ReportedFinding:
     """One thing that is told of one place."""
 
     rule: str
@@ -56,23 +56,23 @@ class ToldFinding:
     """Its last line."""
 
 
-def of_part(report: CheckReport, block: BlockResult, part: PartResult) -> Iterator[ToldFinding]:
+def of_part(report: CheckReport, block: BlockResult, part: PartResult) -> Iterator[ReportedFinding]:
     """The result of an alternative, unless it is in order, and what was seen beside it."""
     file, end = path_in(report, block.file), max(part.line, block.end)
     if found := _RULES.get(part.status):
         rule, level = found
         said = said_of(part)
-        yield ToldFinding(rule, WORDS[part.status], level, said, file, part.line, end)
+        yield ReportedFinding(rule, WORDS[part.status], level, said, file, part.line, end)
     for seen in part.observations:
         if (seen.fault or seen.holds is False) and seen.sentence not in part.sentence:
             said = seen.sentence + (f' (it says: "{seen.statement}")' if seen.statement else "")
-            yield ToldFinding("seen-beside", "seen beside", "note", said, file, part.line, end)
+            yield ReportedFinding("seen-beside", "seen beside", "note", said, file, part.line, end)
 
 
-def of_format(report: CheckReport, finding: FormatFinding) -> ToldFinding:
+def of_format(report: CheckReport, finding: FormatFinding) -> ReportedFinding:
     """A rule of the format that is broken, with who refuses the skill for it."""
     refused = f" Refused by: {', '.join(finding.refused_by)}." if finding.refused_by else ""
-    return ToldFinding(
+    return ReportedFinding(
         f"format-{finding.rule}",
         f"format: {finding.rule}",
         _LEVELS[finding.level],
@@ -83,7 +83,7 @@ def of_format(report: CheckReport, finding: FormatFinding) -> ToldFinding:
     )
 
 
-def all_findings(report: CheckReport) -> Iterator[ToldFinding]:
+def all_findings(report: CheckReport) -> Iterator[ReportedFinding]:
     """Every one of a skill, in the order of its files."""
     for finding in report.format:
         yield of_format(report, finding)

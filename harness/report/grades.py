@@ -47,12 +47,12 @@ def unseen_faults(result: ScenarioResult) -> tuple[Verdict, ...]:
 def _nothing_failed(grade: Grade) -> str:
     if grade.code == "none":
         return "no code"
-    undecided = [
+    inconclusive = [
         v.property
         for v in grade.verdicts
         if v.outcome == "inconclusive" and v.property not in (*grade.advisory, *grade.guards)
     ]
-    return f"inconclusive: {_some(undecided)}" if undecided else "nothing"
+    return f"inconclusive: {_some(inconclusive)}" if inconclusive else "nothing"
 
 
 def _some(names: list[str]) -> str:

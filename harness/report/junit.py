@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 from harness.domain.check import BlockResult, CheckFault, CheckReport, PartResult
 from harness.domain.stored import StoredAnswer
-from harness.report.findings import ToldFinding, of_format, of_ours, of_part, path_in
+from harness.report.findings import ReportedFinding, of_format, of_ours, of_part, path_in
 from harness.report.reported import WORDS, Report, ReportSide
 from harness.report.words import clean
 
@@ -56,14 +56,14 @@ def _block_case(report: CheckReport, block: BlockResult, part: PartResult) -> ET
     return case
 
 
-def _format_case(report: CheckReport, finding: ToldFinding) -> ET.Element:
+def _format_case(report: CheckReport, finding: ReportedFinding) -> ET.Element:
     name = f"{finding.file}:{finding.line} {finding.rule}"
     case = ET.Element("testcase", _text({"name": name, "classname": report.skill, "time": "0"}))
     _outcome(case, finding)
     return case
 
 
-def _outcome(case: ET.Element, finding: ToldFinding) -> None:
+def _outcome(case: ET.Element, finding: ReportedFinding) -> None:
     kind = "failure" if finding.level == "error" else "skipped"
     ET.SubElement(case, kind, _text({"message": finding.sentence}))
 

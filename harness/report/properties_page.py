@@ -43,8 +43,8 @@ def _rows(said: str, properties: Iterable[Property]) -> str:
 
 
 def _section(judged: Property) -> str:
-    story = judged.story.strip().replace("::\n", ":\n")
-    lines = [f"## {judged.id}", "", story]
+    described = judged.description.strip().replace("::\n", ":\n")
+    lines = [f"## {judged.id}", "", described]
     if judged.needs:
         lines += ["", f"To pass it needs {judged.needs}."]
     for need in judged.expects:

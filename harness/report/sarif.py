@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from harness import __version__
 from harness.domain.check import CheckReport
-from harness.report.findings import RULES, ToldFinding, all_findings, of_ours
+from harness.report.findings import RULES, ReportedFinding, all_findings, of_ours
 from harness.report.words import clean
 
 
@@ -41,7 +41,7 @@ def _notification(level: str, text: str) -> dict[str, object]:
     return {"level": level, "message": {"text": clean(text)}}
 
 
-def _result(finding: ToldFinding) -> dict[str, object]:
+def _result(finding: ReportedFinding) -> dict[str, object]:
     region = {"startLine": finding.line, "endLine": finding.end}
     place = {"artifactLocation": {"uri": clean(finding.file).replace(" ", "%20")}, "region": region}
     return {

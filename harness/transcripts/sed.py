@@ -36,7 +36,7 @@ _CLASSES = {
 
 
 def after_sed(script: str, text: str, dialect: Dialect = "basic") -> str | None:
-    """The text after the script; ``None`` when that cannot be told."""
+    """The text after the script; ``None`` when that is not known."""
     try:
         if len(text) > LONGEST:
             return None

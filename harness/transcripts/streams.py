@@ -91,11 +91,11 @@ def read_tar(source: Source, read: ReadsOne) -> Iterator[Transcript | Unreadable
                     seen = True
                     yield from _member(source, archive, member, read)
     except _DAMAGE as error:
-        told = f"its archive is damaged ({type(error).__name__}); what came before that is told"
+        told = f"its archive is damaged ({type(error).__name__}); what came before that is read"
         yield Unreadable(file=source.name, expected="a tar archive", sentence=told)
         return
     if _is_cut_off(source):  # which tarfile takes for its end
-        told = "its archive is cut off; what came before that is told"
+        told = "its archive is cut off; what came before that is read"
         yield Unreadable(file=source.name, expected="a whole tar archive", sentence=told)
     elif not seen:
         yield Unreadable(

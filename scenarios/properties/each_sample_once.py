@@ -127,7 +127,7 @@ def given_away(epochs: list[Epoch]) -> Verdict | None:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     explains=("reshuffled-every-epoch", "workers-draw-apart"),
     needs="two epochs in which all rows that were trained on are recognised",

@@ -54,5 +54,5 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 
 PROPERTY = Property(
-    id=ID, story=str(__doc__), judge=judge, needs="two epochs whose rows are recognised"
+    id=ID, description=str(__doc__), judge=judge, needs="two epochs whose rows are recognised"
 )

@@ -67,7 +67,7 @@ def _wrong(report: Report, where: str) -> Verdict:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     needs="a report on a validation set that batches do not fill",
 )

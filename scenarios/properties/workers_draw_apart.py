@@ -98,7 +98,7 @@ def _repeated(probe: ProbeTrace, again: list[tuple[Draw, Draw]]) -> Verdict:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     needs="rows with noise, made by two workers or on two ranks",
 )

@@ -47,7 +47,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     needs="batches that were made by workers",
     rests_on="facts",

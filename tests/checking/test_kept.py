@@ -90,7 +90,7 @@ def test_what_an_older_version_kept_of_a_last_run_is_no_last_run(page, kept, war
 
 
 def test_a_second_run_imports_neither_torch_nor_what_talks_to_models():
-    asked = "import sys, harness.cli.examining, harness.checking.kept, harness.checking, harness.instruments"
+    asked = "import sys, harness.cli.check, harness.checking.kept, harness.checking, harness.instruments"
     told = "print(sorted({'torch', 'anthropic', 'openai'} & {*sys.modules}))"
     done = subprocess.run(
         [sys.executable, "-c", f"{asked}\n{told}"], capture_output=True, text=True, check=True

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from harness.oracle.event_lines import event_lines
 from harness.oracle.facts import Consumed, Flow, Passed, RankRun
 from harness.oracle.gradient import Gradient
 from harness.oracle.replayed import Replayed
-from harness.oracle.story import story_of
 from harness.oracle.windows import windows_of
-from tests.oracle.test_story import BACKWARD, STEP, forward
+from tests.oracle.test_event_lines import BACKWARD, STEP, forward
 
 
 class Counted(list):
@@ -69,7 +69,7 @@ def looks_for_windows(count: int) -> float:
 def looks_for_stories(count: int) -> float:
     run = of_updates(count)
     for index in range(count):
-        story_of(run, index)
+        event_lines(run, index)
     return run.events.taken / count
 
 

@@ -56,7 +56,7 @@ def test_a_property_tells_its_story(name):
     known = PROPERTIES[name]
     assert known.claim.endswith(".")
     assert known.needs
-    assert all(part in known.story for part in ("Bug::", "Signature:", "Masked by:"))
+    assert all(part in known.description for part in ("Bug::", "Signature:", "Masked by:"))
 
 
 def test_explanations_name_properties_and_never_run_in_circles():

@@ -17,4 +17,4 @@ def test_every_property_has_a_claim_and_an_example_of_its_bug() -> None:
     """A property without a bug that breaks it would be a wish."""
     for judged in PROPERTIES.values():
         assert judged.claim.endswith("."), judged.id
-        assert "Bug::" in judged.story, judged.id
+        assert "Bug::" in judged.description, judged.id

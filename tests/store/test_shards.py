@@ -94,7 +94,7 @@ def test_a_sum_over_some_of_the_shards_says_so(tmp_path):
     shown = CliRunner().invoke(app, ["show", str(tmp_path / "runs")])
     report = CliRunner().invoke(app, ["report", str(tmp_path / "runs"), "--format", "json"])
 
-    assert f"{said}; only what is there is told" in " ".join(shown.stderr.split())
+    assert f"{said}; only what is there is shown" in " ".join(shown.stderr.split())
     assert json.loads(report.stdout)["notes"][-1] == f"runs: {said}"
 
 

@@ -304,7 +304,7 @@ def in_order(trace: Trace, seen: Account, gathered: list[WindowReading]) -> Verd
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     applies=preconditions.accumulates,
     explains=(

@@ -111,7 +111,7 @@ def lost(window: Window, gone: int) -> Verdict:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     applies=preconditions.accumulates,
     explains=(

@@ -265,7 +265,7 @@ def follows_another(window: Window) -> bool:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     applies=preconditions.updates,
     explains=(

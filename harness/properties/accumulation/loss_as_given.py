@@ -219,7 +219,7 @@ def as_given(exact: list[WindowReading]) -> Verdict:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     applies=preconditions.each_batch_an_update,
     explains=("training-unchanged", "still-learns", "clip-inactive-when-small"),

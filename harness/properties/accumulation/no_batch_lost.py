@@ -103,7 +103,7 @@ def carried(probe: ProbeTrace) -> Verdict | None:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     applies=preconditions.loses_batches,
     needs="updates made from batches of the training loader",

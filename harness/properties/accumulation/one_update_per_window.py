@@ -331,7 +331,7 @@ def carried_over(window: Window, usual: int) -> bool:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     applies=preconditions.updates,
     explains=(

@@ -172,7 +172,7 @@ def clipped_early(reading: WindowReading) -> Verdict:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     expects=(A_THRESHOLD,),
     applies=preconditions.clips,

@@ -309,7 +309,7 @@ def clipped(seen: Regimes) -> Verdict:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     expects=(A_THRESHOLD,),
     applies=preconditions.clips,

@@ -177,7 +177,7 @@ def normalised(reading: WindowReading) -> Verdict:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     expects=(A_THRESHOLD,),
     applies=preconditions.clips,

@@ -65,7 +65,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     good = [r for r in seen.loud if r.state == "clipped"]
     if not good:
         return inconclusive(
-            ID, "No loud window was clipped as a whole, so it cannot be told how often."
+            ID, "No loud window was clipped as a whole, so nothing shows how often one is clipped."
         )
     sizes = max(r.update.window_size for r in good)
     return passed(
@@ -141,7 +141,7 @@ def shrunk_again(reading: WindowReading) -> Verdict:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     expects=(A_THRESHOLD,),
     applies=preconditions.clips,

@@ -212,7 +212,7 @@ def told(name: str, parts: list[GroupInWindow]) -> str | None:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     expects=(
         Expected(

@@ -64,7 +64,7 @@ def unbounded(name: str, bound: float, worst: GroupInWindow) -> Verdict:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     expects=(
         Expected(

@@ -173,7 +173,7 @@ def layered(shown: ShownLayers) -> bool:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     expects=(
         Expected(

@@ -259,7 +259,7 @@ def said(done: Work) -> str:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     expects=(
         Expected(

@@ -149,7 +149,7 @@ def meant(trace: Trace, expectations: Expectations) -> tuple[ProbeTrace, ...]:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     applies=preconditions.must_not_change,
     explains=("finite-loss", "params-stay-finite", "still-learns"),

@@ -23,7 +23,7 @@ from harness.properties.evidence.windows import Window, full
 State = Literal["exact", "clipped", "shrunk", "grown", "turned", "nothing"]
 
 BLUNT = 0.25
-"""Tolerance from which a clipped gradient cannot be told from a whole one."""
+"""Tolerance from which a clipped gradient looks like a whole one."""
 
 EXPLODED = 0.01
 """Relative error of a gradient that flowed through saturated units, where ``1 - tanh(x)**2`` has

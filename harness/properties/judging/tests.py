@@ -31,7 +31,7 @@ def _property(name: str) -> Property:
         del expectations
         return _judged(name, trace)
 
-    return Property(id=name, story=f"The test {name} passes.", judge=judge, rests_on="facts")
+    return Property(id=name, description=f"The test {name} passes.", judge=judge, rests_on="facts")
 
 
 def _judged(name: str, trace: Trace) -> Verdict:

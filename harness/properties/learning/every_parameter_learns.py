@@ -256,7 +256,7 @@ def at_rate_zero(probe: ProbeTrace) -> Verdict:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     applies=preconditions.trains,
     explains=(

@@ -279,7 +279,7 @@ def nothing_carried(probe: ProbeTrace, loudest: float) -> Verdict:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     # forwards that underflow leave exact zeros in single precision, where the recomputed are tiny
     explains=("every-parameter-learns", "still-learns"),

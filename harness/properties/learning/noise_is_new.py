@@ -66,7 +66,7 @@ def pass_of(window: Window) -> int | None:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     applies=preconditions.several_ranks,
     needs="two updates whose gradients hold more than micro-batches gave",

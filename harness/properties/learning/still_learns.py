@@ -176,7 +176,7 @@ def stuck(probe: ProbeTrace, learning: Learning, allowed: float) -> Verdict:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     applies=preconditions.has_to_learn,
     needs="an update, and the loss before and after",

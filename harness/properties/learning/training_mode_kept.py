@@ -122,7 +122,7 @@ def in_evaluation(window: Window) -> bool:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     applies=preconditions.updates,
     needs="an update with the forwards that it came from",

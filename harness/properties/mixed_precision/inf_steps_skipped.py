@@ -170,7 +170,7 @@ def still_looking(rank: RankTrace, first: int) -> bool:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     expects=(
         Expected(

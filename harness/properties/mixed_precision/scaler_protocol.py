@@ -146,7 +146,7 @@ def without_scaler(trace: Trace, expectations: Expectations) -> Verdict:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     applies=preconditions.scaled,
     explains=(

@@ -183,7 +183,7 @@ def in_order(account: Account, scaled: Sequence[WindowReading], bounds: Bounds |
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     applies=preconditions.scaled,
     explains=(

@@ -74,7 +74,7 @@ def skipped(backward: BackwardSeen, rank: RankTrace) -> bool:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     applies=preconditions.always,
     explains=("params-stay-finite", "no-batch-lost", "still-learns"),

@@ -85,7 +85,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     applies=preconditions.updates,
     needs="an update",

@@ -71,7 +71,7 @@ def trained_from_it(probe: ProbeTrace) -> Verdict | None:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     expects=(
         Expected(

@@ -57,7 +57,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     applies=preconditions.updates,
     explains=("no-batch-lost", "still-learns"),  # every later batch may be left out

@@ -1,4 +1,4 @@
-"""The one thing that keeps a program from being told right or wrong, and what to add."""
+"""The one thing that keeps a program inconclusive, and what to add."""
 
 import re
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ IMPORTS = {
 
 
 def lacking(trace: Trace, verdicts: Sequence[Verdict]) -> str:
-    """Why nothing can be told, in one sentence with the one thing to add."""
+    """Why it is inconclusive, in one sentence with the one thing to add."""
     stopped = next(filter(None, map(_stopped, trace.probes)), None)
     if stopped is not None:
         return stopped

@@ -131,7 +131,7 @@ def apart(probe: ProbeTrace) -> Verdict | None:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     applies=preconditions.several_ranks,
     explains=(

@@ -96,7 +96,7 @@ def backwards_each(window: Window) -> int:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     applies=preconditions.communicates,
     needs="a full window on several ranks",

@@ -70,8 +70,8 @@ def before_any_rate(trace: Trace, expectations: Expectations) -> Verdict:
     least = min(starts)
     figure = number("first learning rate over the highest", least)
     if least < LITTLE:
-        text = f"The first learning rate is {show(least)} of the highest: whether it does something"
-        return inconclusive(ID, f"{text} cannot be told.", figure)
+        text = f"The first learning rate is {show(least)} of the highest"
+        return inconclusive(ID, f"{text}: too little to see what it does.", figure)
     return passed(
         ID,
         f"The first update has a learning rate: at least {show(least)} of the highest, in "
@@ -197,7 +197,7 @@ def thrown_away(lost: tuple[Window, ...], of: int, highest: float) -> Verdict:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     applies=preconditions.warms_up,
     explains=("still-learns",),

@@ -305,7 +305,7 @@ def too_early(early: list[Window], of: int) -> Verdict:
 
 PROPERTY = Property(
     id=ID,
-    story=str(__doc__),
+    description=str(__doc__),
     judge=judge,
     applies=preconditions.scheduled,
     explains=("training-unchanged", "still-learns"),

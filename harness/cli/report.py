@@ -17,8 +17,8 @@ def report(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN [RUN2]",
-            help="Folders of stored runs, the old one first, or what compare --out wrote.",
+            metavar="RUN",
+            help="A stored run, or two, the old one first; or what compare --out wrote.",
         ),
     ],
     *,

@@ -19,7 +19,7 @@ LINES = 40
 """Most lines that are kept of one window."""
 
 
-def story_of(run: RankRun, index: int) -> tuple[str, ...]:
+def event_lines(run: RankRun, index: int) -> tuple[str, ...]:
     """From the end of the window before to what came after the step: a clip there is too late."""
     first = _end(run, index - 1) if index else 0
     told = _lines(run.events[first : _end(run, index)])

@@ -1,6 +1,6 @@
 from harness.domain.event import Backward, Clip, Event, Forward, OptimizerStep, ScalerCall
+from harness.oracle.event_lines import event_lines
 from harness.oracle.facts import Consumed, RankRun
-from harness.oracle.story import story_of
 
 
 def forward(number: int) -> Forward:
@@ -29,7 +29,7 @@ def test_a_window_is_told_in_order_and_like_lines_are_counted():
     """Two micro-batches, the scaler, the clip, the step."""
     events = (forward(0), BACKWARD, forward(1), BACKWARD, UNSCALE, CLIP, STEP)
 
-    assert story_of(run(*events), 0) == (
+    assert event_lines(run(*events), 0) == (
         "2 x forward, backward",
         "scaler.unscale_ at scale 4",
         "clip_grad_norm_ at 1 on 6 gradients, returned 3.5",
@@ -41,13 +41,13 @@ def test_a_clip_after_the_step_belongs_to_the_window_that_it_came_too_late_for()
     """And not to the next one."""
     events = run(forward(0), BACKWARD, STEP, CLIP, forward(1), BACKWARD, STEP)
 
-    assert story_of(events, 0)[-1].startswith("clip_grad_norm_")
-    assert story_of(events, 1) == ("forward, backward", "SGD.step")
+    assert event_lines(events, 0)[-1].startswith("clip_grad_norm_")
+    assert event_lines(events, 1) == ("forward, backward", "SGD.step")
 
 
 def test_a_forward_without_a_backward_is_told_by_itself():
     """An evaluation in the middle of a window."""
-    assert story_of(run(forward(0), forward(1), BACKWARD, STEP), 0)[:2] == (
+    assert event_lines(run(forward(0), forward(1), BACKWARD, STEP), 0)[:2] == (
         "forward",
         "forward, backward",
     )

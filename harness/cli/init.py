@@ -28,7 +28,7 @@ def init(
     ],
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Its name.", show_default="asked for in a terminal"),
+        typer.Argument(metavar="NAME", help="Its name.", show_default="asked for in a terminal"),
     ] = None,
     folder: Annotated[
         Path, typer.Option("--in", metavar="DIR", help="The folder to write it into.")

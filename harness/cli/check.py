@@ -38,7 +38,7 @@ from harness.report.console import Output, progress_bar
 SkillsArgument = Annotated[
     list[Path] | None,
     typer.Argument(
-        metavar="SKILL_DIR...", help="Folders of skills, or Markdown pages.", show_default=False
+        metavar="SKILL_DIR", help="Folders of skills, or Markdown pages.", show_default=False
     ),
 ]
 AgainstOption = Annotated[
@@ -152,7 +152,7 @@ class _Saying:
         else:
             output.show(render_check(report, verbose=self.verbose))
         if report.interrupted:
-            Output(stderr=True).text("harness: interrupted; only what was finished is told")
+            Output(stderr=True).text("harness: interrupted; only what was finished is shown")
 
     def all(self, reports: list[CheckReport], junit: Path | None, sarif: Path | None) -> None:
         """One table of several, and the files that were asked for."""
@@ -230,6 +230,6 @@ def _write_matrix(matrix: Path | None, report: QualityReport) -> None:
 
     if report.interrupted:
         left = f"; {matrix} stays as it was" if matrix is not None else ""
-        Output(stderr=True).text(f"harness: interrupted; only what was finished is told{left}")
+        Output(stderr=True).text(f"harness: interrupted; only what was finished is shown{left}")
     elif matrix is not None:
         write_file(matrix, render_kill_matrix(report))

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 TriggerSkills = Annotated[
     list[Path],
-    typer.Argument(metavar="DIR [DIR2]", help="The folder of a skill, or two, the old one first."),
+    typer.Argument(metavar="DIR", help="The folder of a skill; of two, the old one first."),
 ]
 TriggerAgent = Annotated[
-    str, typer.Option("--agent", metavar="A", help="Ask anthropic:MODEL or command:'...'.")
+    str, typer.Option("--agent", metavar="AGENT", help="Ask anthropic:MODEL or command:'...'.")
 ]
 OthersOption = Annotated[
     int, typer.Option(min=0, max=12, metavar="N", help="List it among so many skills of others.")

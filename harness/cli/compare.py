@@ -1,4 +1,4 @@
-"""``compare``: is the new skill better, worse, or can we not tell?"""
+"""``compare``: is the new skill better or worse, or is that inconclusive?"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,7 +36,7 @@ from harness.cli.app import (
 )
 from harness.cli.arms import Asker, arms_below, arms_of, refuse_unreadable
 from harness.cli.asking import Ask, BatchOption, DeliveryOption, FreshOption, TrialsOption
-from harness.cli.compared import Compared
+from harness.cli.compare_output import Compared
 from harness.domain.errors import UsageError
 from harness.domain.plan import Rules
 from harness.domain.scenario import Bank
@@ -83,11 +83,11 @@ SkillsOption = Annotated[
 
 RunsArgument = Annotated[
     list[Path] | None,
-    typer.Argument(
-        metavar="[RUN_A RUN_B]", help="Stored runs, or logs with answers, the old one first."
-    ),
+    typer.Argument(metavar="RUN", help="Two stored runs, or logs with answers, the old one first."),
 ]
-AskedAgentOption = Annotated[str | None, valued("--agent", metavar="A", help="The agent to ask.")]
+AskedAgentOption = Annotated[
+    str | None, valued("--agent", metavar="AGENT", help="The agent to ask.")
+]
 ArmCostOption = Annotated[
     float | None,
     valued(metavar="USD", help="Spend at most this many US dollars for each arm.", min=0.0),

@@ -51,7 +51,7 @@ AgentOption = Annotated[
     str | None,
     valued(
         "--agent",
-        metavar="A",
+        metavar="AGENT",
         help="Ask this agent: anthropic:MODEL, openai:MODEL, command:'...', replay:DIR,"
         " reference, buggy.",
     ),

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 FilesArgument = Annotated[
     list[str],
     typer.Argument(
-        metavar="FILE...", help="Scripts, folders, patterns, answers; - reads standard input."
+        metavar="FILE", help="Scripts, folders, patterns, answers; - reads standard input."
     ),
 ]
 ScenarioOption = Annotated[
@@ -78,7 +78,7 @@ AgainstOption = Annotated[
 FormatOption = Annotated[
     str | None,
     typer.Option(
-        "--format", metavar="F", help="Read every file as this format; `?` names them all."
+        "--format", metavar="FORMAT", help="Read every file as this format; `?` names them all."
     ),
 ]
 ShardOption = Annotated[
@@ -186,7 +186,7 @@ def explain(
     form: Annotated[
         str | None,
         typer.Option(
-            "--format", metavar="F", help="Read the file as this format; `?` names them all."
+            "--format", metavar="FORMAT", help="Read the file as this format; `?` names them all."
         ),
     ] = None,
     output: Annotated[
