@@ -42,7 +42,7 @@ def test_what_is_kept_is_counted_with_its_size_and_place(kept):
     assert found["folder"] == str(kept.folder)
 
 
-def test_they_are_listed_by_who_gave_them(kept):
+def test_kept_answers_are_listed_by_who_gave_them(kept):
     """A model by its name, a command by its line; the rest is not known."""
     transcript = Transcript(messages=(), agent="command:./agent")
     kept.put("cc3", transcript)

@@ -44,7 +44,7 @@ def test_a_right_script_is_right_in_whatever_style_it_is_written(graded, script)
 
 
 @pytest.mark.parametrize("style", sampled(sorted(FAULTS), 1, named=str))
-def test_its_twin_is_wrong_for_the_one_line_that_differs(graded, style):
+def test_the_wrong_twin_of_a_style_is_wrong_for_the_one_line_that_differs(graded, style):
     code, (line,) = graded(FOLDER / f"{style}.wrong.py")
 
     assert (code, line["code"]) == (1, "wrong"), line["why"]

@@ -59,7 +59,8 @@ class _OneSentence(TyperGroup):
         found = super().get_command(ctx, cmd_name)
         if found is not None:
             _name_no_type(found.get_help_option(ctx))
-            for argument in (one for one in found.params if one.param_type_name == "argument"):
+            params: list[Any] = found.params
+            for argument in (one for one in params if one.param_type_name == "argument"):
                 argument.display_type_rich = lambda ctx: None  # noqa: ARG005 - as typer calls it
         return found
 

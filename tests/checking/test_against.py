@@ -40,7 +40,7 @@ def changes(
     return {(c.what, c.how, c.name) for c in found.changes}
 
 
-def test_the_same_skill_differs_in_nothing():
+def test_a_skill_differs_in_nothing_from_itself():
     assert changes(OLD) == set()
 
 

@@ -27,5 +27,5 @@ def test_no_claim_of_our_own_skill_is_refuted(checked):
     assert report.exit_code == 0
 
 
-def test_its_format_breaks_no_rule():
+def test_the_projects_own_skill_breaks_no_rule_of_the_format():
     assert [f for f in check_format(load_skill(SKILL)) if f.level != "advice"] == []

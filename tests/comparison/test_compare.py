@@ -120,7 +120,7 @@ def test_runs_that_differ_in_more_than_the_skill_are_refused(field, said):
     assert compare(old, new, QUICK, anyway=True).warnings == (said,)
 
 
-def test_the_same_skill_twice_is_recognised():
+def test_a_comparison_of_a_skill_with_itself_is_recognised():
     """A comparison of a skill with itself is allowed and says what it is."""
     (said,) = compare(
         arm("a", RIGHT, skill_digest="x"), arm("b", RIGHT, skill_digest="x"), QUICK

@@ -46,7 +46,7 @@ def called(paths, alpha=0.05):
 
 
 @pytest.mark.parametrize(("most", "looks"), [(1, (1,)), (5, (1, 2, 3, 4, 5)), (25, (3, 6, 9, 12, 15, 18, 21, 24, 25))])  # fmt: skip
-def test_it_is_looked_after_each_trial_and_of_many_after_several(most, looks):
+def test_a_comparison_is_looked_at_after_each_trial_and_of_many_after_several(most, looks):
     """The last look is at everything."""
     assert looks_of(most) == looks
 

@@ -143,7 +143,7 @@ def test_without_key_and_server_one_line_names_both(monkeypatch):
         OpenAIModel("gpt-5", CostMeter())
 
 
-def test_a_judge_may_be_asked_there_too(chat):
+def test_a_judge_may_be_asked_of_another_server(chat):
     """`--judge openai:MODEL` reaches the same server."""
     from harness.rubric import judge_named
 

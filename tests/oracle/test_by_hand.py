@@ -61,7 +61,7 @@ def test_a_multiple_of_the_gradient_by_a_number_at_hand_is_an_update():
     assert np.allclose(found, GRADIENTS, rtol=1e-5)
 
 
-def test_its_name_does_not_matter_where_it_is_the_multiple():
+def test_a_rate_without_a_name_is_read_where_it_is_the_multiple():
     assert is_read(run(lambda g, _: RATE * g, numbers=(("k", 4.0), ("", RATE))))
 
 

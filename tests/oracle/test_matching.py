@@ -35,7 +35,7 @@ def combined(*factors: float) -> Gradient:
 @pytest.mark.parametrize(
     "factors", [(1.0, 1.0, 1.0), (0.0, 0.0, 1.0), (0.25, 0.25, 0.25), (2.0, 1.0, 0.0)]
 )
-def test_coefficients_are_recovered(factors: tuple[float, float, float]) -> None:
+def test_coefficients_of_micro_batches_are_recovered(factors: tuple[float, float, float]) -> None:
     """Full, wiped, clipped and repeated micro-batches are told apart by their coefficients."""
     found = coefficients(FLOWS, combined(*factors))
 

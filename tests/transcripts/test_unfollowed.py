@@ -157,7 +157,7 @@ def test_a_file_that_a_command_may_have_changed_is_unknown_and_the_command_named
         "flock a.lock -c 'echo x > a.py'",
     ],
 )
-def test_it_does_not_count_as_unchanged(command):
+def test_a_file_of_an_unread_command_does_not_count_as_unchanged(command):
     state = state_after(command)
 
     assert state is not None

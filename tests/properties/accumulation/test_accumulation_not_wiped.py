@@ -5,7 +5,7 @@ ID = "accumulation-not-wiped"
 CALLS = ("clip_grad_norm_(4 gradients) returned 3.0",)
 
 
-def test_right_windows_pass():
+def test_windows_that_are_not_wiped_pass():
     """A right gradient holds every micro-batch."""
     verdict = on(ID, trace(probe("plain", update(0), update(1))))
     assert verdict.outcome == "pass"

@@ -24,7 +24,7 @@ def head(consumed, *, dot=None):
     return whole if dot is None else whole.model_copy(update={"dot": dot})
 
 
-def test_its_norms_and_fraction_are_those_of_its_own_parameters():
+def test_norms_and_fraction_of_a_group_are_those_of_its_own_parameters():
     (part,) = parts(head(1.0), parameter("head.bias", 1.5, 0.75))
 
     assert (part.true, part.consumed, part.kept) == pytest.approx((2.5, 1.25, 0.5))

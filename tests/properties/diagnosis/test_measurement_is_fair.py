@@ -11,7 +11,7 @@ def timed(*segments, before=5):
     return trace(probe("small", ranks=[seen], segments=segments))
 
 
-def test_the_same_loop_with_and_without_passes():
+def test_the_same_loop_timed_with_and_without_a_clip_passes():
     """After a warm-up that is not timed."""
     assert on(ID, timed(WITH, segment(), WITHOUT)).outcome == "pass"
 
@@ -36,7 +36,7 @@ def test_a_crash_in_backward_fails():
     assert "line 6" in verdict.sentence
 
 
-def test_different_work_fails():
+def test_timings_of_different_work_fail():
     """One part has no forward."""
     verdict = on(ID, timed(WITH, segment(0, 20, 0, 20)))
     assert verdict.outcome == "fail"

@@ -10,12 +10,12 @@ def compared(identical, name="plain", *updates):
     )
 
 
-def test_identical_parameters_pass():
+def test_training_that_ends_at_the_parameters_of_the_plain_loop_passes():
     """Bit for bit."""
     assert on(ID, trace(compared(True))).outcome == "pass"
 
 
-def test_different_parameters_fail():
+def test_training_that_ends_at_other_parameters_fails():
     """One bit is enough."""
     assert on(ID, trace(compared(False))).outcome == "fail"
 

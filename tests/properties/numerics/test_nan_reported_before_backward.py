@@ -22,7 +22,7 @@ def test_raising_counts_as_a_report():
     assert on(ID, poisoned(update(0), outcome="raised"), **WHERE).outcome == "pass"
 
 
-def test_silence_fails():
+def test_a_poisoned_batch_that_nobody_reports_fails():
     """Skipping the batch without a word hides its origin."""
     verdict = on(ID, poisoned(update(0), said=False), **WHERE)
     assert verdict.outcome == "fail"

@@ -17,7 +17,7 @@ def test_equal_gradients_and_parameters_pass():
     assert on(ID, two(1e-7)).outcome == "pass"
 
 
-def test_different_gradients_fail():
+def test_ranks_that_consume_different_gradients_fail():
     """By how much is told."""
     verdict = on(ID, two(0.4))
     assert verdict.outcome == "fail"

@@ -104,7 +104,7 @@ def test_a_schedule_as_long_as_the_updates_that_also_moves_once_a_pass_fails():
     assert both([1, 1, 1, 2], None, None).outcome == "pass"
 
 
-def test_that_two_probes_are_as_long_as_each_other_does_not_hide_it():
+def test_two_probes_of_one_length_do_not_hide_a_schedule_that_follows_another_count():
     """A third one differs from both, which no number that was written down could follow."""
     made = [
         probe(

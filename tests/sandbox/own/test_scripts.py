@@ -209,7 +209,7 @@ def test_data_of_a_file_that_is_not_here_is_named(see):
     assert see(program).outcome.startswith("unbound: `rows.pt` does not fit as it was lent")
 
 
-def test_pauses_cost_nothing(see):
+def test_pauses_of_a_script_cost_nothing(see):
     assert see(HEAD + LOOP + "time.sleep(1000)\n" + MAIN).windows == [2] * 6
 
 

@@ -117,7 +117,7 @@ def test_events_measure_on_the_cpu(run):
     assert ran.result == "True"
 
 
-def test_nothing_sleeps(run):
+def test_a_pause_of_a_posted_loop_costs_no_time(run):
     """A pause costs no time."""
     assert (
         run(
