@@ -10,6 +10,8 @@ class Candidate(Record):
     """Module-level Python as it was posted; free names are bound when it runs."""
     origin: str
     """Where it was found, for people: a file, or ``answer, block 2``."""
+    folder: str = ""
+    """Where it lies with files of its own that it may read; empty for an answer, which has none."""
 
 
 class NoCandidate(Record):

@@ -1,6 +1,7 @@
 """From an answer to the programs that it proposes, or to the reason why there is none."""
 
 from dataclasses import replace
+from pathlib import Path
 
 from harness.domain.candidate import Candidate, NoCandidate
 from harness.domain.file_edit import changes_a_file
@@ -51,7 +52,8 @@ def _whole_file(transcript: Transcript) -> Candidate | None:
     if origin is None or origin.format != "python":
         return None
     code = "\n".join(block.content for block in fenced_blocks(transcript.answer))
-    return Candidate(program=code, origin=f"file {origin.file}")
+    folder = str(Path(origin.file).parent) if Path(origin.file).suffix == ".py" else ""
+    return Candidate(program=code, origin=f"file {origin.file}", folder=folder)
 
 
 def _posted_file(transcript: Transcript) -> Candidate | NoCandidate | None:

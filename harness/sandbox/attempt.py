@@ -96,7 +96,7 @@ def _hand_over(
             reader = FrameReader(ChannelLimits(total_bytes=size, frame_bytes=frame))
             streams.append(_Stream(mine, reader))
         needed = (*frameworks_of(job.program), *job.packages)
-        return streams, zygote.start(limits, policy.disabled, fds, needed)
+        return streams, zygote.start(limits, policy.disabled, fds, needed, job.readable)
 
 
 def _drain(streams: list[_Stream], left: Callable[[], float]) -> bool:

@@ -30,6 +30,8 @@ class StartJob:
     """Guards that a test switched off."""
     frameworks: tuple[str, ...] = ()
     """Packages that the program seems to use (``warm_up.FRAMEWORKS``)."""
+    readable: tuple[str, ...] = ()
+    """Files and folders that it may read beside what every run may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,4 +98,5 @@ class Codec:
         name, fields = json.loads(raw)
         if cls.types[name] is StartJob:
             fields["limits"] = JobLimits(**fields["limits"])
+            fields["readable"] = tuple(fields["readable"])
         return cls.types[name](**fields)

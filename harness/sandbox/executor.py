@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Self
 
 from pydantic import ValidationError
@@ -28,8 +29,9 @@ from harness.sandbox.extras import is_here
 from harness.sandbox.frames import Frame
 from harness.sandbox.jail.report import JailPolicy, JailReport
 from harness.sandbox.job import Job, JobLimits
-from harness.sandbox.order import SCOUTS, WorkOrder
+from harness.sandbox.order import SCOUTS, OwnFile, WorkOrder
 from harness.sandbox.own import is_large
+from harness.sandbox.own_files import own_files
 from harness.sandbox.pool import Sandbox
 
 PATIENCE = 20
@@ -62,6 +64,8 @@ class JailedExecutor:
         self._known: dict[str, dict[str, str]] = {}
         self._shrunk: dict[str, bool] = {}
         """Whether a program in its own world came to updates with lower sizes, once that is known."""
+        self._files: dict[Candidate, tuple[OwnFile, ...]] = {}
+        """The files of its own with which it comes to updates."""
 
     def start(self) -> None:
         """Have the sandbox warm up while the caller does something else."""
@@ -106,8 +110,23 @@ class JailedExecutor:
         return found
 
     def _in_its_own_world(self, candidate: Candidate, order: WorkOrder, probe: Probe) -> Recording:
-        """Run a program that needs no names as it is; smaller, if it is too large for a CPU or its
-        memory, or if it takes too long or says too much.
+        """Run a program that needs no names as it is, with the files that lie beside it; without them
+        where it comes to no update with them.
+        """
+        files = self._files.get(candidate)
+        if files is None:
+            folder = Path(candidate.folder)
+            files = own_files(candidate.program, folder) if candidate.folder else ()
+        found = self._whole_or_shrunk(candidate, order.model_copy(update={"files": files}), probe)
+        if files and not updates_in(found):
+            other = self._whole_or_shrunk(candidate, order, probe)
+            found, files = (other, ()) if updates_in(other) else (found, files)
+        self._files[candidate] = files
+        return found
+
+    def _whole_or_shrunk(self, candidate: Candidate, order: WorkOrder, probe: Probe) -> Recording:
+        """Smaller, if it is too large for a CPU or its memory, or if it takes too long or says too
+        much.
         """
         large, known = is_large(candidate.program), self._shrunk.get(candidate.program)
         tried: list[tuple[bool, int, bool, Recording]] = []
@@ -137,6 +156,7 @@ class JailedExecutor:
             payload_json=order.model_dump_json(),
             world_size=order.workload.world_size,
             packages=("pytest",) if order.tests else (),
+            readable=tuple(one.path for one in order.files),
             seed=order.workload.seed,
         )
         limits = limits_of(probe)

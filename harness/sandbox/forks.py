@@ -27,20 +27,22 @@ class Spare:
     """Where it waits for its job."""
     plan: JailPlan
     """What its job may do."""
+    readable: tuple[str, ...]
+    """What it may read beside what every job may."""
 
     @classmethod
-    def fork(cls, plan: JailPlan, begin: Begin) -> "Spare":
+    def fork(cls, plan: JailPlan, readable: tuple[str, ...], begin: Begin) -> "Spare":
         """Make one; ``plan.scratch`` is its own from now on."""
         post, theirs = socket.socketpair()
         pid = os.fork()
         if pid == 0:
             stand_by(plan, theirs.fileno(), begin)
         theirs.close()
-        return cls(pid, post, plan)
+        return cls(pid, post, plan, readable)
 
     def fits(self, start: StartJob) -> bool:
         """Whether this job may have it."""
-        alike = self.plan.limits == start.limits
+        alike = self.plan.limits == start.limits and self.readable == start.readable
         return alike and self.plan.policy.disabled == frozenset(start.disabled)
 
     def give(self, given: Descriptors) -> bool:

@@ -16,6 +16,8 @@ class Job:
     """How many ranks; more than one start with a gloo process group between them."""
     packages: tuple[str, ...] = ()
     """Packages that are needed whatever the program names (``warm_up.FRAMEWORKS``)."""
+    readable: tuple[str, ...] = ()
+    """Files and folders that it may read beside what every job may."""
     seed: int = 0
     """Every rank seeds ``random``, numpy and torch with it."""
 

@@ -131,6 +131,7 @@ class ZygoteHandle:
         disabled: frozenset[GuardName],
         fds: Sequence[int],
         frameworks: tuple[str, ...] = (),
+        readable: tuple[str, ...] = (),
     ) -> RunHandle:
         """Have a job run; ``fds`` are the job, the leader's channel and the ranks' channels.
 
@@ -142,7 +143,7 @@ class ZygoteHandle:
                 raise ZygoteGone
             job = next(self._numbers)
             run = self._runs[job] = RunHandle(self, job)
-        start = StartJob(job, len(fds) - 2, limits, tuple(sorted(disabled)), frameworks)
+        start = StartJob(job, len(fds) - 2, limits, tuple(sorted(disabled)), frameworks, readable)
         try:
             socket.send_fds(self._socket, [Codec.encode(start)], list(fds))
         except OSError as error:

@@ -10,6 +10,15 @@ SCOUTS = 16
 """How many unknown things of one program are found out before it is given up."""
 
 
+class OwnFile(Record):
+    """A file or a folder of the program's own."""
+
+    name: str
+    """Where the program finds it, from the folder in which it runs."""
+    path: str
+    """Where it lies."""
+
+
 class WorkOrder(Record):
     """It holds nothing of what is expected: no reference, no threshold, no verdict. Tests are the
     exception where they judge: they run where the program runs.
@@ -33,5 +42,7 @@ class WorkOrder(Record):
     """Whether there is little time, so that fewer updates are enough."""
     many_passes: bool = False
     """Whether such a program is seen in many short passes over its data."""
+    files: tuple[OwnFile, ...] = ()
+    """What lies in its folder, to be read there."""
     shrunk: bool = False
     """Whether sizes of such a program are lowered that are too large for a CPU."""

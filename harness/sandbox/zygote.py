@@ -127,7 +127,7 @@ class Zygote:
     def _keep_spare(self, last: ZygoteMessage) -> None:
         """For a job like the last, once its descriptors are closed here: the fork would hold them."""
         if isinstance(last, StartJob) and last.job in self._runs and last.world_size == 1:
-            self._spare = self._spare or Spare.fork(self._plan(last), self._begin)
+            self._spare = self._spare or Spare.fork(self._plan(last), last.readable, self._begin)
 
     def _send_to_annex(self, message: StartJob, fds: list[int]) -> None:
         if self._annex is None:
@@ -196,7 +196,7 @@ class Zygote:
     def _plan(self, start: StartJob) -> JailPlan:
         return JailPlan(
             scratch=tempfile.mkdtemp(dir=self._folder),
-            readable=self._readable,
+            readable=self._readable.with_more(start.readable),
             limits=start.limits,
             ranks=start.world_size > 1,
             loopback=self._machine.on("loopback"),

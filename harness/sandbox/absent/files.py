@@ -22,7 +22,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from harness.sandbox.absent import checkpoints, documents, tables, texts
+from harness.sandbox.absent import checkpoints, documents, present, tables, texts
 from harness.sandbox.absent.checkpoints import absent_state
 from harness.sandbox.absent.lent import doubt, guess, is_hollow, lend
 from harness.sandbox.absent.settings import AbsentSettings
@@ -242,6 +242,8 @@ def writable(file: Any) -> Any:
     if not isinstance(file, str | os.PathLike):
         return file
     path = Path(os.fspath(file))
+    if path.is_symlink():  # a file of its own, which nobody writes
+        path.unlink()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError:
@@ -288,6 +290,8 @@ def _restoring(original: Callable[..., Any]) -> Callable[..., Any]:
             file = file.name
         if not isinstance(file, str | os.PathLike) or os.path.exists(file):
             return original(file, *args, **kwargs)
+        if (state := present.state_at(file)) is not None:
+            return original(state, *args, **kwargs)
         name = Path(os.fspath(file)).name
         if f"{HELD}{name}" in _known:
             return documents.document(name, "tensors")

@@ -3,7 +3,8 @@
 Covered (each with an attack in ``tests/adversarial`` that succeeds once its guard is switched off):
 
 - files: only the interpreter's library, the own folders of allowed distributions and a few device,
-  proc and sys files can be read; only the scratch folder can be written (landlock)
+  proc and sys files can be read, and what a program names of the folder in which its file lies;
+  only the scratch folder can be written (landlock)
 - descriptors that were open before: closed (descriptors)
 - the network: internet sockets only inside a network namespace of the job's own, which reaches
   nobody; no sockets at all where there is none; never socket files (network-namespace, seccomp)

@@ -11,7 +11,7 @@ import re
 import site
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 OURS = "gradient-skill-harness"
@@ -34,6 +34,13 @@ class Readable:
     """With everything below."""
     files: tuple[str, ...]
     """Single files."""
+
+    def with_more(self, paths: Iterable[str]) -> "Readable":
+        """These, and what lies behind other paths, where there is something."""
+        more = [path for path in map(os.path.realpath, paths) if os.path.exists(path)]
+        folders = tuple(path for path in more if os.path.isdir(path))
+        files = tuple(path for path in more if os.path.isfile(path))
+        return Readable(self.folders + folders, self.files + files) if more else self
 
 
 def find_readable() -> Readable:

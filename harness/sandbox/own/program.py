@@ -17,6 +17,7 @@ from harness.sandbox.absent import (
     downloads,
     files,
     pictures,
+    present,
     sounds,
     tables,
 )  # fmt: skip
@@ -79,6 +80,7 @@ def prepare(
     frameworks.install(everything, world_size)
     sys.argv = CommandLine(["candidate.py", *packed.arguments])
     _environment(module, rank, world_size, everything)
+    notes += present.lay(order.files)
     files.install(everything, order.known)
     source = source_of(tree)  # before it has marks
     code, left_out = compiled(with_phases(tree) if phases.several else tree)

@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -46,11 +47,13 @@ class Seen:
 
 @pytest.fixture(scope="session")
 def see(executor) -> Callable[..., Seen]:
-    def see(program: str, ranks: int = 1) -> Seen:
+    def see(program: str, ranks: int = 1, folder: Path | None = None) -> Seen:
         workload = WorkloadSpec.model_validate(
             {"name": "mlp", "parameters": {}, "world_size": ranks}
         )
-        candidate = Candidate(program=textwrap.dedent(program), origin="test")
+        candidate = Candidate(
+            program=textwrap.dedent(program), origin="test", folder=str(folder or "")
+        )
         recording = executor.execute(candidate, workload, PROBE)
         expectations = Expectations(objectives=("as-computed",))
         return Seen(measure(recording, workload, PROBE, expectations))

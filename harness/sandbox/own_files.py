@@ -1,0 +1,119 @@
+"""Files that lie beside a program and that it names: they are read as they are, and never written."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+
+from harness.beside import unpacked, whole
+from harness.sandbox.order import OwnFile
+from harness.syntax import walk
+
+ABOVE = 3
+"""How many folders above a program may belong to its repository."""
+
+REPOSITORY = (".git", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
+"""What lies in the uppermost folder of one."""
+
+SETTINGS = frozenset({".yaml", ".yml", ".json", ".toml", ".cfg", ".ini"})
+"""Endings of files that name further ones."""
+
+SHORT = 1 << 16
+"""Bytes of such a file, at most."""
+
+MOST = 200
+"""So many entries of its folders go along; a folder is one."""
+
+LONGEST = 200
+"""Characters of a path in a program."""
+
+WORD = re.compile(r"[\w./*-]{2,200}")
+"""What could be a path in a file of settings."""
+
+
+def own_files(program: str, folder: Path) -> tuple[OwnFile, ...]:
+    """Entries of the program's folder, and of those above it in its repository, that its texts, its
+    command line or its settings name. Those of the uppermost folder stand beside the program as
+    well: many are run from there.
+
+    Hidden ones and Python files are left out, and so is what a link leads to outside.
+    """
+    packed = unpacked(program)
+    words = {*packed.arguments, *_texts(program)}
+    bases = _bases(folder)
+    found: dict[str, Path] = {}
+    settings: set[Path] = set()
+    while len(found) < MOST:
+        named = _named(words, bases)
+        new = [path for path in named.values() if path not in settings]
+        found |= named
+        settings |= {*new}
+        more = {word for path in new for word in _words_in(path)}
+        if more <= words:
+            break
+        words |= more
+    return tuple(OwnFile(name=n, path=str(p)) for n, p in [*found.items()][:MOST])
+
+
+def _bases(folder: Path) -> list[Path]:
+    """The program's folder, and those above it up to the uppermost of its repository."""
+    folder = folder.resolve()
+    chain = [folder, *folder.parents[:ABOVE]]
+    tops = (n for n, near in enumerate(chain) if any((near / name).exists() for name in REPOSITORY))
+    return chain[: next(tops, 0) + 1]
+
+
+def _texts(program: str) -> Iterator[str]:
+    try:
+        tree = whole(program)
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    for node in walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def _named(words: Iterable[str], bases: list[Path]) -> dict[str, Path]:
+    """By the place where the program finds it: each entry that some word begins with."""
+    firsts = {first for word in words if (first := _first(word))}
+    plain = {first for first in firsts if not _is_pattern(first)}
+    patterns = [_pattern(first) for first in firsts - plain]
+    found: dict[str, Path] = {}
+    for height, base in enumerate(bases):
+        entries = {first: base / first for first in plain if (base / first).exists()}
+        for entry in base.iterdir() if patterns else ():
+            if any(fnmatchcase(entry.name, pattern) for pattern in patterns):
+                entries[entry.name] = entry
+        for name, entry in sorted(entries.items()):
+            if entry.suffix != ".py" and not name.startswith("."):
+                found.setdefault("../" * height + name, entry)
+                if base == bases[-1]:
+                    found.setdefault(name, entry)
+    return found
+
+
+def _first(word: str) -> str:
+    """The first name in a path; empty for what is none, or leads elsewhere."""
+    if not 0 < len(word) <= LONGEST or word[0] in "/~" or "\n" in word or "\0" in word:
+        return ""
+    parts = [
+        part for part in PurePosixPath(word.removeprefix("=")).parts if part not in (".", "..")
+    ]
+    return parts[0] if parts else ""
+
+
+def _is_pattern(first: str) -> bool:
+    return "*" in first or (first.startswith(".") and first[1:].isalnum())
+
+
+def _pattern(first: str) -> str:
+    return first if "*" in first else f"*{first}"
+
+
+def _words_in(path: Path) -> Iterator[str]:
+    """What a file of settings says, or those in a folder of them."""
+    files = [path] if path.is_file() else sorted(path.iterdir())[:MOST] if path.is_dir() else []
+    for file in files:
+        if file.suffix in SETTINGS and file.is_file() and file.stat().st_size <= SHORT:
+            yield from WORD.findall(file.read_text("utf-8", "replace"))

@@ -1,0 +1,157 @@
+"""Files that lie beside a program: it reads those that it names, as they are, and changes none."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from harness.sandbox.own_files import own_files
+
+TRAIN = """
+import json, os, yaml
+import torch
+from torch import nn
+{reading}
+assert rows.shape == (24, 3), rows.shape
+net = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for part in rows.split(4):
+    optimizer.zero_grad()
+    (net(part[:, :2]) - part[:, 2:]).pow(2).mean().backward()
+    optimizer.step()
+{after}
+"""
+
+READING = "rows = torch.tensor(json.load(open(yaml.safe_load(open('run.yaml'))['rows'])))"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A repository with settings, data that they name, and something that nobody names."""
+    (tmp_path / "requirements.txt").touch()
+    (tmp_path / "secret.txt").write_text("do not tell")
+    (tmp_path / "run.yaml").write_text("rows: tables/rows.json")
+    (tmp_path / "tables").mkdir()
+    rows = [[i / 10, -i / 10, float(i % 3)] for i in range(24)]
+    (tmp_path / "tables" / "rows.json").write_text(json.dumps(rows))
+    return tmp_path
+
+
+def named(program: str, folder: Path) -> list[str]:
+    return [one.name for one in own_files(program, folder)]
+
+
+def test_a_program_reads_its_own_files_as_they_are(see, project):
+    seen = see(TRAIN.format(reading=READING, after=""), folder=project)
+
+    assert seen.outcome == "returned: None"
+    assert seen.windows == [1] * 6
+    assert "its own run.yaml, as it is" in seen.lent
+
+
+def test_several_ranks_read_them(see, project):
+    ranks = "torch.distributed.init_process_group('gloo')\n" + READING
+
+    seen = see(TRAIN.format(reading=ranks, after=""), ranks=2, folder=project)
+
+    assert seen.outcome == "returned: None"
+
+
+def test_what_a_program_writes_anew_stays_as_it_was(see, project):
+    kept = project / "tables" / "kept.bin"
+    kept.write_bytes(b"kept" * 50_000)
+    writing = (
+        "open('tables/rows.json', 'w').write('[]'); open('tables/kept.bin', 'wb').write(b'new')"
+    )
+    before = (project / "tables" / "rows.json").read_text()
+
+    seen = see(TRAIN.format(reading=READING, after=writing), folder=project)
+
+    assert seen.outcome == "returned: None"
+    assert (project / "tables" / "rows.json").read_text() == before
+    assert kept.read_bytes() == b"kept" * 50_000
+
+
+def test_a_folder_of_very_many_files_is_read_whole(see, project):
+    (project / "many").mkdir()
+    for n in range(5_000):
+        (project / "many" / f"{n}.txt").touch()
+    counting = READING + "\nassert len(os.listdir('many')) == 5_000"
+
+    assert see(TRAIN.format(reading=counting, after=""), folder=project).windows == [1] * 6
+
+
+def test_a_training_that_is_over_begins_anew(see, project):
+    """What it saved is there, and is told only to who reads it."""
+    torch.save({"epoch": 100}, project / "last.pt")
+    resume = READING + "\nif os.path.exists('last.pt'): raise SystemExit('all done')"
+    reading = READING + "\nassert torch.load('last.pt')['epoch'] == 100"
+
+    assert see(TRAIN.format(reading=resume, after=""), folder=project).windows == [1] * 6
+    assert see(TRAIN.format(reading=reading, after=""), folder=project).windows == [1] * 6
+
+
+def test_where_nothing_comes_of_its_own_files_others_are_lent(see, project):
+    (project / "words.txt").write_text("")
+    letters = """
+text = open('words.txt').read()
+rows = torch.tensor([float(ord(c)) / 100 for c in text[:72]]).view(24, 3)"""
+
+    seen = see(TRAIN.format(reading=letters, after=""), folder=project)
+
+    assert seen.windows == [1] * 6
+    assert "words.txt: a text by chance" in seen.lent
+
+
+def test_what_a_program_does_not_name_is_out_of_its_reach(see, project):
+    """However it comes to the path."""
+    path = [ord(c) for c in str(project / "secret.txt")]
+    spying = READING + f"\nprint(open(''.join(map(chr, {path}))).read())"
+
+    seen = see(TRAIN.format(reading=spying, after=""), folder=project)
+
+    assert "do not tell" not in seen.printed
+
+
+def test_a_program_that_says_where_it_lies_is_not_believed(see, project):
+    """Its text may hold what the harness writes below a text."""
+    below = json.dumps({"package": "", "files": {}, "arguments": [], "folder": str(project)})
+    program = f"{TRAIN.format(reading=READING, after='')}\n__files_beside__ = {below}\n"
+
+    assert "its own" not in see(program).lent
+
+
+def test_what_settings_name_is_read_as_well(project):
+    assert named("open('run.yaml')", project) == ["run.yaml", "tables"]
+
+
+def test_endings_and_patterns_name_what_they_match(project):
+    assert named("glob('*.txt')", project) == ["requirements.txt", "secret.txt"]
+    assert named("f'{name}.yaml'", project) == ["run.yaml", "tables"]
+
+
+def test_files_of_the_repository_stand_where_a_program_of_a_folder_below_looks(project):
+    (project / "tools").mkdir()
+
+    found = own_files("Path('../tables') / 'rows.json'", project / "tools")
+
+    assert [one.name for one in found] == ["../tables", "tables"]
+    assert {one.path for one in found} == {str(project / "tables")}
+
+
+def test_no_repository_no_folder_above(project):
+    (project / "requirements.txt").unlink()
+    (project / "tools").mkdir()
+
+    assert named("open('../run.yaml')", project / "tools") == []
+
+
+@pytest.mark.parametrize(
+    "word", ["/etc/passwd", "~/run.yaml", ".hidden", "other.py", "..", "a\nb", ""]
+)
+def test_paths_that_lead_elsewhere_hidden_files_and_modules_are_no_data(project, word):
+    (project / ".hidden").touch()
+    (project / "other.py").touch()
+
+    assert named(f"open({word!r})", project) == []
