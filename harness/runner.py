@@ -19,10 +19,11 @@ from harness.agents.turns import has_second_turn, natural_part
 from harness.domain.answer import AnswerGrade, AskedTurn, Batch, Tally
 from harness.domain.errors import UsageError, UserError
 from harness.domain.instruments import OpenInstruments
+from harness.domain.listing import NotRun
 from harness.domain.outcome import BankOutcome, Fault
 from harness.domain.own import OWN_SCENARIO, asked_as
 from harness.domain.proposal import Proposal, ToJudge
-from harness.domain.run import NotRun, Run, ScenarioResult
+from harness.domain.run import Run, ScenarioResult
 from harness.domain.scenario import Bank
 from harness.domain.stored import GradedAnswer, StoredAnswer
 from harness.domain.trace import Trace

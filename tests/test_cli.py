@@ -327,7 +327,7 @@ def test_list_needs_neither_torch_nor_the_parts_that_run(fake):
     code = (
         "import sys; from harness.cli import run_command_line as go;"
         f"code = go(['list', '--bank', {str(fake.folder)!r}]);"
-        "heavy = {'torch', 'numpy', 'harness.runner', 'markdown_it', 'rich.progress'};"
+        "heavy = {'torch', 'numpy', 'harness.runner', 'harness.domain.event', 'markdown_it', 'rich.progress'};"
         "print(code, sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""A scenario as a listing names it."""
+"""A scenario as a listing names it, and one that is not run here."""
 
 from pydantic import ConfigDict
 
@@ -19,3 +19,12 @@ class ListedScenario(Record):
     """The group of scenarios that it is run with."""
     requires: tuple[Package, ...] = ()
     """Packages beyond torch that its programs import."""
+
+
+class NotRun(Record):
+    """One scenario that this machine cannot run, which says nothing about the scenario."""
+
+    scenario: str
+    """Its id."""
+    why: str
+    """What it needs, and how to get that."""

@@ -3,8 +3,8 @@
 from typing import Literal
 
 from harness.domain.grade import Code
+from harness.domain.listing import NotRun
 from harness.domain.record import Record
-from harness.domain.run import NotRun
 from harness.domain.verdict import Level
 
 Fate = Literal["killed", "equivalent", "survived", "not runnable"]

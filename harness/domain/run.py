@@ -3,6 +3,7 @@
 from typing import Literal, Self
 
 from harness.domain.grade import Grade
+from harness.domain.listing import NotRun
 from harness.domain.record import Record
 from harness.domain.scenario import Scenario
 
@@ -66,15 +67,6 @@ class ScenarioResult(Record):
     def state(self) -> Literal["as declared", "surprise"]:
         """Whether both programs behaved as the scenario says."""
         return "surprise" if self.surprises else "as declared"
-
-
-class NotRun(Record):
-    """One scenario that this machine cannot run, which says nothing about the scenario."""
-
-    scenario: str
-    """Its id."""
-    why: str
-    """What it needs, and how to get that."""
 
 
 class Run(Record):

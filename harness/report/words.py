@@ -2,14 +2,17 @@
 
 import textwrap
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from rich.padding import Padding
 from rich.text import Text
 
-from harness.domain.run import NotRun
-from harness.domain.transcript import SkillRead
+from harness.domain.listing import NotRun
 
-READ: dict[SkillRead, str] = {
+if TYPE_CHECKING:  # records of it take their time to be made, and `harness list` needs none
+    from harness.domain.transcript import SkillRead
+
+READ: "dict[SkillRead, str]" = {
     "yes": "read before the answer",
     "late": "read only for the runnable form",
     "no": "not read",

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 
-from harness.domain.listing import ListedScenario
+from harness.domain.listing import ListedScenario, NotRun
 from harness.domain.packages import how_to_get
-from harness.domain.run import NotRun
 from harness.domain.scenario import Bank, Scenario
 
 
