@@ -29,7 +29,7 @@ def honest(executor):
     return executor.execute(candidate, CLIP.workload_of(PROBE, 0), PROBE)
 
 
-def told(recording: Recording) -> worker.Answer:
+def told(recording: Recording) -> worker.WorkerAnswer:
     """What the process that measures answers."""
     question = worker.Question(recording, CLIP.workload, PROBE, CLIP.expectations)
     return worker.answer_to(measure, question)
