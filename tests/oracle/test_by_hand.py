@@ -103,6 +103,14 @@ def test_elements_that_are_clipped_on_the_way_are_consumed_as_they_are_then():
     assert np.allclose(found, np.clip(GRADIENTS, -1, 1), rtol=1e-3)
 
 
+def test_elements_that_are_nearly_clipped_gradients_are_not_consumed():
+    """A quarter of a percent beside them is no rounding, however small the step is."""
+    wave = 1 + 0.0025 * (-1.0) ** np.arange(80).reshape(2, 40)
+    near = run(lambda g, _: np.clip(RATE * g * wave, -RATE, RATE), numbers=(*LR, ("", 1.0)))
+
+    assert not is_read(near)
+
+
 STEEPER = {
     "uphill": lambda g, _: -RATE * g,
     "cosine-without-a-name": lambda g, _: RATE * 0.73 * g,
