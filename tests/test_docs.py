@@ -47,6 +47,19 @@ def test_files_of_the_package_that_a_page_names_are_there(page: Path) -> None:
     assert page.name == "log.md" or gone == set()
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_says_is_in_a_file_is_in_it(page: Path) -> None:
+    """``BUILDERS`` of ``harness/workloads/__init__.py``; the log speaks of what was, too."""
+    places = re.findall(r"`(\w+)`\s+(?:of|in)\s+`(harness/[\w/]+\.py)`", page.read_text())
+
+    gone = [place for place in places if not re.search(rf"\b{place[0]}\b", source(place[1]))]
+    assert page.name == "log.md" or gone == []
+
+
+def source(path: str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
 def prose(page: Path) -> Iterator[str]:
     """Lines that are in no table and no block of code."""
     text = re.sub(r"^(`{3,}).*?^\1$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
