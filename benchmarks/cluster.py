@@ -23,7 +23,7 @@ from harness.cluster.engine import HERE, connected
 from harness.cluster.node_grader import packed, proposal_from, shipped
 from harness.collecting import collect_seldom
 from harness.domain.instruments import Instruments
-from harness.domain.proposal import Proposal, ToJudge
+from harness.domain.proposal import AnswerToJudge, Proposal
 from harness.domain.scenario import Bank, Scenario
 from harness.domain.stored import GradedAnswer, RunHead
 from harness.extraction.assignment import Choice
@@ -162,7 +162,7 @@ def _driver(bank: Bank, scenario: Scenario, file: Path, folder: str) -> None:
     print(f"its memory after a tenth, half and all of {len(sizes)} answers: {told}")
 
 
-def _one(bank: Bank, file: Path) -> tuple[ToJudge, Proposal]:
+def _one(bank: Bank, file: Path) -> tuple[AnswerToJudge, Proposal]:
     """A question and its answer, as they travel."""
     from concurrent.futures import ThreadPoolExecutor
     from itertools import islice
@@ -172,7 +172,7 @@ def _one(bank: Bank, file: Path) -> tuple[ToJudge, Proposal]:
 
     (given,) = islice(given_answers([str(file)], None, bank, Choice(scenario=SCENARIO)), 1)
     scenario = next(s for s in bank.scenarios if s.id == SCENARIO)
-    asked = ToJudge(given.ask(scenario), "first", given.name, given.name, 0)
+    asked = AnswerToJudge(given.ask(scenario), "first", given.name, given.name, 0)
     with jail_and_oracle(1) as tools, ThreadPoolExecutor(2) as threads:
         return asked, proposal_of(asked, scenario, Probing(tools, threads, 0))
 

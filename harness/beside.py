@@ -22,7 +22,7 @@ KEPT = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class CompanionFile:
     """One file that a program can import."""
 
     path: str
@@ -37,12 +37,12 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedProgram:
     """A program and the files beside it."""
 
     code: str
     """The program, as it was."""
-    modules: Mapping[str, Beside] = field(default_factory=dict)
+    modules: Mapping[str, CompanionFile] = field(default_factory=dict)
     """The files, each under the dotted name by which it is imported."""
     package: str = ""
     """The package that the program itself lies in, for its relative imports."""
@@ -64,18 +64,18 @@ class Packed:
         return "\n".join([self.code, *(one.source for one in self.modules.values())])
 
 
-def unpacked(program: str) -> Packed:
+def unpacked(program: str) -> PackedProgram:
     """The program and its files; a program without any is itself. Nothing of it is evaluated."""
     code, mark, below = program.rpartition(_BELOW)
     if not mark:
-        return Packed(program)
+        return PackedProgram(program)
     try:
         told = json.loads(below)
-        modules = {name: Beside(*one) for name, one in told["files"].items()}
+        modules = {name: CompanionFile(*one) for name, one in told["files"].items()}
         arguments = tuple(map(str, told.get("arguments", ())))
-        return Packed(code, modules, str(told["package"]), arguments)
+        return PackedProgram(code, modules, str(told["package"]), arguments)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return Packed(program)
+        return PackedProgram(program)
 
 
 def called_with(program: str, arguments: Iterable[str]) -> str:
@@ -93,7 +93,7 @@ def whole(program: str) -> ast.Module:
     return together([tree_of(packed.code), *parsed_modules(packed).values()])
 
 
-def parsed_modules(packed: Packed) -> dict[str, ast.Module]:
+def parsed_modules(packed: PackedProgram) -> dict[str, ast.Module]:
     """The trees of the files, under the names of the modules."""
     found: dict[str, ast.Module] = {}
     for name, one in packed.modules.items():

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from harness import extensions
-from harness.agents.given import Given, Refused, given_answers, given_transcript
+from harness.agents.given import GivenAnswers, RefusedFile, given_answers, given_transcript
 from harness.checking import check_skill
 from harness.comparison import compare as compare_arms
 from harness.domain.answer import AnswerGrade
@@ -142,7 +142,7 @@ class Grader:
 
     def _answers(
         self, given: str | Path | Transcript, scenario: str | None
-    ) -> Iterable[Given | Refused]:
+    ) -> Iterable[GivenAnswers | RefusedFile]:
         choice = self._choice(scenario)
         if isinstance(given, Transcript):
             return [given_transcript(given, TEXT, self.bank, choice)]
@@ -154,7 +154,7 @@ class Grader:
     def _choice(self, scenario: str | None) -> Choice:
         return Choice(scenario=None if scenario is None else find(self.bank, scenario).id)
 
-    def _graded(self, answers: Iterable[Given | Refused]) -> Iterator[AnswerGrade]:
+    def _graded(self, answers: Iterable[GivenAnswers | RefusedFile]) -> Iterator[AnswerGrade]:
         told: list[GradedAnswer] = []
         settings = Settings(jobs=self._jobs, keep=told.append)
         batch = grade_answers(self.bank, answers, 1, settings, self._lent, allowed=self._allow)

@@ -3,7 +3,7 @@
 from harness.domain.answer import Alternative
 from harness.domain.candidate import Candidate, NoCandidate
 from harness.domain.own import OWN, lent
-from harness.domain.proposal import JudgedProgram, Proposal, ToJudge
+from harness.domain.proposal import AnswerToJudge, JudgedProgram, Proposal
 from harness.domain.scenario import Scenario
 from harness.extraction import extract
 from harness.properties.judging.places import story_around
@@ -15,7 +15,7 @@ WORDS = "words alone are judged here, and nothing is run"
 """Why there is no program of a scenario that has a rubric and no more."""
 
 
-def proposal_of(asked: ToJudge, scenario: Scenario, probing: Probing) -> Proposal:
+def proposal_of(asked: AnswerToJudge, scenario: Scenario, probing: Probing) -> Proposal:
     """Every program that an answer proposes, or why there is none."""
     if scenario.in_words:
         return Proposal(asked.turn, no_code=WORDS)

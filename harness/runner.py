@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from harness import __version__
 from harness.agents.agent import Agent, Unanswered
-from harness.agents.given import Given, Refused
+from harness.agents.given import GivenAnswers, RefusedFile
 from harness.agents.scripted import BUGGY, REFERENCE
 from harness.agents.turns import has_second_turn, natural_part
 from harness.domain.answer import AnswerGrade, AskedTurn, Batch, Tally
@@ -22,7 +22,7 @@ from harness.domain.instruments import OpenInstruments
 from harness.domain.listing import NotRun
 from harness.domain.outcome import BankOutcome, Fault
 from harness.domain.own import OWN_SCENARIO, asked_as
-from harness.domain.proposal import Proposal, ToJudge
+from harness.domain.proposal import AnswerToJudge, Proposal
 from harness.domain.run import Run, ScenarioResult
 from harness.domain.scenario import Bank
 from harness.domain.stored import GradedAnswer, StoredAnswer
@@ -102,7 +102,7 @@ def run_bank(
 
 def grade_answers(
     bank: Bank,
-    answers: Iterable[Given | Refused],
+    answers: Iterable[GivenAnswers | RefusedFile],
     expected: int,
     settings: Settings,
     open_instruments: OpenInstruments = jail_and_oracle,
@@ -116,7 +116,7 @@ def grade_answers(
     known = {s.id: s.allowing(allowed) for s in (*bank.scenarios, OWN_SCENARIO)}
     tasks = (
         Task(a.key, known[a.scenario], a, how=a.how, name=a.name)
-        if isinstance(a, Given)
+        if isinstance(a, GivenAnswers)
         else Ready(_refused(a))
         for a in answers
     )
@@ -194,7 +194,7 @@ class _Pipeline:
     def _judge_all(self, transcript: Transcript, task: Task, turn: AskedTurn) -> Proposal:
         """Every program that an answer proposes, judged here or elsewhere."""
         tools, seed = self._bench.tools, self._settings.seed
-        asked = ToJudge(transcript, turn, task.called, task.agent.name, seed)
+        asked = AnswerToJudge(transcript, turn, task.called, task.agent.name, seed)
         if tools.elsewhere is not None:
             return tools.elsewhere(asked, task.scenario)
         return proposal_of(asked, task.scenario, Probing(tools, self._bench.probes, seed))
@@ -265,7 +265,7 @@ def _unanswered(task: Task, unanswered: Unanswered) -> GradedAnswer:
     return GradedAnswer(_stored(task, answer).model_copy(update={"no_answer": unanswered.why}))
 
 
-def _refused(refused: Refused) -> GradedAnswer:
+def _refused(refused: RefusedFile) -> GradedAnswer:
     answer = AnswerGrade(file=refused.name, error=refused.sentence)
     broken = (Fault("reading", refused.name, refused.sentence, refused.trace),)
     stored = StoredAnswer(key=refused.name, agent="", answer=answer)

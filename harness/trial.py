@@ -36,7 +36,7 @@ NOT_AGAIN = "it was not run again: its runs so far had broken off"
 
 
 @dataclass(slots=True)
-class Breaks:
+class TimesEnded:
     """How often the clock, or a limit, ended one program, which is not run for ever."""
 
     _cut: int = field(default=0, init=False)
@@ -69,7 +69,7 @@ class Probing:
         candidate: Candidate,
         scenario: Scenario,
         probes: Sequence[Probe],
-        breaks: Breaks,
+        breaks: TimesEnded,
     ) -> tuple[tuple[ProbeTrace, ...], float]:
         """What a program did in each probe, and how long all of it took."""
 
@@ -101,7 +101,7 @@ class Trial:
         self._scenario = scenario
         self._agent = agent
         self._probing = probing
-        self._breaks = Breaks()
+        self._breaks = TimesEnded()
 
     def in_scenario(self) -> tuple[Trace, Grade]:
         """In the probes of its scenario, and where it looks right in further ones."""

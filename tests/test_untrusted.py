@@ -20,7 +20,7 @@ from rich.text import Text
 from harness import untrusted
 from harness.agents.given import MOST_REFUSED, given_answers
 from harness.agents.inputs import units
-from harness.beside import Beside, Packed, unpacked
+from harness.beside import CompanionFile, PackedProgram, unpacked
 from harness.checking.links import check_links
 from harness.cli.arms import arms_below
 from harness.domain.errors import UserError
@@ -211,10 +211,12 @@ def test_a_program_longer_than_any_is_not_looked_through(case, tmp_path):
 
 def test_deep_json_of_a_stranger_is_no_fault(tmp_path):
     (tmp_path / "arms.json").write_text('{"a":' * 5000)
-    program = Packed("x = 1", {"a": Beside("a.py", "")}).text.replace("{", "[" * 100_000, 1)
+    program = PackedProgram("x = 1", {"a": CompanionFile("a.py", "")}).text.replace(
+        "{", "[" * 100_000, 1
+    )
 
     assert arms_below([tmp_path]) == [tmp_path]
-    assert unpacked(program) == Packed(program)
+    assert unpacked(program) == PackedProgram(program)
 
 
 def test_of_a_file_full_of_broken_parts_the_first_ones_are_told(tmp_path):

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from harness.agents.silent import Silent
+from harness.agents.silent import SilentModel
 from harness.domain.errors import UsageError, UserError
 from harness.domain.model import Completion, Unavailable
 from harness.domain.record import Record
-from harness.llm.batches import MOST_REQUESTS, Batches, BatchQuestion, Gone
+from harness.llm.batches import MOST_REQUESTS, Batches, BatchForgotten, BatchQuestion
 from harness.llm.failures import PASSING
 from harness.llm.meter import CostMeter
 from harness.llm.remote import at_most
@@ -36,7 +36,7 @@ _KEPT_FOR = 29 * 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Outbox(Silent):
+class Outbox(SilentModel):
     """Stands for a model in conversations that are played from the cache: takes what they lack."""
 
     waiting: dict[str, BatchQuestion] = field(default_factory=dict)
@@ -228,7 +228,7 @@ class BatchAsker:
         """A batch of an earlier process, of which the provider may know nothing any more."""
         try:
             self._take(batch, waiting)
-        except Gone:
+        except BatchForgotten:
             self.tell(f"batch {batch.id} is not known to the provider any more")
             self.journal.drop(batch)
 

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from harness.agents.agent import Unanswered
 from harness.agents.cache import Cache, key_of
-from harness.agents.process import Ended, Processes
+from harness.agents.process import CommandEnd, Processes
 from harness.agents.skill_text import MAIN, SkillText
 from harness.agents.workspace import Workspace, workspace
 from harness.domain.errors import UsageError
@@ -117,7 +117,7 @@ class CommandAgent:
             self._refuse_failure(ended, errors)
             return self._told(_read(out), place, prompt)
 
-    def _refuse_failure(self, ended: Ended, errors: Path) -> None:
+    def _refuse_failure(self, ended: CommandEnd, errors: Path) -> None:
         if self.processes.closed:
             raise _unanswered("interrupted", "the question was broken off")
         if ended.timed_out:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 
 from harness.agents.agent import Unanswered
 from harness.agents.cache import Cache
-from harness.agents.delivery import Delivered
+from harness.agents.delivery import DeliveredSkill
 from harness.agents.prompting import prompts_version, runnable_form
-from harness.agents.remembering import Remembering
-from harness.agents.silent import Silent
+from harness.agents.remembering import RememberingModel
+from harness.agents.silent import SilentModel
 from harness.agents.skill_text import MAIN
 from harness.agents.turns import RUNNABLE_FORM_TURN
 from harness.domain.model import Completion, LanguageModel, NoAnswer, Turn, Unavailable
@@ -30,7 +30,7 @@ class ModelAgent:
     """What stands before the model's name."""
     model: LanguageModel
     """Who answers."""
-    delivered: Delivered
+    delivered: DeliveredSkill
     """The skill."""
     max_tokens: int
     """The most that one answer may have, thinking included."""
@@ -50,7 +50,7 @@ class ModelAgent:
         """Both turns. Where the model cannot finish the second one, the first stands alone."""
         model = self.model
         if self.cache is not None:
-            model = Remembering(model, self.cache, trial, (*self.apart, scenario.id))
+            model = RememberingModel(model, self.cache, trial, (*self.apart, scenario.id))
         talk = _Talk(model, self.delivered, self.max_tokens)
         try:
             talk.say(scenario.prompt)
@@ -80,7 +80,7 @@ class ModelAgent:
     def remembers(self, scenario: Scenario, trial: int) -> bool:
         """Whether both turns are kept, so that nothing would be asked."""
         try:
-            replace(self, model=Silent(self.model.name)).ask(scenario, trial)
+            replace(self, model=SilentModel(self.model.name)).ask(scenario, trial)
         except Unanswered:
             return False
         return True
@@ -120,7 +120,7 @@ class _Talk:
     """One conversation, as it grows."""
 
     model: LanguageModel
-    delivered: Delivered
+    delivered: DeliveredSkill
     max_tokens: int
     turns: list[Turn] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)

@@ -30,7 +30,7 @@ READ_SKILL = Tool(
 
 
 @dataclass(frozen=True, slots=True)
-class Delivered:
+class DeliveredSkill:
     """What a model is given beside the question."""
 
     kind: Delivery
@@ -58,19 +58,19 @@ class Delivered:
         return ToolResult(id=use.id, content=there, failed=True), None
 
 
-def deliver(skill: SkillText | None, kind: Delivery) -> Delivered:
+def deliver(skill: SkillText | None, kind: Delivery) -> DeliveredSkill:
     """What a model is given.
 
     Raises:
         UsageError: the skill has no description to be listed by.
     """
     if skill is None or kind == "none":
-        return Delivered("none", None, "", ())
+        return DeliveredSkill("none", None, "", ())
     if kind == "system":
-        return Delivered(kind, skill, skill_whole(skill), ())
+        return DeliveredSkill(kind, skill, skill_whole(skill), ())
     if not skill.description:
         raise UsageError(
             f"the skill {skill.name} has no description in its frontmatter, so it cannot be "
             "offered through a tool: give it one, or use --delivery system"
         )
-    return Delivered(kind, skill, skills_listed([skill]), (READ_SKILL,))
+    return DeliveredSkill(kind, skill, skills_listed([skill]), (READ_SKILL,))

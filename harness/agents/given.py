@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.agents.inputs import Shard, Unit, units
+from harness.agents.inputs import InputUnit, Shard, units
 from harness.agents.programs import LONGEST, programs_of
 from harness.beside import called_with
 from harness.domain.errors import UsageError, UserError, reason
@@ -24,7 +24,7 @@ MOST_REFUSED = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenAnswers:
     """An agent that has answered."""
 
     name: str
@@ -48,7 +48,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedFile:
     """A file, or a part of one, that cannot be graded."""
 
     name: str
@@ -66,7 +66,7 @@ def given_answers(
     choice: Choice,
     against: Path | None = None,
     shard: Shard | None = None,
-) -> Iterator[Given | Refused]:
+) -> Iterator[GivenAnswers | RefusedFile]:
     """Every answer in the files, folders and patterns, in order; ``-`` is standard input.
 
     ``against``: the Python file that they change, which is judged by its own settings. ``shard``: only
@@ -85,17 +85,17 @@ def given_answers(
                 if shard is None or shard.has(_name(found)):
                     yield _given(found, _unique(_name(found), names), posted, bank, choice)
         except TooLong as error:
-            yield Refused(shown(unit.name), str(error))
+            yield RefusedFile(shown(unit.name), str(error))
         except UserError:
             raise
         except Exception as error:  # noqa: BLE001 - a reader that breaks must not take the batch along
             sentence = f"a fault of the harness: {type(error).__name__}: {error}"
-            yield Refused(shown(unit.name), sentence, traceback.format_exc())
+            yield RefusedFile(shown(unit.name), sentence, traceback.format_exc())
 
 
 def called_by(
-    answers: Iterable[Given | Refused], arguments: str | None
-) -> Iterable[Given | Refused]:
+    answers: Iterable[GivenAnswers | RefusedFile], arguments: str | None
+) -> Iterable[GivenAnswers | RefusedFile]:
     """The same, where each that is a program has this command line.
 
     Raises:
@@ -109,8 +109,8 @@ def called_by(
     return (_called(one, words) for one in answers) if words else answers
 
 
-def _called(one: Given | Refused, words: Sequence[str]) -> Given | Refused:
-    if isinstance(one, Refused) or not _is_program(one.transcript):
+def _called(one: GivenAnswers | RefusedFile, words: Sequence[str]) -> GivenAnswers | RefusedFile:
+    if isinstance(one, RefusedFile) or not _is_program(one.transcript):
         return one
     (message,) = one.transcript.messages
     (block,) = fenced_blocks(message.text)
@@ -126,13 +126,13 @@ def _unique(name: str, names: dict[str, int]) -> str:
 
 def _given(
     found: Transcript | Unreadable, name: str, posted: str | None, bank: Bank, choice: Choice
-) -> Given | Refused:
+) -> GivenAnswers | RefusedFile:
     if isinstance(found, Transcript) and posted is not None:
-        return Given(name, found.with_question(posted), OWN, "")
+        return GivenAnswers(name, found.with_question(posted), OWN, "")
     return given_transcript(found, name, bank, choice)
 
 
-def _in_time(unit: Unit) -> Iterator[Transcript | Unreadable]:
+def _in_time(unit: InputUnit) -> Iterator[Transcript | Unreadable]:
     """Each answer of a file, for which there is time; and not each of many that cannot be read."""
     answers: Iterator[Transcript | Unreadable] | None = None
     refused = seen = 0
@@ -151,20 +151,20 @@ def _in_time(unit: Unit) -> Iterator[Transcript | Unreadable]:
 
 def given_transcript(
     found: Transcript | Unreadable, name: str, bank: Bank, choice: Choice
-) -> Given | Refused:
+) -> GivenAnswers | RefusedFile:
     """A conversation that was read, as an answer to the scenario it belongs to; one that belongs to
     none is judged by its own settings.
     """
     if isinstance(found, Unreadable):
-        return Refused(name, f"{found.sentence}; expected {found.expected}")
+        return RefusedFile(name, f"{found.sentence}; expected {found.expected}")
     if _is_program(found) and not named(found, choice):
-        return Given(name, found, OWN, "")
+        return GivenAnswers(name, found, OWN, "")
     assigned = assign(found, bank, choice)
     if isinstance(assigned, Assigned):
-        return Given(name, found, assigned.scenario, assigned.how)
+        return GivenAnswers(name, found, assigned.scenario, assigned.how)
     if named(found, choice):
-        return Refused(name, assigned.sentence)
-    return Given(name, found, OWN, assigned.sentence)
+        return RefusedFile(name, assigned.sentence)
+    return GivenAnswers(name, found, OWN, assigned.sentence)
 
 
 def _posted(file: Path) -> str:

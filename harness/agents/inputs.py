@@ -78,7 +78,7 @@ def shard_of(text: str | None) -> Shard | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class InputUnit:
     """One file or folder, which is not read yet."""
 
     name: str
@@ -92,7 +92,7 @@ class Unit:
         return shard is not None and is_one and not shard.has(shown(self.name))
 
 
-def units(files: Sequence[str], form: str | None, choice: Choice) -> Iterator[Unit]:
+def units(files: Sequence[str], form: str | None, choice: Choice) -> Iterator[InputUnit]:
     """Everything that is named, in order; ``-`` is standard input."""
     python = [f for f in files if form in (None, "python") and is_program(f)]
     alone = [f for f in python if choice.scenario is None and choice.mapped(f) is None]
@@ -107,7 +107,7 @@ def units(files: Sequence[str], form: str | None, choice: Choice) -> Iterator[Un
         if file not in together:
             yield from _named(file, form, is_alone=file in lone)
         elif together[file]:  # else it is a part of another one
-            yield Unit(file, together[file].copy)
+            yield InputUnit(file, together[file].copy)
 
 
 def is_one(file: str) -> bool:
@@ -120,7 +120,7 @@ def _is_pattern(file: str) -> bool:
     return glob.has_magic(file) and not Path(file).exists()
 
 
-def _named(file: str, form: str | None, *, is_alone: bool) -> Iterator[Unit]:
+def _named(file: str, form: str | None, *, is_alone: bool) -> Iterator[InputUnit]:
     path = Path(file)
     if file != "-" and path.is_dir():
         yield from _in_folder(path, form)
@@ -130,7 +130,7 @@ def _named(file: str, form: str | None, *, is_alone: bool) -> Iterator[Unit]:
         yield _file(file, form, is_alone=is_alone)
 
 
-def _matched(pattern: str, form: str | None) -> Iterator[Unit]:
+def _matched(pattern: str, form: str | None) -> Iterator[InputUnit]:
     pattern = _REPEATED.sub("**/", pattern)  # which matches the same
     if (
         pattern.count("**") > _MOST_LEVELS
@@ -145,13 +145,13 @@ def _matched(pattern: str, form: str | None) -> Iterator[Unit]:
         yield _nothing(pattern, "a pattern that some file matches", "no file matches it")
 
 
-def _file(file: str, form: str | None, *, is_alone: bool) -> Unit:
+def _file(file: str, form: str | None, *, is_alone: bool) -> InputUnit:
     if is_alone:
-        return Unit(file, lambda: [_transcript(one) for one in programs_of([file])])
-    return Unit(file, lambda: read("-" if file == "-" else Path(file), form))
+        return InputUnit(file, lambda: [_transcript(one) for one in programs_of([file])])
+    return InputUnit(file, lambda: read("-" if file == "-" else Path(file), form))
 
 
-def _in_folder(folder: Path, form: str | None) -> Iterator[Unit]:
+def _in_folder(folder: Path, form: str | None) -> Iterator[InputUnit]:
     """Its programs that train; of a folder without Python files, its answers."""
     trained = "a program that trains", "none of its Python files trains"
     python = _python_in(folder)
@@ -167,11 +167,13 @@ def _in_folder(folder: Path, form: str | None) -> Iterator[Unit]:
         yield from (_file(str(path), form, is_alone=False) for path in answers)
     elif python <= TOGETHER:
         none = Unreadable(file=str(folder), expected=trained[0], sentence=trained[1])
-        yield Unit(str(folder), lambda: [_transcript(one) for one in programs_in(folder)] or [none])
+        yield InputUnit(
+            str(folder), lambda: [_transcript(one) for one in programs_in(folder)] or [none]
+        )
     else:
         for path in _files(folder):
             if is_program(str(path)):
-                yield Unit(str(path), partial(_trained, path))
+                yield InputUnit(str(path), partial(_trained, path))
 
 
 def left_out(file: str) -> str | None:
@@ -218,8 +220,8 @@ def _files(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _nothing(name: str, expected: str, sentence: str) -> Unit:
-    return Unit(name, lambda: [Unreadable(file=name, expected=expected, sentence=sentence)])
+def _nothing(name: str, expected: str, sentence: str) -> InputUnit:
+    return InputUnit(name, lambda: [Unreadable(file=name, expected=expected, sentence=sentence)])
 
 
 def _transcript(program: FoundProgram) -> Transcript:

@@ -14,8 +14,8 @@ from harness.agents.conversing import ModelAgent
 from harness.agents.delivery import Delivery, deliver
 from harness.agents.replay import ReplayAgent
 from harness.agents.replay_run import ReplayRun, replay_run
-from harness.agents.scripted import BUGGY, REFERENCE, Scripted
-from harness.agents.silent import Silent
+from harness.agents.scripted import BUGGY, REFERENCE, ScriptedAgent
+from harness.agents.silent import SilentModel
 from harness.agents.skill_text import SkillText
 from harness.domain.errors import UsageError
 from harness.llm.client import Anthropic
@@ -26,12 +26,12 @@ from harness.store import is_run
 KINDS = "buggy, reference, anthropic:MODEL, openai:MODEL, command:'...' or replay:DIR"
 
 
-Unconnected = Scripted | ReplayAgent | ReplayRun | CommandAgent | ModelAgent
+Unconnected = ScriptedAgent | ReplayAgent | ReplayRun | CommandAgent | ModelAgent
 """Any agent, before it is connected to anything."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class AskingOptions:
     """How agents are asked."""
 
     skill: SkillText | None = None
@@ -59,7 +59,7 @@ class Asking:
 
 
 @contextmanager
-def agent_named(spec: str, asking: Asking) -> Iterator[Agent]:
+def agent_named(spec: str, asking: AskingOptions) -> Iterator[Agent]:
     """The agent; leaving breaks off what it is still doing.
 
     Raises:
@@ -92,7 +92,7 @@ def unkept(agent: Agent) -> Sequence[str]:
     return ()
 
 
-def unconnected(spec: str, asking: Asking) -> Unconnected:
+def unconnected(spec: str, asking: AskingOptions) -> Unconnected:
     """The same agent, but a model knows only what is kept: for plans, and it needs no key.
 
     Raises:
@@ -106,7 +106,7 @@ def unconnected(spec: str, asking: Asking) -> Unconnected:
         return BUGGY if spec == "buggy" else REFERENCE
     if kind in ("anthropic", "openai") and rest:
         delivered = deliver(asking.skill, asking.delivery)
-        apart, model = (asking.replicate, address(kind)), asking.outbox or Silent(rest)
+        apart, model = (asking.replicate, address(kind)), asking.outbox or SilentModel(rest)
         return ModelAgent(kind, model, delivered, asking.max_tokens, cache, apart)
     if kind == "command" and colon:
         skill = asking.skill if asking.delivery != "none" else None
@@ -124,7 +124,7 @@ def address(provider: str = "anthropic") -> str:
     return os.environ.get(f"{provider.upper()}_BASE_URL", "")
 
 
-def _connected(provider: str, model: str, asking: Asking) -> RemoteModel:
+def _connected(provider: str, model: str, asking: AskingOptions) -> RemoteModel:
     if provider == "anthropic":
         return Anthropic(model, asking.meter, asking.limits)
     from harness.llm.openai_client import OpenAIModel  # an extra

@@ -5,7 +5,7 @@ from functools import reduce
 
 from harness.agents.command import CommandAgent
 from harness.agents.conversing import ModelAgent
-from harness.agents.naming import Asking, unconnected
+from harness.agents.naming import AskingOptions, unconnected
 from harness.agents.prompting import runnable_form
 from harness.agents.replay import ReplayAgent
 from harness.agents.replay_run import ReplayRun
@@ -50,7 +50,7 @@ class AskingPlan(Record):
     """Whether it is asked in batches, at half the price."""
 
 
-def plan(bank: Bank, spec: str, asking: Asking, trials: int) -> AskingPlan:
+def plan(bank: Bank, spec: str, asking: AskingOptions, trials: int) -> AskingPlan:
     """The plan. Asks nothing and needs no key.
 
     Raises:
@@ -139,7 +139,7 @@ def render_money(plan: AskingPlan) -> str:
 
 
 def trigger_plan(
-    agent: ModelAgent, listing: str, prompts: Sequence[str], asking: Asking
+    agent: ModelAgent, listing: str, prompts: Sequence[str], asking: AskingOptions
 ) -> AskingPlan:
     """Of one reply to each prompt, with a list of skills before it."""
     count, price = len(prompts), load_prices().of(agent.model.name)
@@ -170,7 +170,7 @@ def _dollars(plan: AskingPlan, share: float) -> str:
 
 
 def _of_model(
-    base: AskingPlan, agent: ModelAgent, asked: tuple[Scenario, ...], asking: Asking
+    base: AskingPlan, agent: ModelAgent, asked: tuple[Scenario, ...], asking: AskingOptions
 ) -> AskingPlan:
     by_tool = agent.delivered.kind == "tool"
     rounds = 3 if by_tool else 2

@@ -14,7 +14,7 @@ _GRACE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CommandEnd:
     """How a command ended."""
 
     code: int
@@ -44,7 +44,7 @@ class Processes:
         environment: Mapping[str, str],
         files: tuple[Path, Path, Path],
         seconds: float,
-    ) -> Ended:
+    ) -> CommandEnd:
         """Run it in ``folder`` with standard input, output and errors in three files.
 
         Raises:
@@ -56,12 +56,12 @@ class Processes:
                 command, cwd=folder, env=environment, stdin=stdin, stdout=stdout, stderr=stderr
             )
         try:
-            return Ended(process.wait(seconds), timed_out=False)
+            return CommandEnd(process.wait(seconds), timed_out=False)
         except subprocess.TimeoutExpired:
             _end(process, signal.SIGTERM)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_GRACE)
-            return Ended(process.returncode or -signal.SIGKILL, timed_out=True)
+            return CommandEnd(process.returncode or -signal.SIGKILL, timed_out=True)
         finally:
             _end(process, signal.SIGKILL)  # its children too, when it has ended itself
             process.wait()

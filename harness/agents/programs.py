@@ -7,7 +7,7 @@ from pathlib import Path
 
 from harness.agents.repository import with_modules
 from harness.domain.file_edit import FileState
-from harness.extraction.linked import Linked, imported
+from harness.extraction.linked import LinkedFile, imported
 from harness.extraction.own_world import is_own_world
 from harness.syntax import tree_of
 from harness.untrusted import kind_of, read_bytes
@@ -117,7 +117,7 @@ def _program(path: Path) -> FoundProgram | None:
 
 
 def _training(state: FileState, others: list[FileState]) -> FoundProgram | None:
-    one = Linked(state, others)
+    one = LinkedFile(state, others)
     return _found(one) if one.trains else None
 
 
@@ -125,13 +125,13 @@ def _linked(file: str) -> FoundProgram:
     """A file that needs more than its files, and what it imports from beside it above it."""
     state, others = _state(Path(file)), _neighbours(Path(file))
     return (
-        _found(Linked(state, [*others, state]))
+        _found(LinkedFile(state, [*others, state]))
         if others
         else FoundProgram(file, state.content or "", ())
     )
 
 
-def _found(one: Linked) -> FoundProgram:
+def _found(one: LinkedFile) -> FoundProgram:
     return FoundProgram(one.paths[0], one.program, tuple(one.paths[1:]))
 
 

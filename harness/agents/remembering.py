@@ -10,7 +10,7 @@ from harness.llm.batches import BatchQuestion
 
 
 @dataclass(frozen=True, slots=True)
-class Remembering:
+class RememberingModel:
     """A model that is asked only what it was not asked before, in the same trial."""
 
     model: LanguageModel

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from harness.beside import KEPT, Beside, Packed
+from harness.beside import KEPT, CompanionFile, PackedProgram
 from harness.syntax import tree_of, walk
 from harness.untrusted import LONGEST, read_bytes
 
@@ -18,7 +18,7 @@ MOST_BYTES = 4 << 20
 """How many files of a repository go along, and how many bytes of them."""
 
 
-def with_modules(path: Path) -> tuple[Packed, list[Path]]:
+def with_modules(path: Path) -> tuple[PackedProgram, list[Path]]:
     """A program with all files that it imports, directly or through another; and where they lie.
 
     Raises what :func:`ast.parse` raises for the program.
@@ -27,7 +27,7 @@ def with_modules(path: Path) -> tuple[Packed, list[Path]]:
     tree_of(code)
     roots = [*_roots(path)]
     package = _package_of(path, code)
-    found: dict[str, tuple[Beside, Path]] = {}
+    found: dict[str, tuple[CompanionFile, Path]] = {}
     size = 0
     waiting = [*_imports(code, package)]
     for name in waiting:  # which grows meanwhile
@@ -42,12 +42,12 @@ def with_modules(path: Path) -> tuple[Packed, list[Path]]:
         except OSError:  # too large, or not to be read: whoever needs it is told
             continue
         size += len(source)
-        one = Beside(file.relative_to(below).as_posix(), source)
+        one = CompanionFile(file.relative_to(below).as_posix(), source)
         found[name] = (one, file)
         inside = name if one.is_package else name.rpartition(".")[0]
         waiting += _imports(source, inside)
     modules = {name: one for name, (one, _) in sorted(found.items())}
-    return Packed(code, modules, package), [file for _, file in found.values()]
+    return PackedProgram(code, modules, package), [file for _, file in found.values()]
 
 
 def _roots(path: Path) -> Iterator[Path]:

@@ -9,7 +9,7 @@ from harness.markdown import fence
 
 
 @dataclass(frozen=True, slots=True)
-class Scripted:
+class ScriptedAgent:
     """Answers every message with one of the scenario's own programs."""
 
     name: Literal["buggy", "reference"]
@@ -26,8 +26,8 @@ class Scripted:
         return Transcript(messages=messages, agent=self.name)
 
 
-BUGGY = Scripted("buggy")
+BUGGY = ScriptedAgent("buggy")
 """Posts what the scenario's author calls wrong."""
 
-REFERENCE = Scripted("reference")
+REFERENCE = ScriptedAgent("reference")
 """Posts what the scenario's author calls right."""

@@ -7,7 +7,7 @@ from harness.domain.model import Completion, Tool, Turn, Unavailable
 
 
 @dataclass(frozen=True, slots=True)
-class Silent:
+class SilentModel:
     """Stands for a model that must not be asked."""
 
     name: str

@@ -14,8 +14,8 @@ from harness.agents.command import CommandAgent
 from harness.agents.conversing import ModelAgent
 from harness.agents.delivery import READ_SKILL
 from harness.agents.prompting import skills_listed
-from harness.agents.remembering import Remembering
-from harness.agents.silent import Silent
+from harness.agents.remembering import RememberingModel
+from harness.agents.silent import SilentModel
 from harness.agents.skill_text import MAIN, TRIGGERS, SkillFile, SkillText, load_skill_text
 from harness.domain.errors import UsageError, UserError, reason
 from harness.domain.model import NoAnswer, Turn, Unavailable
@@ -110,7 +110,7 @@ class Finder:
         """Whether a model has answered it before, so that nothing would be asked."""
         if not isinstance(self.agent, ModelAgent):
             return False
-        silent = replace(self.agent, model=Silent(self.agent.model.name))
+        silent = replace(self.agent, model=SilentModel(self.agent.model.name))
         try:
             self._by_model(silent, prompt, trial)
         except Unanswered:
@@ -125,7 +125,7 @@ class Finder:
     def _by_model(self, agent: ModelAgent, prompt: TriggerPrompt, trial: int) -> Opened:
         model = agent.model
         if agent.cache is not None:
-            model = Remembering(model, agent.cache, trial, (*agent.apart, "triggers"))
+            model = RememberingModel(model, agent.cache, trial, (*agent.apart, "triggers"))
         asked = (Turn(role="user", text=prompt.prompt),)
         try:
             reply = model.complete(

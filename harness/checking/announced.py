@@ -39,7 +39,7 @@ LONGEST = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Announced:
+class AnnouncedLine:
     """A line that prints something, and the comment that says what."""
 
     line: int
@@ -54,7 +54,7 @@ class Announced:
 class PrintedLine:
     """What was announced, and what came."""
 
-    announced: Announced
+    announced: AnnouncedLine
     """What was said."""
     line: int
     """Its line on the page."""
@@ -89,16 +89,16 @@ def value_in(comment: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(found["value"]))
 
 
-def announced(program: BlockInContext) -> tuple[Announced, ...]:
+def announced(program: BlockInContext) -> tuple[AnnouncedLine, ...]:
     """Every such line of the block itself, in order."""
     said = {n + 1: text for n, text, alone in comments_of(program.text) if not alone}
     prints = tuple(
-        Announced(node.end_lineno or 0, said[node.end_lineno or 0])
+        AnnouncedLine(node.end_lineno or 0, said[node.end_lineno or 0])
         for node in _prints(program.tree)
         if program.is_own(node.lineno) and value_in(said.get(node.end_lineno or 0, ""))
     )
     states = tuple(
-        Announced(node.end_lineno or 0, found["value"], found["of"])
+        AnnouncedLine(node.end_lineno or 0, found["value"], found["of"])
         for node in program.tree.body
         if program.is_own(node.lineno) and isinstance(node, ast.Expr | ast.Assign)
         if (found := _STATE.match(said.get(node.end_lineno or 0, "")))

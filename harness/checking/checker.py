@@ -17,10 +17,10 @@ from harness.checking.session import Session
 from harness.checking.signatures import refused_calls
 from harness.domain.check import (
     BlockResult,
+    ChangedSince,
     CheckFault,
     CheckReport,
     Observation,
-    Since,
     SkillComparison,
 )
 from harness.domain.errors import UserError
@@ -153,7 +153,7 @@ class _Work:
 
 def _since_last(
     folder: Path, blocks: Sequence[BlockResult], kept: "KeptResults | None", found: "_Checked"
-) -> tuple[Since, ...] | None:
+) -> tuple[ChangedSince, ...] | None:
     whole = not (found.interrupted or found.faults)
     return kept.since_last(folder, blocks) if kept is not None and whole else None
 

@@ -32,7 +32,7 @@ from harness.checking.named_faults import (
 )
 from harness.checking.proven import proven
 from harness.checking.running import (
-    Seen,
+    BlockRun,
     in_other_worlds,
     run_block,
     run_measurement,
@@ -188,7 +188,7 @@ def _decide(one: _One) -> tuple[Decision, BlockInContext | None]:
     return _with_statements(decide(part.mark, evidence, warned=warned), (*prints, *tested)), program
 
 
-def _is_announced(program: BlockInContext, seen: Seen) -> bool:
+def _is_announced(program: BlockInContext, seen: BlockRun) -> bool:
     """Whether the line that raised says so itself."""
     if not program.is_own(seen.program.line):
         return False
@@ -196,12 +196,12 @@ def _is_announced(program: BlockInContext, seen: Seen) -> bool:
     return seen.program.outcome == "raised" and warns(said)
 
 
-def _error(one: _One, program: BlockInContext, seen: Seen) -> str | None:
+def _error(one: _One, program: BlockInContext, seen: BlockRun) -> str | None:
     """What its author got wrong, so that it does not come to its end."""
     return authors_error(seen.program, program, lambda: _elsewhere(one, program, seen))
 
 
-def _prints(one: _One, program: BlockInContext, seen: Seen) -> tuple[Observation, ...]:
+def _prints(one: _One, program: BlockInContext, seen: BlockRun) -> tuple[Observation, ...]:
     """What it says that its lines print, and what they do; where these differ, whatever the seed."""
     found = printed(program, seen.program.texts)
     wrong = [p for p in found if p.agrees is False and is_closed(program)]
@@ -212,11 +212,11 @@ def _prints(one: _One, program: BlockInContext, seen: Seen) -> tuple[Observation
     return tuple(map(prints_otherwise, kept)) + tuple(map(prints_so, right))
 
 
-def _elsewhere(one: _One, program: BlockInContext, seen: Seen) -> tuple[Ended, ...]:
+def _elsewhere(one: _One, program: BlockInContext, seen: BlockRun) -> tuple[Ended, ...]:
     return in_other_worlds(program.text, seen.place, one.origin, one.tools, seconds=one.seconds)
 
 
-def _error_at_its_end(one: _One, program: BlockInContext, seen: Seen) -> str | None:
+def _error_at_its_end(one: _One, program: BlockInContext, seen: BlockRun) -> str | None:
     """The error of a program that lends nothing and whose loops were cut, where it runs through."""
     if not _is_cut(one, program, seen.program) or not is_closed(program):
         return None
@@ -233,7 +233,7 @@ def _is_cut(one: _One, program: BlockInContext, ended: Ended) -> bool:
     return stopped_early or (ended.outcome == "returned" and _short(one, program) != program)
 
 
-def _run(one: _One) -> tuple[BlockInContext, Seen, str | None]:
+def _run(one: _One) -> tuple[BlockInContext, BlockRun, str | None]:
     """Run a block with what its page defines; where that comes to nothing, with a model, data and an
     optimizer of ours. With its author's error, if there is one.
     """
@@ -262,7 +262,7 @@ def _run(one: _One) -> tuple[BlockInContext, Seen, str | None]:
     return *max(tried, key=lambda one: one[1].trains), None
 
 
-def _seen(one: _One, program: BlockInContext, *, anywhere: bool = False) -> Seen:
+def _seen(one: _One, program: BlockInContext, *, anywhere: bool = False) -> BlockRun:
     if one.part.kind == "measurement" and uses(program.tree).clips:
         return run_measurement(program.text, one.origin, one.tools)
     shown = marked(program) if announced(program) else _short(one, program)
@@ -274,7 +274,7 @@ def _short(one: _One, program: BlockInContext) -> BlockInContext:
     return program if one.seconds is None else shortened(program)
 
 
-def _came_to_its_end(part: Part, seen: Seen) -> bool:
+def _came_to_its_end(part: Part, seen: BlockRun) -> bool:
     used = uses(tree_of(part.code))
     trains = used.clips or "Trainer" in used.calls or "LightningModule" in part.code
     if "def training_step(" in part.code or "def configure_optimizers(" in part.code:
@@ -287,7 +287,7 @@ def _came_to_its_end(part: Part, seen: Seen) -> bool:
 
 
 def _evidence(
-    one: _One, program: BlockInContext, seen: Seen
+    one: _One, program: BlockInContext, seen: BlockRun
 ) -> tuple[Evidence, tuple[Observation, ...]]:
     """What a run has shown, and what the driver of its kind shows beside it."""
     part = one.part
@@ -366,7 +366,7 @@ def _is_about_stability(part: Part) -> bool:
     return any(map(_STABLE.search, (*said, *part.comments)))
 
 
-def _assertions(part: Part, seen: Seen) -> Iterator[Finding]:
+def _assertions(part: Part, seen: BlockRun) -> Iterator[Finding]:
     """What a block asserts at its top level, and has been found true by coming to its end."""
     held = [n for n in walk(tree_of(part.code)) if isinstance(n, ast.Assert)]
     inside = [

@@ -72,7 +72,7 @@ class InspectionSeen(_Seen):
     """Numbers that it returned."""
 
 
-class Adverse(Record):
+class EdgeCase(Record):
     """A loss for one edge case."""
 
     what: str
@@ -90,7 +90,7 @@ class LossSeen(_Seen):
     target.
     """
 
-    bad: tuple[Adverse, ...]
+    bad: tuple[EdgeCase, ...]
     """The edge cases for which the loss or its gradient is not finite."""
     tried: int
     """Number of edge cases that were tried."""
@@ -143,7 +143,7 @@ class SchedulerSeen(_Seen):
     """Number of updates that those statements made."""
 
 
-class Facts(Record, Generic[S]):
+class DriverFacts(Record, Generic[S]):
     """What a driver measured of everything that an example defines."""
 
     raised: str | None
@@ -159,7 +159,7 @@ class GradientFunctionReport(Record):
 
     driver: Literal["gradient-function"]
     """Discriminator."""
-    facts: Facts[GradientFunctionSeen]
+    facts: DriverFacts[GradientFunctionSeen]
     """What it saw."""
 
 
@@ -168,7 +168,7 @@ class InspectionReport(Record):
 
     driver: Literal["inspection"]
     """Discriminator."""
-    facts: Facts[InspectionSeen]
+    facts: DriverFacts[InspectionSeen]
     """What it saw."""
 
 
@@ -177,7 +177,7 @@ class LossReport(Record):
 
     driver: Literal["loss"]
     """Discriminator."""
-    facts: Facts[LossSeen]
+    facts: DriverFacts[LossSeen]
     """What it saw."""
 
 
@@ -186,7 +186,7 @@ class ModuleReport(Record):
 
     driver: Literal["module"]
     """Discriminator."""
-    facts: Facts[ModuleSeen]
+    facts: DriverFacts[ModuleSeen]
     """What it saw."""
 
 
@@ -195,7 +195,7 @@ class InitialisationReport(Record):
 
     driver: Literal["initialisation"]
     """Discriminator."""
-    facts: Facts[InitialisationSeen]
+    facts: DriverFacts[InitialisationSeen]
     """What it saw."""
 
 
@@ -204,7 +204,7 @@ class SchedulerReport(Record):
 
     driver: Literal["scheduler"]
     """Discriminator."""
-    facts: Facts[SchedulerSeen]
+    facts: DriverFacts[SchedulerSeen]
     """What it saw."""
 
 

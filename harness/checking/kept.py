@@ -16,7 +16,7 @@ from pathlib import Path
 import harness
 from harness.agents.cache import Cache, default_cache, key_of
 from harness.checking.session import Session
-from harness.domain.check import BlockResult, PartResult, Since, Status
+from harness.domain.check import BlockResult, ChangedSince, PartResult, Status
 from harness.domain.record import Record
 from harness.domain.skill import Example
 
@@ -68,7 +68,9 @@ class KeptResults:
         if not any(_TIMED in part.sentence for part in result.parts):
             self.cache.put(key, _Result(parts=result.parts, line=result.line))
 
-    def since_last(self, folder: Path, blocks: Sequence[BlockResult]) -> tuple[Since, ...] | None:
+    def since_last(
+        self, folder: Path, blocks: Sequence[BlockResult]
+    ) -> tuple[ChangedSince, ...] | None:
         """What differs from the last run on this folder, which this one now is; ``None`` for none."""
         key = key_of(last=str(folder.resolve()))
         last = self.cache.get(key, _Last)
@@ -81,7 +83,7 @@ class KeptResults:
             return None
         before = {block.digest: block.status for block in last.blocks}
         return tuple(
-            Since(place=b.place, before=before.get(b.digest), after=b.status)
+            ChangedSince(place=b.place, before=before.get(b.digest), after=b.status)
             for b in blocks
             if before.get(b.digest) != b.status
         )

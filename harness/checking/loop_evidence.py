@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from harness.checking.evidence import Evidence, Finding
-from harness.checking.running import Seen
+from harness.checking.running import BlockRun
 from harness.checking.trace_reading import best_match, short_window, updates
 from harness.domain.check import Observation
 from harness.domain.clip_call import clip_calls
@@ -28,7 +28,7 @@ USUAL = 10.0
 """Up to this norm a gradient is nothing unusual."""
 
 
-def loop_evidence(seen: Seen, *, steps: bool = True, cut: bool = False) -> Evidence:
+def loop_evidence(seen: BlockRun, *, steps: bool = True, cut: bool = False) -> Evidence:
     """Evidence from one executed loop: properties that its own settings call for and that fail are
     faults; what a purpose may justify is a cost. ``steps``: whether it shows a step of an optimizer;
     ``cut``: whether we ran fewer turns than it shows, so that what never changed may change later.
@@ -53,7 +53,7 @@ def loop_evidence(seen: Seen, *, steps: bool = True, cut: bool = False) -> Evide
     )
 
 
-def idle_steps(seen: Seen) -> Iterator[Finding]:
+def idle_steps(seen: BlockRun) -> Iterator[Finding]:
     """A finding where a loop computes losses, and none of its steps has a gradient."""
     updates_ = seen.trace.probes[0].updates
     with_losses = [u for u in updates_ if u.window_size and not u.skipped]
@@ -65,7 +65,7 @@ def idle_steps(seen: Seen) -> Iterator[Finding]:
         )
 
 
-def _not_run(seen: Seen, *, steps: bool) -> str | None:
+def _not_run(seen: BlockRun, *, steps: bool) -> str | None:
     """Why the run counts as none; ``None`` where it counts. An exception counts where a failing
     property accounts for it.
     """
@@ -96,7 +96,7 @@ def _is_lost_within(verdict: Verdict) -> bool:
     return found is None or (int(found[1]) > 1 and 10 * int(found[1]) >= int(found[2]))
 
 
-def _is_divided_twice(verdict: Verdict, seen: Seen) -> bool:
+def _is_divided_twice(verdict: Verdict, seen: BlockRun) -> bool:
     """Whether the factor on a loss is one over the number of ranks, which average already."""
     ranks = seen.settings.ranks
     factor = next((n.value for n in verdict.numbers if n.name == "factor"), 1.0)
@@ -108,7 +108,7 @@ def _is_the_end(verdict: Verdict) -> bool:
     return verdict.property == "no-batch-lost" and _AT_THE_END in verdict.sentence
 
 
-def _is_of_our_turns(verdict: Verdict, seen: Seen) -> bool:
+def _is_of_our_turns(verdict: Verdict, seen: BlockRun) -> bool:
     """Whether it tells of what one turn leaves to the next, where the turns are ours: the block shows
     one, or a function that is handed one batch.
     """
@@ -122,14 +122,14 @@ def _finding(verdict: Verdict) -> Finding:
     return Finding(verdict.sentence, verdict.numbers)
 
 
-def _merits(seen: Seen) -> Iterator[Finding]:
+def _merits(seen: BlockRun) -> Iterator[Finding]:
     for name in SUBJECTS:
         verdict = seen.verdict(name)
         if verdict is not None and verdict.outcome == "pass":
             yield _finding(verdict)
 
 
-def _bent(seen: Seen) -> Iterator[Finding]:
+def _bent(seen: BlockRun) -> Iterator[Finding]:
     """A finding where clipping by value changed the direction of a gradient (cosine below 0.995)."""
     if seen.settings.clip is None or seen.settings.clip.is_global:
         return
@@ -142,7 +142,7 @@ def _bent(seen: Seen) -> Iterator[Finding]:
         )
 
 
-def _fires_always(seen: Seen) -> Iterator[Finding]:
+def _fires_always(seen: BlockRun) -> Iterator[Finding]:
     """A finding where ordinary gradient norms are clipped in every update."""
     clip = seen.settings.clip
     if clip is None or seen.settings.scaler or clip.kind != "norm":
@@ -159,7 +159,7 @@ def _fires_always(seen: Seen) -> Iterator[Finding]:
     )
 
 
-def _remarks(seen: Seen) -> Iterator[Observation]:
+def _remarks(seen: BlockRun) -> Iterator[Observation]:
     lost = seen.verdict("no-batch-lost")
     if lost is not None and lost.outcome == "fail" and _AT_THE_END in lost.sentence:
         yield Observation(sentence=lost.sentence, numbers=lost.numbers)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from harness.checking.errors import of_the_machine
 from harness.checking.evidence import Finding
-from harness.checking.running import Seen
+from harness.checking.running import BlockRun
 from harness.domain.skill import Part
 from harness.domain.trace import Program
 from harness.domain.verdict import Number
@@ -33,7 +33,7 @@ _NAMED = {
 """For words in an author's mark, the property that fails where the fault is present."""
 
 
-def acquittal(part: Part, seen: Seen) -> Finding | None:
+def acquittal(part: Part, seen: BlockRun) -> Finding | None:
     """A finding where every fault that the mark names was looked for and none was found; else
     ``None``.
     """
@@ -53,7 +53,7 @@ def acquittal(part: Part, seen: Seen) -> Finding | None:
 _NOT_FINITE = re.compile(r"gradients? (?:is|are|become|becomes|turn to) (?:nan|inf)", re.IGNORECASE)
 
 
-def _finite(seen: Seen) -> Finding | None:
+def _finite(seen: BlockRun) -> Finding | None:
     """A finding where every gradient of every backward was a number."""
     called = [b for p in seen.trace.probes[:1] for r in p.ranks for b in r.backwards]
     if not called or not all(b.gradients_finite for b in called):

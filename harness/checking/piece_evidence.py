@@ -41,7 +41,7 @@ def loss(seen: facts.LossSeen) -> Evidence:
     return Evidence(faults=(Finding(sentence, numbers),))
 
 
-def _is_outside(edge: facts.Adverse) -> bool:
+def _is_outside(edge: facts.EdgeCase) -> bool:
     """Far below zero: what takes a logarithm or a root is not made for that."""
     found = re.search(r"prediction (-[\d.e-]+)$", edge.what)
     return found is not None and float(found[1]) <= -0.5

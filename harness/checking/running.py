@@ -27,7 +27,7 @@ _PER_RANK = re.compile(r"/=?\s*(?:\w+\.)*(?:get_)?world_size\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class BlockRun:
     """What one block did, and what the properties say."""
 
     trace: Trace
@@ -61,7 +61,7 @@ def run_block(
     *,
     seconds: float | None,
     anywhere: bool = False,
-) -> Seen:
+) -> BlockRun:
     """Run it as it is; where it clips, also with gradients far below and far above its threshold.
 
     ``seconds``: the most for each execution; ``None`` for the sandbox's own limit. ``anywhere``: on data
@@ -89,7 +89,7 @@ def run_block(
         last = observe(place, (spoiled,))
         trace = with_further(trace.probes, last)
         grade = own_grade(trace, "")
-    return Seen(trace, grade.verdicts, settings, place)
+    return BlockRun(trace, grade.verdicts, settings, place)
 
 
 def in_other_worlds(
@@ -122,7 +122,7 @@ def _others(workload: WorkloadSpec) -> Iterator[WorkloadSpec]:
         yield WorkloadSpec.model_validate({**cnn, "seed": 2})
 
 
-def run_measurement(program: str, origin: str, tools: Instruments) -> Seen:
+def run_measurement(program: str, origin: str, tools: Instruments) -> BlockRun:
     """Run a measurement of what clipping costs, with gradients of norms of 10 to 40, so that a clip
     always has something to do.
     """
@@ -146,7 +146,7 @@ def run_measurement(program: str, origin: str, tools: Instruments) -> Seen:
     )  # fmt: skip
     candidate = Candidate(program=program, origin=origin)
     trace = Trace(probes=_observed(candidate, scenario, scenario.probes, tools, None))
-    return Seen(trace, judge(trace, scenario), own_settings(trace), scenario)
+    return BlockRun(trace, judge(trace, scenario), own_settings(trace), scenario)
 
 
 def vanishing_norms(program: str, origin: str, tools: Instruments) -> tuple[float, ...]:

@@ -10,7 +10,7 @@ from math import isnan
 
 from harness.checking.facts import DriverReport, LossReport, ModuleReport
 from harness.checking.piece_evidence import EXPLODES
-from harness.checking.running import Seen
+from harness.checking.running import BlockRun
 from harness.checking.trace_reading import short_window, true_norms
 from harness.domain.check import Observation
 from harness.domain.skill import Mark, Part
@@ -43,7 +43,7 @@ _RATE_PER_UPDATE = re.compile(
 )
 
 
-def statements_about(part: Part, seen: Seen) -> tuple[Observation, ...]:
+def statements_about(part: Part, seen: BlockRun) -> tuple[Observation, ...]:
     """Every statement that was read, with what was seen."""
     found = [
         observation
@@ -104,7 +104,7 @@ def statements_about_modules(part: Part, report: DriverReport) -> tuple[Observat
     )
 
 
-def _idle_clip(comment: str, seen: Seen) -> Iterator[Observation]:
+def _idle_clip(comment: str, seen: BlockRun) -> Iterator[Observation]:
     """Tests "clipping does nothing" on the first loud update: it holds where over 0.9 of the true norm
     was consumed.
     """
@@ -125,7 +125,7 @@ def _idle_clip(comment: str, seen: Seen) -> Iterator[Observation]:
         return
 
 
-def _shrunk(comment: str, seen: Seen) -> Iterator[Observation]:
+def _shrunk(comment: str, seen: BlockRun) -> Iterator[Observation]:
     """Refutes "gradients become too small" where torch refused a call of the scaler, so that there is
     no gradient.
     """
@@ -138,7 +138,7 @@ def _shrunk(comment: str, seen: Seen) -> Iterator[Observation]:
         )
 
 
-def _times_too_large(comment: str, seen: Seen) -> Iterator[Observation]:
+def _times_too_large(comment: str, seen: BlockRun) -> Iterator[Observation]:
     said = _TIMES_TOO_LARGE.search(comment)
     verdict = seen.verdict("accumulation-equals-large-batch")
     if said is None or verdict is None or verdict.outcome != "fail":
@@ -157,7 +157,7 @@ def _times_too_large(comment: str, seen: Seen) -> Iterator[Observation]:
         return
 
 
-def _marked_times_too_large(mark: Mark | None, seen: Seen) -> Iterator[Observation]:
+def _marked_times_too_large(mark: Mark | None, seen: BlockRun) -> Iterator[Observation]:
     """Only where the gradient is the subject: prose speaks of many quantities. A heading may stand above
     several examples.
     """
@@ -166,7 +166,7 @@ def _marked_times_too_large(mark: Mark | None, seen: Seen) -> Iterator[Observati
         yield from _times_too_large(said[0], seen) if said else ()
 
 
-def _leftover(comment: str, seen: Seen) -> Iterator[Observation]:
+def _leftover(comment: str, seen: BlockRun) -> Iterator[Observation]:
     """Tests a claim to handle the window that the end of the data cuts short: whether it was divided by
     its own size.
     """
@@ -180,7 +180,7 @@ def _leftover(comment: str, seen: Seen) -> Iterator[Observation]:
         )
 
 
-def _moves(comment: str, seen: Seen) -> Iterator[Observation]:
+def _moves(comment: str, seen: BlockRun) -> Iterator[Observation]:
     """Tests a claim that a schedule moves with every update, by how many updates it moved after."""
     verdict = seen.verdict("scheduler-per-update")
     figures = {n.name: n.value for n in verdict.numbers} if verdict is not None else {}

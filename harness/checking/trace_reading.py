@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from harness.checking.running import Seen
+from harness.checking.running import BlockRun
 from harness.domain.trace import Match, Update
 
 SAME_DIRECTION = 0.98
@@ -33,7 +33,7 @@ class ShortWindow:
         return f"{said}: it was divided by the full number of steps." if full else f"{said}."
 
 
-def updates(seen: Seen) -> tuple[Update, ...]:
+def updates(seen: BlockRun) -> tuple[Update, ...]:
     """All updates of rank 0, probe by probe."""
     return tuple(update for probe in seen.trace.probes for update in probe.updates)
 
@@ -46,7 +46,7 @@ def best_match(update: Update) -> Match | None:
     return max(others, key=lambda m: m.cosine, default=None)
 
 
-def true_norms(seen: Seen, probe: str) -> Iterator[tuple[Update, float]]:
+def true_norms(seen: BlockRun, probe: str) -> Iterator[tuple[Update, float]]:
     """Each update of a probe with the norm of its true gradient."""
     trace = seen.trace.probe(probe)
     for update in trace.updates if trace else ():
@@ -55,7 +55,7 @@ def true_norms(seen: Seen, probe: str) -> Iterator[tuple[Update, float]]:
             yield update, match.expected_norm
 
 
-def short_window(seen: Seen) -> ShortWindow | None:
+def short_window(seen: BlockRun) -> ShortWindow | None:
     """The first short window below the clipping threshold, where it can be compared."""
     for update in seen.trace.probes[0].updates:
         match = best_match(update)

@@ -9,13 +9,13 @@ import typer
 
 from harness.cli.app import flag, valued
 from harness.cli.arms import Asker, arm_in
-from harness.cli.asking import Ask, planned
+from harness.cli.asking import AskOptions, planned
 from harness.domain.errors import UsageError
 from harness.report.console import Output
 
 if TYPE_CHECKING:
     from harness.agents.sections import SkillSection
-    from harness.comparison.ablation import LeftOut
+    from harness.comparison.ablation import SectionLeftOut
 
 AblateOption = Annotated[
     bool, flag("--ablate", "Ask with --skill and without each of its sections in turn.")
@@ -35,10 +35,10 @@ WHOLE = "whole"
 
 
 @dataclass(frozen=True, slots=True)
-class Ablating:
+class AblationOptions:
     """What the command line says about it."""
 
-    ask: Ask
+    ask: AskOptions
     """How each arm is asked."""
     skills: Sequence[str]
     """The whole skill, alone."""
@@ -50,7 +50,7 @@ class Ablating:
     """Say what it would take and could show, and ask nothing."""
 
 
-def ablate(how: Ablating, asker: Asker, tell: Callable[..., None]) -> int:
+def ablate(how: AblationOptions, asker: Asker, tell: Callable[..., None]) -> int:
     """Say what it takes and can show, ask, and tell what each section is for; the exit code."""
     from harness.agents.sections import sections_of
     from harness.agents.skill_text import load_skill_text
@@ -75,7 +75,7 @@ def ablate(how: Ablating, asker: Asker, tell: Callable[..., None]) -> int:
     return 0
 
 
-def _announce(arms: Mapping[str, Ask], titles: list[str], asker: Asker) -> None:
+def _announce(arms: Mapping[str, AskOptions], titles: list[str], asker: Asker) -> None:
     from harness.agents.plan import render_plan, together
     from harness.comparison import plan
     from harness.report.ablation import render_ablation_plan
@@ -107,11 +107,11 @@ def _covers(path: Path | None) -> _Covers:
     return found
 
 
-def _left_out(section: "SkillSection", folder: Path, covers: _Covers) -> "LeftOut":
-    from harness.comparison.ablation import LeftOut
+def _left_out(section: "SkillSection", folder: Path, covers: _Covers) -> "SectionLeftOut":
+    from harness.comparison.ablation import SectionLeftOut
 
     said, scenarios = covers.get(section.name, ((), frozenset()))
-    return LeftOut(
+    return SectionLeftOut(
         title=section.title,
         name=section.name,
         lines=section.last - section.first + 1,

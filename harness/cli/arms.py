@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from harness.cli.app import print_faults
-from harness.cli.asking import Ask, Asked
+from harness.cli.asking import Asked, AskOptions
 from harness.domain.comparison import Arm, Comparison
 from harness.domain.errors import UsageError, reason
 from harness.domain.instruments import OpenInstruments
@@ -34,28 +34,28 @@ _Asking = tuple[dict[str, Path], dict[str, Asked], OpenInstruments]
 """Where each arm is stored, how it is asked, and what opens the instruments."""
 
 
-def arms_of(common: Ask, skills: Sequence[str], *, aa: bool) -> dict[str, Ask]:
+def arms_of(common: AskOptions, skills: Sequence[str], *, aa: bool) -> dict[str, AskOptions]:
     """What to ask, by the name of each arm."""
     if aa:
         asks = [replace(with_skill(common, skills[0]), replicate=name) for name in ("a", "b")]
         return dict(zip(("a", "b"), asks, strict=True))
     if len(skills) < 2:
         raise UsageError("compare needs --skill at least twice, old first; once with --aa")
-    arms: dict[str, Ask] = {}
+    arms: dict[str, AskOptions] = {}
     for number, skill in enumerate(skills, start=1):
         name = Path(skill).name if skill != "none" else "none"
         arms[name if name not in arms else f"{name}-{number}"] = with_skill(common, skill)
     return arms
 
 
-def with_skill(ask: Ask, skill: str) -> Ask:
+def with_skill(ask: AskOptions, skill: str) -> AskOptions:
     """The same question with that skill, or with ``none``."""
     if skill == "none":
         return replace(ask, skill=None, delivery="none")
     return replace(ask, skill=Path(skill))
 
 
-def refuse_unreadable(arms: dict[str, Ask]) -> None:
+def refuse_unreadable(arms: dict[str, AskOptions]) -> None:
     """Of no arm only when the arms before it have been asked, and paid for."""
     from harness.agents.skill_text import load_skill_text
 
@@ -103,14 +103,14 @@ class Asker:
     """Whether to look at what differs in more than the skill."""
 
     @contextmanager
-    def at_once(self, arms: dict[str, Ask]) -> Iterator[list[Path]]:
+    def at_once(self, arms: dict[str, AskOptions]) -> Iterator[list[Path]]:
         """Every trial of one arm, then of the next."""
         with self._asking(arms) as (folders, asked, tools):
             self._round(arms, folders, asked, tools, next(iter(arms.values())).trials)
             yield [*folders.values()]
 
     @contextmanager
-    def in_rounds(self, arms: dict[str, Ask]) -> Iterator[list[Path]]:
+    def in_rounds(self, arms: dict[str, AskOptions]) -> Iterator[list[Path]]:
         """Round by round, the first arm and those whose answer is not clear yet."""
         from harness.comparison import looks_of
 
@@ -124,7 +124,7 @@ class Asker:
             yield [*folders.values()]
 
     @contextmanager
-    def _asking(self, arms: dict[str, Ask]) -> Iterator[_Asking]:
+    def _asking(self, arms: dict[str, AskOptions]) -> Iterator[_Asking]:
         """What each arm will take is said before any is asked."""
         from harness.instruments import opened_once
 
@@ -175,7 +175,7 @@ class Asker:
         return not looks or looks[-1].stop == "goes on"
 
     @contextmanager
-    def _folders(self, arms: dict[str, Ask]) -> Iterator[dict[str, Path]]:
+    def _folders(self, arms: dict[str, AskOptions]) -> Iterator[dict[str, Path]]:
         with tempfile.TemporaryDirectory() as scratch:
             root = self.out if self.out is not None else Path(scratch)
             _keep_order(root, arms)

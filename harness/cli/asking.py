@@ -19,7 +19,7 @@ from harness.report.words import some
 from harness.store import RunFolder
 
 if TYPE_CHECKING:
-    from harness.agents.naming import Asking
+    from harness.agents.naming import AskingOptions
     from harness.agents.plan import AskingPlan
     from harness.agents.sections import SkillSection
     from harness.llm.meter import CostMeter
@@ -41,7 +41,7 @@ FreshOption = Annotated[bool, flag("--fresh", "Ask again what was answered befor
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class AskOptions:
     """What the command line says about asking."""
 
     agent: str
@@ -90,7 +90,9 @@ class ShownAnswers:
     """Whether what could not be judged is exit code 4."""
 
 
-def ask(ask: Ask, bank: Bank, out: Path | None, shown: ShownAnswers, open_: OpenInstruments) -> int:
+def ask(
+    ask: AskOptions, bank: Bank, out: Path | None, shown: ShownAnswers, open_: OpenInstruments
+) -> int:
     """Say what it will take, ask, grade and print; the exit code."""
     if ask.plan_only:
         _announce(ask, bank)
@@ -112,16 +114,16 @@ def ask(ask: Ask, bank: Bank, out: Path | None, shown: ShownAnswers, open_: Open
 class Asked:
     """What is being asked: its price was told, and what it took is told at the end."""
 
-    how: Ask
+    how: AskOptions
     """What the command line says."""
-    asking: "Asking"
+    asking: "AskingOptions"
     """With the skill as it was when asking began, and one meter for all of it."""
     begun: bool = False
     """Whether something was asked already."""
 
     @classmethod
     @contextmanager
-    def of(cls, how: Ask, bank: Bank) -> Iterator["Asked"]:
+    def of(cls, how: AskOptions, bank: Bank) -> Iterator["Asked"]:
         """Say what it will take; at the end, whatever ended it, what it took."""
         asking = _announce(how, bank)
         try:
@@ -159,14 +161,14 @@ class Asked:
     ) -> Batch:
         """Ask and grade. ``trials``: only the first ones, those that are stored already included."""
         from harness.agents.naming import agent_named, break_off, unkept
-        from harness.rubric import Judging, judge_named
+        from harness.rubric import JudgingOptions, judge_named
         from harness.runner import Settings, ask_agent
 
         how, asking = self.how, self.asking
         missing: list[str] = []
         with (
             agent_named(how.agent, asking) as agent,
-            judge_named(how.judge, Judging(meter=asking.meter, missing=missing)) as reader,
+            judge_named(how.judge, JudgingOptions(meter=asking.meter, missing=missing)) as reader,
             self._stored(bank, out, judge=reader.name, agent=agent.name) as run,
             progress_bar(Output(stderr=True)) as watch,
         ):
@@ -212,14 +214,14 @@ def spent(meter: "CostMeter") -> str:
     return f"harness: {usage.input:,} tokens read, {usage.output:,} written, {dollars}"
 
 
-def planned(ask: Ask, bank: Bank) -> "AskingPlan":
+def planned(ask: AskOptions, bank: Bank) -> "AskingPlan":
     """What it will take."""
     from harness.agents.plan import plan
 
     return plan(bank, ask.agent, _asking(ask), ask.trials)
 
 
-def _announce(ask: Ask, bank: Bank) -> "Asking":
+def _announce(ask: AskOptions, bank: Bank) -> "AskingOptions":
     from harness.agents.plan import plan, render_plan
 
     asking = _asking(ask)
@@ -228,10 +230,10 @@ def _announce(ask: Ask, bank: Bank) -> "Asking":
     return asking
 
 
-def _asking(ask: Ask) -> "Asking":
+def _asking(ask: AskOptions) -> "AskingOptions":
     from harness.agents.batching import outbox_for
     from harness.agents.cache import default_cache
-    from harness.agents.naming import Asking
+    from harness.agents.naming import AskingOptions
     from harness.agents.sections import without
     from harness.agents.skill_text import load_skill_text
     from harness.llm.meter import CostMeter
@@ -239,7 +241,7 @@ def _asking(ask: Ask) -> "Asking":
     skill = load_skill_text(ask.skill) if ask.skill is not None else None
     if skill is not None and ask.without is not None:
         skill = without(skill, ask.without)
-    return Asking(
+    return AskingOptions(
         skill=skill,
         delivery=ask.delivery,
         meter=CostMeter(ask.max_cost),
@@ -250,7 +252,7 @@ def _asking(ask: Ask) -> "Asking":
     )
 
 
-def _used(asking: "Asking") -> SkillUsed | None:
+def _used(asking: "AskingOptions") -> SkillUsed | None:
     skill = asking.skill
     if skill is None or asking.delivery == "none":
         return None

@@ -10,7 +10,7 @@ import typer
 from harness.agents.agent import Unanswered
 from harness.agents.batching import BatchAsker, BatchGroup, Journal
 from harness.agents.conversing import ModelAgent
-from harness.agents.naming import Asking, address, unconnected
+from harness.agents.naming import AskingOptions, address, unconnected
 from harness.cli.asking import Asked
 from harness.domain.errors import UsageError
 from harness.domain.scenario import Bank
@@ -67,7 +67,7 @@ def group_of_run(asked: Asked, bank: Bank, folder: Path | None, trials: int) -> 
     return group_of(asked.how.agent, asked.asking, questions)
 
 
-def group_of(spec: str, asking: Asking, questions: list[AskModel]) -> BatchGroup:
+def group_of(spec: str, asking: AskingOptions, questions: list[AskModel]) -> BatchGroup:
     """What a model has not answered yet of these questions, with their limit of cost.
 
     Raises:

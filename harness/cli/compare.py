@@ -8,7 +8,7 @@ import typer
 
 from harness.cli.ablating import (
     AblateOption,
-    Ablating,
+    AblationOptions,
     CoverageOption,
     LevelOption,
 )
@@ -35,8 +35,8 @@ from harness.cli.app import (
     valued,
 )
 from harness.cli.arms import Asker, arms_below, arms_of, refuse_unreadable
-from harness.cli.asking import Ask, BatchOption, DeliveryOption, FreshOption, TrialsOption
-from harness.cli.compare_output import Compared
+from harness.cli.asking import AskOptions, BatchOption, DeliveryOption, FreshOption, TrialsOption
+from harness.cli.compare_output import ShownComparison
 from harness.domain.errors import UsageError
 from harness.domain.plan import Rules
 from harness.domain.scenario import Bank
@@ -129,7 +129,7 @@ def compare(
 ) -> None:
     """Say whether the new skill is better or worse, or that the result is inconclusive."""
     rules, bank = Rules(margin=margin), trusted(bank, trust=trust_bank)
-    shown = Compared(Output(plain=plain), as_json, anyway, gate, rules)
+    shown = ShownComparison(Output(plain=plain), as_json, anyway, gate, rules)
     _refuse_contradictions(runs, asks=sequential or ablate or aa)
     if runs:
         raise typer.Exit(_given(context, shown, arms_below(runs), (bank, judge, jobs)))
@@ -137,13 +137,17 @@ def compare(
         raise typer.Exit(_planned(shown, load(bank, scenario, suite), trials, sequential))
     if agent is None or not skill:
         raise UsageError("compare takes two stored runs, or an --agent and --skill OLD --skill NEW")
-    asked = Ask(
+    asked = AskOptions(
         agent, None, delivery, trials, max_cost, judge, seed, cores(jobs, context, engine),
         fresh=fresh, batch=batch, in_rounds=sequential,
     )  # fmt: skip
     open_ = instruments(context, jobs, ahead=False, engine=engine)
     asker = Asker(only_runnable(load(bank, scenario, suite)), out, open_, rules, anyway)
-    arms = Ablating(asked, skill, level, coverage, plan) if ablate else arms_of(asked, skill, aa=aa)
+    arms = (
+        AblationOptions(asked, skill, level, coverage, plan)
+        if ablate
+        else arms_of(asked, skill, aa=aa)
+    )
     raise typer.Exit(_asked(shown, asker, arms))
 
 
@@ -154,9 +158,11 @@ def _refuse_contradictions(runs: list[Path] | None, *, asks: bool) -> None:
         )
 
 
-def _asked(shown: Compared, asker: Asker, arms: dict[str, Ask] | Ablating) -> int:
+def _asked(
+    shown: ShownComparison, asker: Asker, arms: dict[str, AskOptions] | AblationOptions
+) -> int:
     """Ask for every arm, then compare."""
-    if isinstance(arms, Ablating):
+    if isinstance(arms, AblationOptions):
         return ablated(arms, asker, shown.printed)
     refuse_unreadable(arms)
     first = next(iter(arms.values()))
@@ -165,13 +171,13 @@ def _asked(shown: Compared, asker: Asker, arms: dict[str, Ask] | Ablating) -> in
         return shown.runs(folders)
 
 
-def _planned(shown: Compared, bank: Bank, trials: int, sequential: bool) -> int:
+def _planned(shown: ShownComparison, bank: Bank, trials: int, sequential: bool) -> int:
     return (shown.rounds if sequential else shown.plan)(len(bank.scenarios), trials)
 
 
 def _given(
     context: typer.Context,
-    shown: Compared,
+    shown: ShownComparison,
     runs: Sequence[Path],
     how: tuple[Path | None, str, int | None],
 ) -> int:
@@ -180,12 +186,12 @@ def _given(
         return shown.runs(runs)
     if len(runs) == 1:
         return shown.benchmark(runs[0])
-    from harness.cli.logged import Judgement, as_runs
+    from harness.cli.logged import GradingOptions, as_runs
     from harness.instruments import opened_once
 
     bank, judge, jobs = how
     open_ = context.with_resource(opened_once(instruments(context, jobs)))
-    judgement = Judgement(load(bank), judge, cores(jobs), open_)
+    judgement = GradingOptions(load(bank), judge, cores(jobs), open_)
     with as_runs(runs, judgement) as folders:
         return shown.runs(folders)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from harness.report.differing import Programs
 
 
-class Compared:
+class ShownComparison:
     """What is printed, and the exit code that it comes to."""
 
     def __init__(

@@ -133,7 +133,7 @@ def grade(
     meant, tools = allowed(allow), instruments(context, jobs, engine=engine)
     from harness.agents.given import called_by, given_answers
     from harness.agents.inputs import shard_of
-    from harness.rubric import Judging, judge_named
+    from harness.rubric import JudgingOptions, judge_named
     from harness.runner import Settings, grade_answers
 
     chosen = load(bank, suite=suite)
@@ -143,7 +143,7 @@ def grade(
     missing: list[str] = []
     shown = partial(printing, in_vain=out is None)
     with (
-        judge_named(judge, Judging(missing=missing)) as reader,
+        judge_named(judge, JudgingOptions(missing=missing)) as reader,
         stored(out, "grade", chosen, judge=reader.name, shard=str(part) if part else None) as run,
         shown(as_json=as_json, plain=plain, verbose=verbose, show_program=show_program) as keep,
         progress_bar(Output(stderr=True)) as watch,
@@ -248,12 +248,12 @@ def regrade(
     trusted(bank, trust=trust_bank)
     from harness.domain.answer import Tally
     from harness.regrading import regrade as judge_anew
-    from harness.rubric import Judging, judge_named
+    from harness.rubric import JudgingOptions, judge_named
 
     chosen, tally, unstored, missing = load(bank), Tally(), list[str](), list[str]()
     told = printing(as_json=as_json, plain=plain, verbose=verbose, show_program=False)
     with (
-        judge_named(judge, Judging(missing=missing)) as reader,
+        judge_named(judge, JudgingOptions(missing=missing)) as reader,
         opened_run(run) as old,
         _anew(out, old, chosen, reader.name) as new,
         told as keep,

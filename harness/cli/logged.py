@@ -17,7 +17,7 @@ from harness.report.console import Output, progress_bar
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class GradingOptions:
     """How answers in files are graded."""
 
     bank: Bank
@@ -31,7 +31,7 @@ class Judgement:
 
 
 @contextmanager
-def as_runs(paths: Sequence[Path], how: Judgement) -> Iterator[list[Path]]:
+def as_runs(paths: Sequence[Path], how: GradingOptions) -> Iterator[list[Path]]:
     """Folders of runs: those that are given, and for each file one that lasts as long as this does.
 
     Raises:
@@ -44,19 +44,19 @@ def as_runs(paths: Sequence[Path], how: Judgement) -> Iterator[list[Path]]:
         ]
 
 
-def _graded(file: Path, folder: Path, how: Judgement) -> Path:
+def _graded(file: Path, folder: Path, how: GradingOptions) -> Path:
     """Whatever scores a file holds, its programs are run: both arms get the same judge."""
-    from harness.agents.given import Given, given_answers
+    from harness.agents.given import GivenAnswers, given_answers
     from harness.extraction.assignment import Choice
-    from harness.rubric import Judging, judge_named
+    from harness.rubric import JudgingOptions, judge_named
     from harness.runner import Settings, grade_answers
 
     answers = list(given_answers([str(file)], None, how.bank, Choice()))
-    said = [one.transcript for one in answers if isinstance(one, Given)]
+    said = [one.transcript for one in answers if isinstance(one, GivenAnswers)]
     missing: list[str] = []
     told: list[GradedAnswer] = []
     with (
-        judge_named(how.judge, Judging(missing=missing)) as reader,
+        judge_named(how.judge, JudgingOptions(missing=missing)) as reader,
         stored(folder, "grade", how.bank, judge=reader.name, skill=_skill(said)) as run,
         progress_bar(Output(stderr=True)) as watch,
     ):

@@ -31,7 +31,7 @@ from harness.cli.app import (
     valued,
 )
 from harness.cli.asking import (
-    Ask,
+    AskOptions,
     BatchOption,
     DeliveryOption,
     FreshOption,
@@ -116,7 +116,7 @@ def run(
     shown = ShownAnswers(as_json, plain, verbose, strict)
     if agent is None:
         raise typer.Exit(_check_itself(chosen, seed, at_once, out, shown, open_instruments))
-    asked = Ask(
+    asked = AskOptions(
         agent, skill or configuration().skill, delivery, trials, max_cost, judge, seed, at_once, plan,
         fresh=fresh, batch=batch,
     )  # fmt: skip

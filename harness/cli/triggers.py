@@ -21,7 +21,7 @@ from harness.report.words import some
 
 if TYPE_CHECKING:
     from harness.agents.agent import Agent
-    from harness.agents.naming import Asking
+    from harness.agents.naming import AskingOptions
     from harness.agents.skill_text import SkillText
     from harness.agents.triggers import Finder
 
@@ -63,7 +63,7 @@ class _Search:
 
     skill: "SkillText"
     others: tuple["SkillText", ...]
-    asking: "Asking"
+    asking: "AskingOptions"
     questions: tuple[tuple[TriggerPrompt, int], ...]
     """Every prompt in each trial."""
 
@@ -173,13 +173,13 @@ def _search(place: Path, how: _How, prompts: TriggerFile) -> _Search:
     return _Search(skill, tuple(others.values()), _asking(skill, how), questions)
 
 
-def _asking(skill: "SkillText", how: _How) -> "Asking":
+def _asking(skill: "SkillText", how: _How) -> "AskingOptions":
     from harness.agents.batching import outbox_for
     from harness.agents.cache import default_cache
-    from harness.agents.naming import Asking
+    from harness.agents.naming import AskingOptions
     from harness.llm.meter import CostMeter
 
-    return Asking(
+    return AskingOptions(
         skill=skill,
         delivery="tool",
         meter=CostMeter(how.max_cost),

@@ -10,9 +10,9 @@ from typing import Any
 
 from harness.cluster.bank_code import code_to_send
 from harness.cluster.graders import Graders
-from harness.cluster.node_grader import NodeGrader, Welcome
-from harness.cluster.nodes import Node, nodes_of, pinned
-from harness.cluster.sameness import FOLDER, Build
+from harness.cluster.node_grader import NodeGrader, NodeWelcome
+from harness.cluster.nodes import ClusterNode, nodes_of, pinned
+from harness.cluster.sameness import FOLDER, HarnessBuild
 from harness.domain.errors import UsageError
 from harness.domain.instruments import Instruments
 from harness.domain.packages import how_to_get
@@ -48,11 +48,11 @@ class Cluster:
         return max(1, min(there, self.most or there))
 
     @property
-    def nodes(self) -> tuple[Node, ...]:
+    def nodes(self) -> tuple[ClusterNode, ...]:
         """Those that are alive."""
         return nodes_of(self.ray)
 
-    def welcomes(self) -> Iterator[tuple[Node, Welcome | str]]:
+    def welcomes(self) -> Iterator[tuple[ClusterNode, NodeWelcome | str]]:
         """What each node says to whoever would grade on it, or why it says nothing."""
         asked = []
         for node in self.nodes:  # without a claim to cores: a busy node answers too
@@ -60,7 +60,7 @@ class Cluster:
                 num_cpus=0, scheduling_strategy=pinned(self.ray, node)
             )
             grader = actor.remote(1)
-            asked.append((node, grader, grader.open.remote(Build.here(), code_to_send())))
+            asked.append((node, grader, grader.open.remote(HarnessBuild.here(), code_to_send())))
         for node, grader, answer in asked:
             try:
                 yield node, self.ray.get(answer, timeout=ANSWERS)

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from harness.cluster.bank_code import code_to_send
-from harness.cluster.node_grader import NodeGrader, Welcome, proposal_from, shipped
-from harness.cluster.nodes import Node, memory_of, nodes_of, pinned
-from harness.cluster.sameness import Build
+from harness.cluster.node_grader import NodeGrader, NodeWelcome, proposal_from, shipped
+from harness.cluster.nodes import ClusterNode, memory_of, nodes_of, pinned
+from harness.cluster.sameness import HarnessBuild
 from harness.domain.candidate import Candidate
 from harness.domain.errors import CannotExecuteHere, HarnessFault
-from harness.domain.proposal import Proposal, ToJudge
+from harness.domain.proposal import AnswerToJudge, Proposal
 from harness.domain.recording import Recording
 from harness.domain.scenario import Expectations, Probe, Scenario
 from harness.domain.trace import ProbeTrace
@@ -36,7 +36,7 @@ class _Member:
     """One grader."""
 
     actor: Any
-    node: Node
+    node: ClusterNode
     share: int
     """Which of the shares of its node."""
     cores: int
@@ -58,7 +58,7 @@ class Graders:
         self._ray = ray
         self._most = most if most is not None else sys.maxsize
         self._say = say
-        self._build = Build.here()
+        self._build = HarnessBuild.here()
         self._code = code_to_send()
         self._members: list[_Member] = []
         self._refused: dict[str, str] = {}
@@ -71,7 +71,7 @@ class Graders:
 
     # ------------------------------------------------------------------------------ what it is for
 
-    def propose(self, asked: ToJudge, scenario: Scenario) -> Proposal:
+    def propose(self, asked: AnswerToJudge, scenario: Scenario) -> Proposal:
         """Judge an answer on some node. Each scenario travels to a node once."""
         return proposal_from(self._call("propose", asked, self._sent(scenario)))
 
@@ -205,7 +205,7 @@ class Graders:
                     self._changed.notify_all()
                 return
 
-    def _lacking(self) -> list[tuple[Node, int, int]]:
+    def _lacking(self) -> list[tuple[ClusterNode, int, int]]:
         """Nodes that lack a grader, which of theirs it is, and for how many cores."""
         with self._changed:
             taken = Counter((member.node.id, member.share) for member in self._members)
@@ -219,7 +219,7 @@ class Graders:
                     left -= cores
         return found
 
-    def _start(self, node: Node, share: int, cores: int) -> _Member:
+    def _start(self, node: ClusterNode, share: int, cores: int) -> _Member:
         room = probes_under_way(cores)
         actor = self._ray.remote(NodeGrader).options(
             num_cpus=cores,
@@ -234,7 +234,7 @@ class Graders:
 
     def _welcome(self, member: _Member, answer: Any) -> None:
         try:
-            welcome: Welcome = self._ray.get(answer)
+            welcome: NodeWelcome = self._ray.get(answer)
         except self._ray.exceptions.RayTaskError as error:
             self._refuse(member, _first_line(error.cause))
         except self._ray.exceptions.RayError:

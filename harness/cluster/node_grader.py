@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pydantic import TypeAdapter
 
 from harness.cluster.bank_code import BankCode, load
-from harness.cluster.sameness import Build, digest_of
+from harness.cluster.sameness import HarnessBuild, digest_of
 from harness.collecting import collect_seldom
 from harness.domain.candidate import Candidate
 from harness.domain.errors import HarnessFault, UserError
-from harness.domain.proposal import Proposal, ToJudge
+from harness.domain.proposal import AnswerToJudge, Proposal
 from harness.domain.recording import Recording
 from harness.domain.scenario import Expectations, Probe, Scenario
 from harness.domain.trace import ProbeTrace
@@ -27,12 +27,12 @@ _PROPOSAL = TypeAdapter(Proposal)
 
 
 @dataclass(frozen=True, slots=True)
-class Welcome:
+class NodeWelcome:
     """What a node says when it is asked to grade."""
 
     host: str
     """Its name."""
-    build: Build
+    build: HarnessBuild
     """What it would grade with."""
     refusal: str | None = None
     """Why it takes no programs; ``None`` where it does."""
@@ -41,7 +41,7 @@ class Welcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Shipped:
+class ShippedScenario:
     """A scenario as it travels."""
 
     digest: str
@@ -71,23 +71,23 @@ class NodeGrader:
         self._threads = ThreadPoolExecutor(probes_under_way(cores), "probe")
         self._known: dict[str, Scenario] = {}
 
-    def open(self, asker: Build, code: tuple[BankCode, ...]) -> Welcome:
+    def open(self, asker: HarnessBuild, code: tuple[BankCode, ...]) -> NodeWelcome:
         """Warm up, or say why no program is taken here. ``asker``: what the driver grades with.
         ``code``: what its banks bring.
         """
         host, refusal = socket.gethostname(), None
         try:
             load(code, self._open)
-            here = Build.here()
+            here = HarnessBuild.here()
             refusal = asker.refusal_of(here)
             if refusal is None:
                 self._tools = self._open.enter_context(jail_and_oracle(self._cores))
         except (UserError, HarnessFault) as error:
-            here, refusal = Build.here(), str(error).strip().rpartition("\n")[2]
+            here, refusal = HarnessBuild.here(), str(error).strip().rpartition("\n")[2]
         notes = self._tools.machine_notes if refusal is None else ()
-        return Welcome(host, here, refusal, notes)
+        return NodeWelcome(host, here, refusal, notes)
 
-    def propose(self, asked: ToJudge, scenario: Shipped) -> bytes:
+    def propose(self, asked: AnswerToJudge, scenario: ShippedScenario) -> bytes:
         """Judge an answer; the proposal as JSON, packed.
 
         Raises:
@@ -112,10 +112,10 @@ class NodeGrader:
         return self._tools.meter.measure(recording, spec, probe, expectations)
 
 
-def shipped(scenario: Scenario) -> Shipped:
+def shipped(scenario: Scenario) -> ShippedScenario:
     """A scenario, ready to travel."""
     data = scenario.model_dump_json().encode()
-    return Shipped(digest_of(data), data)
+    return ShippedScenario(digest_of(data), data)
 
 
 def packed(proposal: Proposal) -> bytes:

@@ -12,7 +12,7 @@ GIB = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class ClusterNode:
     """One machine of a cluster."""
 
     id: str
@@ -29,10 +29,12 @@ class Node:
         return tuple((self.cores + n) // parts for n in range(parts))
 
 
-def nodes_of(ray: Any) -> tuple[Node, ...]:
+def nodes_of(ray: Any) -> tuple[ClusterNode, ...]:
     """Those that are alive and have cores to give."""
     return tuple(
-        Node(found["NodeID"], f"{found['NodeManagerHostname']} ({found['NodeID'][:8]})", cores)
+        ClusterNode(
+            found["NodeID"], f"{found['NodeManagerHostname']} ({found['NodeID'][:8]})", cores
+        )
         for found in ray.nodes()
         if found["Alive"] and (cores := int(found["Resources"].get("CPU", 0)))
     )
@@ -43,7 +45,7 @@ def memory_of(cores: int) -> int:
     return GIB + cores * GIB // 2
 
 
-def pinned(ray: Any, node: Node) -> Any:
+def pinned(ray: Any, node: ClusterNode) -> Any:
     """A strategy that places an actor on one node and on no other."""
     strategies = ray.util.scheduling_strategies
     return strategies.NodeAffinitySchedulingStrategy(node_id=node.id, soft=False)

@@ -18,7 +18,7 @@ _BANK = FOLDER / "bank"  # in a wheel; what is needed of it travels with the ans
 
 
 @dataclass(frozen=True, slots=True)
-class Build:
+class HarnessBuild:
     """What decides a verdict besides the program."""
 
     harness: str

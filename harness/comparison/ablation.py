@@ -22,7 +22,7 @@ from harness.domain.plan import Rules
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class SectionLeftOut:
     """A section, and what was answered without it."""
 
     title: str
@@ -45,7 +45,7 @@ def corrected(rules: Rules, questions: int) -> Rules:
 
 
 def ablation(
-    skill: str, full: Arm, parts: Sequence[LeftOut], rules: Rules, *, anyway: bool = False
+    skill: str, full: Arm, parts: Sequence[SectionLeftOut], rules: Rules, *, anyway: bool = False
 ) -> Ablation:
     """What each section is for. ``rules``: as for one of them, ``corrected``.
 
@@ -62,7 +62,7 @@ def ablation(
     )
 
 
-def _section(part: LeftOut, found: Comparison) -> SectionLine:
+def _section(part: SectionLeftOut, found: Comparison) -> SectionLine:
     alpha = found.rules.alpha / max(1, len(found.scenarios))
     asked = max((len(one.trials) for one in part.arm.scenarios), default=0)
     return SectionLine(

@@ -5,7 +5,7 @@ from collections import Counter
 from harness.comparison.changes import changes, new_rationalizations
 from harness.comparison.comparability import warnings_of
 from harness.comparison.gate import gate
-from harness.comparison.in_rounds import Stopped, in_rounds
+from harness.comparison.in_rounds import StoppedComparison, in_rounds
 from harness.comparison.many_tests import tested
 from harness.comparison.paired import Counts, estimate
 from harness.comparison.reliability import passing
@@ -35,10 +35,10 @@ def compare(old: Arm, new: Arm, rules: Rules = _RULES, *, anyway: bool = False) 
     judged, strict = judged_counts(scenarios), strict_counts(scenarios)
     decisive = estimate(judged, rules.alpha) if judged else None
     severe = estimate(strict, rules.alpha) if strict else None
-    return _of(Stopped(old, new, decisive, severe, None), rules, warnings)
+    return _of(StoppedComparison(old, new, decisive, severe, None), rules, warnings)
 
 
-def _of(found: Stopped, rules: Rules, warnings: tuple[str, ...]) -> Comparison:
+def _of(found: StoppedComparison, rules: Rules, warnings: tuple[str, ...]) -> Comparison:
     old, new = found.old, found.new
     scenarios, properties = tested(lines(old, new), old, new, rules.alpha)
     judged = judged_counts(scenarios)

@@ -24,7 +24,7 @@ from harness.domain.plan import Rules
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class StoppedComparison:
     """What two arms show: in all, or by the look at which no more is asked."""
 
     old: Arm
@@ -39,7 +39,7 @@ class Stopped:
     """Every look; ``None`` where there was one, at all."""
 
 
-def in_rounds(old: Arm, new: Arm, most: int, rules: Rules) -> Stopped:
+def in_rounds(old: Arm, new: Arm, most: int, rules: Rules) -> StoppedComparison:
     """Look after each round that both arms were asked in full; answers after it stopped do not count."""
     names = [line.scenario for line in lines(old, new)]
     looks = looks_of(most)
@@ -48,7 +48,9 @@ def in_rounds(old: Arm, new: Arm, most: int, rules: Rules) -> Stopped:
         for count in (_judged, _strict)
     ]
     taken: list[LookTaken] = []
-    found = Stopped(_until(old, 0), _until(new, 0), None, None, InRounds(most=most, looks=()))
+    found = StoppedComparison(
+        _until(old, 0), _until(new, 0), None, None, InRounds(most=most, looks=())
+    )
     for trials in (look for look in looks if look <= min(_asked(old), _asked(new))):
         before, after = _until(old, trials), _until(new, trials)
         told = lines(before, after)
@@ -58,7 +60,7 @@ def in_rounds(old: Arm, new: Arm, most: int, rules: Rules) -> Stopped:
             stop = "all asked"
         taken.append(_taken(trials, judged, stop))
         rounds = InRounds(most=most, looks=tuple(taken))
-        found = Stopped(before, after, judged, strict, rounds)
+        found = StoppedComparison(before, after, judged, strict, rounds)
         if stop != "goes on":
             break
     return found

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import comb
 from statistics import fmean
 
-from harness.domain.comparison import Passing, ScenarioLine
+from harness.domain.comparison import PassRates, ScenarioLine
 
 
 def pass_at(k: int, right: int, trials: int) -> float:
@@ -17,7 +17,7 @@ def pass_all(k: int, right: int, trials: int) -> float:
     return comb(right, k) / comb(trials, k)
 
 
-def passing(scenarios: Sequence[ScenarioLine]) -> tuple[Passing, ...]:
+def passing(scenarios: Sequence[ScenarioLine]) -> tuple[PassRates, ...]:
     """For each k, the mean over the scenarios with as many judged trials in both arms."""
     known = [min(line.old.judged, line.new.judged) for line in scenarios]
     return tuple(
@@ -26,8 +26,8 @@ def passing(scenarios: Sequence[ScenarioLine]) -> tuple[Passing, ...]:
     )
 
 
-def _passing(k: int, lines: Sequence[ScenarioLine]) -> Passing:
-    return Passing(
+def _passing(k: int, lines: Sequence[ScenarioLine]) -> PassRates:
+    return PassRates(
         k=k,
         scenarios=len(lines),
         old_any=fmean(pass_at(k, line.old.right, line.old.judged) for line in lines),

@@ -191,7 +191,7 @@ class SkillComparison(Record):
         return found
 
 
-class Since(Record):
+class ChangedSince(Record):
     """A block that came out otherwise in the last run on its skill, or was not there."""
 
     place: str
@@ -224,7 +224,7 @@ class CheckReport(Record):
     """Every Python block."""
     comparison: SkillComparison | None = None
     """What differs from an older version, where one was given."""
-    since_last: tuple[Since, ...] | None = None
+    since_last: tuple[ChangedSince, ...] | None = None
     """What came out otherwise than in the last run on it; ``None`` where none is known."""
     ran: int = 0
     """How many of its blocks were run now; results of the others were kept."""

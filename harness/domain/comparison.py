@@ -108,7 +108,7 @@ class OutcomeTally(Record):
         return self.right / self.judged if self.judged else None
 
 
-class Passing(Record):
+class PassRates(Record):
     """Reliability over repeated trials: unbiased, averaged over the scenarios where it is known."""
 
     k: int
@@ -326,7 +326,7 @@ class Comparison(Record):
     """What these scenarios and trials could have shown."""
     gate: Gate
     """What a pipeline should do about it."""
-    passing: tuple[Passing, ...]
+    passing: tuple[PassRates, ...]
     """For k = 1 up to the most trials of a scenario that are judged in both arms."""
     scenarios: tuple[ScenarioLine, ...]
     """In the old arm's order, then those that only the new one has."""

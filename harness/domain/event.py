@@ -300,7 +300,7 @@ class Collective(Record):
     """Size of the elements in bytes."""
 
 
-class Noted(Record):
+class WorkloadNote(Record):
     """A workload that brings its own world noted something. Its own properties know what it means."""
 
     kind: Literal["noted"] = "noted"
@@ -311,7 +311,7 @@ class Noted(Record):
     """Its particulars."""
 
 
-class Tested(Record):
+class TestEnded(Record):
     """A test of the pytest file that judges the program ended."""
 
     kind: Literal["tested"] = "tested"
@@ -359,7 +359,7 @@ gradient through.
 """
 
 
-class Unheld(Record):
+class UnheldParameter(Record):
     """A parameter that got a gradient again and again, is in no optimizer, and never changed; or that
     is in one and never got a gradient.
     """
@@ -401,7 +401,7 @@ class Finished(Record):
     """Branches that touch training and were not entered."""
     lent: tuple[Said, ...] = Field(default=(), max_length=2_000)
     """What was lent to the program while it ran, in words: stand-ins, shortened loops, settings."""
-    unheld: tuple[Unheld, ...] = ()
+    unheld: tuple[UnheldParameter, ...] = ()
     """Parameters that nobody trains though they get gradients. Only of graphs that are looked at."""
     broken_off: bool = False
     """Whether it ended within a step of an optimizer."""
@@ -473,8 +473,8 @@ STEPPED_FOR_IT = "step after each batch"
 
 Event = Annotated[
     Start | BatchYielded | Forward | OutputGradient | Backward | Clip | ScalerCall | OptimizerStep
-    | ByHand | NothingRestored | SchedulerStep | Collective | Noted | Tested | Printed | ClockRead
-    | Finished,
+    | ByHand | NothingRestored | SchedulerStep | Collective | WorkloadNote | TestEnded | Printed
+    | ClockRead | Finished,
     Field(discriminator="kind"),
 ]  # fmt: skip
 """Every kind of event."""

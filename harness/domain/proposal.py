@@ -11,7 +11,7 @@ from harness.domain.transcript import Transcript
 
 
 @dataclass(frozen=True, slots=True)
-class ToJudge:
+class AnswerToJudge:
     """An answer up to one of its turns; the scenario is named beside it."""
 
     transcript: Transcript
@@ -61,5 +61,5 @@ class Proposal:
         return second if second.programs else self
 
 
-Elsewhere = Callable[[ToJudge, Scenario], Proposal]
+Elsewhere = Callable[[AnswerToJudge, Scenario], Proposal]
 """Judges every program of an answer. Called from several threads at once."""

@@ -25,7 +25,7 @@ class TensorBytes(NamedTuple):
     """Little-endian elements, row-major."""
 
 
-class Described(NamedTuple):
+class TensorLayout(NamedTuple):
     """How to read one tensor out of the bytes of several. One object serves all events that have it."""
 
     name: str
@@ -38,14 +38,14 @@ class Described(NamedTuple):
     """Its length; it agrees with dtype and shape."""
 
 
-class Joined(Sequence[TensorBytes]):
+class JoinedTensors(Sequence[TensorBytes]):
     """Tensors that lie one after the other, cut apart where somebody looks at them: they pass from
     the executor to the oracle whole.
     """
 
     __slots__ = ("_found", "_payload", "described")
 
-    def __init__(self, described: tuple[Described, ...], payload: bytes) -> None:
+    def __init__(self, described: tuple[TensorLayout, ...], payload: bytes) -> None:
         """``payload``: as long as all that is described together."""
         self.described = described
         """How to cut them apart, in order."""
@@ -70,9 +70,9 @@ class Joined(Sequence[TensorBytes]):
         """How many."""
         return len(self.described)
 
-    def __reduce__(self) -> "tuple[type[Joined], tuple[tuple[Described, ...], bytes]]":
+    def __reduce__(self) -> "tuple[type[JoinedTensors], tuple[tuple[TensorLayout, ...], bytes]]":
         """What travels: not what was cut."""
-        return Joined, (self.described, self._payload)
+        return JoinedTensors, (self.described, self._payload)
 
     def _cut(self) -> Iterator[TensorBytes]:
         start = 0

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from harness.domain.branch import Unentered
-from harness.domain.event import ScheduleCourse, Tested, Unheld
+from harness.domain.event import ScheduleCourse, TestEnded, UnheldParameter
 from harness.domain.record import Record
 from harness.domain.update import Match, MicroBatch, ParameterMatch, Unfollowed, Update
 
@@ -177,7 +177,7 @@ class Program(Record):
     """
     unentered: tuple[Unentered, ...] | None = None
     """Branches that touch training and were not entered; ``None`` where that is not known."""
-    unheld: tuple[Unheld, ...] = ()
+    unheld: tuple[UnheldParameter, ...] = ()
     """Parameters that nobody trains though they get gradients."""
     piled_up: int = 0
     """Evaluations of a closure, within a step, on top of the gradients of the one before."""
@@ -283,7 +283,7 @@ class ProbeTrace(Record, extra="ignore"):  # traces of earlier days say more
     """How often, after an optimizer step, rank 0 loaded a state into the model whose memory it was."""
     learning: Learning | None
     """What training achieved; ``None`` when nothing was recorded to measure it by."""
-    tests: tuple[Tested, ...] = ()
+    tests: tuple[TestEnded, ...] = ()
     """What the tests of a pytest file said, where one judges."""
     tampered: str | None = None
     """What the program replaced of that with which it was tested."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from harness.extraction.markers import elsewhere, is_repair
 from harness.extraction.names import DEFINITIONS
 from harness.extraction.parsing import first_line, parsed, source_of
-from harness.extraction.pieces import Piece
+from harness.extraction.pieces import CodePiece
 
 
 @dataclass(frozen=True, slots=True)
-class Assembled:
+class AssembledProgram:
     """A program, and the blocks that it was assembled from."""
 
     program: str
@@ -22,10 +22,10 @@ class Assembled:
 class BlockShelf:
     """The blocks of an answer, as helpers of whichever of them trains, found by what they bring."""
 
-    def __init__(self, pieces: tuple[Piece, ...], question: str) -> None:
+    def __init__(self, pieces: tuple[CodePiece, ...], question: str) -> None:
         """``question``: what was asked, which says which of them are about something else."""
-        self._bringing: dict[str, list[Piece]] = {}
-        self._offered: list[Piece] = []
+        self._bringing: dict[str, list[CodePiece]] = {}
+        self._offered: list[CodePiece] = []
         for piece in pieces:
             if piece.doubted:
                 continue
@@ -34,21 +34,21 @@ class BlockShelf:
             if _may_come_along(piece, question):
                 self._offered.append(piece)
 
-    def provider(self, name: str, head: Piece) -> Piece | None:
+    def provider(self, name: str, head: CodePiece) -> CodePiece | None:
         """The block that brings a name: the last one above, else the first below that defines it."""
         pieces = self._bringing.get(name, [])
         above = (p for p in reversed(pieces) if p.index < head.index and _brings(p, name, head))
         below = (p for p in pieces if p.index > head.index and _defines(p, name))
         return next(above, None) or next(below, None)
 
-    def coming_along(self, head: Piece) -> list[Piece]:
+    def coming_along(self, head: CodePiece) -> list[CodePiece]:
         """Definitions that the answer makes part of the fix."""
         own = _definitions(head).keys()
         return [
             p for p in self._offered if p.index != head.index and not _definitions(p).keys() & own
         ]
 
-    def revisers(self, head: Piece) -> list[Piece]:
+    def revisers(self, head: CodePiece) -> list[CodePiece]:
         """Blocks of later turns that define again what the head defines, in order."""
         own = {n for part in head.parts if isinstance(part.node, DEFINITIONS) for n in part.binds}
         found = {
@@ -60,7 +60,7 @@ class BlockShelf:
         return [found[index] for index in sorted(found)]
 
 
-def assemble(head: Piece, shelf: BlockShelf) -> Assembled:
+def assemble(head: CodePiece, shelf: BlockShelf) -> AssembledProgram:
     """The head with the helpers that it needs, in the order of the answer. A definition that stands
     below the head is put before it.
     """
@@ -80,16 +80,18 @@ def assemble(head: Piece, shelf: BlockShelf) -> Assembled:
     before = [taken[i] for i in sorted(taken)]
     blocks = tuple(sorted({*taken, head.index, *(piece.index for piece in revisers)}))
     code = _revised(head, revisers)
-    return Assembled("\n\n".join(part.rstrip("\n") for part in (*before, code)) + "\n", blocks)
+    return AssembledProgram(
+        "\n\n".join(part.rstrip("\n") for part in (*before, code)) + "\n", blocks
+    )
 
 
-def join(pieces: tuple[Piece, ...]) -> Assembled:
+def join(pieces: tuple[CodePiece, ...]) -> AssembledProgram:
     """The code of all pieces, one after the other."""
     program = "\n\n".join(piece.code.rstrip("\n") for piece in pieces) + "\n"
-    return Assembled(program, tuple(piece.index for piece in pieces))
+    return AssembledProgram(program, tuple(piece.index for piece in pieces))
 
 
-def _brings(piece: Piece, name: str, head: Piece) -> bool:
+def _brings(piece: CodePiece, name: str, head: CodePiece) -> bool:
     """Whether a piece can provide a name: a definition from any piece, a value only from one that sets
     things up.
     """
@@ -97,11 +99,11 @@ def _brings(piece: Piece, name: str, head: Piece) -> bool:
     return _defines(piece, name) or (sets_up and name in piece.brings)
 
 
-def _defines(piece: Piece, name: str) -> bool:
+def _defines(piece: CodePiece, name: str) -> bool:
     return any(part.defines and name in part.binds for part in piece.parts)
 
 
-def _portion(piece: Piece, missing: set[str]) -> str:
+def _portion(piece: CodePiece, missing: set[str]) -> str:
     """All of a block that sets things up; of one that trains by itself only the definitions needed."""
     if not (piece.doing.module_level or piece.diagnostic or piece.doing.backward):
         return piece.code
@@ -115,7 +117,7 @@ def _portion(piece: Piece, missing: set[str]) -> str:
     return "\n\n".join(source_of(piece.code, node) for node in reversed(kept))
 
 
-def _needs(code: str, provider: Piece) -> set[str]:
+def _needs(code: str, provider: CodePiece) -> set[str]:
     """Names that the code taken from a provider needs itself."""
     kept = {ast.dump(node) for node in parsed(code).body}
     parts = [part for part in provider.parts if ast.dump(part.node) in kept]
@@ -124,14 +126,14 @@ def _needs(code: str, provider: Piece) -> set[str]:
     }
 
 
-def _may_come_along(piece: Piece, question: str) -> bool:
+def _may_come_along(piece: CodePiece, question: str) -> bool:
     """Whether it would beside some head."""
     if elsewhere(piece.block.heading, piece.block.lead, question) or piece.doing.part:
         return False
     return piece.inert and not piece.diagnostic and is_repair(piece.block.heading)
 
 
-def _revised(head: Piece, revisers: list[Piece]) -> str:
+def _revised(head: CodePiece, revisers: list[CodePiece]) -> str:
     """The head with definitions that a later turn corrects put in their place."""
     lines: list[str | None] = list(head.code.split("\n"))
     later: dict[str, str] = {}
@@ -145,7 +147,7 @@ def _revised(head: Piece, revisers: list[Piece]) -> str:
     return "\n".join(line for line in lines if line is not None)
 
 
-def _definitions(piece: Piece) -> dict[str, str]:
+def _definitions(piece: CodePiece) -> dict[str, str]:
     return {
         part.node.name: source_of(piece.code, part.node)
         for part in piece.parts

@@ -14,11 +14,11 @@ from harness.extraction.markers import (
     is_final,
     is_other_setting,
 )
-from harness.extraction.pieces import Piece
+from harness.extraction.pieces import CodePiece
 from harness.syntax import walk
 
 
-def heads_of(pieces: tuple[Piece, ...], question: str) -> tuple[Piece, ...]:
+def heads_of(pieces: tuple[CodePiece, ...], question: str) -> tuple[CodePiece, ...]:
     """The blocks that are proposed, each the head of a program; empty if no block trains.
 
     If several turns have such blocks, those of the last turn count: a correction replaces what it
@@ -39,8 +39,8 @@ def heads_of(pieces: tuple[Piece, ...], question: str) -> tuple[Piece, ...]:
 
 
 def _proposed(
-    group: list[Piece], driven: dict[int, frozenset[int]], question: str
-) -> tuple[Piece, ...]:
+    group: list[CodePiece], driven: dict[int, frozenset[int]], question: str
+) -> tuple[CodePiece, ...]:
     """Of several loops those that are offered: diagnostics and side remarks give way."""
     absorbed = frozenset().union(*(driven.get(p.index, frozenset()) for p in group))
     absorbed |= {p.index for p in group if p.inert and any(_is_used(p, other) for other in group)}
@@ -58,7 +58,7 @@ def _proposed(
     return _distinct(group)
 
 
-def _here(group: list[Piece], question: str) -> list[Piece]:
+def _here(group: list[CodePiece], question: str) -> list[CodePiece]:
     """The pieces for the question's own setting. An extra is kept only where it repeats another
     piece.
     """
@@ -68,13 +68,13 @@ def _here(group: list[Piece], question: str) -> list[Piece]:
     return [p for p in asked if p.index not in extra or _over_again(p, plain)]
 
 
-def _over_again(extra: Piece, plain: list[Piece]) -> bool:
+def _over_again(extra: CodePiece, plain: list[CodePiece]) -> bool:
     if not extra.doing.whole or compares(extra.block.heading, extra.block.lead):
         return False
     return any(_same_update(extra, other) for other in plain)
 
 
-def _same_update(one: Piece, other: Piece) -> bool:
+def _same_update(one: CodePiece, other: CodePiece) -> bool:
     """Whether one loop makes its update by the statements of the other, in any order, and sets all that
     the other sets.
     """
@@ -82,7 +82,7 @@ def _same_update(one: Piece, other: Piece) -> bool:
     return _updating(here) == _updating(there) and there.keys() <= here.keys()
 
 
-def _simple(piece: Piece) -> dict[str, ast.stmt]:
+def _simple(piece: CodePiece) -> dict[str, ast.stmt]:
     """By their text, the simple statements that call or set something of an update."""
     nodes = (node for part in piece.parts for node in walk(part.node))
     found = (node for node in nodes if isinstance(node, ast.stmt) and is_simple(node))
@@ -93,7 +93,7 @@ def _updating(nodes: dict[str, ast.stmt]) -> set[str]:
     return {text for text, node in nodes.items() if anchors(node).keys() & UPDATE}
 
 
-def _is_chosen(piece: Piece, group: list[Piece]) -> bool:
+def _is_chosen(piece: CodePiece, group: list[CodePiece]) -> bool:
     """A heading speaks of the first block under it."""
     first = piece.block.shown.lstrip().partition("\n")[0]
     comment = first.strip() if first.startswith("#") else ""
@@ -102,15 +102,15 @@ def _is_chosen(piece: Piece, group: list[Piece]) -> bool:
     return is_chosen(heading if above is piece else "", piece.block.lead, comment)
 
 
-def _offered_beside(piece: Piece, final: int) -> bool:
+def _offered_beside(piece: CodePiece, final: int) -> bool:
     return is_alternative(piece.block.heading, piece.block.lead) and piece.index > final
 
 
-def _whole(piece: Piece, driven: dict[int, frozenset[int]]) -> bool:
+def _whole(piece: CodePiece, driven: dict[int, frozenset[int]]) -> bool:
     return piece.doing.whole or piece.index in driven
 
 
-def driven_by(pieces: tuple[Piece, ...]) -> dict[int, frozenset[int]]:
+def driven_by(pieces: tuple[CodePiece, ...]) -> dict[int, frozenset[int]]:
     """For each block that calls training functions of other blocks, those blocks."""
     training: dict[str, set[int]] = {}
     for piece in pieces:
@@ -126,10 +126,10 @@ def driven_by(pieces: tuple[Piece, ...]) -> dict[int, frozenset[int]]:
     return found
 
 
-def _is_used(definitions: Piece, other: Piece) -> bool:
+def _is_used(definitions: CodePiece, other: CodePiece) -> bool:
     """Whether another block trains with what this one only defines."""
     return not other.inert and bool(definitions.doing.around & other.needs)
 
 
-def _distinct(group: list[Piece]) -> tuple[Piece, ...]:
+def _distinct(group: list[CodePiece]) -> tuple[CodePiece, ...]:
     return tuple({piece.code.strip(): piece for piece in group}.values())

@@ -6,7 +6,7 @@ from harness.domain.candidate import Candidate, NoCandidate
 from harness.domain.file_edit import FileState, changes_a_file
 from harness.domain.transcript import ToolCall, Transcript
 from harness.extraction.blocks import code_blocks
-from harness.extraction.linked import Linked, trains
+from harness.extraction.linked import LinkedFile, trains
 from harness.transcripts import files_after
 from harness.transcripts.plain import notebook_program
 
@@ -25,7 +25,7 @@ def program_in_files(transcript: Transcript) -> Candidate | NoCandidate | None:
     code = [_as_python(s) for s in files if s.path.endswith((".py", ".ipynb"))]
     states = [state for state in code if not _is_test(state.path)]
     states = states[-_LAST_TOUCHED:]
-    linked = [Linked(state, states) for state in states if state.content is not None]
+    linked = [LinkedFile(state, states) for state in states if state.content is not None]
     unknown = _unknown(states)
     left = _left([one for one in linked if one.changed and one.trains], unknown)
     if left and not _newer(unknown, left, states):
@@ -43,7 +43,7 @@ def _as_python(state: FileState) -> FileState:
     return state.model_copy(update={"content": notebook_program(state.content) or ""})
 
 
-def _left(trains: list[Linked], unknown: FileState | None) -> list[Linked]:
+def _left(trains: list[LinkedFile], unknown: FileState | None) -> list[LinkedFile]:
     """What the agent leaves: a file that only a subagent changed gives way to others, and one that was
     taken back to any other, an unknown one included.
     """
@@ -52,7 +52,7 @@ def _left(trains: list[Linked], unknown: FileState | None) -> list[Linked]:
     return standing or ([] if unknown else own)
 
 
-def _last_touched(trains: list[Linked], states: list[FileState]) -> Linked:
+def _last_touched(trains: list[LinkedFile], states: list[FileState]) -> LinkedFile:
     """By itself or in what it imports; what another one imports is no program of its own."""
     paths = [state.path for state in states]
     imported = {path for one in trains for path in one.paths[1:]}
@@ -66,7 +66,7 @@ def _unknown(states: list[FileState]) -> FileState | None:
     return unknown[-1] if unknown else None
 
 
-def _newer(unknown: FileState | None, known: list[Linked], states: list[FileState]) -> bool:
+def _newer(unknown: FileState | None, known: list[LinkedFile], states: list[FileState]) -> bool:
     """Whether the unknown file was touched after every known one that trains."""
     if unknown is None:
         return False

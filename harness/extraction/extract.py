@@ -8,14 +8,14 @@ from harness.domain.file_edit import changes_a_file
 from harness.domain.own import OWN
 from harness.domain.scenario import Scenario
 from harness.domain.transcript import Transcript
-from harness.extraction.assembly import Assembled, BlockShelf, assemble, join
+from harness.extraction.assembly import AssembledProgram, BlockShelf, assemble, join
 from harness.extraction.blocks import Block, blocks_of, code_blocks
 from harness.extraction.choice import driven_by, heads_of
 from harness.extraction.edited import program_in_files, said_since_edits
 from harness.extraction.gaps import has_gap
 from harness.extraction.loops import doing
 from harness.extraction.parsing import parsed, parses
-from harness.extraction.pieces import Piece, pieces_of
+from harness.extraction.pieces import CodePiece, pieces_of
 from harness.extraction.posted_file import changed_file
 from harness.extraction.snippets import into_posted, only_snippets, whole_loop
 from harness.extraction.standing import with_what_stands
@@ -84,7 +84,9 @@ def _said(transcript: Transcript, scenario: Scenario) -> tuple[Candidate, ...] |
     return tuple(Candidate(program=one.program, origin=_origin(one)) for one in found)
 
 
-def proposals(transcript: Transcript, scenario: Scenario) -> tuple[Assembled, ...] | NoCandidate:
+def proposals(
+    transcript: Transcript, scenario: Scenario
+) -> tuple[AssembledProgram, ...] | NoCandidate:
     """The same for what was said, with the blocks that each program was assembled from."""
     blocks = blocks_of(transcript)
     if len(blocks) > MOST_BLOCKS:
@@ -118,13 +120,13 @@ def _shows_a_loop(transcript: Transcript, scenario: Scenario) -> bool:
 
 def _pieces(
     blocks: tuple[Block, ...], transcript: Transcript, scenario: Scenario
-) -> tuple[Piece, ...]:
+) -> tuple[CodePiece, ...]:
     return pieces_of(blocks, _posted(transcript, scenario))
 
 
 def _completed(
-    one: Assembled, transcript: Transcript, scenario: Scenario, pieces: tuple[Piece, ...]
-) -> Assembled:
+    one: AssembledProgram, transcript: Transcript, scenario: Scenario, pieces: tuple[CodePiece, ...]
+) -> AssembledProgram:
     """With the posted definitions that it uses."""
     others = tuple(p.code for p in pieces if not p.doubted and p.index not in one.blocks)
     posted = _posted(transcript, scenario)
@@ -132,8 +134,11 @@ def _completed(
 
 
 def _spliced(
-    transcript: Transcript, scenario: Scenario, heads: tuple[Piece, ...], pieces: tuple[Piece, ...]
-) -> tuple[Assembled, ...] | NoCandidate | None:
+    transcript: Transcript,
+    scenario: Scenario,
+    heads: tuple[CodePiece, ...],
+    pieces: tuple[CodePiece, ...],
+) -> tuple[AssembledProgram, ...] | NoCandidate | None:
     """The posted loop with the lines that change; ``None`` where the answer shows more than lines."""
     posted = whole_loop(_posted(transcript, scenario))
     driven = driven_by(pieces)
@@ -147,7 +152,9 @@ def _spliced(
     return into_posted(posted, pieces, transcript.answer, question)
 
 
-def _measurement(heads: tuple[Piece, ...], pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+def _measurement(
+    heads: tuple[CodePiece, ...], pieces: tuple[CodePiece, ...]
+) -> tuple[CodePiece, ...]:
     """Where a measurement is asked for, what reads a clock is as much the proposal as the loop."""
     chosen = [p for p in pieces if p in heads or (not p.doubted and p.doing.times)]
     needed = frozenset().union(*(p.needs for p in chosen))
@@ -155,7 +162,7 @@ def _measurement(heads: tuple[Piece, ...], pieces: tuple[Piece, ...]) -> tuple[P
     return tuple(p for p in pieces if p in chosen or p in helps) or _unmarked(pieces)
 
 
-def _unmarked(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+def _unmarked(pieces: tuple[CodePiece, ...]) -> tuple[CodePiece, ...]:
     """All that nothing speaks against; of two that define the same the later."""
     kept = [p for p in pieces if not p.doubted] or list(pieces)
     last = max(p.block.turn for p in kept)
@@ -179,7 +186,7 @@ def _why_none(blocks: tuple[Block, ...]) -> str:
     return f"Python block {broken.index + 1} of the answer does not parse ({broken.problem})"
 
 
-def _origin(one: Assembled) -> str:
+def _origin(one: AssembledProgram) -> str:
     numbers = [str(index + 1) for index in one.blocks]
     noun = "Python block" if len(numbers) == 1 else "Python blocks"
     return f"answer, {noun} {' and '.join(numbers)}"

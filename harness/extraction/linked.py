@@ -12,7 +12,7 @@ _MOST_FILES = 50
 """Most files that one program is put together from; a chain of thousands would overflow the stack."""
 
 
-class Linked:
+class LinkedFile:
     """One file with the known files that it imports in the place of the imports."""
 
     def __init__(self, file: FileState, files: list[FileState]) -> None:

@@ -27,7 +27,7 @@ _Loop = (
 
 
 @dataclass(frozen=True, slots=True)
-class Doing:
+class BlockFacts:
     """What the code of a block does, as facts."""
 
     backward: bool
@@ -58,12 +58,12 @@ class Doing:
         return self.backward and self.steps
 
 
-def doing(tree: ast.Module) -> Doing:
+def doing(tree: ast.Module) -> BlockFacts:
     """Look at all calls of a block."""
     called = calls(tree)
     around = [node for node in tree.body if isinstance(node, DEFINITIONS) and _trains(node)]
     outside = ast.Module([n for n in tree.body if not isinstance(n, DEFINITIONS)], [])
-    return Doing(
+    return BlockFacts(
         backward=bool(_BACKWARD & called),
         steps="step" in called or bool(_BACKWARD & called and changes_by_hand(tree)),
         loops=_loops(tree),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from harness.extraction.blocks import Block
 from harness.extraction.echoes import echoes
-from harness.extraction.loops import Doing, doing
+from harness.extraction.loops import BlockFacts, doing
 from harness.extraction.markers import (
     is_diagnostic,
     is_diagnostic_name,
@@ -24,7 +24,7 @@ from harness.extraction.parsing import comment_out, parsed, parses
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class CodePiece:
     """One block that parses and is not labelled as wrong."""
 
     block: Block
@@ -33,7 +33,7 @@ class Piece:
     """Its code, with placeholders (``model = ...``) turned into comments."""
     parts: tuple[Statement, ...]
     """Its statements at module level."""
-    doing: Doing
+    doing: BlockFacts
     """What it does."""
     doubted: bool
     """Whether the words around it call it wrong, or it is what the user posted."""
@@ -61,7 +61,7 @@ class Piece:
         return named or is_diagnostic(heading, lead, whole=self.doing.whole)
 
 
-def pieces_of(blocks: tuple[Block, ...], posted: tuple[str, ...]) -> tuple[Piece, ...]:
+def pieces_of(blocks: tuple[Block, ...], posted: tuple[str, ...]) -> tuple[CodePiece, ...]:
     """Everything that could be part of a proposal. ``posted``: the user's own code."""
     sound = (block for block in blocks if block.tree is not None and block.tree.body)
     found = [piece for block in sound if (piece := _piece_or_none(block, posted)) is not None]
@@ -72,7 +72,7 @@ def pieces_of(blocks: tuple[Block, ...], posted: tuple[str, ...]) -> tuple[Piece
     return tuple(_with_files(piece, shown) for piece in found)
 
 
-def _with_files(piece: Piece, shown: Mapping[str, set[int]]) -> Piece:
+def _with_files(piece: CodePiece, shown: Mapping[str, set[int]]) -> CodePiece:
     """What a block imports from files that other blocks show it needs from those blocks.
 
     ``shown``: for each name the blocks that define it.
@@ -91,14 +91,14 @@ def _with_files(piece: Piece, shown: Mapping[str, set[int]]) -> Piece:
     return replace(piece, code="\n".join(lines), needs=piece.needs | wanted)
 
 
-def _defined(piece: Piece) -> Iterator[str]:
+def _defined(piece: CodePiece) -> Iterator[str]:
     """What it defines itself: an import is somebody else's."""
     for part in piece.parts:
         if part.defines and not isinstance(part.node, ast.Import | ast.ImportFrom):
             yield from part.binds
 
 
-def _piece_or_none(block: Block, posted: tuple[str, ...]) -> Piece | None:
+def _piece_or_none(block: Block, posted: tuple[str, ...]) -> CodePiece | None:
     try:
         return _piece(block, posted)
     except RecursionError:  # nested a thousand levels deep: nobody means this as a loop
@@ -114,12 +114,12 @@ def fingerprint(code: str) -> str | None:
         return None
 
 
-def _piece(block: Block, posted: tuple[str, ...]) -> Piece:
+def _piece(block: Block, posted: tuple[str, ...]) -> CodePiece:
     code = _without_placeholders(block)
     tree = parsed(code)
     parts = statements(tree)
     said = block.taken_back or shown_as_wrong(block.heading, block.lead)
-    return Piece(
+    return CodePiece(
         block=block,
         code=code,
         parts=parts,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.domain.candidate import NoCandidate
 from harness.extraction.anchors import UPDATE, anchors, is_simple
-from harness.extraction.assembly import Assembled
+from harness.extraction.assembly import AssembledProgram
 from harness.extraction.deletions import deletes, without_deleted
 from harness.extraction.diffs import DiffHunk, patched
 from harness.extraction.loops import doing
@@ -14,7 +14,7 @@ from harness.extraction.markers import elsewhere, is_alternative
 from harness.extraction.moves import moved
 from harness.extraction.names import bound_names, statements
 from harness.extraction.parsing import parsed
-from harness.extraction.pieces import Piece
+from harness.extraction.pieces import CodePiece
 from harness.extraction.splicing import Snippet, before_the_loop, quotes, splice
 from harness.syntax import walk
 
@@ -41,7 +41,7 @@ def whole_loop(codes: tuple[str, ...]) -> str | None:
     return None
 
 
-def only_snippets(heads: tuple[Piece, ...], pieces: tuple[Piece, ...], posted: str) -> bool:
+def only_snippets(heads: tuple[CodePiece, ...], pieces: tuple[CodePiece, ...], posted: str) -> bool:
     """Whether neither a proposed block nor another of the last turn is a loop by itself."""
     usable = [p for p in pieces if not p.doubted and not p.diagnostic]
     last = max((p.block.turn for p in usable), default=0)
@@ -49,7 +49,7 @@ def only_snippets(heads: tuple[Piece, ...], pieces: tuple[Piece, ...], posted: s
     return all(_is_snippet(p, posted) for p in tried)
 
 
-def _is_snippet(piece: Piece, posted: str) -> bool:
+def _is_snippet(piece: CodePiece, posted: str) -> bool:
     """Whether a block trains only inside of the posted loop, whose names it uses."""
     if piece.block.changes:
         return True
@@ -58,8 +58,8 @@ def _is_snippet(piece: Piece, posted: str) -> bool:
 
 
 def into_posted(
-    posted: str, pieces: tuple[Piece, ...], answer: str, question: str
-) -> tuple[Assembled, ...] | NoCandidate | None:
+    posted: str, pieces: tuple[CodePiece, ...], answer: str, question: str
+) -> tuple[AssembledProgram, ...] | NoCandidate | None:
     """The posted loop with all snippets in their places, and with each alternative to a snippet.
 
     ``None`` where no snippet has a place; a reason where one has, and another changes the update
@@ -67,7 +67,7 @@ def into_posted(
     """
     work = _work(posted, pieces, answer)
     snippets = list(_snippets(posted, pieces, question))
-    others: list[tuple[Piece, Snippet]] = []
+    others: list[tuple[CodePiece, Snippet]] = []
     for piece, snippet in snippets:
         if work.placed and is_alternative(piece.block.heading, piece.block.lead):
             others.append((piece, snippet))
@@ -83,7 +83,7 @@ def into_posted(
     return None
 
 
-def _may_replace(piece: Piece, shown: list[Piece], work: "_Work") -> bool:
+def _may_replace(piece: CodePiece, shown: list[CodePiece], work: "_Work") -> bool:
     """Whether an alternative does all that the one snippet does that was placed, so that the loop is
     whole with it. Lines that only add something, such as another optimizer, do not.
     """
@@ -93,12 +93,12 @@ def _may_replace(piece: Piece, shown: list[Piece], work: "_Work") -> bool:
     return _anchored(placed[0]) <= _anchored(piece)
 
 
-def _alone(work: "_Work", piece: Piece, snippet: Snippet) -> Assembled | None:
+def _alone(work: "_Work", piece: CodePiece, snippet: Snippet) -> AssembledProgram | None:
     clear = work.take(piece, snippet, needed=frozenset())
     return work.assembled() if clear and work.placed else None
 
 
-def _work(posted: str, pieces: tuple[Piece, ...], answer: str) -> "_Work":
+def _work(posted: str, pieces: tuple[CodePiece, ...], answer: str) -> "_Work":
     """The posted program without what the answer deletes."""
     work = _Work(without_deleted(posted, answer), moves=moved(answer))
     for piece in pieces:
@@ -117,18 +117,18 @@ class _Work:
         self.before: list[str] = []
         """Definitions that stand in front of it."""
         self._moves = moves
-        self._put: list[Piece] = []
+        self._put: list[CodePiece] = []
 
-    def assembled(self) -> Assembled:
+    def assembled(self) -> AssembledProgram:
         """What has become of it."""
-        return Assembled("\n\n".join([*self.before, self.program]), tuple(sorted(self.used)))
+        return AssembledProgram("\n\n".join([*self.before, self.program]), tuple(sorted(self.used)))
 
-    def delete(self, piece: Piece) -> None:
+    def delete(self, piece: CodePiece) -> None:
         """Take quoted lines away where the sentence before them says so."""
         if deletes(piece.block.lead) and not piece.block.taken_back:
             self._change(piece, patched(self.program, (DiffHunk(piece.code, ""),)))
 
-    def take(self, piece: Piece, snippet: Snippet, needed: frozenset[str]) -> bool:
+    def take(self, piece: CodePiece, snippet: Snippet, needed: frozenset[str]) -> bool:
         """Put a snippet in its place; false where that is not clear and would matter.
 
         ``needed``: names that other snippets use.
@@ -157,7 +157,7 @@ class _Work:
         there = {ast.dump(node) for node in kept}
         return any(_what(part.node) not in there for piece in self._put for part in piece.parts)
 
-    def _change(self, piece: Piece, program: str | None) -> bool:
+    def _change(self, piece: CodePiece, program: str | None) -> bool:
         if program is None:
             return False
         self.program, self.placed = program, True
@@ -166,8 +166,8 @@ class _Work:
 
 
 def _snippets(
-    posted: str, pieces: tuple[Piece, ...], question: str
-) -> Iterator[tuple[Piece, Snippet]]:
+    posted: str, pieces: tuple[CodePiece, ...], question: str
+) -> Iterator[tuple[CodePiece, Snippet]]:
     """Each with the quoted lines just before it."""
     usable = [p for p in pieces if not p.doubted]
     last = max((p.block.turn for p in usable), default=0)
@@ -178,7 +178,7 @@ def _snippets(
             yield piece, Snippet(piece.code, quoted.get(piece.index - 1, ""))
 
 
-def _changed(program: str, piece: Piece) -> str | None:
+def _changed(program: str, piece: CodePiece) -> str | None:
     """A diff applied hunk by hunk; ``None`` for no diff, or one of other lines."""
     changed: str | None = program if piece.block.changes else None
     for readings in piece.block.changes:
@@ -186,7 +186,7 @@ def _changed(program: str, piece: Piece) -> str | None:
     return changed
 
 
-def _needed(piece: Piece, snippets: list[tuple[Piece, Snippet]]) -> frozenset[str]:
+def _needed(piece: CodePiece, snippets: list[tuple[CodePiece, Snippet]]) -> frozenset[str]:
     return frozenset().union(*(p.needs for p, _ in snippets if p is not piece))
 
 
@@ -197,7 +197,7 @@ def _what(node: ast.stmt) -> str:
     return ast.dump(node)
 
 
-def _is_beside_the_loop(piece: Piece) -> bool:
+def _is_beside_the_loop(piece: CodePiece) -> bool:
     """Whether the words around a snippet that updates put it before or after the loop."""
     first = piece.code.lstrip().partition("\n")[0]
     words = (piece.block.lead, first if first.startswith("#") else "", piece.block.heading)
@@ -205,11 +205,11 @@ def _is_beside_the_loop(piece: Piece) -> bool:
     return _updates(piece) and bool(said) and not _INSIDE.search(said)
 
 
-def _anchored(piece: Piece) -> frozenset[str]:
+def _anchored(piece: CodePiece) -> frozenset[str]:
     return frozenset().union(*(anchors(part.node).keys() for part in piece.parts))
 
 
-def _updates(piece: Piece) -> bool:
+def _updates(piece: CodePiece) -> bool:
     return any(anchors(part.node).keys() & UPDATE for part in piece.parts)
 
 

@@ -6,7 +6,7 @@ from inspect_ai.model import ChatMessageSystem, ChatMessageUser
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolDef, ToolError, ToolParam, ToolParams
 
-from harness.agents.delivery import READ_SKILL, Delivered, Delivery, deliver
+from harness.agents.delivery import READ_SKILL, DeliveredSkill, Delivery, deliver
 from harness.agents.prompting import prompts_version, runnable_form
 from harness.agents.skill_text import MAIN, load_skill_text
 from harness.agents.turns import RUNNABLE_FORM_TURN
@@ -53,14 +53,14 @@ def with_skill(
     return solve
 
 
-def _equip(state: TaskState, delivered: Delivered, read: list[str]) -> None:
+def _equip(state: TaskState, delivered: DeliveredSkill, read: list[str]) -> None:
     if delivered.system:
         state.messages.insert(0, ChatMessageSystem(content=delivered.system))
     if delivered.tools:
         state.tools.append(_read_skill(delivered, read).as_tool())
 
 
-def _read_skill(delivered: Delivered, read: list[str]) -> ToolDef:
+def _read_skill(delivered: DeliveredSkill, read: list[str]) -> ToolDef:
     """The tool, which notes the files that it was asked for. No part of a skill is cut off."""
 
     async def read_skill(name: str, path: str = MAIN) -> str:
@@ -104,7 +104,7 @@ async def _asked_again(state: TaskState, generate: Generate) -> TaskState:
     return state
 
 
-def _facts(delivered: Delivered) -> dict[str, str]:
+def _facts(delivered: DeliveredSkill) -> dict[str, str]:
     """What a stored run says of an asked model as well."""
     facts = {"delivery": delivered.kind, "prompts": prompts_version()}
     if delivered.skill is not None:

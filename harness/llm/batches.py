@@ -53,7 +53,7 @@ class BatchPause:
     """Seconds."""
 
 
-class Gone(UserError):
+class BatchForgotten(UserError):
     """The provider does not know the batch any more."""
 
 
@@ -119,7 +119,9 @@ class Batches:
                 if self._run(ended()):
                     return
             except anthropic.NotFoundError as error:
-                raise Gone(f"batch {batch}: {unavailable(error, RAISED).sentence}") from error
+                raise BatchForgotten(
+                    f"batch {batch}: {unavailable(error, RAISED).sentence}"
+                ) from error
             except anthropic.AnthropicError as error:
                 if not may_pass(error, RAISED):
                     raise unavailable(error, RAISED) from error
@@ -140,7 +142,7 @@ class Batches:
         try:
             lines = self._run(read())
         except anthropic.NotFoundError as error:
-            raise Gone(f"batch {batch}: {unavailable(error, RAISED).sentence}") from error
+            raise BatchForgotten(f"batch {batch}: {unavailable(error, RAISED).sentence}") from error
         except (anthropic.AnthropicError, ValueError) as error:
             if isinstance(error, anthropic.AnthropicError):
                 raise unavailable(error, RAISED) from error

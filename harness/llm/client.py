@@ -10,7 +10,7 @@ from anthropic import omit
 from harness.domain.errors import UsageError
 from harness.domain.model import Completion, Tool, Turn, Unavailable
 from harness.domain.transcript import Usage
-from harness.llm.failures import Raised, one_line
+from harness.llm.failures import SdkExceptions, one_line
 from harness.llm.remote import RemoteModel, refuse_address
 from harness.llm.wire import completion_of, messages_of, system_blocks, tools_of, understood
 
@@ -21,7 +21,7 @@ NO_KEY = (
 )
 
 
-RAISED = Raised.of(anthropic, anthropic.AnthropicError)
+RAISED = SdkExceptions.of(anthropic, anthropic.AnthropicError)
 """What its SDK raises."""
 
 
@@ -31,7 +31,7 @@ class Anthropic(RemoteModel):
     ``ANTHROPIC_BASE_URL`` and the SDK's other ways to name an account are honoured.
     """
 
-    raised: ClassVar[Raised] = RAISED
+    raised: ClassVar[SdkExceptions] = RAISED
 
     def _connect(self, timeout: float) -> None:
         self._sdk = connected(timeout)

@@ -43,7 +43,7 @@ _LONGEST_SENTENCE = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Raised:
+class SdkExceptions:
     """The exceptions of an SDK; those of both providers are made alike."""
 
     base: type[Exception]
@@ -70,7 +70,7 @@ class Raised:
         )
 
 
-def unavailable(error: Exception, raised: Raised) -> Unavailable:
+def unavailable(error: Exception, raised: SdkExceptions) -> Unavailable:
     """The outcome that an error of the SDK stands for."""
     if isinstance(error, raised.timeout):
         return Unavailable("timeout", "the model did not answer in time")
@@ -90,7 +90,7 @@ def named(kind: str) -> UnavailableKind:
     return _BY_TYPE.get(kind) or _BATCHED.get(kind, "server_error")
 
 
-def may_pass(error: Any, raised: Raised) -> bool:
+def may_pass(error: Any, raised: SdkExceptions) -> bool:
     """Whether the same request may succeed a little later; the provider's own word counts most."""
     if isinstance(error, raised.status):
         asked = error.response.headers.get("x-should-retry")
@@ -101,7 +101,7 @@ def may_pass(error: Any, raised: Raised) -> bool:
     return unavailable(error, raised).kind in PASSING
 
 
-def asked_pause(error: Any, raised: Raised) -> float | None:
+def asked_pause(error: Any, raised: SdkExceptions) -> float | None:
     """How long the provider asks to wait, in seconds, where it does."""
     if not isinstance(error, raised.status):
         return None

@@ -8,7 +8,7 @@ from harness.domain.errors import UsageError
 from harness.domain.model import Completion, Tool, Turn, Unavailable
 from harness.domain.packages import how_to_get
 from harness.domain.transcript import Usage
-from harness.llm.failures import Raised
+from harness.llm.failures import SdkExceptions
 from harness.llm.openai_wire import completion_of, messages_of, tools_of, understood
 from harness.llm.remote import RemoteModel, refuse_address
 
@@ -26,7 +26,7 @@ NO_KEY = (
 class OpenAIModel(RemoteModel):
     """One model. ``OPENAI_BASE_URL`` names another server, which need not want a key."""
 
-    raised: ClassVar[Raised] = Raised.of(openai, openai.OpenAIError)
+    raised: ClassVar[SdkExceptions] = SdkExceptions.of(openai, openai.OpenAIError)
 
     def _connect(self, timeout: float) -> None:
         address, key = os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY")

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from harness.domain.errors import UsageError
 from harness.domain.model import Completion, Tool, Turn, Unavailable
 from harness.domain.transcript import Usage
-from harness.llm.failures import Raised, asked_pause, may_pass, unavailable
+from harness.llm.failures import SdkExceptions, asked_pause, may_pass, unavailable
 from harness.llm.loop import LoopThread
 from harness.llm.meter import CostMeter, Reservation
 from harness.llm.prices import Price, load_prices
@@ -41,7 +41,7 @@ class ClientLimits:
 class RemoteModel(ABC):
     """One model behind an SDK. A provider says how it is asked, and what its answer says."""
 
-    raised: ClassVar[Raised]
+    raised: ClassVar[SdkExceptions]
     """The exceptions of the SDK."""
 
     def __init__(self, model: str, meter: CostMeter, limits: ClientLimits | None = None) -> None:

@@ -12,7 +12,7 @@ from harness.domain.workload import WorkloadSpec
 from harness.oracle.worker import (
     Failure,
     MeasuredTooLong,
-    Question,
+    OracleQuestion,
     Worker,
     WorkerLost,
     without_ranks,
@@ -69,10 +69,10 @@ class Oracle:
             CannotExecuteHere: its processes die where ``ulimit`` leaves them little.
         """
         try:
-            answer = self._asked(Question(recording, workload, probe, expectations))
+            answer = self._asked(OracleQuestion(recording, workload, probe, expectations))
         except (MeasuredTooLong, WorkerLost) as error:
             why = LATE if isinstance(error, MeasuredTooLong) else FATAL
-            bare = Question(without_ranks(recording, why), workload, probe, expectations)
+            bare = OracleQuestion(without_ranks(recording, why), workload, probe, expectations)
             try:
                 answer = self._asked(bare)
             except (MeasuredTooLong, WorkerLost) as death:  # whatever it is asked
@@ -80,7 +80,7 @@ class Oracle:
                 raise lost(told.rstrip()) from death
         return _measured(answer, probe)
 
-    def _asked(self, question: Question) -> ProbeTrace | Failure:
+    def _asked(self, question: OracleQuestion) -> ProbeTrace | Failure:
         """The answer of the first worker that lives to give it."""
         for tries in range(TRIES):
             worker = self._take()

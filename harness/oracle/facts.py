@@ -21,7 +21,7 @@ Parameters = dict[str, Array]
 
 
 @dataclass(slots=True)
-class Passed:
+class ForwardPass:
     """One forward through which a gradient could flow back."""
 
     id: int
@@ -61,7 +61,7 @@ class Passed:
 class Flow:
     """The gradient that flowed back into one forward within one window."""
 
-    forward: Passed
+    forward: ForwardPass
     """The forward."""
     gradients: dict[int, Array]
     """dL/dout by output, loss scale included, summed over the calls of backward in the window."""
@@ -160,7 +160,7 @@ class RankRun:
     """Parameters at the start."""
     final: Parameters
     """Parameters last seen."""
-    forwards: dict[int, Passed]
+    forwards: dict[int, ForwardPass]
     """Forwards that could carry gradient, by id."""
     updates: list[Consumed]
     """Updates."""

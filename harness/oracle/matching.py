@@ -10,7 +10,7 @@ from harness.domain.scenario import Objective
 from harness.domain.trace import Match, ParameterMatch
 from harness.oracle.facts import Array
 from harness.oracle.gradient import Gradient, norm
-from harness.oracle.recent import Recent
+from harness.oracle.recent import RecentValues
 from harness.oracle.replayed import Replayed
 
 EPSILONS = {None: 2.0**-23, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
@@ -49,7 +49,7 @@ class Coefficients:
     """Relative part of the consumed gradient that is no linear combination of the flows."""
 
 
-RECENT = Recent[Coefficients](4 << 20)
+RECENT = RecentValues[Coefficients](4 << 20)
 """Coefficients that were computed."""
 
 

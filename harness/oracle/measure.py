@@ -8,7 +8,7 @@ import torch
 from pydantic import JsonValue
 
 from harness.domain.branch import in_none
-from harness.domain.event import Noted, Tested
+from harness.domain.event import TestEnded, WorkloadNote
 from harness.domain.recording import Recording
 from harness.domain.scenario import Expectations, Probe
 from harness.domain.trace import Learning, ProbeTrace
@@ -71,7 +71,7 @@ def _measured(
         segments=program.segments(runs[0]) if runs else (),
         restored_nothing=program.restored_nothing(runs[0]) if runs else 0,
         learning=_learning(runs, replays, probe, expectations),
-        tests=tuple(e for run in runs for e in run.events if isinstance(e, Tested)),
+        tests=tuple(e for run in runs for e in run.events if isinstance(e, TestEnded)),
         tampered=_tampered(runs),
         facts=_facts(recording, replays),
         contradiction=contradiction(recording, runs, probe.injection),
@@ -81,7 +81,7 @@ def _measured(
 
 def _tampered(runs: list[RankRun]) -> str | None:
     """What a program replaced of that with which it was tested."""
-    events = (e for run in runs for e in run.events if isinstance(e, Noted))
+    events = (e for run in runs for e in run.events if isinstance(e, WorkloadNote))
     return next((str(e.facts.get("what"))[:TOLD] for e in events if e.name == "tampered"), None)
 
 

@@ -24,7 +24,7 @@ ENOUGH = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class UnknownRest:
     """One parameter's gradient in one update, split into what is known of it and the rest."""
 
     consumed: Array
@@ -47,14 +47,14 @@ def with_repeats(updates: tuple[Update, ...], view: RankView) -> tuple[Update, .
     return tuple(u.model_copy(update={"same_rest": found.get(u.index, ())}) for u in updates)
 
 
-def rest(index: int, view: RankView) -> dict[str, Rest]:
+def rest(index: int, view: RankView) -> dict[str, UnknownRest]:
     """What is left of each parameter's gradient without the computed one and weight decay. Nothing is
     told of parameters whose computed gradient overflowed, which a program may have covered up.
     """
     update = view.run.updates[index]
     flows = [x.gradient for of_rank in view.windows if index < len(of_rank) for x in of_rank[index]]
     computed = dict(total(flows).parts())
-    found: dict[str, Rest] = {}
+    found: dict[str, UnknownRest] = {}
     for name, value in update.gradients.items():
         consumed = value.ravel().astype(np.float64)
         named = (computed.get(name), update.before.get(name))
@@ -65,7 +65,7 @@ def rest(index: int, view: RankView) -> dict[str, Rest]:
             continue
         left = without(consumed, known)
         if norm(left) > PLAIN * norm(consumed):
-            found[name] = Rest(consumed, known, left)
+            found[name] = UnknownRest(consumed, known, left)
     return found
 
 
@@ -78,13 +78,13 @@ def without(vector: Array, known: tuple[Array, ...]) -> Array:
     return np.asarray(vector - matrix @ solution)
 
 
-def same(one: Mapping[str, Rest], other: Mapping[str, Rest]) -> bool:
+def same(one: Mapping[str, UnknownRest], other: Mapping[str, UnknownRest]) -> bool:
     """Whether both rests point in the same direction in every parameter that has one."""
     shared = one.keys() & other.keys()
     return bool(shared) and all(points_alike(one[n], other[n]) for n in shared)
 
 
-def points_alike(one: Rest, other: Rest) -> bool:
+def points_alike(one: UnknownRest, other: UnknownRest) -> bool:
     """Whether it is one draw: each has lost what was known of its own update, so both lose both."""
     if cosine(one.left, other.left) < NEARLY:
         return False

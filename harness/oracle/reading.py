@@ -22,7 +22,7 @@ from harness.domain.event import (
 from harness.domain.recording import Recorded
 from harness.oracle.averages import Averages
 from harness.oracle.by_hand import read_by_hand
-from harness.oracle.facts import Array, Consumed, Flow, Parameters, Passed, RankRun
+from harness.oracle.facts import Array, Consumed, Flow, ForwardPass, Parameters, RankRun
 from harness.oracle.gradient import norm
 from harness.oracle.tensors import array_of, named, same_bits
 
@@ -92,7 +92,7 @@ class _Walk:
     def __init__(self) -> None:
         self.initial: Parameters = {}
         self.parameters: Parameters = {}
-        self.forwards: dict[int, Passed] = {}
+        self.forwards: dict[int, ForwardPass] = {}
         self.window: dict[int, Flow] = {}
         self.updates: list[Consumed] = []
         self.in_vain: set[int] = set()
@@ -173,7 +173,7 @@ class _Walk:
             self._in_training.add(event.model)
         if event.differentiable:
             self._ended = self._ended or position - 1  # of what came of the last backward
-            self.forwards[event.id] = Passed(
+            self.forwards[event.id] = ForwardPass(
                 id=event.id,
                 model=event.model,
                 inputs=tuple(array_of(b) for b in item.tensors if b.name.startswith("input:")),
@@ -242,7 +242,9 @@ class _Walk:
         """
         if not any(np.any(g) for g in added.values()):
             return
-        passed = Passed(-1 - position, "own", (), (), self.parameters, None, position, self._batch)
+        passed = ForwardPass(
+            -1 - position, "own", (), (), self.parameters, None, position, self._batch
+        )
         self.window[passed.id] = flow = Flow(passed, {}, self._scale)
         self._fresh.append(flow)
 

@@ -15,7 +15,7 @@ from harness.oracle.facts import Array
 T = TypeVar("T")
 
 
-class Recent(Generic[T]):
+class RecentValues(Generic[T]):
     """Values by digest. Where there is no room, those leave that were not asked for longest.
 
     Thread-safe.

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from harness.domain.injection import OnePass
 from harness.domain.workload import WorkloadSpec
-from harness.oracle.facts import Array, Flow, Parameters, Passed
+from harness.oracle.facts import Array, Flow, ForwardPass, Parameters
 from harness.oracle.gradient import Gradient, norm
 from harness.oracle.objective import (
     UNIFORM,
@@ -20,7 +20,7 @@ from harness.oracle.objective import (
     unevenness,
     uniform_factor,
 )
-from harness.oracle.recent import Recent, digest
+from harness.oracle.recent import RecentValues, digest
 from harness.oracle.replayed import Replayed
 from harness.oracle.samples import SampleIndex
 from harness.workloads import Workload, WorkloadBatch, build
@@ -29,10 +29,10 @@ BESIDE = ("loose.", "own")
 """Beginning of the names of parameters that do not belong to the workload's model."""
 
 
-RECENT = Recent[Replayed](128 << 20)
+RECENT = RecentValues[Replayed](128 << 20)
 """Flows that were recomputed, of all workloads."""
 
-FORGOTTEN = Flow(Passed(-1, "", (), (), {}, None, -1, None), {})
+FORGOTTEN = Flow(ForwardPass(-1, "", (), (), {}, None, -1, None), {})
 """Stands for the flow in what is kept: what was computed is remembered, not what from."""
 
 
@@ -58,7 +58,7 @@ class Replay:
             self.index.target(tuple(s for b in sound for s in b.samples)) if sound else None
         )
 
-    def knows(self, passed: Passed) -> bool:
+    def knows(self, passed: ForwardPass) -> bool:
         """Whether the forward ran the workload's model, or a part of it that is trained apart, with
         parameters of the right sizes.
         """
@@ -79,7 +79,7 @@ class Replay:
             for name, leaf in zip(self.names, self._leaves, strict=True)
         )
 
-    def output(self, passed: Passed) -> Tensor:
+    def output(self, passed: ForwardPass) -> Tensor:
         """The model's output for what entered, with gradient. (n, ...)"""
         self._load(passed.parameters)
         return _as_injected(self.model(_entering(passed.inputs[0])), passed.injected)
@@ -299,7 +299,7 @@ def _as_injected(output: Tensor, one: OnePass | None) -> Tensor:
     return output * row
 
 
-def _distance(passed: Passed, output: Tensor) -> float:
+def _distance(passed: ForwardPass, output: Tensor) -> float:
     """How far the recorded output is from the recomputed one, relative to it."""
     if not passed.outputs or passed.outputs[0].size != output.numel():
         return 0.0

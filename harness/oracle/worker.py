@@ -46,7 +46,7 @@ class MeasuredTooLong(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class OracleQuestion:
     """What to measure."""
 
     recording: Recording
@@ -88,7 +88,7 @@ class Worker:
         """The process."""
         return self._process.pid
 
-    def ask(self, question: Question, seconds: float) -> ProbeTrace | Failure:
+    def ask(self, question: OracleQuestion, seconds: float) -> ProbeTrace | Failure:
         """What it measures, or how it failed. ``seconds``: processor time that it may take for it.
 
         Raises:
@@ -157,7 +157,7 @@ def _spawn(fd: int, log: int) -> "subprocess.Popen[bytes]":
 def serve(fd: int) -> NoReturn:
     """Answer questions until nobody asks any more. It never returns."""
     threading.Thread(target=_die_with_asker, args=(fd,), daemon=True).start()
-    asker: Connection[WorkerAnswer, Question] = Connection(fd)
+    asker: Connection[WorkerAnswer, OracleQuestion] = Connection(fd)
     try:
         measure = _warm()
         _bound_memory()
@@ -188,7 +188,7 @@ def _warm() -> Measure:
     return measure
 
 
-def answer_to(measure: Measure, asked: Question) -> WorkerAnswer:
+def answer_to(measure: Measure, asked: OracleQuestion) -> WorkerAnswer:
     """What is measured, or that the record holds what does not fit."""
 
     def of(recording: Recording) -> bytes:

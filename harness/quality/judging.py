@@ -26,7 +26,7 @@ from harness.quality.operators import OPERATORS
 from harness.quality.originals import Originals
 from harness.quality.probing import said
 from harness.quality.sources import NamedSource, read_sources
-from harness.quality.trial import Judged, try_program
+from harness.quality.trial import JudgedTrial, try_program
 from harness.scenarios.availability import runnable
 
 Result = TypeVar("Result")
@@ -204,7 +204,7 @@ class _Desk:
     def _mutant(self, mutant: Mutant) -> MutantResult:
         naming = mutant.operator.naming
 
-        def enough(judged: Judged) -> bool:
+        def enough(judged: JudgedTrial) -> bool:
             wrong = judged.grade.code == "wrong"  # by advice alone: a later probe may say more
             return wrong and not naming.isdisjoint(judged.grade.failed)
 
@@ -257,7 +257,7 @@ def _told(scenario: Scenario, source: NamedSource, grade: Grade) -> ProgramResul
 
 def _described(
     mutant: Mutant,
-    judged: Judged,
+    judged: JudgedTrial,
     killed_by: tuple[str, ...],
     difference: Callable[[Mutant], str | None],
 ) -> MutantResult:

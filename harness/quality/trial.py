@@ -18,7 +18,7 @@ FIGURES = re.compile(r"[\d.,%]+(e[+-]\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedTrial:
     """What came of one program."""
 
     grade: Grade
@@ -46,7 +46,7 @@ class Judged:
         return None
 
 
-Enough = Callable[[Judged], bool]
+Enough = Callable[[JudgedTrial], bool]
 """Whether the probes so far say enough."""
 
 
@@ -56,7 +56,7 @@ def try_program(
     tools: Instruments,
     enough: Enough = lambda _: False,
     first: Collection[str] = (),
-) -> Judged:
+) -> JudgedTrial:
     """Run the scenario's probes in order, those named ``first`` before the others, until they say
     enough.
 
@@ -84,6 +84,6 @@ def _seen(scenario: Scenario, candidate: Candidate, probe: Probe, tools: Instrum
     return tools.meter.measure(recording, workload, probe, scenario.expectations)
 
 
-def _judged(scenario: Scenario, trace: Trace) -> Judged:
+def _judged(scenario: Scenario, trace: Trace) -> JudgedTrial:
     grade = write_grade(scenario, "quality", judge(trace, scenario), trace=trace)
-    return Judged(grade, trace)
+    return JudgedTrial(grade, trace)

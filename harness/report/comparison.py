@@ -10,7 +10,7 @@ from harness.domain.comparison import (
     Comparison,
     Estimate,
     OutcomeTally,
-    Passing,
+    PassRates,
     ScenarioLine,
     Side,
 )
@@ -149,7 +149,7 @@ def _read(side: Side) -> Iterator[Text]:
         yield text(f"{side.name}: no log tells whether the skill was read", "dim")
 
 
-def _reliability(passing: Passing) -> Text:
+def _reliability(passing: PassRates) -> Text:
     k = passing.k
     return Text(
         f"of {k} trials all right (pass^{k}): {passing.old_all:.0%} -> {passing.new_all:.0%};"

@@ -65,14 +65,14 @@ class Coverage(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CoverableNames:
     """What a row may be covered by: names by kind."""
 
     names: dict[str, frozenset[str]]
     """Of ``scenario``, ``property``, ``criterion``, ``technique`` and ``page``."""
 
     @classmethod
-    def of(cls, root: Path) -> "Known":
+    def of(cls, root: Path) -> "CoverableNames":
         """What this checkout holds. Raises ``BankProblems`` when its bank cannot be read."""
         bank = load_bank(root / "scenarios").scenarios
         criteria = (f"{scenario.id}/{line.id}" for scenario in bank for line in scenario.rubric)
@@ -88,7 +88,7 @@ class Known:
         )
 
 
-def load_coverage(path: Path, known: Known | None = None) -> Coverage:
+def load_coverage(path: Path, known: CoverableNames | None = None) -> Coverage:
     """The rows of the file. ``known``: what they may name; ``None``: whatever they like.
 
     Raises:
@@ -125,7 +125,7 @@ def _repeated(coverage: Coverage, tree: Tree) -> Iterator[Complaint]:
             yield Complaint(line, said)
 
 
-def _unknown(coverage: Coverage, tree: Tree, known: Known) -> Iterator[Complaint]:
+def _unknown(coverage: Coverage, tree: Tree, known: CoverableNames) -> Iterator[Complaint]:
     for i, row in enumerate(coverage.rows):
         for j, covering in enumerate(row.covered_by):
             kind, _, name = covering.partition(":")

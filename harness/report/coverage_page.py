@@ -11,9 +11,9 @@ from harness.domain.errors import UserError
 from harness.report.coverage import (
     SKILL,
     TECHNIQUES,
+    CoverableNames,
     Coverage,
     CoverageRow,
-    Known,
     State,
     load_coverage,
 )
@@ -100,7 +100,7 @@ def _cell(text: str) -> str:
 def main() -> None:
     """Write the page to standard output."""
     try:
-        coverage = load_coverage(ROOT / DATA, Known.of(ROOT))
+        coverage = load_coverage(ROOT / DATA, CoverableNames.of(ROOT))
     except UserError as error:
         sys.exit(str(error))
     sys.stdout.write(render_coverage_page(coverage))

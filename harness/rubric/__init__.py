@@ -3,6 +3,6 @@
 from harness.rubric.assessing import assess
 from harness.rubric.calibrating import calibrate
 from harness.rubric.judge import TextJudge
-from harness.rubric.naming import KINDS, Judging, judge_named
+from harness.rubric.naming import KINDS, JudgingOptions, judge_named
 
-__all__ = ["KINDS", "Judging", "TextJudge", "assess", "calibrate", "judge_named"]
+__all__ = ["KINDS", "JudgingOptions", "TextJudge", "assess", "calibrate", "judge_named"]

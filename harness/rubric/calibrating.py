@@ -9,7 +9,7 @@ from harness.domain.calibration import Calibration, CriterionAgreement, Judgemen
 from harness.domain.scenario import Bank, Criterion
 from harness.rubric.execution import executed
 from harness.rubric.judge import TextJudge
-from harness.rubric.labels import Labelled, read_labels
+from harness.rubric.labels import LabelledAnswer, read_labels
 
 
 def calibrate(
@@ -35,7 +35,7 @@ def calibrate(
 def compare(
     judge: str,
     path: str,
-    answers: Sequence[Labelled],
+    answers: Sequence[LabelledAnswer],
     read: Sequence[Mapping[str, Assessment]],
     graded: Mapping[str, AnswerGrade] | None = None,
 ) -> Calibration:
@@ -67,20 +67,21 @@ def compare(
     )
 
 
-def _open(one: Labelled) -> tuple[Criterion, ...]:
+def _open(one: LabelledAnswer) -> tuple[Criterion, ...]:
     """The labelled criteria that text can decide."""
     return tuple(c for c in one.scenario.rubric if c.by != "execution" and c.id in one.met)
 
 
 def _pairs(
-    one: Labelled, said: Mapping[str, Assessment], criteria: Sequence[Criterion]
+    one: LabelledAnswer, said: Mapping[str, Assessment], criteria: Sequence[Criterion]
 ) -> list[tuple[bool, bool | None]]:
     meaning = {"met": True, "not_met": False, "unassessed": None}
     return [(one.met[c.id], meaning[said[c.id].state]) for c in criteria if c.id in said]
 
 
 def _say_do(
-    both: Sequence[tuple[Labelled, Mapping[str, Assessment]]], graded: Mapping[str, AnswerGrade]
+    both: Sequence[tuple[LabelledAnswer, Mapping[str, Assessment]]],
+    graded: Mapping[str, AnswerGrade],
 ) -> SayDo:
     compared = [gap for one, said in both if one.file in graded
                 for gap in _compared(one, said, graded[one.file])]  # fmt: skip
@@ -89,7 +90,7 @@ def _say_do(
 
 
 def _compared(
-    one: Labelled, said: Mapping[str, Assessment], grade: AnswerGrade
+    one: LabelledAnswer, said: Mapping[str, Assessment], grade: AnswerGrade
 ) -> Iterator[JudgementGap]:
     """Every criterion that both text and execution decided."""
     runs = [alternative.grade.verdicts for alternative in grade.alternatives]

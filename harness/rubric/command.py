@@ -17,7 +17,7 @@ _MOST = 1_000_000  # bytes of a reply that are read
 
 
 @dataclass(frozen=True, slots=True)
-class Commanded:
+class CommandModel:
     """Runs a command for each question. No shell sees it, and it is ended after its time."""
 
     line: str
@@ -71,7 +71,7 @@ class Commanded:
         return out[:_MOST].decode("utf-8", errors="replace")
 
 
-def commanded(line: str, seconds: float) -> Commanded:
+def commanded(line: str, seconds: float) -> CommandModel:
     """The judge behind a command line.
 
     Raises:
@@ -83,4 +83,4 @@ def commanded(line: str, seconds: float) -> Commanded:
         raise UsageError(f"--judge command:{line}: {str(error).lower()}") from None
     if not words or shutil.which(words[0]) is None:
         raise UsageError(f"--judge command:{line}: there is no program {words[0] if words else ''}")
-    return Commanded(line, words, seconds)
+    return CommandModel(line, words, seconds)

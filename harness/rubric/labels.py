@@ -17,7 +17,7 @@ from harness.untrusted import read_bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledAnswer:
     """One answer."""
 
     file: str
@@ -30,7 +30,7 @@ class Labelled:
     """By the id of each labelled criterion, whether the answer meets it."""
 
 
-def read_labels(path: Path, bank: Bank) -> tuple[Labelled, ...]:
+def read_labels(path: Path, bank: Bank) -> tuple[LabelledAnswer, ...]:
     """The answers that a file of labels speaks of; they lie beside it.
 
     Raises:
@@ -59,7 +59,7 @@ class _Entry(BaseModel):
 _FILE: TypeAdapter[dict[str, _Entry]] = TypeAdapter(dict[str, _Entry])
 
 
-def _labelled(path: Path, bank: Bank, tree: Tree) -> Iterator[Labelled]:
+def _labelled(path: Path, bank: Bank, tree: Tree) -> Iterator[LabelledAnswer]:
     known = {scenario.id: scenario for scenario in bank.scenarios}
     for file, entry in _entries(path, tree.value, tree).items():
         scenario = known.get(entry.scenario)
@@ -74,7 +74,7 @@ def _labelled(path: Path, bank: Bank, tree: Tree) -> Iterator[Labelled]:
                 hint = did_you_mean(name, ids)
                 raise UserError(f"{path}:{line}: {scenario.id} has no criterion {name}{hint}")
         met = {name: label.met for name, label in entry.criteria.items()}
-        yield Labelled(file, scenario, _answer(path.parent / file), met)
+        yield LabelledAnswer(file, scenario, _answer(path.parent / file), met)
 
 
 def _entries(path: Path, value: JsonValue, tree: Tree) -> dict[str, _Entry]:

@@ -21,7 +21,7 @@ KINDS = "none, anthropic:MODEL, openai:MODEL, command:'...' or replay:DIR"
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
+class JudgingOptions:
     """How models and commands are asked."""
 
     votes: int = 1
@@ -39,13 +39,13 @@ class Judging:
 
 
 @contextmanager
-def judge_named(spec: str = "none", judging: Judging | None = None) -> Iterator[TextJudge]:
+def judge_named(spec: str = "none", judging: JudgingOptions | None = None) -> Iterator[TextJudge]:
     """The judge; leaving breaks off what it is still asking.
 
     Raises:
         UsageError: there is no such judge, or something that it needs is missing.
     """
-    how = judging or Judging()
+    how = judging or JudgingOptions()
     kind, _, rest = spec.partition(":")
     if spec == "none":
         yield NoJudge()
@@ -61,7 +61,7 @@ def judge_named(spec: str = "none", judging: Judging | None = None) -> Iterator[
         raise UsageError(f"--judge {spec}: no such judge; choose {KINDS}")
 
 
-def _connected(provider: str, model: str, how: Judging) -> "RemoteModel":
+def _connected(provider: str, model: str, how: JudgingOptions) -> "RemoteModel":
     from harness.llm import Anthropic, CostMeter
 
     if provider == "anthropic":

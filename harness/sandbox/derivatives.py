@@ -39,12 +39,12 @@ RunModel = Callable[[], Tensor]
 """Computes the outputs of a model."""
 
 
-class Unasked(Exception):
+class ModelUnasked(Exception):
     """No input was found that the model accepts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
+class GradientFlaw:
     """What is wrong with a model's gradients. ``said`` completes a sentence that begins with the
     model.
     """
@@ -82,7 +82,7 @@ def untrue_loss(
             for v in given
         ]
         asked = [v for v in inputs if isinstance(v, nn.Parameter)]
-        with unseen(), contextlib.suppress(Unasked):
+        with unseen(), contextlib.suppress(ModelUnasked):
             found = _disagreement(asked, functools.partial(_value_of, function, inputs))
             if found is not None and not found.seen:
                 return f"`{function.__name__}` {found.said}"
@@ -98,7 +98,7 @@ def enlarged(calls: Iterable[tuple[nn.Module, object]]) -> str | None:
         if not held or not isinstance(given, tuple) or not isinstance(given[0], Tensor):
             continue
         parameters = [p for p in model.parameters() if p.requires_grad]
-        with contextlib.suppress(Unasked), _apart(model, torch.float32):
+        with contextlib.suppress(ModelUnasked), _apart(model, torch.float32):
             run = _run_on(model, _taken_by(model, given[0]))
             weights, output = _drawn(run().shape), run()
             hooked = _gradients(parameters, run(), weights)
@@ -154,36 +154,36 @@ def _beside(value: Any, batch: Tensor) -> Any:
     return rows.detach().to(batch.dtype) if rows.is_floating_point() else rows.detach()
 
 
-def unseen_flaw(model: nn.Module, inputs: Tensor) -> Flaw | None:
+def unseen_flaw(model: nn.Module, inputs: Tensor) -> GradientFlaw | None:
     """What is wrong with the gradients of a model that stays in place, where no run would show it."""
     homes = {type(layer).__module__.partition(".")[0] for layer in model.modules()}
     if homes <= {"torch", __name__.partition(".")[0]}:
         return None
     try:
         found = flaw(model, inputs)
-    except Unasked:
+    except ModelUnasked:
         return None
     return found if found is not None and not found.seen else None
 
 
-def flaw(model: nn.Module, inputs: Tensor) -> Flaw | None:
+def flaw(model: nn.Module, inputs: Tensor) -> GradientFlaw | None:
     """What is wrong with a model's gradients; ``None`` for nothing.
 
     Raises:
         Unasked: it accepts none of the inputs that were tried, or its outputs differ each time.
     """
     if sum(p.numel() for p in model.parameters()) > LARGEST:
-        raise Unasked
+        raise ModelUnasked
     with _apart(model, torch.float32):
         taken = _taken_by(model, inputs)
         if _strangers(model, _run_on(model, taken)):
-            return Flaw("trains tensors that are none of its parameters")
+            return GradientFlaw("trains tensors that are none of its parameters")
     with _apart(model, torch.float64):
         for parameter in model.parameters():  # away from exact zeros, where a ReLU has no slope
             parameter.data += 0.02 * _drawn(parameter.shape)
         run = _run_on(model, taken.double() if taken.is_floating_point() else taken)
         if not _runs(run) or not torch.equal(run(), run()):
-            raise Unasked
+            raise ModelUnasked
         trained = [p for p in model.parameters() if p.requires_grad]
         asked = trained[:: max(1, len(trained) // ASKED)]
         return _disagreement(asked, run)
@@ -193,7 +193,7 @@ def flaw(model: nn.Module, inputs: Tensor) -> Flaw | None:
 def _apart(model: nn.Module, dtype: torch.dtype) -> Iterator[None]:
     """In another precision, with nothing seen, printed or left behind."""
     if {p.dtype for p in model.parameters()} - {torch.float32}:
-        raise Unasked
+        raise ModelUnasked
     usual, state, other_state = torch.get_default_dtype(), torch.get_rng_state(), random.getstate()
     buffers = [(b, b.clone()) for b in model.buffers()]
     given = [(p, p.grad, p.detach().clone()) for p in model.parameters()]
@@ -231,7 +231,7 @@ def _lists(model: nn.Module) -> Iterator[list[Any]]:
 def _taken_by(model: nn.Module, inputs: Tensor) -> Tensor:
     if _runs(_run_on(model, inputs[:ROWS])):
         return inputs[:ROWS]
-    raise Unasked
+    raise ModelUnasked
 
 
 def _runs(run: RunModel) -> bool:
@@ -283,7 +283,7 @@ def _strangers(model: nn.Module, run: RunModel) -> bool:
     return any(gradient is not None and bool(gradient.any()) for gradient in gradients)
 
 
-def _disagreement(parameters: list[nn.Parameter], run: RunModel) -> Flaw | None:
+def _disagreement(parameters: list[nn.Parameter], run: RunModel) -> GradientFlaw | None:
     """Whether a gradient is another than the derivative along a direction, however large it is."""
     weights = _drawn(run().shape)
     of_all = [_gradients(parameters, run(), weights * scale) for scale in SCALES]
@@ -294,13 +294,13 @@ def _disagreement(parameters: list[nn.Parameter], run: RunModel) -> Flaw | None:
         for scale, gradients in zip(SCALES, of_all, strict=True):
             gradient = gradients[place]
             if gradient is None:
-                return Flaw("leaves parameters without a gradient", seen=True)
+                return GradientFlaw("leaves parameters without a gradient", seen=True)
             found = float((gradient * towards).sum()) / scale
             if slope.is_like(found, wanted):
                 continue
             if not slope.is_like(slope.at(10 * NUDGE), wanted):
-                raise Unasked  # it is not smooth there
-            return Flaw("gives gradients that are not the derivatives of its outputs")
+                raise ModelUnasked  # it is not smooth there
+            return GradientFlaw("gives gradients that are not the derivatives of its outputs")
     return None
 
 

@@ -14,7 +14,7 @@ from harness.sandbox.leader import Begin, Descriptors, stand_by
 
 
 @dataclass(frozen=True, slots=True)
-class Spare:
+class SpareLeader:
     """A leader of one rank that waits inside the jail, before its job is known.
 
     Forking a process as large as a warm torch and putting up the jail take a third of the time of a
@@ -31,7 +31,7 @@ class Spare:
     """What it may read beside what every job may."""
 
     @classmethod
-    def fork(cls, plan: JailPlan, readable: tuple[str, ...], begin: Begin) -> "Spare":
+    def fork(cls, plan: JailPlan, readable: tuple[str, ...], begin: Begin) -> "SpareLeader":
         """Make one; ``plan.scratch`` is its own from now on."""
         post, theirs = socket.socketpair()
         pid = os.fork()
@@ -56,7 +56,7 @@ class Spare:
 
 
 @dataclass(frozen=True, slots=True)
-class Annex:
+class AnnexZygote:
     """A zygote behind the zygote, for programs that need large packages.
 
     Every page that a package brings makes every later fork slower, and its import lets all others
@@ -71,7 +71,7 @@ class Annex:
     """Where it takes its orders."""
 
     @classmethod
-    def fork(cls, serve: Callable[[socket.socket], NoReturn]) -> "Annex":
+    def fork(cls, serve: Callable[[socket.socket], NoReturn]) -> "AnnexZygote":
         """Make one that serves until its socket closes; it dies with the zygote."""
         post, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         zygote, pid = os.getpid(), os.fork()

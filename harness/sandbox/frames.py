@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, NoReturn, TypeAlias, TypeGuard
 
-from harness.domain.recording import Described, Joined
+from harness.domain.recording import JoinedTensors, TensorLayout
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 """What JSON can say."""
@@ -28,7 +28,7 @@ JsonObject: TypeAlias = Mapping[str, Json]
 CLOSED = "closed"
 """Kind of the last frame: its ``count`` is the number of frames before it."""
 
-_Specs: TypeAlias = "dict[tuple[object, ...], Described]"
+_Specs: TypeAlias = "dict[tuple[object, ...], TensorLayout]"
 
 LENGTHS = struct.Struct(">IQ")
 """What a frame begins with: length of the header, length of the payload."""
@@ -60,7 +60,7 @@ class Frame:
     """What happened."""
     data: JsonObject
     """The facts."""
-    tensors: Joined
+    tensors: JoinedTensors
     """What the payload holds, in order."""
 
 
@@ -166,7 +166,7 @@ def _decode(header: bytes, payload: bytes, due: int, known: _Specs) -> Frame:
         raise ChannelCorrupt(f"The tensors of frame {due} do not add up to its payload.")
     if kind == CLOSED and data.get("count") != due:
         raise ChannelCorrupt(f"The recording was closed at another count than {due}.")
-    return Frame(seq=seq, kind=kind, data=data, tensors=Joined(specs, payload))
+    return Frame(seq=seq, kind=kind, data=data, tensors=JoinedTensors(specs, payload))
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -177,7 +177,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 _DESCRIBED = itemgetter("name", "dtype", "nbytes", "shape")
 
 
-def _spec(tensor: Any, due: int, known: _Specs) -> Described:
+def _spec(tensor: Any, due: int, known: _Specs) -> TensorLayout:
     """A tensor is checked when it is first described; a run describes the same ones at each update."""
     try:  # no pattern: it takes six times as long, and a run sends hundreds
         name, dtype, nbytes, shape = _DESCRIBED(tensor)
@@ -190,7 +190,7 @@ def _spec(tensor: Any, due: int, known: _Specs) -> Described:
     return found
 
 
-def _checked(name: object, dtype: object, shape: object, nbytes: object, due: int) -> Described:
+def _checked(name: object, dtype: object, shape: object, nbytes: object, due: int) -> TensorLayout:
     if type(name) is not str or type(dtype) is not str:
         raise ChannelCorrupt(f"A tensor of frame {due} is not described.")
     if len(name) > LONGEST_NAME:
@@ -200,7 +200,7 @@ def _checked(name: object, dtype: object, shape: object, nbytes: object, due: in
         raise ChannelCorrupt(f"A tensor of frame {due} has an impossible dtype or shape.")
     if type(nbytes) is not int or nbytes != math.prod(shape) * item:
         raise ChannelCorrupt(f"A tensor of frame {due} is not as long as its shape says.")
-    return Described(name, dtype, tuple(shape), nbytes)
+    return TensorLayout(name, dtype, tuple(shape), nbytes)
 
 
 def _are_sizes(shape: object) -> TypeGuard[list[int]]:

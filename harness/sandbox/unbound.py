@@ -16,7 +16,7 @@ class Unbound(Exception):
         super().__init__(f"`{name}` {reason}")
 
 
-class Scouted(BaseException):
+class NameScouted(BaseException):
     """Raised where something unknown was used: what it is now known to be."""
 
     def __init__(self, name: str, role: str) -> None:

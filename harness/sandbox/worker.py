@@ -84,7 +84,7 @@ def work_on(recorder: Recorder, job: Job, rank: int, world_size: int) -> None:
         ready = _ready(recorder, job.program, order, rank, world_size)
     except (OSError, MemoryError):
         raise  # the machine's, whatever the program
-    except (Exception, world.Scouted) as error:  # noqa: BLE001 - no program may make us fail
+    except (Exception, world.NameScouted) as error:  # noqa: BLE001 - no program may make us fail
         recorder.start(())
         recorder.finish(_not_begun(error, order.known))
         return
@@ -142,7 +142,7 @@ def _ready(
 
 def _not_begun(error: BaseException, known: Mapping[str, str]) -> Finished:
     """Why a program could not be made ready."""
-    if isinstance(error, world.Scouted):
+    if isinstance(error, world.NameScouted):
         return _scouted(error, known)
     if isinstance(error, world.Unbound):
         return Finished(outcome="unbound", message=str(error))
@@ -179,7 +179,7 @@ def _ended(run: Callable[[], None], known: Mapping[str, str]) -> Finished:
         _to_its_exit(run)
     except world.Unbound as unbound:
         return Finished(outcome="unbound", message=str(unbound))
-    except world.Scouted as scouted:
+    except world.NameScouted as scouted:
         return _scouted(scouted, known)
     except SystemExit as exit_:
         return Finished(outcome="exited", exception="SystemExit", message=_said(exit_.code))
@@ -213,7 +213,7 @@ def _said(value: object) -> str:
         return f"{type(value).__name__}, which cannot be shown"
 
 
-def _scouted(found: world.Scouted, known: Mapping[str, str]) -> Finished:
+def _scouted(found: world.NameScouted, known: Mapping[str, str]) -> Finished:
     """A scout's end: what one name of the program is, unless that did not help before."""
     if found.name in known or not found.role or len(known) >= SCOUTS:
         said = f"`{found.name}` is used in no way that tells what it is"

@@ -33,7 +33,7 @@ from harness.sandbox.control import (
     ZygoteMessage,
     ZygoteReady,
 )
-from harness.sandbox.forks import Annex, Spare
+from harness.sandbox.forks import AnnexZygote, SpareLeader
 from harness.sandbox.jail import JailPlan, JailPolicy, calls
 from harness.sandbox.jail.probe import probe_machine
 from harness.sandbox.jail.readable import Readable, find_readable
@@ -79,8 +79,8 @@ class Zygote:
         self._inbox = parent
         self._parent_pid = os.getppid()
         self._begin: Begin = worker.begin
-        self._spare: Spare | None = None
-        self._annex: Annex | None = None
+        self._spare: SpareLeader | None = None
+        self._annex: AnnexZygote | None = None
         self._imported: set[str] | None = None
         """Packages, where this is the annex; ``None``: this one imports none."""
         self._folder = folder
@@ -127,15 +127,17 @@ class Zygote:
     def _keep_spare(self, last: ZygoteMessage) -> None:
         """For a job like the last, once its descriptors are closed here: the fork would hold them."""
         if isinstance(last, StartJob) and last.job in self._runs and last.world_size == 1:
-            self._spare = self._spare or Spare.fork(self._plan(last), last.readable, self._begin)
+            self._spare = self._spare or SpareLeader.fork(
+                self._plan(last), last.readable, self._begin
+            )
 
     def _send_to_annex(self, message: StartJob, fds: list[int]) -> None:
         if self._annex is None:
-            self._annex = Annex.fork(lambda inbox: self._move_out(inbox, fds))
+            self._annex = AnnexZygote.fork(lambda inbox: self._move_out(inbox, fds))
             self._selector.register(self._annex.pidfd, selectors.EVENT_READ, None)
         self._order(self._annex, message, fds)
 
-    def _order(self, annex: Annex, message: Forwarded, fds: Sequence[int] = ()) -> None:
+    def _order(self, annex: AnnexZygote, message: Forwarded, fds: Sequence[int] = ()) -> None:
         try:
             annex.order(message, fds)
         except OSError:

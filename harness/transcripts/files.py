@@ -24,7 +24,7 @@ from harness.domain.transcript import Message, Transcript
 from harness.transcripts.changes import LONGEST_FILE, changed
 from harness.transcripts.patches import edits_of_diff
 from harness.transcripts.python_scripts import edits_of_python
-from harness.transcripts.tracked import Tracked, after, copied
+from harness.transcripts.tracked import TrackedFile, after, copied
 from harness.transcripts.unfollowed import CHANGES_CODE
 
 _MOST_TEXT = 16 << 20
@@ -63,7 +63,7 @@ class Files:
         """``posted``: code that the user showed, which may be files that the log does not show."""
         self._posted = posted
         self._by_subagent = False
-        self._files: dict[str, Tracked] = {}
+        self._files: dict[str, TrackedFile] = {}
         self._size = 0
 
     def states(self) -> Iterator[FileState]:
@@ -75,7 +75,7 @@ class Files:
         """Start from these files, as an earlier part of the conversation left them."""
         self._files, self._size = {}, 0
         for s in states:
-            file = Tracked(s.content, s.pieces, s.changes, s.why, by_subagent=s.by_subagent)
+            file = TrackedFile(s.content, s.pieces, s.changes, s.why, by_subagent=s.by_subagent)
             self._put(s.path, file)
 
     def follow(self, messages: Iterable[Message]) -> None:
@@ -125,10 +125,10 @@ class Files:
 
     def _copy(self, copy: Copy) -> None:
         source, target = self._known(copy.path), self._known(copy.to)
-        given = self._files.get(source, Tracked(why=_NOT_SHOWN))
+        given = self._files.get(source, TrackedFile(why=_NOT_SHOWN))
         if source not in self._files and target not in self._files and not target.endswith(".py"):
             return
-        old = self._files.get(target) or Tracked()
+        old = self._files.get(target) or TrackedFile()
         self._put(target, copied(old, given))
         if copy.moves:
             self._drop(source)
@@ -145,15 +145,15 @@ class Files:
             path = edit.moved_to
         self._put(path, changed_file)
 
-    def _unseen(self, edit: FileEdit) -> Tracked:
+    def _unseen(self, edit: FileEdit) -> TrackedFile:
         """A file that the log did not show yet: the posted one, where the change fits into it."""
         shown = [file.committed or file.content or "" for file in self._files.values()]
         if not isinstance(edit, Write | Unshown | SeenWhole):
             for code in self._posted:
                 taken = any(code.strip() in text for text in shown)
                 if not taken and changed(code, edit) not in (None, code):
-                    return Tracked(code, committed=code, is_part=True)
-        return Tracked(why=_NOT_SHOWN)
+                    return TrackedFile(code, committed=code, is_part=True)
+        return TrackedFile(why=_NOT_SHOWN)
 
     def _meant(self, path: str, *, new_too: bool = False) -> list[str]:
         """The files of this name, of this pattern, or in the folder of this name."""
@@ -181,13 +181,13 @@ class Files:
         ]
         return alike[0] if len(alike) == 1 else path
 
-    def _put(self, path: str, file: Tracked) -> None:
-        before = self._files.get(path, Tracked())
+    def _put(self, path: str, file: TrackedFile) -> None:
+        before = self._files.get(path, TrackedFile())
         if file.changes > before.changes and not self._by_subagent:
             file = replace(file, by_subagent=False)
         self._drop(path)
         if file.weight > LONGEST_FILE:
-            file = Tracked(None, (), file.changes, "it is too long to keep")
+            file = TrackedFile(None, (), file.changes, "it is too long to keep")
         self._files[path] = file
         self._size += file.weight
         if self._size > _MOST_TEXT or len(self._files) > _MOST_FILES:
@@ -200,7 +200,7 @@ class Files:
         for path, file in list(self._files.items()):
             if self._size > _MOST_TEXT // 2 and file.weight:
                 self._size -= file.weight
-                self._files[path] = Tracked(None, (), file.changes, "it is too long to keep")
+                self._files[path] = TrackedFile(None, (), file.changes, "it is too long to keep")
         for path in list(self._files)[: max(len(self._files) - _MOST_FILES // 2, 0)]:
             self._drop(path)
 

@@ -28,7 +28,7 @@ _GRADIENTS = re.compile(r"grad|backward|step|loss|scale|sync")
 
 
 @dataclass(frozen=True, slots=True)
-class Tracked:
+class TrackedFile:
     """What is known of one file at one moment of the conversation."""
 
     content: str | None = None
@@ -73,7 +73,7 @@ class Tracked:
         )
 
 
-def after(file: Tracked, edit: FileEdit) -> Tracked:
+def after(file: TrackedFile, edit: FileEdit) -> TrackedFile:
     """The file after a change to it alone, or after the log showed something of it."""
     match edit:
         case SeenWhole():
@@ -88,7 +88,7 @@ def after(file: Tracked, edit: FileEdit) -> Tracked:
             return _edited(file, edit)
 
 
-def copied(old: Tracked, given: Tracked) -> Tracked:
+def copied(old: TrackedFile, given: TrackedFile) -> TrackedFile:
     """The file that takes over what another one holds."""
     return replace(
         old,
@@ -101,11 +101,11 @@ def copied(old: Tracked, given: Tracked) -> Tracked:
     )
 
 
-def _remembered(file: Tracked) -> tuple[str | None, ...]:
+def _remembered(file: TrackedFile) -> tuple[str | None, ...]:
     return (*file.before[1 - _KEPT :], file.content)
 
 
-def _edited(file: Tracked, edit: FileEdit) -> Tracked:
+def _edited(file: TrackedFile, edit: FileEdit) -> TrackedFile:
     now = replace(file, changes=file.changes + 1, before=_remembered(file))
     if isinstance(edit, Unshown):
         return replace(now, content=None, why=edit.why, pieces=(*file.pieces, *edit.pieces))
@@ -126,7 +126,7 @@ def _edited(file: Tracked, edit: FileEdit) -> Tracked:
     return replace(now, content=None, pieces=(*file.pieces, *put_in(edit)), why=why)
 
 
-def _seen(file: Tracked, seen: SeenWhole) -> Tracked:
+def _seen(file: TrackedFile, seen: SeenWhole) -> TrackedFile:
     if file.content is not None and not _tells_more(seen, file.content):
         return file
     now = replace(file, content=seen.content, pieces=(), why="", is_part=False)
@@ -160,7 +160,7 @@ def _is_program(text: str, of: type[ast.stmt] = ast.stmt) -> bool:
         return False
 
 
-def _excerpted(file: Tracked, excerpt: Excerpt) -> Tracked:
+def _excerpted(file: TrackedFile, excerpt: Excerpt) -> TrackedFile:
     last = next((text for text in (file.content, *reversed(file.before)) if text is not None), None)
     if last is None:
         return file
@@ -173,12 +173,12 @@ def _excerpted(file: Tracked, excerpt: Excerpt) -> Tracked:
     return replace(now, content=None, why=file.why or _CONTRADICTED)
 
 
-def _compared(file: Tracked, difference: Difference) -> Tracked:
+def _compared(file: TrackedFile, difference: Difference) -> TrackedFile:
     content = differing(file.committed, difference.hunks)
     return file if content is None else replace(file, content=content, pieces=(), why="")
 
 
-def _versioned(file: Tracked, action: str) -> Tracked:
+def _versioned(file: TrackedFile, action: str) -> TrackedFile:
     if action == "commit":
         earlier = (*file.earlier[1 - _KEPT :], file.committed)
         return replace(file, committed=file.content, earlier=earlier, is_new=False)
@@ -197,5 +197,5 @@ def _versioned(file: Tracked, action: str) -> Tracked:
     return _put_back(replace(now, stashed=stashed), file.committed)
 
 
-def _put_back(file: Tracked, content: str | None) -> Tracked:
+def _put_back(file: TrackedFile, content: str | None) -> TrackedFile:
     return replace(file, content=content, why="" if content is not None else _NOT_IN_LOG)

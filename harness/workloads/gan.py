@@ -113,14 +113,14 @@ def discriminator(features: int, hidden: int) -> nn.Sequential:
     surely that its gradient is gone.
     """
     made = nn.Sequential(
-        nn.Linear(features, hidden), Wave(), nn.Linear(hidden, hidden), Wave(),
+        nn.Linear(features, hidden), Sine(), nn.Linear(hidden, hidden), Sine(),
         nn.Linear(hidden, 1, bias=False),  # in a difference of two means a bias cancels out
     )  # fmt: skip
     take_any_width(made)  # as where rows are joined with what they were made from
     return made
 
 
-class Wave(nn.Module):
+class Sine(nn.Module):
     """The sine of each element."""
 
     def forward(self, x: Tensor) -> Tensor:

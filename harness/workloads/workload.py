@@ -13,7 +13,7 @@ from harness.domain.recording import Recorded
 from harness.domain.workload import WorkloadParameters, WorkloadSpec
 
 Note = Callable[..., None]
-"""``note(name, **facts)``: write down what happened, as a ``Noted`` event."""
+"""``note(name, **facts)``: write down what happened, as a ``WorkloadNote``."""
 
 
 @dataclass(frozen=True, slots=True)

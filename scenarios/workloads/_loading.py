@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from torch import Tensor, nn
 from torch.utils.data import Dataset
 
-from harness.domain.event import Forward, Noted, OutputGradient
+from harness.domain.event import Forward, OutputGradient, WorkloadNote
 from harness.domain.recording import Recorded, TensorBytes
 from harness.workloads import Workload, WorkloadBatch
 from harness.workloads.workload import Note, cut, generator, initialise, random_state_kept
@@ -116,7 +116,7 @@ class LoadingWorkload(Workload):
         seen = _Seen()
         for event, tensors in events:
             seen.parameters |= {t.name[6:]: t for t in tensors if t.name.startswith("param:")}
-            if isinstance(event, Noted):
+            if isinstance(event, WorkloadNote):
                 self._noted(event, seen)
             elif isinstance(event, Forward) and event.differentiable:
                 seen.entered[event.id] = next(_arrays(tensors, "input:"))
@@ -134,7 +134,7 @@ class LoadingWorkload(Workload):
             "cuda_in_workers": seen.cuda,
         }
 
-    def _noted(self, event: Noted, seen: "_Seen") -> None:
+    def _noted(self, event: WorkloadNote, seen: "_Seen") -> None:
         if event.name == "pass":
             seen.passes.append({**event.facts, "batches": []})
         elif event.name == "copy":

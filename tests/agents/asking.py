@@ -1,6 +1,6 @@
 """A model that is asked about a scenario, and two answers that it may give."""
 
-from harness.agents.naming import Asking, agent_named
+from harness.agents.naming import AskingOptions, agent_named
 from harness.agents.skill_text import SkillFile, SkillText
 from harness.llm import ClientLimits
 from tests.fakes.messages_server import says
@@ -20,7 +20,7 @@ RUNNABLE = says("```python\nfor x, y in train_loader:\n    optimizer.step()\n```
 
 
 def asked(scenario, trial=1, **how):
-    with agent_named(SPEC, Asking(limits=QUICK, **how)) as agent:
+    with agent_named(SPEC, AskingOptions(limits=QUICK, **how)) as agent:
         return agent.ask(scenario, trial)
 
 

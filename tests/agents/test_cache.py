@@ -8,7 +8,7 @@ import pytest
 
 from harness.agents.agent import Unanswered
 from harness.agents.cache import Cache
-from harness.agents.naming import Asking, agent_named
+from harness.agents.naming import AskingOptions, agent_named
 from harness.domain.errors import UsageError
 from harness.domain.model import Turn
 from tests.agents.asking import NATURAL, RUNNABLE, SKILL, asked, facts
@@ -77,7 +77,7 @@ def test_where_no_answer_can_be_kept_nobody_is_asked(tmp_path):
 
     with (
         pytest.raises(UsageError, match="cannot be kept there: Not a directory; set XDG_CACHE"),
-        agent_named("command:cat", Asking(cache=nowhere / "answers")),
+        agent_named("command:cat", AskingOptions(cache=nowhere / "answers")),
     ):
         pytest.fail("there is an agent to ask")
 

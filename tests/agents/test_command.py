@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.agents.agent import Unanswered
-from harness.agents.naming import Asking, agent_named, break_off
+from harness.agents.naming import AskingOptions, agent_named, break_off
 from harness.agents.skill_text import SkillFile, SkillText
 from harness.domain.errors import UsageError
 from harness.extraction import extract
@@ -34,7 +34,7 @@ def spec(program: str, *arguments: str) -> str:
 
 
 def asked(scenario, program, *arguments, **how):
-    with agent_named(spec(program, *arguments), Asking(**how)) as agent:
+    with agent_named(spec(program, *arguments), AskingOptions(**how)) as agent:
         return agent.ask(scenario)
 
 
@@ -169,7 +169,7 @@ def test_a_command_that_takes_too_long_is_ended_with_its_children(scenario, tmp_
     line = f"command:sh -c 'tail -f {name} /dev/null & wait'"
 
     with (
-        agent_named(line, Asking(seconds=1.0)) as agent,
+        agent_named(line, AskingOptions(seconds=1.0)) as agent,
         pytest.raises(Unanswered, match="after 1 seconds") as caught,
     ):
         agent.ask(scenario)
@@ -182,7 +182,7 @@ def test_nothing_stays_behind_a_command_that_has_answered(scenario, tmp_path):
     file = tmp_path / "child"
     line = f"command:sh -c 'sleep 600 & echo $! > {file}; echo Clip before the step.'"
 
-    with agent_named(line, Asking()) as agent:
+    with agent_named(line, AskingOptions()) as agent:
         answer = agent.ask(scenario).answer
 
     assert answer == "Clip before the step.\n"
@@ -193,7 +193,7 @@ def test_breaking_off_ends_what_is_under_way(scenario, tmp_path):
     pipe = tmp_path / "started"
     os.mkfifo(pipe)
     program = f"import time; open({str(pipe)!r}, 'w').write('x'); time.sleep(600)"
-    with ThreadPoolExecutor(1) as pool, agent_named(spec(program), Asking()) as agent:
+    with ThreadPoolExecutor(1) as pool, agent_named(spec(program), AskingOptions()) as agent:
         waiting = pool.submit(agent.ask, scenario)
         pipe.read_text()
         break_off(agent)
@@ -231,7 +231,7 @@ def test_an_answer_is_kept_and_a_failure_is_not(scenario, tmp_path):
 )
 def test_an_agent_that_does_not_exist_gets_one_line(line, sentence):
     with pytest.raises(UsageError, match=sentence):
-        agent_named(line, Asking()).__enter__()
+        agent_named(line, AskingOptions()).__enter__()
 
 
 def named(word: str) -> list[Path]:
@@ -246,7 +246,7 @@ def named(word: str) -> list[Path]:
 
 def answer_of(scenario, script, cache, **how):
     line = f"command:{shlex.join([sys.executable, str(script)])}"
-    with agent_named(line, Asking(cache=cache, **how)) as agent:
+    with agent_named(line, AskingOptions(cache=cache, **how)) as agent:
         return agent.ask(scenario).answer
 
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from harness.agents.agent import Unanswered
-from harness.agents.naming import Asking, agent_named, break_off
+from harness.agents.naming import AskingOptions, agent_named, break_off
 from harness.agents.turns import natural_part
 from harness.domain.candidate import NoCandidate
 from harness.domain.errors import UsageError
@@ -195,7 +195,7 @@ def test_a_skill_without_a_description_cannot_be_listed(server):
     silent = SKILL.model_copy(update={"description": ""})
 
     with pytest.raises(UsageError, match="clip-well has no description"):
-        agent_named(SPEC, Asking(skill=silent, delivery="tool")).__enter__()
+        agent_named(SPEC, AskingOptions(skill=silent, delivery="tool")).__enter__()
 
 
 def test_several_threads_may_ask_at_once(monkeypatch, scenario):
@@ -209,7 +209,7 @@ def test_several_threads_may_ask_at_once(monkeypatch, scenario):
 
     with MessagesServer(answer).running() as server, ThreadPoolExecutor(3) as pool:
         server.pose_as_api(monkeypatch)
-        with agent_named(SPEC, Asking()) as agent:
+        with agent_named(SPEC, AskingOptions()) as agent:
             found = list(pool.map(lambda trial: agent.ask(scenario, trial), (1, 2, 3)))
 
     assert [facts(transcript)["trial"] for transcript in found] == ["1", "2", "3"]
@@ -218,7 +218,7 @@ def test_several_threads_may_ask_at_once(monkeypatch, scenario):
 
 def test_breaking_off_ends_a_question_that_is_under_way(server, scenario):
     server.replies.append(hangs())
-    with agent_named(SPEC, Asking()) as agent, ThreadPoolExecutor(1) as pool:
+    with agent_named(SPEC, AskingOptions()) as agent, ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(agent.ask, scenario)
         assert server.arrived.wait(PATIENCE)
         break_off(agent)

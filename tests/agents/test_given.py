@@ -1,6 +1,6 @@
 """Files that somebody already has."""
 
-from harness.agents.given import Given, Refused, given_answers
+from harness.agents.given import GivenAnswers, RefusedFile, given_answers
 from harness.extraction.assignment import Choice
 from tests.bank import BANK
 
@@ -23,6 +23,6 @@ def test_a_reader_that_breaks_takes_no_other_file_along(tmp_path):
 
     found = list(given_answers([str(f) for f in files], None, BANK, BrokenChoice()))
 
-    assert [type(one) for one in found] == [Given, Refused, Given]
+    assert [type(one) for one in found] == [GivenAnswers, RefusedFile, GivenAnswers]
     assert "it broke" in found[1].sentence
     assert "RuntimeError" in found[1].trace

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from harness.agents.given import Given, Refused, given_answers
+from harness.agents.given import GivenAnswers, RefusedFile, given_answers
 from harness.agents.inputs import TOGETHER, Shard, shard_of, units
 from harness.domain.errors import UsageError
 from harness.extraction.assignment import Choice
@@ -55,7 +55,7 @@ def test_a_pattern_names_what_it_matches_and_one_that_matches_nothing_is_told(ba
     found = list(given(bank, tmp_path / "x*.md", tmp_path / "z*.md"))
 
     assert [one.name for one in found[:2]] == [f"{tmp_path}/x1.md", f"{tmp_path}/x2.md"]
-    assert isinstance(found[2], Refused)
+    assert isinstance(found[2], RefusedFile)
     assert "no file matches it" in found[2].sentence
 
 
@@ -71,7 +71,7 @@ def test_the_first_answer_is_there_before_the_second_is_looked_at(bank, tmp_path
     first = next(answers)
     (folder / f"0001.{suffix}").write_bytes(b"\0" * 9)
 
-    assert isinstance(first, Given)
+    assert isinstance(first, GivenAnswers)
     assert len(list(answers)) == TOGETHER if suffix == "py" else TOGETHER + 1
 
 
@@ -121,6 +121,6 @@ def test_many_bad_lines_among_more_good_ones_end_nothing(bank, tmp_path):
     bad = tmp_path / "bad.jsonl"
     bad.write_text(f"{good}\n" * 30 + "{}\n" * 300)
 
-    assert sum(isinstance(one, Given) for one in given(bank, path)) == 200
+    assert sum(isinstance(one, GivenAnswers) for one in given(bank, path)) == 200
     *_, last = given(bank, bad)
     assert "the rest is left out" in last.sentence

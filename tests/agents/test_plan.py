@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.agents.naming import Asking, agent_named
+from harness.agents.naming import AskingOptions, agent_named
 from harness.agents.plan import plan, render_plan
 from harness.agents.skill_text import SkillFile, SkillText
 from harness.domain.errors import UsageError
@@ -30,7 +30,7 @@ def _no_key(monkeypatch):
 
 
 def test_a_plan_counts_calls_tokens_and_dollars(bank):
-    found = plan(bank, HAIKU, Asking(meter=CostMeter(limit=5.0)), trials=3)
+    found = plan(bank, HAIKU, AskingOptions(meter=CostMeter(limit=5.0)), trials=3)
     said = render_plan(found)
 
     assert found.calls == 2 * 3 * 2
@@ -42,14 +42,14 @@ def test_a_plan_counts_calls_tokens_and_dollars(bank):
 
 
 def test_a_limit_below_the_estimate_is_told(bank):
-    said = render_plan(plan(bank, HAIKU, Asking(meter=CostMeter(limit=0.01)), trials=3))
+    said = render_plan(plan(bank, HAIKU, AskingOptions(meter=CostMeter(limit=0.01)), trials=3))
 
     assert said.endswith("it stops before $0.01, probably before all is asked")
 
 
 def test_a_skill_that_is_read_every_time_comes_from_the_cache(bank):
-    whole = plan(bank, HAIKU, Asking(skill=LONG, delivery="system"), trials=3)
-    listed = plan(bank, HAIKU, Asking(skill=LONG, delivery="tool"), trials=3)
+    whole = plan(bank, HAIKU, AskingOptions(skill=LONG, delivery="system"), trials=3)
+    listed = plan(bank, HAIKU, AskingOptions(skill=LONG, delivery="tool"), trials=3)
 
     assert whole.usage.cache_write > 4 * 6000
     assert whole.usage.cache_read > 8 * 6000
@@ -58,13 +58,13 @@ def test_a_skill_that_is_read_every_time_comes_from_the_cache(bank):
 
 
 def test_a_model_without_a_price_has_a_plan_that_says_so(bank):
-    said = render_plan(plan(bank, "anthropic:claude-of-tomorrow", Asking(), trials=1))
+    said = render_plan(plan(bank, "anthropic:claude-of-tomorrow", AskingOptions(), trials=1))
 
     assert "cost: not known, claude-of-tomorrow is not in the price table" in said
 
 
 def test_answers_that_are_kept_are_not_planned_again(bank, tmp_path, monkeypatch):
-    asking = Asking(cache=tmp_path / "cache")
+    asking = AskingOptions(cache=tmp_path / "cache")
     with MessagesServer(lambda _: says("Yes.")).running() as server:
         server.pose_as_api(monkeypatch)
         with agent_named(HAIKU, asking) as agent:
@@ -76,17 +76,17 @@ def test_answers_that_are_kept_are_not_planned_again(bank, tmp_path, monkeypatch
 
 
 def test_a_command_is_planned_by_its_runs(bank):
-    said = render_plan(plan(bank, "command:cat", Asking(seconds=60), trials=2))
+    said = render_plan(plan(bank, "command:cat", AskingOptions(seconds=60), trials=2))
 
     assert "4 runs of the command, at most 60 s each" in said
 
 
 def test_scripted_answers_cost_nothing(bank):
-    assert "nothing is paid" in render_plan(plan(bank, "reference", Asking(), trials=2))
+    assert "nothing is paid" in render_plan(plan(bank, "reference", AskingOptions(), trials=2))
 
 
 def test_answers_to_be_replayed_have_to_be_there(bank, tmp_path):
     (tmp_path / "toy-loss.md").write_text("Yes.")
 
     with pytest.raises(UsageError, match="no answer to toy-norm in trial 1"):
-        plan(bank, f"replay:{tmp_path}", Asking(), trials=1)
+        plan(bank, f"replay:{tmp_path}", AskingOptions(), trials=1)

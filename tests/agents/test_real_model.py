@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from harness.agents.naming import Asking, agent_named
+from harness.agents.naming import AskingOptions, agent_named
 from harness.domain.candidate import NoCandidate
 from harness.extraction import extract
 from harness.scenarios.selection import find
@@ -15,7 +15,7 @@ from tests.bank import BANK
 def test_a_small_model_answers_and_its_answer_is_read_like_any_other(tmp_path):
     command = os.environ["HARNESS_REAL_MODEL"]
     scenario = find(BANK, "nan-after-clipping")
-    asking = Asking(cache=tmp_path, seconds=900)
+    asking = AskingOptions(cache=tmp_path, seconds=900)
 
     with agent_named(f"command:{command}", asking) as agent:
         transcript = agent.ask(scenario)

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.agents.agent import Unanswered
-from harness.agents.naming import Asking, agent_named
+from harness.agents.naming import AskingOptions, agent_named
 from harness.agents.scripted import BUGGY, REFERENCE
 from harness.domain.answer import AnswerGrade
 from harness.domain.errors import UsageError
@@ -19,7 +19,7 @@ def folder(tmp_path):
 
 
 def replayed(folder, scenario, trial=1):
-    with agent_named(f"replay:{folder}", Asking()) as agent:
+    with agent_named(f"replay:{folder}", AskingOptions()) as agent:
         return agent.ask(scenario, trial)
 
 

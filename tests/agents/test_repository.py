@@ -4,7 +4,7 @@ import pytest
 
 from harness.agents.programs import programs_of
 from harness.agents.repository import with_modules
-from harness.beside import Packed, unpacked
+from harness.beside import PackedProgram, unpacked
 
 TRAIN = """\
 from {package}.net import Net
@@ -101,7 +101,7 @@ def test_a_program_and_its_files_are_one_text_and_come_apart_again(repository):
 def test_a_text_that_only_looks_as_if_files_were_below_it_is_a_program(below):
     text = f"x = 1\n__files_beside__ = {below}\n"
 
-    assert unpacked(text) == Packed(text)
+    assert unpacked(text) == PackedProgram(text)
 
 
 def test_a_file_that_another_given_one_imports_is_no_program_of_its_own(repository):

@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from harness.agents.naming import Asking, agent_named
+from harness.agents.naming import AskingOptions, agent_named
 from harness.scenarios import load_bank
 from tests.fakes.bank import FakeBank
 from tests.fakes.messages_server import MessagesServer, hangs, says
@@ -51,7 +51,7 @@ def test_after_a_kill_only_the_call_that_was_under_way_is_made_again(tmp_path, m
             arrived = fourth.wait(PATIENCE)
             process.kill()
         assert arrived
-        with agent_named(SPEC, Asking(cache=tmp_path / "cache")) as agent:
+        with agent_named(SPEC, AskingOptions(cache=tmp_path / "cache")) as agent:
             told = [agent.ask(scenario).answer for scenario in load_bank(bank).scenarios]
 
     assert sorted(Counter(seen).values()) == [1, 1, 1, 1, 1, 2]

@@ -2,7 +2,14 @@
 
 import pytest
 
-from harness.checking.announced import Announced, PrintedLine, announced, marked, printed, value_in
+from harness.checking.announced import (
+    AnnouncedLine,
+    PrintedLine,
+    announced,
+    marked,
+    printed,
+    value_in,
+)
 from harness.checking.session import BlockInContext
 
 
@@ -51,7 +58,7 @@ def test_a_value_is_read_where_a_comment_gives_nothing_else(comment, value):
     ],
 )
 def test_what_was_printed_is_compared_to_the_digits_that_are_written(said, text, agrees):
-    assert PrintedLine(Announced(1, said), 1, text).agrees is agrees
+    assert PrintedLine(AnnouncedLine(1, said), 1, text).agrees is agrees
 
 
 def test_what_a_line_printed_is_found_among_all_that_was_printed():
@@ -71,7 +78,7 @@ def test_a_line_that_prints_again_and_again_announces_nothing():
 
 
 def test_lines_of_other_blocks_and_of_functions_announce_nothing():
-    assert announced(block("print(1)  # 2\nprint(1)  # 3", own=1)) == (Announced(2, "3"),)
+    assert announced(block("print(1)  # 2\nprint(1)  # 3", own=1)) == (AnnouncedLine(2, "3"),)
     assert announced(block("def f():\n    print(1)  # 2")) == ()
 
 

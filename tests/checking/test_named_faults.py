@@ -1,7 +1,7 @@
 """Faults that a mark names, and that are not there."""
 
 from harness.checking.named_faults import acquittal, no_error
-from harness.checking.running import Seen
+from harness.checking.running import BlockRun
 from harness.domain.own import OwnSettings
 from harness.domain.skill import Mark, Part
 from tests.fakes.traces import backward, probe, program, rank, trace
@@ -33,7 +33,7 @@ def test_an_error_in_a_function_that_nobody_calls_acquits_nothing():
 def test_gradients_that_are_said_to_be_nan_and_are_numbers_acquit():
     mark = part("loss.backward()", "BAD: the gradients are NaN, since it runs outside")
     seen = [
-        Seen(trace(probe("as-it-is", ranks=[went])), (), OwnSettings(micro_batches=1))
+        BlockRun(trace(probe("as-it-is", ranks=[went])), (), OwnSettings(micro_batches=1))
         for went in (rank((), backwards=(backward(finite=fine),)) for fine in (True, False))
     ]
     assert [acquittal(mark, one) is not None for one in seen] == [True, False]

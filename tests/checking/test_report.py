@@ -9,12 +9,12 @@ from pydantic import ValidationError
 
 from harness.domain.check import (
     BlockResult,
+    ChangedSince,
     CheckFault,
     CheckReport,
     FormatFinding,
     Observation,
     PartResult,
-    Since,
     SkillChange,
     SkillComparison,
     Status,
@@ -195,8 +195,8 @@ def test_what_was_not_decided_is_one_counted_line():
 
 def test_a_second_run_tells_what_came_out_otherwise():
     changes = (
-        Since(place="SKILL.md:7", before="holds", after="fails"),
-        Since(place="SKILL.md:9", before=None, after="runs"),
+        ChangedSince(place="SKILL.md:7", before="holds", after="fails"),
+        ChangedSince(place="SKILL.md:9", before=None, after="runs"),
     )
     said = plain_text(render_check(report().model_copy(update={"since_last": changes})))
 

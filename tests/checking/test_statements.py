@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.checking.running import Seen
+from harness.checking.running import BlockRun
 from harness.checking.statements import statements_about
 from harness.domain.own import OwnSettings
 from harness.domain.skill import Mark, Part
@@ -10,7 +10,7 @@ from harness.domain.verdict import Number
 from tests.fakes.run import verdict
 from tests.fakes.traces import match, probe, trace, update
 
-FOUR_TIMES = Seen(
+FOUR_TIMES = BlockRun(
     trace(probe("quiet", update(matches=[match(consumed=12.0)]))),
     (verdict("accumulation-equals-large-batch", "fail"),),
     OwnSettings(micro_batches=4),
@@ -48,7 +48,7 @@ def test_a_schedule_that_is_said_to_move_with_every_update_is_counted(moved, hol
     updates = [update(index=n) for n in range(28)]
     figures = (Number(name="windows in which it moved", value=moved),)
     said = verdict("scheduler-per-update", "pass").model_copy(update={"numbers": figures})
-    seen = Seen(
+    seen = BlockRun(
         trace(probe("as-it-is", *updates)), (said,), OwnSettings(micro_batches=1, schedule=True)
     )
     part = Part(

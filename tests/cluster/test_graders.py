@@ -6,9 +6,9 @@ import pytest
 
 from harness.cluster import graders as module
 from harness.cluster.graders import TRIES, Graders
-from harness.cluster.node_grader import Welcome
-from harness.cluster.nodes import Node
-from harness.cluster.sameness import Build
+from harness.cluster.node_grader import NodeWelcome
+from harness.cluster.nodes import ClusterNode
+from harness.cluster.sameness import HarnessBuild
 from harness.domain.candidate import Candidate
 from harness.domain.errors import CannotExecuteHere, HarnessFault
 from harness.domain.scenario import Probe
@@ -35,7 +35,7 @@ def answering(answer, notes=(), refusal=None):
 
     def node(method, given):
         if method == "open":
-            return Welcome("here", Build.here(), refusal, notes)
+            return NodeWelcome("here", HarnessBuild.here(), refusal, notes)
         if isinstance(answer, Exception):
             raise answer
         return answer() if callable(answer) else answer
@@ -157,7 +157,7 @@ def test_closing_ends_calls_that_are_under_way():
 )
 def test_a_node_is_shared_out_evenly_to_graders_of_four_cores_at_most(cores, shares):
     """One process of Python cannot keep sixty-four cores busy."""
-    assert list(Node("id", "host", cores).shares) == shares
+    assert list(ClusterNode("id", "host", cores).shares) == shares
 
 
 def test_no_more_cores_are_used_than_were_asked_for():
@@ -172,16 +172,16 @@ def test_no_more_cores_are_used_than_were_asked_for():
 
 def test_another_harness_or_another_torch_is_refused_by_its_digest_or_version():
     """Their verdicts would not be ours."""
-    ours = Build("a" * 64, "2.13.0")
+    ours = HarnessBuild("a" * 64, "2.13.0")
 
-    assert ours.refusal_of(Build("a" * 64, "2.13.0")) is None
-    assert "another harness (bbbbbbbbbbbb)" in ours.refusal_of(Build("b" * 64, "2.13.0"))
-    assert "torch 2.6.0" in ours.refusal_of(Build("a" * 64, "2.6.0"))
+    assert ours.refusal_of(HarnessBuild("a" * 64, "2.13.0")) is None
+    assert "another harness (bbbbbbbbbbbb)" in ours.refusal_of(HarnessBuild("b" * 64, "2.13.0"))
+    assert "torch 2.6.0" in ours.refusal_of(HarnessBuild("a" * 64, "2.6.0"))
 
 
 def test_a_node_that_lacks_a_property_of_an_installed_package_is_refused():
     """Its scenarios cannot be judged there."""
-    ours = Build("a" * 64, "2.13.0", frozenset({"clip-order", "of-a-package"}))
-    theirs = Build("a" * 64, "2.13.0", frozenset({"clip-order", "another"}))
+    ours = HarnessBuild("a" * 64, "2.13.0", frozenset({"clip-order", "of-a-package"}))
+    theirs = HarnessBuild("a" * 64, "2.13.0", frozenset({"clip-order", "another"}))
 
     assert ours.refusal_of(theirs).startswith("it lacks of-a-package: install")

@@ -7,7 +7,7 @@ import pytest
 
 from harness.cluster.node_grader import packed, proposal_from, shipped
 from harness.domain.errors import HarnessFault
-from harness.domain.proposal import ToJudge
+from harness.domain.proposal import AnswerToJudge
 from harness.domain.transcript import Message, Transcript
 from harness.proposing import proposal_of
 from harness.scenarios import default_bank, load_bank
@@ -23,7 +23,7 @@ def test_a_proposal_with_its_traces_is_the_same_after_the_way(warm, scenario):
     """Verdicts, numbers and stories; JSON, so that nothing is unpickled on arrival."""
     text = f"```python\n{scenario.buggy}\n```"
     answer = Transcript(messages=(Message(role="assistant", text=text),), agent="test")
-    asked = ToJudge(answer, "first", "test", "test", 0)
+    asked = AnswerToJudge(answer, "first", "test", "test", 0)
     with ThreadPoolExecutor(2) as threads, warm(1) as tools:
         proposal = proposal_of(asked, scenario, Probing(tools, threads, 0))
     arrived = proposal_from(packed(proposal))

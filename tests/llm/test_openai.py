@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.agents.naming import Asking, agent_named
+from harness.agents.naming import AskingOptions, agent_named
 from harness.agents.skill_text import SkillFile, SkillText
 from harness.domain.errors import UsageError
 from harness.domain.model import Turn, Unavailable
@@ -82,7 +82,7 @@ def test_an_agent_asks_in_two_turns_and_the_skill_is_read_through_a_tool(chat, s
     """As with every model: `--agent openai:MODEL --delivery tool`."""
     read = calls("read_skill", '{"name": "clip-well"}')
     chat.replies += [read, says("```python\nf()\n```"), says("```python\ng()\n```")]
-    how = Asking(limits=QUICK, skill=SKILL, delivery="tool")
+    how = AskingOptions(limits=QUICK, skill=SKILL, delivery="tool")
     with agent_named("openai:qwen3:8b", how) as agent:
         found = agent.ask(scenario)
     told = chat.requests[1]["messages"]
@@ -97,7 +97,9 @@ def test_an_agent_asks_in_two_turns_and_the_skill_is_read_through_a_tool(chat, s
 def test_arguments_that_are_no_json_are_the_models_mistake(chat, scenario):
     """It is told what its call lacks, and goes on."""
     chat.replies += [calls("read_skill", "{oops"), says("Yes."), says("No.")]
-    with agent_named("openai:m", Asking(limits=QUICK, skill=SKILL, delivery="tool")) as agent:
+    with agent_named(
+        "openai:m", AskingOptions(limits=QUICK, skill=SKILL, delivery="tool")
+    ) as agent:
         agent.ask(scenario)
 
     assert "no such skill" in chat.requests[1]["messages"][-1]["content"]
@@ -160,7 +162,7 @@ def test_a_limit_of_cost_needs_a_price(chat):
 def test_the_cache_keeps_servers_apart(chat, scenario, tmp_path, monkeypatch):
     """The same name on another server is another model."""
     chat.replies += [says("A"), says("B"), says("C"), says("D")]
-    how = Asking(limits=QUICK, cache=tmp_path / "cache")
+    how = AskingOptions(limits=QUICK, cache=tmp_path / "cache")
     with agent_named("openai:m", how) as agent:
         first = agent.ask(scenario)
     monkeypatch.setenv("OPENAI_BASE_URL", f"{chat.url}/other/v1")

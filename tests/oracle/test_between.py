@@ -8,7 +8,7 @@ import pytest
 
 from harness.domain.event import Backward, Finished, Start
 from harness.oracle.between import unfollowed
-from harness.oracle.facts import Array, Consumed, Parameters, Passed, RankRun
+from harness.oracle.facts import Array, Consumed, ForwardPass, Parameters, RankRun
 
 UPDATES = 5
 END = Finished(outcome="returned")
@@ -117,7 +117,7 @@ def test_weights_are_made_until_the_first_backward_and_trained_from_there_on():
     events = (Start.model_construct(), backward, END)
 
     def begun_at(parameters: Parameters) -> RankRun:
-        forwards = {0: Passed(0, "model", (), (), parameters, None, position=0, batch=None)}
+        forwards = {0: ForwardPass(0, "model", (), (), parameters, None, position=0, batch=None)}
         return RankRun(events, made, run.final, forwards, run.updates, [], 0, sampled=False)
 
     assert unfollowed(begun_at(run.initial)) == ()

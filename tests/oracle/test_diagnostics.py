@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harness.oracle.diagnostics import cleared_before
-from harness.oracle.facts import Flow, Passed
+from harness.oracle.facts import Flow, ForwardPass
 from harness.oracle.gradient import Gradient
 from harness.oracle.replayed import Replayed
 
@@ -15,7 +15,7 @@ ADDED = [np.array([3.0, 1.0]), np.array([-1.0, 2.0]), np.array([0.5, 0.5])]
 
 def window(left):
     """One backward after the other, each of which left this in ``.grad``."""
-    forwards = (Passed(n, "model", (), (), {}, None, n, (0, n)) for n in range(len(left)))
+    forwards = (ForwardPass(n, "model", (), (), {}, None, n, (0, n)) for n in range(len(left)))
     return [
         Replayed(
             Flow(forward, {}, left={"w": kept}, backward=n),

@@ -77,7 +77,7 @@ def graded(recordings: list[Recording]) -> Grade:
     """The grade, once the questions and the answers went from one process to another."""
     measured = []
     for recording, probe in zip(recordings, CLIP.probes, strict=True):
-        question = worker.Question(recording, WORKLOADS[probe.name], probe, CLIP.expectations)
+        question = worker.OracleQuestion(recording, WORKLOADS[probe.name], probe, CLIP.expectations)
         answer = worker.answer_to(measure, pickle.loads(pickle.dumps(question)))
         assert isinstance(answer, bytes), answer
         measured.append(ProbeTrace.model_validate_json(answer))

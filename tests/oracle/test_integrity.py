@@ -12,7 +12,7 @@ from harness.domain.event import (
     Printed,
 )
 from harness.domain.recording import Recording
-from harness.oracle.facts import Consumed, Parameters, Passed, RankRun
+from harness.oracle.facts import Consumed, ForwardPass, Parameters, RankRun
 from harness.oracle.following import overwritten, trained_behind
 from harness.oracle.integrity import contradiction
 from harness.oracle.program import reported
@@ -39,7 +39,7 @@ def run(*events: Event, poisoned: int | None = None) -> RankRun:
     if poisoned is not None:
         nan = np.array([np.nan])
         at = next(i for i, e in enumerate(events) if isinstance(e, Forward) and e.id == poisoned)
-        forwards = {poisoned: Passed(poisoned, "model", (nan,), (nan,), {}, None, at, None)}
+        forwards = {poisoned: ForwardPass(poisoned, "model", (nan,), (nan,), {}, None, at, None)}
     return RankRun(events, {}, {}, forwards, [], [], 0, sampled=False)
 
 

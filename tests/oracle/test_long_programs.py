@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from harness.oracle.event_lines import event_lines
-from harness.oracle.facts import Consumed, Flow, Passed, RankRun
+from harness.oracle.facts import Consumed, Flow, ForwardPass, RankRun
 from harness.oracle.gradient import Gradient
 from harness.oracle.replayed import Replayed
 from harness.oracle.windows import windows_of
@@ -31,7 +31,7 @@ class Counted(list):
 class FakeReplay:
     """Knows no model; every flow carries a sample of its own."""
 
-    def knows(self, _passed: Passed) -> bool:
+    def knows(self, _passed: ForwardPass) -> bool:
         return False
 
     def flows(self, _known: list[Flow]) -> list[Replayed]:
@@ -45,7 +45,7 @@ class FakeReplay:
 def of_updates(count: int) -> RankRun:
     """Two micro-batches to an update, and a pass."""
     flows = [
-        Flow(Passed(n, "model", (), (), {}, None, n, (n // 2, n % 2)), {}, backward=n)
+        Flow(ForwardPass(n, "model", (), (), {}, None, n, (n // 2, n % 2)), {}, backward=n)
         for n in range(2 * count)
     ]
     updates = Counted(

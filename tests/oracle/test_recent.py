@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from harness.domain.workload import WorkloadSpec
-from harness.oracle.facts import Flow, Passed
-from harness.oracle.recent import Recent, digest
+from harness.oracle.facts import Flow, ForwardPass
+from harness.oracle.recent import RecentValues, digest
 from harness.oracle.replay import Replay
 
 SPEC = WorkloadSpec(name="mlp", parameters={})
@@ -19,7 +19,9 @@ def flow_of(replay: Replay, *, seed: int = 0) -> Flow:
     parameters = {n: p.detach().numpy().copy() for n, p in replay.model.named_parameters()}
     output = replay.model(batch.inputs.double()).detach().numpy().astype(np.float32)
     received = np.random.default_rng(seed).normal(size=output.shape)
-    passed = Passed(seed, "model", (batch.inputs.numpy(),), (output,), parameters, None, 0, None)
+    passed = ForwardPass(
+        seed, "model", (batch.inputs.numpy(),), (output,), parameters, None, 0, None
+    )
     return Flow(passed, {0: received})
 
 
@@ -76,7 +78,7 @@ def test_another_workload_has_results_of_its_own() -> None:
 
 def test_what_was_not_asked_for_longest_makes_room() -> None:
     """Sizes are counted in bytes, and a value that is kept again counts once."""
-    recent = Recent[str](100)
+    recent = RecentValues[str](100)
     recent.keep(b"a", "first", 40)
     recent.keep(b"b", "second", 40)
     recent.keep(b"b", "second", 40)

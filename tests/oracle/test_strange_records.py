@@ -31,7 +31,7 @@ def honest(executor):
 
 def told(recording: Recording) -> worker.WorkerAnswer:
     """What the process that measures answers."""
-    question = worker.Question(recording, CLIP.workload, PROBE, CLIP.expectations)
+    question = worker.OracleQuestion(recording, CLIP.workload, PROBE, CLIP.expectations)
     return worker.answer_to(measure, question)
 
 

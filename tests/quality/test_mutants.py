@@ -13,7 +13,7 @@ from harness.quality.operator import CLIPS, LOUD
 from harness.quality.operators import OPERATORS
 from harness.quality.program import Changes, ParsedProgram
 from harness.quality.sources import NamedSource
-from harness.quality.trial import Judged, try_program
+from harness.quality.trial import JudgedTrial, try_program
 from harness.scenarios import default_bank
 from tests.fakes.executor import FakeExecutor
 from tests.fakes.oracle import FakeMeter
@@ -65,7 +65,7 @@ def probes_tried(first: tuple[str, ...], stops_at: str = "") -> list[str]:
     tried: list[str] = []
     tools = Instruments(FakeExecutor(lambda *given: tried.append(given[-1].name)), FakeMeter())
 
-    def enough(_: Judged) -> bool:
+    def enough(_: JudgedTrial) -> bool:
         return tried[-1] == stops_at
 
     try_program(SCENARIOS["all-three-techniques"], LOOP, tools, enough, first)

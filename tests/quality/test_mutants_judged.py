@@ -14,7 +14,7 @@ from harness.quality.operator import Operator
 from harness.quality.originals import Originals
 from harness.quality.program import before
 from harness.quality.sources import NamedSource
-from harness.quality.trial import Judged
+from harness.quality.trial import JudgedTrial
 from harness.report.console import plain_text
 from harness.report.quality import quality_line, render_kill_matrix, render_quality
 from harness.scenarios import load_bank
@@ -141,7 +141,7 @@ def test_a_fault_of_advice_is_another_one_where_it_is_told_in_other_words(senten
 
     def told(text):
         verdict = failed("no-batch-lost", text)
-        return Judged(grade("quality", "right", verdict), trace()).told
+        return JudgedTrial(grade("quality", "right", verdict), trace()).told
 
     before = told("In quiet 2 of 10 batches never arrived, at the end of a pass.")
     assert (told(sentence) == before) is same

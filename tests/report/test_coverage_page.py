@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.domain.errors import UserError
-from harness.report.coverage import Coverage, CoverageRow, Known, load_coverage
+from harness.report.coverage import CoverableNames, Coverage, CoverageRow, load_coverage
 from harness.report.coverage_page import DATA, ROOT, render_coverage_page
 
 SEEDS = ROOT.parent / "shared" / "seeds"
@@ -15,12 +15,12 @@ DOCUMENTS = {
     "skill": "gradient_management_SKILL.md",
     "guide": "gradient_stabilization_guide.md",
 }
-KNOWN = Known({"scenario": frozenset({"clip-after-step"}), "page": frozenset()})
+KNOWN = CoverableNames({"scenario": frozenset({"clip-after-step"}), "page": frozenset()})
 
 
 @pytest.fixture(scope="module")
 def coverage() -> Coverage:
-    return load_coverage(ROOT / DATA, Known.of(ROOT))
+    return load_coverage(ROOT / DATA, CoverableNames.of(ROOT))
 
 
 def test_the_committed_page_is_the_generated_one(coverage: Coverage) -> None:

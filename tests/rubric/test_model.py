@@ -8,7 +8,7 @@ import pytest
 from harness.domain.errors import UsageError, UserError
 from harness.domain.model import Unavailable
 from harness.rubric.model import ModelJudge
-from harness.rubric.naming import Judging, judge_named
+from harness.rubric.naming import JudgingOptions, judge_named
 from harness.rubric.prompting import groups
 from harness.rubric.replay import RecordingJudge, ReplayedJudge
 from tests.fakes.disk import no_file_longer_than
@@ -148,7 +148,7 @@ def test_a_reply_that_the_disk_has_no_room_for_leaves_no_file(tmp_path):
 def command(tmp_path, body, seconds=PATIENCE):
     script = tmp_path / "judge.py"
     script.write_text(body)
-    return judge_named(f"command:{sys.executable} {script}", Judging(seconds=seconds))
+    return judge_named(f"command:{sys.executable} {script}", JudgingOptions(seconds=seconds))
 
 
 def test_a_program_judges_what_it_reads_on_standard_input(tmp_path):

@@ -1,6 +1,6 @@
 import pytest
 
-from harness.domain.recording import Joined, Recording
+from harness.domain.recording import JoinedTensors, Recording
 from harness.domain.scenario import Probe
 from harness.domain.workload import WorkloadSpec
 from harness.sandbox.executor import _last_line, limits_of, recording_of
@@ -25,7 +25,8 @@ def timed_out(batches: int, cpu: float) -> Recording:
     """A program that has the machine for itself, and is killed after ten seconds."""
     handed = {"epoch": 0, "index": 0, "loader": "train"}
     frames = tuple(
-        Frame(seq=n, kind="batch", data=handed, tensors=Joined((), b"")) for n in range(batches)
+        Frame(seq=n, kind="batch", data=handed, tensors=JoinedTensors((), b""))
+        for n in range(batches)
     )
     rank = RawRank(
         rank=0,
@@ -72,7 +73,7 @@ START = {"torch_version": "2"}
 def test_a_program_that_has_begun_causes_no_fault_of_the_harness(error):
     """It can raise whatever a machine without room does, wherever it is asked for a number."""
     rank = RawRank(
-        rank=0, frames=(Frame(seq=0, kind="start", data=START, tensors=Joined((), b"")),),
+        rank=0, frames=(Frame(seq=0, kind="start", data=START, tensors=JoinedTensors((), b"")),),
         complete=False, flaw="", exit_code=1, signal=None, jail=None, fault=f"Traceback\n{error}",
     )  # fmt: skip
     found = RawRecording(

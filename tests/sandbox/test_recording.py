@@ -4,12 +4,12 @@ import pickle
 
 import pytest
 
-from harness.domain.recording import Described, Joined, TensorBytes
+from harness.domain.recording import JoinedTensors, TensorBytes, TensorLayout
 
 DESCRIBED = (
-    Described("grad:w", "uint8", (2, 2), 4),
-    Described("empty", "float32", (0,), 0),
-    Described("grad:b", "uint8", (1,), 1),
+    TensorLayout("grad:w", "uint8", (2, 2), 4),
+    TensorLayout("empty", "float32", (0,), 0),
+    TensorLayout("grad:b", "uint8", (1,), 1),
 )
 CUT = [
     TensorBytes("grad:w", "uint8", (2, 2), b"abcd"),
@@ -19,8 +19,8 @@ CUT = [
 
 
 @pytest.fixture
-def joined() -> Joined:
-    return Joined(DESCRIBED, b"abcde")
+def joined() -> JoinedTensors:
+    return JoinedTensors(DESCRIBED, b"abcde")
 
 
 def test_each_tensor_has_its_own_bytes(joined):

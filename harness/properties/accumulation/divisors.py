@@ -20,7 +20,7 @@ SAME = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Total:
+class WindowTotal:
     """What one window adds up to."""
 
     reading: WindowReading
@@ -88,7 +88,7 @@ def by_rows(reading: WindowReading, rows: int) -> Verdict:
     )
 
 
-def mean(totals: Sequence[Total], of: int) -> Verdict:
+def mean(totals: Sequence[WindowTotal], of: int) -> Verdict:
     """The pass, on windows that could have added up to something else."""
     return passed(
         ID,
@@ -99,7 +99,7 @@ def mean(totals: Sequence[Total], of: int) -> Verdict:
     )
 
 
-def total(reading: WindowReading) -> Total | None:
+def total(reading: WindowReading) -> WindowTotal | None:
     """What a window adds up to; ``None`` where a factor is not known, or what a clip met is not."""
     update, rank = reading.update, reading.window.rank_trace
     declared = reading.window.probe.program.accumulates_over == update.window_size
@@ -108,7 +108,7 @@ def total(reading: WindowReading) -> Total | None:
     arrived = before_the_clip(reading, update)
     if len(known) != update.window_size or len(known) < len(factors) or arrived is None:
         return None
-    return Total(reading, sum(known) * arrived)
+    return WindowTotal(reading, sum(known) * arrived)
 
 
 def factor_of(backward: BackwardSeen, *, own: bool) -> float | None:

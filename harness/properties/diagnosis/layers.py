@@ -11,7 +11,7 @@ from harness.domain.trace import Learning, ProbeTrace
 from harness.properties.diagnosis.layer_sequences import in_sequence
 from harness.properties.diagnosis.printed import (
     PrintedNumber,
-    Truths,
+    TrueNumbers,
     by_place,
     matching,
     once,
@@ -101,17 +101,17 @@ def held_against(probe: ProbeTrace, learning: Learning) -> ShownLayers:
     texts = probe.program.texts
     numbers = printed(texts)
     whole = whole_norms(learning)
-    norms = true_norms(by_place(texts), Truths.of((*flat(layers), *whole)))
+    norms = true_norms(by_place(texts), TrueNumbers.of((*flat(layers), *whole)))
     found = ShownLayers(
-        early=matching(norms, Truths.of(flat(early))),
-        late=matching(norms, Truths.of(flat(late))),
+        early=matching(norms, TrueNumbers.of(flat(early))),
+        late=matching(norms, TrueNumbers.of(flat(late))),
         ratios=ratios(texts, early, late),
-        whole=matching(norms, Truths.of(whole)),
+        whole=matching(norms, TrueNumbers.of(whole)),
         rounded=rounded_away(numbers, flat(early)),
         empty=any(n.value == 0.0 and n.floats for n in numbers),
         count=len(numbers),
     )
-    true = {*matching(numbers, Truths.of(flat(layers))), *found.ratios, *found.whole}
+    true = {*matching(numbers, TrueNumbers.of(flat(layers))), *found.ratios, *found.whole}
     if len(numbers) > MANY and len(true) < MOSTLY * len(numbers):
         return replace(found, early=(), late=(), ratios=(), whole=(), rounded=False)
     return found
@@ -131,13 +131,13 @@ def flat(layers: Sequence[Sequence[tuple[float, ...]]]) -> tuple[float, ...]:
 
 
 def true_norms(
-    places: Sequence[Sequence[PrintedNumber]], truths: Truths
+    places: Sequence[Sequence[PrintedNumber]], truths: TrueNumbers
 ) -> tuple[PrintedNumber, ...]:
     """The printed numbers of all places at which most numbers are true norms."""
     return once(n for place in places if mostly(place, truths) for n in place)
 
 
-def mostly(place: Sequence[PrintedNumber], truths: Truths) -> bool:
+def mostly(place: Sequence[PrintedNumber], truths: TrueNumbers) -> bool:
     """Whether enough numbers at one place are among these values. Zeros and single digits do not
     count.
     """
@@ -150,7 +150,7 @@ def mostly(place: Sequence[PrintedNumber], truths: Truths) -> bool:
     return bool(telling) and (len(telling) <= FEW or often_enough(telling, truths))
 
 
-def often_enough(numbers: Sequence[PrintedNumber], truths: Truths) -> bool:
+def often_enough(numbers: Sequence[PrintedNumber], truths: TrueNumbers) -> bool:
     """Whether enough of them are left when a number that is printed again has to be true again: one
     that never changes is not measured, and equals some norm at some moment by chance.
     """
@@ -177,7 +177,7 @@ def ratios(
         if len(one) == len(other)
     ]
     found: list[float] = []
-    both = [(Truths.of(pair), Truths.of(1.0 / t for t in pair)) for pair in pairs]
+    both = [(TrueNumbers.of(pair), TrueNumbers.of(1.0 / t for t in pair)) for pair in pairs]
     for place in (*by_place(texts), *lasting(texts)):
         exact = [n for n in place if n.digits > 2 and n.value > 0]
         for pair, inverse in both if exact else ():

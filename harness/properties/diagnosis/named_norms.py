@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from harness.domain.trace import ProbeTrace
-from harness.properties.diagnosis.printed import NUMBER, PrintedNumber, Truths, number_of
+from harness.properties.diagnosis.printed import NUMBER, PrintedNumber, TrueNumbers, number_of
 
 ENOUGH = 4
 """Fewer numbers beside names prove nothing."""
@@ -30,10 +30,10 @@ def misnamed(probe: ProbeTrace) -> str | None:
         mine = {
             n for n in norms if n in (name, f"{layer}*") or (name == layer and n.startswith(name))
         }
-        if Truths.of(v for n in mine for v in norms[n]).shown_by(shown):
+        if TrueNumbers.of(v for n in mine for v in norms[n]).shown_by(shown):
             right += 1
             continue
-        others = Truths.of(v for n, vs in norms.items() if not n.startswith(layer) for v in vs)
+        others = TrueNumbers.of(v for n, vs in norms.items() if not n.startswith(layer) for v in vs)
         if others.shown_by(shown):
             wrong.append(line)
     enough = len(found) >= ENOUGH and len(wrong) >= CHANCE * len(found) > 2 * right

@@ -84,7 +84,7 @@ def number_of(match: re.Match[str]) -> tuple[PrintedNumber, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Truths:
+class TrueNumbers:
     """True values that a program may have printed."""
 
     sizes: tuple[float, ...]
@@ -110,7 +110,7 @@ class Truths:
         return sum(1 for _ in above) + sum(1 for _ in below)
 
 
-def matching(numbers: Iterable[PrintedNumber], truths: Truths) -> tuple[float, ...]:
+def matching(numbers: Iterable[PrintedNumber], truths: TrueNumbers) -> tuple[float, ...]:
     """Values of those printed numbers that show one of the true values."""
     return tuple(n.value for n in numbers if truths.shown_by(n))
 

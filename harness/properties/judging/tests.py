@@ -7,7 +7,7 @@ ended alike both times.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from harness.domain.event import Tested
+from harness.domain.event import TestEnded
 from harness.domain.scenario import Expectations, PropertyRule
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed, inconclusive, passed
@@ -50,7 +50,7 @@ def _judged(name: str, trace: Trace) -> Verdict:
     return inconclusive(name, "No test was run.")
 
 
-def _of_one(name: str, seen: Sequence[Tested], probe: ProbeTrace) -> Verdict:
+def _of_one(name: str, seen: Sequence[TestEnded], probe: ProbeTrace) -> Verdict:
     """What one test says, with all its parameters."""
     wrong = next((one for one in seen if one.outcome in ("failed", "error")), None)
     if wrong is not None:
@@ -68,12 +68,12 @@ def _of_one(name: str, seen: Sequence[Tested], probe: ProbeTrace) -> Verdict:
     return passed(name, f"{count(held, 'assertion')} held.", number("assertions", held))
 
 
-def _is(one: Tested, name: str) -> bool:
+def _is(one: TestEnded, name: str) -> bool:
     """Whether it is the test, with whatever parameters, or what kept all tests from running."""
     return one.name.partition("[")[0] in (name, "")
 
 
-def _broken(name: str, wrong: Tested) -> Verdict:
+def _broken(name: str, wrong: TestEnded) -> Verdict:
     said = " ".join(wrong.message.split())
     where = f" (line {wrong.line} of the tests)" if wrong.line is not None else ""
     return failed(name, f"{wrong.name or 'The program'}: {said}{where}")

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from itertools import chain, pairwise
 
-from harness.domain.event import Unheld
+from harness.domain.event import UnheldParameter
 from harness.domain.own import SHORTER
 from harness.domain.regimes import REGIMES
 from harness.domain.trace import ProbeTrace, Trace
@@ -108,7 +108,7 @@ def _following_weights(trace: Trace) -> Verdict | None:
     return None
 
 
-def _failed(probe: ProbeTrace, found: Sequence[Unheld]) -> Verdict:
+def _failed(probe: ProbeTrace, found: Sequence[UnheldParameter]) -> Verdict:
     why = found[0].why
     names = [one.name for one in found if one.why == why]
     times = count(found[0].backwards, "time")

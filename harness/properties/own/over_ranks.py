@@ -7,7 +7,7 @@ execution on another number of them tells.
 from harness.domain.own import OwnSettings
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict, failed
-from harness.properties.accumulation.divisors import SAME, Total, total
+from harness.properties.accumulation.divisors import SAME, WindowTotal, total
 from harness.properties.evidence.consumption import account
 from harness.properties.evidence.figures import close, count, middle, number, show, spread
 from harness.properties.own.reading import own_settings
@@ -116,7 +116,7 @@ def _by_its_size(verdict: Verdict, trace: Trace, settings: OwnSettings) -> Verdi
     )
 
 
-def _totals(trace: Trace, settings: OwnSettings) -> list[Total]:
+def _totals(trace: Trace, settings: OwnSettings) -> list[WindowTotal]:
     """What each window adds up to, where a program trains on a loss of its own."""
     seen = account(trace, settings.expectations)
     if seen is None or seen.objective != "as-computed":
@@ -124,5 +124,5 @@ def _totals(trace: Trace, settings: OwnSettings) -> list[Total]:
     return [t for r in seen.readings if (t := total(r)) is not None]
 
 
-def _halved(totals: list[Total]) -> bool:
+def _halved(totals: list[WindowTotal]) -> bool:
     return any(b.mean_of in HALVED for t in totals for b in t.reading.window.rank_trace.backwards)

@@ -15,7 +15,7 @@ A_ROUND = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class RanksPart:
     """What was seen where the ranks part."""
 
     sentence: str
@@ -24,7 +24,7 @@ class Parting:
     """The figures behind it, with their place."""
 
 
-def parting(probe: ProbeTrace) -> Parting | None:
+def parting(probe: ProbeTrace) -> RanksPart | None:
     """How the ranks part in the first update that they do not make alike; ``None`` where no update
     shows it.
     """
@@ -41,7 +41,7 @@ def parting(probe: ProbeTrace) -> Parting | None:
     return next(filter(None, found), None)
 
 
-def missing(windows: Sequence[Window]) -> Parting | None:
+def missing(windows: Sequence[Window]) -> RanksPart | None:
     """A rank consumed nothing of micro-batches that another one consumed."""
     for window in windows:
         known = [(m, m.coefficient) for m in window.update.window if m.coefficient is not None]
@@ -56,7 +56,7 @@ def missing(windows: Sequence[Window]) -> Parting | None:
     return None
 
 
-def without(window: Window, gone: int, others: int) -> Parting:
+def without(window: Window, gone: int, others: int) -> RanksPart:
     """What to say of micro-batches that are missing, by whether a reduction ran all the same."""
     if gone == others and window.update.rounds >= A_ROUND:
         why = (
@@ -68,7 +68,7 @@ def without(window: Window, gone: int, others: int) -> Parting:
             "they were not synchronised. Let the last micro-batch of every window, the short one "
             "included, run forward and backward with synchronisation on, through the DDP model."
         )
-    return Parting(
+    return RanksPart(
         f"In {window.where} the optimizer consumed a gradient without {gone} of the "
         f"{count(others, 'micro-batch')} of other ranks: {why}",
         (number("micro-batches of other ranks that are missing", gone, window.where),),
@@ -93,7 +93,7 @@ def too_soon(window: Window) -> str | None:
     )
 
 
-def of_no_micro_batch(windows: Sequence[Window]) -> Parting | None:
+def of_no_micro_batch(windows: Sequence[Window]) -> RanksPart | None:
     """Gradients hold something that no micro-batch of any rank gave."""
     rests = [w.update.unexplained for w in windows]
     if any(rest is None for rest in rests) or all(w.separable for w in windows):
@@ -102,7 +102,7 @@ def of_no_micro_batch(windows: Sequence[Window]) -> Parting | None:
     if alike and spread([rest or 0.0 for rest in rests]) <= windows[0].tolerance:
         return None
     where = windows[0].where.partition(", rank")[0]
-    return Parting(
+    return RanksPart(
         f"In {where} the ranks consumed gradients with a part that no micro-batch of any rank gave "
         f"(of the norm, rank by rank: {show_all([rest or 0.0 for rest in rests])}), and not the same "
         "one: noise that each rank draws for itself, or a synchronisation in which only some ranks or "
@@ -113,13 +113,13 @@ def of_no_micro_batch(windows: Sequence[Window]) -> Parting | None:
     )
 
 
-def scaled(windows: Sequence[Window]) -> Parting | None:
+def scaled(windows: Sequence[Window]) -> RanksPart | None:
     """The same micro-batches arrived on every rank, at another size on each."""
     norms = [w.update.consumed_norm for w in windows]
     if not all(w.separable for w in windows) or spread(norms) <= max(w.tolerance for w in windows):
         return None
     where = windows[0].where.partition(", rank")[0]
-    return Parting(
+    return RanksPart(
         f"In {where} every rank consumed the micro-batches of all of them, but at the norms "
         f"{show_all(norms)}, rank by rank: each scaled its gradient by itself after the "
         "synchronisation. Clip, or scale, by the same rule and threshold on every rank.",
@@ -130,14 +130,14 @@ def scaled(windows: Sequence[Window]) -> Parting | None:
     )
 
 
-def rates(windows: Sequence[Window]) -> Parting | None:
+def rates(windows: Sequence[Window]) -> RanksPart | None:
     """The ranks step with different learning rates."""
     found = [w.update.learning_rates for w in windows]
     if len(set(found)) == 1 or not all(found):
         return None
     where = windows[0].where.partition(", rank")[0]
     told = ", ".join(show(max(each)) for each in found)
-    return Parting(
+    return RanksPart(
         f"In {where} the ranks stepped at different learning rates: {told}, rank by rank. Set the "
         "rate from what is the same on every rank.",
         tuple(number("learning rate", max(w.update.learning_rates), w.where) for w in windows),

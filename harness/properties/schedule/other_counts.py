@@ -21,7 +21,7 @@ FALLEN = 0.5
 """A rate above this part of its peak has not come to an end."""
 
 
-class Pass(NamedTuple):
+class FirstPass(NamedTuple):
     """What is known of the first pass over the data."""
 
     whole: bool
@@ -75,7 +75,7 @@ def is_computed(course: ScheduleCourse, probe: ProbeTrace) -> bool:
     return course.end <= course.passes or named.isdisjoint({course.end, course.end + 1})
 
 
-def mistaken(course: ScheduleCourse, seen: Pass) -> str | None:
+def mistaken(course: ScheduleCourse, seen: FirstPass) -> str | None:
     """What the length of the schedule counts, where that is not what moves it."""
     passes, end = course.passes, course.end
     each = seen.moves == seen.updates >= FEW
@@ -94,7 +94,7 @@ def mistaken(course: ScheduleCourse, seen: Pass) -> str | None:
     return None
 
 
-def first_pass(probe: ProbeTrace) -> Pass | None:
+def first_pass(probe: ProbeTrace) -> FirstPass | None:
     """The first pass that trains, as far as it was seen."""
     updates = probe.ranks[0].updates if probe.ranks else ()
     places = [u.window[-1].after_batch if u.window else None for u in updates]
@@ -103,7 +103,7 @@ def first_pass(probe: ProbeTrace) -> Pass | None:
         return None
     first = [u for u, number in zip(updates, known, strict=True) if number == known[0]]
     lengths = {u.scheduled_for for u in first if u.scheduler_steps}
-    return Pass(
+    return FirstPass(
         whole=known[-1] != known[0],
         updates=len(first),
         moves=sum(u.scheduler_steps for u in first),

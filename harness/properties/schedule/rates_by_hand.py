@@ -25,7 +25,7 @@ SPENT = 1.4
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class RateCurve:
     """The rates of one probe."""
 
     probe: ProbeTrace
@@ -58,7 +58,7 @@ def by_hand(probes: Sequence[ProbeTrace]) -> Verdict | None:
     return spent_early(curves) or spent_at_the_end(curves)
 
 
-def curve_of(probe: ProbeTrace) -> Curve | None:
+def curve_of(probe: ProbeTrace) -> RateCurve | None:
     """The rates of a run to its end whose lengths are all its own; ``None`` for any other."""
     guessed = any(is_guessed(note) for note in probe.program.bound)
     if guessed or probe.program.outcome not in ("returned", "exited") or probe.parts:
@@ -74,10 +74,10 @@ def curve_of(probe: ProbeTrace) -> Curve | None:
         return None
     of_each = yielded // passes
     batches = tuple(turn * of_each + place + 1 for turn, place in last)
-    return Curve(probe, rates, batches, usual_size(probe))
+    return RateCurve(probe, rates, batches, usual_size(probe))
 
 
-def spent_early(curves: Sequence[Curve]) -> Verdict | None:
+def spent_early(curves: Sequence[RateCurve]) -> Verdict | None:
     """A fail where no rate is left from the middle of each probe on, however long that is."""
     ends = [c.dead_from or 0 for c in curves]
     if not all(0 < 2 * e <= len(c.rates) for e, c in zip(ends, curves, strict=True)):
@@ -96,7 +96,7 @@ def spent_early(curves: Sequence[Curve]) -> Verdict | None:
     )
 
 
-def spent_at_the_end(curves: Sequence[Curve]) -> Verdict | None:
+def spent_at_the_end(curves: Sequence[RateCurve]) -> Verdict | None:
     """A pass where each probe's rate falls to its end, by the same curve over its length."""
     first, last = curves[0], curves[-1]
     if not all(falls_to_the_end(c) for c in curves) or not alike(first, last):
@@ -112,7 +112,7 @@ def spent_at_the_end(curves: Sequence[Curve]) -> Verdict | None:
     )
 
 
-def falls_to_the_end(curve: Curve) -> bool:
+def falls_to_the_end(curve: RateCurve) -> bool:
     """Whether the rate rises to its peak in the first half at most, and falls from there on with each
     update of the second, until little is left.
     """
@@ -125,7 +125,7 @@ def falls_to_the_end(curve: Curve) -> bool:
     return 2 * top <= len(rates) and up and down and strictly and little
 
 
-def alike(one: Curve, other: Curve) -> bool:
+def alike(one: RateCurve, other: RateCurve) -> bool:
     """Whether both have the same rates at the same part of the training, behind their peaks."""
     return any(
         all(
@@ -137,7 +137,7 @@ def alike(one: Curve, other: Curve) -> bool:
     )
 
 
-def at(curve: Curve, part: float, ahead: float) -> float:
+def at(curve: RateCurve, part: float, ahead: float) -> float:
     """The rate at a part of the training, between the two updates next to it."""
     place = min(max(part * len(curve.rates) - ahead, 0.0), len(curve.rates) - 1.0)
     low = math.floor(place)

@@ -42,7 +42,7 @@ def lend_known(top: str) -> None:
 
 
 def _lend(top: str) -> None:
-    sys.meta_path.insert(0, Lent(top))
+    sys.meta_path.insert(0, LentPackages(top))
     for name in [n for n in sys.modules if n.partition(".")[0] == top]:
         del sys.modules[name]  # installed, and to be replaced all the same
 
@@ -105,7 +105,7 @@ def _is_absent(top: str) -> bool:
     return False
 
 
-class Lent(MetaPathFinder, Loader):
+class LentPackages(MetaPathFinder, Loader):
     """Finds a package that is lent, and no other."""
 
     def __init__(self, top: str) -> None:

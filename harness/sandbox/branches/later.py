@@ -67,7 +67,7 @@ DEEPEST = 4
 """How many names to follow from a name to what it was computed from."""
 
 
-class Later:
+class LaterConditions:
     """Answers, for one program, which conditions change as training goes on."""
 
     def __init__(self, sources: Sources, touching: Touching, seen: BranchesSeen) -> None:

@@ -120,7 +120,7 @@ class Branch:
 
 
 @dataclass(slots=True)
-class Marked:
+class MarkedProgram:
     """A program with marks."""
 
     tree: ast.Module
@@ -145,9 +145,9 @@ class Marked:
         return self.marks
 
 
-def marked(tree: ast.Module) -> Marked:
+def marked(tree: ast.Module) -> MarkedProgram:
     """Put marks into a program. Its tree is changed."""
-    found = Marked(tree)
+    found = MarkedProgram(tree)
     for node in walk(tree):
         put = _PUT.get(node.__class__)
         if put is not None:
@@ -158,7 +158,7 @@ def marked(tree: ast.Module) -> Marked:
 # --------------------------------------------------------------------------------------- statements
 
 
-def _if(found: Marked, node: ast.If) -> None:
+def _if(found: MarkedProgram, node: ast.If) -> None:
     condition = BranchCondition()
     arms = [(node.body, True), *([(node.orelse, False)] if node.orelse else [])]
     for body, wanted in arms:
@@ -169,7 +169,7 @@ def _if(found: Marked, node: ast.If) -> None:
     node.test = _watched(found, node.test, condition)
 
 
-def _bodies(found: Marked, node: Any) -> None:
+def _bodies(found: MarkedProgram, node: Any) -> None:
     """Of a loop, a handler, a case: what runs in it, and what runs at the end of a loop."""
     condition = BranchCondition() if isinstance(node, ast.While) else None
     for body, decides in ((node.body, condition), (getattr(node, "orelse", []), None)):
@@ -181,7 +181,7 @@ def _bodies(found: Marked, node: Any) -> None:
         node.test = _watched(found, node.test, condition)
 
 
-def _function(found: Marked, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+def _function(found: MarkedProgram, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
     mark = found.functions[node] = found.mark()
     described = isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant)
     node.body.insert(described, _entering(mark, node.body[0]))
@@ -190,7 +190,7 @@ def _function(found: Marked, node: ast.FunctionDef | ast.AsyncFunctionDef) -> No
 # -------------------------------------------------------------------------------------- expressions
 
 
-def _choice(found: Marked, node: ast.IfExp) -> None:
+def _choice(found: MarkedProgram, node: ast.IfExp) -> None:
     condition = BranchCondition()
     body, orelse = found.mark(), found.mark()
     found.branches.append(Branch(body, node, [node.body], condition, other=orelse))
@@ -200,7 +200,7 @@ def _choice(found: Marked, node: ast.IfExp) -> None:
     node.orelse = _entered_for(orelse, node.orelse)
 
 
-def _short_circuit(found: Marked, node: ast.Expr) -> None:
+def _short_circuit(found: MarkedProgram, node: ast.Expr) -> None:
     """``step > 9 and optimizer.step()`` as a statement."""
     whole = node.value
     if isinstance(whole, ast.BoolOp):
@@ -212,7 +212,9 @@ def _short_circuit(found: Marked, node: ast.Expr) -> None:
         whole.values[1] = _entered_for(mark, whole.values[1])
 
 
-def _computed(found: Marked, node: ast.Assign | ast.BinOp | ast.Call | ast.Subscript) -> None:
+def _computed(
+    found: MarkedProgram, node: ast.Assign | ast.BinOp | ast.Call | ast.Subscript
+) -> None:
     """``[1.0, 5.0][step > 9]``, ``1.0 + step // 9``: what is computed hangs on what that is."""
     for name in ("value", "left", "right", "slice"):
         part = getattr(node, name, None)
@@ -228,14 +230,14 @@ def _turns_over(node: ast.AST) -> bool:
     return whole or isinstance(node, ast.Compare)
 
 
-def _of_two_values(found: Marked, node: ast.expr) -> ast.expr:
+def _of_two_values(found: MarkedProgram, node: ast.expr) -> ast.expr:
     condition = BranchCondition()
     found.branches += [Branch(None, node, [node], condition, wanted) for wanted in (True, False)]
     return _watched(found, node, condition)
 
 
 def _watched(
-    found: Marked, test: ast.expr, condition: BranchCondition, *, opposite: bool = False
+    found: MarkedProgram, test: ast.expr, condition: BranchCondition, *, opposite: bool = False
 ) -> ast.expr:
     """The condition, of which each part says what it was."""
     match test:
@@ -276,7 +278,7 @@ def _call(method: str, mark: int, place: ast.stmt | ast.expr, *more: ast.expr) -
     return call
 
 
-_PUT: dict[type[ast.AST], Callable[[Marked, Any], None]] = {
+_PUT: dict[type[ast.AST], Callable[[MarkedProgram, Any], None]] = {
     ast.If: _if, ast.While: _bodies, ast.For: _bodies, ast.AsyncFor: _bodies,
     ast.ExceptHandler: _bodies, ast.match_case: _bodies, ast.FunctionDef: _function,
     ast.AsyncFunctionDef: _function,

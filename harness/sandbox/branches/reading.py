@@ -42,7 +42,7 @@ UNDECIDED = frozenset({"norm_type", "error_if_nonfinite", "foreach", "parameters
 
 
 @dataclass(slots=True)
-class Touch:
+class TouchedBy:
     """What some code touches."""
 
     deep: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Touch:
     light: list[str] = field(default_factory=list)
     """What it changes of learning rates, frozen parameters and the end of training."""
 
-    def add(self, other: "Touch") -> None:
+    def add(self, other: "TouchedBy") -> None:
         """Add what other code touches."""
         self.deep += [name for name in other.deep if name not in self.deep]
         self.light += [name for name in other.light if name not in self.light]

@@ -10,7 +10,7 @@ from harness.sandbox.branches.reading import (
     RATES,
     UNDECIDED,
     Sources,
-    Touch,
+    TouchedBy,
     inside,
     is_clip,
     is_gradient,
@@ -26,7 +26,7 @@ class Touching:
     def __init__(self, sources: Sources) -> None:
         """Find the names that decide how gradients are clipped, scaled and stepped with."""
         self._sources = sources
-        self._own: dict[str, Touch] = {}
+        self._own: dict[str, TouchedBy] = {}
         self._by_hand = frozenset(map(id, updates_by_hand(sources.nodes[0])))
         self._gradients = {
             n for n, values in sources.values.items() if any(map(is_gradient, values))
@@ -46,18 +46,18 @@ class Touching:
             for value in sources.values.get(name, ()):
                 self._factor(value, name)
 
-    def of(self, body: Iterable[ast.AST]) -> Touch:
+    def of(self, body: Iterable[ast.AST]) -> TouchedBy:
         """What statements or expressions touch, without nested definitions."""
-        found = Touch()
+        found = TouchedBy()
         for node in inside(body):
             if isinstance(node, ast.Call):
                 found.add(self._call(node))
             elif isinstance(node, ast.stmt):
                 found.add(self._statement(node))
             if id(node) in self._by_hand:
-                found.add(Touch(deep=["step"]))
+                found.add(TouchedBy(deep=["step"]))
             if id(node) in self.choices:
-                found.add(Touch(deep=[self.choices[id(node)]]))
+                found.add(TouchedBy(deep=[self.choices[id(node)]]))
         return found
 
     def reached(self, body: Iterable[ast.AST]) -> set[str]:
@@ -72,14 +72,14 @@ class Touching:
 
     # ------------------------------------------------------------------------------- calls and stores
 
-    def _call(self, call: ast.Call) -> Touch:
+    def _call(self, call: ast.Call) -> TouchedBy:
         name = word(call.func) or ""
         if name in self._sources.functions:
             own = self._of_own(name)
-            return Touch([name] * bool(own.deep), [name, *own.light] if own.light else [])
+            return TouchedBy([name] * bool(own.deep), [name, *own.light] if own.light else [])
         if name == "requires_grad_":
-            return Touch(light=[name])
-        return Touch(deep=[name] * self._is_update(name, call))
+            return TouchedBy(light=[name])
+        return TouchedBy(deep=[name] * self._is_update(name, call))
 
     def _is_update(self, name: str, call: ast.Call) -> bool:
         receiver = word(call.func.value) or "" if isinstance(call.func, ast.Attribute) else ""
@@ -100,15 +100,17 @@ class Touching:
         by_name = any(part in name for name in said for part in RATES)
         return by_name or any(name.endswith("LR") for name in made)
 
-    def _of_own(self, name: str) -> Touch:
+    def _of_own(self, name: str) -> TouchedBy:
         if name not in self._own:
-            found = self._own[name] = Touch()  # while it is looked at, it calls itself for nothing
+            found = self._own[name] = (
+                TouchedBy()
+            )  # while it is looked at, it calls itself for nothing
             for function in self._sources.functions[name]:
                 found.add(self.of(function.body))
         return self._own[name]
 
-    def _statement(self, node: ast.stmt) -> Touch:
-        found = Touch()
+    def _statement(self, node: ast.stmt) -> TouchedBy:
+        found = TouchedBy()
         match node:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
@@ -119,16 +121,16 @@ class Touching:
             case ast.AugAssign(target=target, op=op):
                 scales = isinstance(op, ast.Mult | ast.Div)
                 changes = self._holds_gradients(target)
-                found = Touch(deep=["grad"]) if changes else self._set(target, decides=scales)
+                found = TouchedBy(deep=["grad"]) if changes else self._set(target, decides=scales)
             case ast.Delete(targets=targets):
-                found = Touch(deep=["grad"] * any(map(is_gradient, targets)))
+                found = TouchedBy(deep=["grad"] * any(map(is_gradient, targets)))
             case ast.Return(value=ast.expr()):
                 function = self._sources.function_of(node)
                 name = function.name if function is not None else ""
-                found = Touch(deep=[name] * (name in self.deciding))
+                found = TouchedBy(deep=[name] * (name in self.deciding))
         return found
 
-    def _stored(self, target: ast.expr, value: ast.expr) -> Touch:
+    def _stored(self, target: ast.expr, value: ast.expr) -> TouchedBy:
         """``loss = loss / 4`` is another size, ``loss = a + b`` another loss; ``n = n + 1`` counts."""
         name, value = word(target) or "", unmarked(value)
         sides = (word(value.left), word(value.right)) if isinstance(value, ast.BinOp) else ()
@@ -137,13 +139,13 @@ class Touching:
             return self._set(target, decides=name in sides and isinstance(op, ast.Mult | ast.Div))
         return self._set(target, decides=not (name in sides and isinstance(op, ast.Add)))
 
-    def _set(self, target: ast.expr, *, decides: bool) -> Touch:
+    def _set(self, target: ast.expr, *, decides: bool) -> TouchedBy:
         name = word(target) or ""
         if is_gradient(target):
-            return Touch(deep=["grad"])
+            return TouchedBy(deep=["grad"])
         if name in LIGHT:
-            return Touch(light=[name])
-        return Touch(deep=[name] * (decides and name in self.deciding | self.losses))
+            return TouchedBy(light=[name])
+        return TouchedBy(deep=[name] * (decides and name in self.deciding | self.losses))
 
     # ---------------------------------------------------------------------------------- what decides
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from harness.domain.branch import Branches, Unentered
-from harness.sandbox.branches.later import Later
-from harness.sandbox.branches.marks import Branch, BranchesSeen, Marked
+from harness.sandbox.branches.later import LaterConditions
+from harness.sandbox.branches.marks import Branch, BranchesSeen, MarkedProgram
 from harness.sandbox.branches.reading import (
     CALLS,
     TRAINS,
     Loop,
     Sources,
-    Touch,
+    TouchedBy,
     inside,
     word,
 )
@@ -37,7 +37,7 @@ DEEPEST = 5000
 """How many nested calls are followed to see what a branch touches."""
 
 
-def untaken(marked: Marked) -> Branches:
+def untaken(marked: MarkedProgram) -> Branches:
     """After a run: the branches that it did not enter. Branches inside such a branch count as not
     reached.
     """
@@ -95,15 +95,15 @@ def _is_in_place(call: ast.Call) -> bool:
 
 
 class _Reader:
-    def __init__(self, marked: Marked) -> None:
+    def __init__(self, marked: MarkedProgram) -> None:
         self._marked = marked
         self._entered = marked.seen.entered
         self._sources = Sources(marked.tree)
         self._touching = Touching(self._sources)
 
     @cached_property
-    def _later(self) -> Later:
-        return Later(self._sources, self._touching, self._marked.seen)
+    def _later(self) -> LaterConditions:
+        return LaterConditions(self._sources, self._touching, self._marked.seen)
 
     def read(self, left: list[Branch]) -> Iterator[Unentered]:
         out: set[int] = set()
@@ -127,7 +127,7 @@ class _Reader:
         """Those in a turn of training: what they do there is written nowhere."""
         for call in calls:
             if isinstance(call, ast.Call) and self._is_hidden(call):
-                touch = Touch(deep=[word(call.func) or "next"])
+                touch = TouchedBy(deep=[word(call.func) or "next"])
                 yield _told([call], touch, reached=True, waits=True, written=False)
 
     def _is_hidden(self, call: ast.Call) -> bool:
@@ -141,7 +141,7 @@ class _Reader:
         """Clips whose threshold a count tells: those of later turns nobody saw."""
         for clip in clips:
             if any(map(self._later.is_scheduled, thresholds(clip))):
-                touch = Touch(deep=[word(clip.func) or ""])
+                touch = TouchedBy(deep=[word(clip.func) or ""])
                 yield _told([clip], touch, reached=True, waits=True, written=False)
 
     def _is_a_value(self, branch: Branch) -> bool:
@@ -157,30 +157,30 @@ class _Reader:
 
     # ---------------------------------------------------------------------------------- what it does
 
-    def _touched(self, branch: Branch) -> Touch:
+    def _touched(self, branch: Branch) -> TouchedBy:
         """What a branch touches, and what it leaves out."""
         touch = self._touching.of(branch.body)
         choices = self._touching.choices
         if isinstance(branch.owner, ast.IfExp) and id(branch.owner) in choices:
-            touch.add(Touch(deep=[choices[id(branch.owner)]]))
+            touch.add(TouchedBy(deep=[choices[id(branch.owner)]]))
         if branch.mark is not None:
             for jump in inside(branch.body):
                 if isinstance(jump, JUMPS):
                     touch.add(self._skipped(jump, branch))
         return touch
 
-    def _skipped(self, jump: ast.Continue | ast.Break | ast.Return, branch: Branch) -> Touch:
+    def _skipped(self, jump: ast.Continue | ast.Break | ast.Return, branch: Branch) -> TouchedBy:
         """What a jump leaves out of a turn; light where it ends the training."""
         rest, loop = self._sources.behind(jump)
         if loop is not None and any(node is loop for node in inside(branch.body)):
-            return Touch()
+            return TouchedBy()
         left_out = self._touching.reached(rest)
         around = self._touching.reached(loop.body) if loop is not None else set[str]()
         if not left_out or (loop is not None and not around & TRAINS and not self._waits(branch)):
-            return Touch()  # of a loop over parameters: ``if p.grad is None: continue``
+            return TouchedBy()  # of a loop over parameters: ``if p.grad is None: continue``
         name = type(jump).__name__.lower()
         ends = not isinstance(jump, ast.Continue) and ("step" in around or self._measures(loop))
-        return Touch(light=[name]) if ends or left_out >= WHOLE else Touch(deep=[name])
+        return TouchedBy(light=[name]) if ends or left_out >= WHOLE else TouchedBy(deep=[name])
 
     def _measures(self, loop: Loop | None) -> bool:
         """Whether every turn of a loop clears what the one before gathered: no update hangs on how
@@ -228,7 +228,7 @@ class _Reader:
 
 
 def _told(
-    body: Sequence[ast.AST], touch: Touch, *, reached: bool, waits: bool, written: bool = True
+    body: Sequence[ast.AST], touch: TouchedBy, *, reached: bool, waits: bool, written: bool = True
 ) -> Unentered:
     first, last = body[0], body[-1]
     return Unentered(

@@ -33,7 +33,7 @@ def restrict_files(readable: Readable, scratch: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Rights:
+class AccessRights:
     """Sets of access rights, as bits."""
 
     abi: int
@@ -51,12 +51,12 @@ class Rights:
 
 
 @functools.cache
-def find_rights() -> Rights:
+def find_rights() -> AccessRights:
     """Ask the kernel; call it before the forks, since the library is slow at its first use."""
     from landlock import FSAccess, landlock_abi_version
 
     read, everything = FSAccess.READ_FILE, FSAccess.all()
-    return Rights(
+    return AccessRights(
         abi=landlock_abi_version(),
         handled=int(everything),
         read=int(read),

@@ -8,7 +8,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from harness.beside import KEPT, Beside
+from harness.beside import KEPT, CompanionFile
 
 
 class Repository(MetaPathFinder, Loader):
@@ -16,7 +16,7 @@ class Repository(MetaPathFinder, Loader):
 
     def __init__(
         self,
-        files: Mapping[str, Beside],
+        files: Mapping[str, CompanionFile],
         trees: Mapping[str, ast.Module],
         folder: str,
         filename: str,

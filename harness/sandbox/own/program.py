@@ -37,7 +37,7 @@ from harness.sandbox.own.shortening import WINDOWS, OnBatch, Shortening
 from harness.sandbox.own.shrinking import evaluate_soon, shrink
 from harness.sandbox.own.sizes import passes_in
 from harness.sandbox.ready import ReadyProgram, compiled, namespace
-from harness.sandbox.unbound import Scouted, Unbound, no_input, parsed
+from harness.sandbox.unbound import NameScouted, Unbound, no_input, parsed
 from harness.syntax import source_of
 
 FOLDER = "a/repository/of/programs"
@@ -127,7 +127,7 @@ def _what_is_missing() -> Iterator[None]:
         found = files.learned(error) if type(error) is SystemExit and error.code else None
         if found is None:
             raise
-        raise Scouted(*found) from error
+        raise NameScouted(*found) from error
     except Exception as error:
         said = _said_of(error)
         if said is None:
@@ -138,7 +138,7 @@ def _what_is_missing() -> Iterator[None]:
 def _said_of(error: Exception) -> BaseException | None:
     """What is to be said instead; ``None``: nothing."""
     if isinstance(error, FileNotFoundError | Unbound) and (shown := files.learned(error)):
-        return Scouted(*shown)
+        return NameScouted(*shown)
     if isinstance(error, FileNotFoundError):
         name = str(error.filename or error).removesuffix(" not found.")  # as numpy words it
         return Unbound(os.path.basename(name.rstrip("/")) or name, NOT_HERE)
@@ -156,7 +156,7 @@ def _of_absent_data(error: Exception) -> BaseException | None:
     """What is to be said of a failure where something was lent whose form was guessed."""
     for lent in (documents, files, tables, pictures, arrays):
         if found := lent.learned(error):
-            return Scouted(*found)
+            return NameScouted(*found)
     if doubted() and "num_samples=0" in str(error):
         return Unbound(doubted()[-1], NOT_HERE)
     if guessed() and tables.of_the_data(error):

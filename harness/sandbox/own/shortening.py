@@ -123,12 +123,12 @@ class Shortening:
             return
         lend(f"a loader of {count} batches: the first {kept} of each pass")
         if loader.batch_sampler is not None:
-            vars(loader)["batch_sampler"] = First(loader.batch_sampler, kept)
+            vars(loader)["batch_sampler"] = FirstOfSampler(loader.batch_sampler, kept)
         else:
-            vars(loader)["sampler"] = First(loader.sampler, kept)
+            vars(loader)["sampler"] = FirstOfSampler(loader.sampler, kept)
 
 
-class First:
+class FirstOfSampler:
     """The first of what a sampler gives; all else is the sampler's own."""
 
     def __init__(self, sampler: Any, count: int) -> None:

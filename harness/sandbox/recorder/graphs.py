@@ -14,7 +14,7 @@ from torch.optim import Optimizer
 from torch.utils import checkpoint
 from torch.utils.weak import TensorWeakRef
 
-from harness.domain.event import Unheld, UnheldWhy
+from harness.domain.event import UnheldParameter, UnheldWhy
 from harness.sandbox.recorder.constants import Constants, sums
 from harness.sandbox.recorder.scalers import Scalers
 from harness.sandbox.recorder.tape import LARGE, Tape, dense
@@ -198,16 +198,18 @@ class Graphs:
             and not any(_factor(node, "Mul") == scale for start in starts for node in sums(start))
         )
 
-    def _unheld(self) -> tuple[Unheld, ...]:
+    def _unheld(self) -> tuple[UnheldParameter, ...]:
         """Parameters that got gradients again and again, are in no optimizer, and never changed."""
         told = (
             x
             for x in self._leaves.values()
             if self._stepped and not (x.held or x.changed or x.asked)
         )
-        return tuple(Unheld(name=x.name, why=x.why, backwards=x.seen) for x in told if x.why)
+        return tuple(
+            UnheldParameter(name=x.name, why=x.why, backwards=x.seen) for x in told if x.why
+        )
 
-    def _cut_off(self) -> tuple[Unheld, ...]:
+    def _cut_off(self) -> tuple[UnheldParameter, ...]:
         """Parameters of an optimizer that never had a gradient, where checkpoints stop it, or a model
         returned what they made and no loss goes back to it.
         """
@@ -218,7 +220,7 @@ class Graphs:
         owners = _Owners()
         cut = [key for key in hungry if key in self._came_out - self._reached - owners.spared]
         return tuple(
-            Unheld(
+            UnheldParameter(
                 name=owners.names[key],
                 why="checkpointed" if stopped else "cut",
                 backwards=self._steps[key],

@@ -14,7 +14,7 @@ from harness.domain.injection import Injection, OnePass
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-class Injected:
+class InjectedFactors:
     """Does what the probe's injection says; before one is given, nothing."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from torch.optim import Optimizer
 from harness.sandbox.recorder.tape import Tape
 
 
-class Owned:
+class OwnOptimizers:
     """Knows every optimizer that the program makes."""
 
     def __init__(self, tape: Tape) -> None:

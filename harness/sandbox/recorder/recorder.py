@@ -9,7 +9,7 @@ import torch
 from pydantic import JsonValue
 from torch import nn
 
-from harness.domain.event import BatchYielded, Finished, Noted, Start
+from harness.domain.event import BatchYielded, Finished, Start, WorkloadNote
 from harness.domain.injection import Injection
 from harness.sandbox.recorder.advantages import Advantages
 from harness.sandbox.recorder.averages import WeightAverages
@@ -22,7 +22,7 @@ from harness.sandbox.recorder.functions import Functions
 from harness.sandbox.recorder.graphs import Graphs
 from harness.sandbox.recorder.losses import Losses
 from harness.sandbox.recorder.modes import Modes
-from harness.sandbox.recorder.owned import Owned
+from harness.sandbox.recorder.owned import OwnOptimizers
 from harness.sandbox.recorder.scalers import Scalers
 from harness.sandbox.recorder.schedulers import Schedulers
 from harness.sandbox.recorder.states import States
@@ -42,7 +42,7 @@ class Recorder:
         self.scalers = Scalers(self.tape, lambda: self.steps.count)
         self.forwards = Forwards(self.tape)
         self.forwards.learning_rates = self.steps.learning_rates
-        self.owned = Owned(self.tape)
+        self.owned = OwnOptimizers(self.tape)
         self.functions = Functions()
         self.averages = WeightAverages(self.tape)
         self.advantages = Advantages()
@@ -132,7 +132,7 @@ class Recorder:
     def note(self, name: str, **facts: JsonValue) -> None:
         """Write what a workload of another subject has to say."""
         if self._started:
-            self.tape.write(Noted(name=name, facts=facts))
+            self.tape.write(WorkloadNote(name=name, facts=facts))
 
     @contextlib.contextmanager
     def recording(self, module: ModuleType, world_size: int) -> Iterator[None]:

@@ -11,7 +11,7 @@ from torch.utils.weak import TensorWeakRef
 
 from harness.domain.event import Event
 from harness.sandbox.frames import Json
-from harness.sandbox.recorder.injected import Injected
+from harness.sandbox.recorder.injected import InjectedFactors
 
 Blob = tuple[str, str, tuple[int, ...], bytes]
 """Name, element type, sizes and row-major elements of one tensor."""
@@ -61,7 +61,7 @@ class Tape:
         """Whether it was told how much is trained before anything was called."""
         self.before_write: Callable[[], None] | None = None
         """Called before an event is written, or parameters are asked for changes."""
-        self.injected = Injected()
+        self.injected = InjectedFactors()
         """What is done to gradients."""
 
     def register(self, prefix: str, named: Iterable[tuple[str, Tensor]]) -> None:

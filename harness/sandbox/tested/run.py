@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable
 from typing import Any, Literal
 
-from harness.domain.event import Finished, Tested
+from harness.domain.event import Finished, TestEnded
 from harness.sandbox.machine import arguments
 from harness.sandbox.tested.tampering import Fingerprint, changed, fingerprint
 
@@ -29,7 +29,7 @@ LONGEST = 600
 RAN = (0, 1)
 """Exit codes of pytest where all tests passed, and where some failed."""
 
-Tell = Callable[[Tested], None]
+Tell = Callable[[TestEnded], None]
 TestedTurn = Literal["before", "answer", "after"]
 
 OPTIONS = (
@@ -74,7 +74,9 @@ def _tested(
         said = f"it cannot be imported: {type(error).__name__}: {error}"
     if said:
         message = said[:LONGEST]
-        tell(Tested(name="", run=turn, outcome="error", message=message, line=None, assertions=0))
+        tell(
+            TestEnded(name="", run=turn, outcome="error", message=message, line=None, assertions=0)
+        )
     for name in set(sys.modules) - there:  # the next turn imports the tests anew
         if str(getattr(sys.modules[name], "__file__", "")).startswith(folder):
             del sys.modules[name]
@@ -123,7 +125,7 @@ class _Teller:
             told = "skipped"
         place = getattr(report.longrepr, "reprcrash", None)
         self._tell(
-            Tested(
+            TestEnded(
                 name=name,
                 run=self._turn,
                 outcome=told,
@@ -138,7 +140,7 @@ class _Teller:
         if report.failed:
             said = str(report.longrepr)[-LONGEST:]
             self._tell(
-                Tested(
+                TestEnded(
                     name="", run=self._turn, outcome="error", message=said, line=None, assertions=0
                 )
             )

@@ -9,8 +9,8 @@ program   binds and runs, with all of these
 """
 
 from harness.sandbox.batches.callers import FILENAME
-from harness.sandbox.unbound import Scouted, Unbound
+from harness.sandbox.unbound import NameScouted, Unbound
 from harness.sandbox.world.program import bind
 from harness.sandbox.world.roots import Call
 
-__all__ = ["FILENAME", "Call", "Scouted", "Unbound", "bind"]
+__all__ = ["FILENAME", "Call", "NameScouted", "Unbound", "bind"]

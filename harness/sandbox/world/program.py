@@ -23,7 +23,7 @@ from harness.sandbox.names.table import table
 from harness.sandbox.own.patience import Patience
 from harness.sandbox.own.shortening import declared_window
 from harness.sandbox.ready import ReadyProgram, compiled, namespace
-from harness.sandbox.unbound import Scouted, no_input, parsed
+from harness.sandbox.unbound import NameScouted, no_input, parsed
 from harness.sandbox.world import libraries, losses, rewrite, wrapping
 from harness.sandbox.world.fitting import Fitting
 from harness.sandbox.world.lending import LATE, MOMENT, Lender
@@ -87,7 +87,7 @@ def _misfits(masks: Sequence[str]) -> Iterator[None]:
         raise refused_as_a_size() or error from error
     except RuntimeError as error:
         if masks and "only for scalar outputs" in str(error):
-            raise Scouted(masks[0], "gamma") from error
+            raise NameScouted(masks[0], "gamma") from error
         raise
 
 
@@ -102,7 +102,7 @@ def _names(module: types.ModuleType, tree: ast.Module) -> Iterator[None]:
             raise
         role = table().role(name)
         starts = role in COUNTED and counts(tree, name)
-        raise Scouted(name, "start" if starts else role or "") from error
+        raise NameScouted(name, "start" if starts else role or "") from error
 
 
 def counts(tree: ast.Module, name: str) -> bool:

@@ -20,7 +20,7 @@ BUILT_IN = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Root:
+class UncalledFunction:
     """A function or method that nothing in the program calls."""
 
     tree: Function
@@ -258,14 +258,14 @@ class ProgramReading:
     # ---------------------------------------------------------------------------------- functions
 
     @cached_property
-    def functions(self) -> list[Root]:
+    def functions(self) -> list[UncalledFunction]:
         """Functions at module level and methods of classes there."""
-        found = [Root(s) for s in self.tree.body if isinstance(s, Function)]
+        found = [UncalledFunction(s) for s in self.tree.body if isinstance(s, Function)]
         for owner in self.classes:
-            found += [Root(s, owner) for s in owner.body if isinstance(s, Function)]
+            found += [UncalledFunction(s, owner) for s in owner.body if isinstance(s, Function)]
         return found
 
-    def roots(self) -> list[Root]:
+    def roots(self) -> list[UncalledFunction]:
         """Functions that train and that nothing calls: those that step, else those that go backward."""
         open_ = [f for f in self.functions if self._is_open(f)]
         for marks in ({"step"}, {"backward"}, {"grad"}):
@@ -279,7 +279,7 @@ class ProgramReading:
         """What functions that nothing calls ask for, in order."""
         return tuple(dict.fromkeys(a.arg for root in self.roots() for a in root.wanted()))
 
-    def _is_open(self, function: Root) -> bool:
+    def _is_open(self, function: UncalledFunction) -> bool:
         name, owner = function.tree.name, function.owner
         hidden = name.startswith("__") and (owner is not None or name.endswith("__"))
         if hidden and name != "__call__":

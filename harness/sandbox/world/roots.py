@@ -11,7 +11,7 @@ from torch import nn
 
 from harness.sandbox.unbound import Unbound
 from harness.sandbox.world.lending import LATE, MOMENT, Lender
-from harness.sandbox.world.reading import Root, optional, wanted
+from harness.sandbox.world.reading import UncalledFunction, optional, wanted
 from harness.sandbox.world.spies import Spy
 from harness.sandbox.world.turns import OF_A_TURN, Turns
 from harness.syntax import walk
@@ -52,11 +52,11 @@ class Starter:
             found.append((Call(root.name, names), functools.partial(self._start, root)))
         return found
 
-    def _taken(self, root: Root) -> list[ast.arg]:
+    def _taken(self, root: UncalledFunction) -> list[ast.arg]:
         extra = [a for a in optional(root.tree) if self._lender.role(a.arg) in ESSENTIAL]
         return [*root.wanted(), *extra]
 
-    def _start(self, root: Root) -> None:
+    def _start(self, root: UncalledFunction) -> None:
         target = self._target(root)
         names = [a.arg for a in self._taken(root)]
         self._lender.together += [n for n in names if n not in self._lender.together]
@@ -125,7 +125,7 @@ class Starter:
         self._lender.notes.append(f"an instance of {cls.name} is made")
         return made
 
-    def _target(self, root: Root) -> Callable[..., Any]:
+    def _target(self, root: UncalledFunction) -> Callable[..., Any]:
         if root.owner is None:
             return self._global(root.tree.name)  # type: ignore[no-any-return]  # a function
         cls = self._global(root.owner.name)

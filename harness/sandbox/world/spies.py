@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from harness.sandbox.batches.callers import ResultUse, frame_of_the_program
 from harness.sandbox.names.table import table
-from harness.sandbox.unbound import Scouted
+from harness.sandbox.unbound import NameScouted
 
 ASKED: dict[str, str] = {
     "param_groups": "optimizer", "add_param_group": "optimizer",
@@ -66,7 +66,7 @@ class Spy:
         self.__dict__.update(_name=name, _result=result, _steps=steps)
 
     def _is(self, role: str) -> NoReturn:
-        raise Scouted(self._name, role)
+        raise NameScouted(self._name, role)
 
     def __getattr__(self, attribute: str) -> Any:
         """What is asked of it says what it is; settings answer anything."""
@@ -171,7 +171,7 @@ is given no number.
 """
 
 
-def refused_as_a_size() -> Scouted | None:
+def refused_as_a_size() -> NameScouted | None:
     """What a spy is that torch refused as a size."""
     name = asked_for_its_size[-1] if asked_for_its_size else None
-    return None if name is None else Scouted(name, SIZES.get(name, "hidden"))
+    return None if name is None else NameScouted(name, SIZES.get(name, "hidden"))

@@ -1,6 +1,6 @@
 """Programs with files of their own: each stays a module, and is run where it is imported."""
 
-from harness.beside import Beside, Packed
+from harness.beside import CompanionFile, PackedProgram
 
 TRAIN = """
 from __future__ import annotations
@@ -45,21 +45,21 @@ def fit(model, optimizer):
 """
 
 FILES = {
-    "pack": Beside("pack/__init__.py", ""),
-    "pack.net": Beside("pack/net.py", NET),
-    "pack.loops": Beside("pack/loops.py", LOOPS),
+    "pack": CompanionFile("pack/__init__.py", ""),
+    "pack.net": CompanionFile("pack/net.py", NET),
+    "pack.loops": CompanionFile("pack/loops.py", LOOPS),
 }
 
 
 def test_files_of_a_repository_are_modules_with_imports_of_their_own(see):
-    seen = see(Packed(TRAIN, FILES).text)
+    seen = see(PackedProgram(TRAIN, FILES).text)
 
     assert seen.outcome == "returned: None"
     assert seen.windows == [2, 2, 2, 2]
 
 
 def test_a_required_word_is_one_that_some_file_compares_it_with(see):
-    seen = see(Packed(TRAIN, FILES).text)
+    seen = see(PackedProgram(TRAIN, FILES).text)
 
     assert "net = 'linear': a required argument" in seen.lent
 
@@ -67,9 +67,9 @@ def test_a_required_word_is_one_that_some_file_compares_it_with(see):
 def test_what_a_file_lacks_is_named_with_the_file_that_lacks_it(see):
     lacking = {
         **FILES,
-        "pack.net": Beside("pack/net.py", NET + "import flashy\nflashy.go()\n"),
+        "pack.net": CompanionFile("pack/net.py", NET + "import flashy\nflashy.go()\n"),
     }
 
-    seen = see(Packed(TRAIN, lacking).text)
+    seen = see(PackedProgram(TRAIN, lacking).text)
 
     assert seen.outcome == "unbound: `flashy.go` needs flashy, which is not here"

@@ -109,7 +109,7 @@ def run(request: dict[str, Any], rank: int, size: int) -> dict[str, Any]:
             bound.run()
             reply |= {"notes": [*bound.journal], "result": repr(vars(bound.module).get("result"))}
             reply["weights"] = [p.detach().flatten().tolist() for p in bound.models[0].parameters()]
-    except world.Scouted as scout:
+    except world.NameScouted as scout:
         said = f"`{scout.name}` is used in no way that tells what it is"
         reply |= {"error": "Unbound", "message": said, "scouted": [scout.name, scout.role]}
     except BaseException as error:  # noqa: BLE001 - whatever a program does is the reply
