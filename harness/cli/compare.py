@@ -143,12 +143,8 @@ def compare(
     )  # fmt: skip
     open_ = instruments(context, jobs, ahead=False, engine=engine)
     asker = Asker(only_runnable(load(bank, scenario, suite)), out, open_, rules, anyway)
-    arms = (
-        AblationOptions(asked, skill, level, coverage, plan)
-        if ablate
-        else arms_of(asked, skill, aa=aa)
-    )
-    raise typer.Exit(_asked(shown, asker, arms))
+    left_out = AblationOptions(asked, skill, level, coverage, plan)
+    raise typer.Exit(_asked(shown, asker, left_out if ablate else arms_of(asked, skill, aa=aa)))
 
 
 def _refuse_contradictions(runs: list[Path] | None, *, asks: bool) -> None:

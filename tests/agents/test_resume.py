@@ -19,10 +19,10 @@ SPEC = "anthropic:claude-haiku-4-5"
 ASKING = """
 import sys
 from pathlib import Path
-from harness.agents.naming import Asking, agent_named
+from harness.agents.naming import AskingOptions, agent_named
 from harness.scenarios import load_bank
 
-with agent_named(sys.argv[1], Asking(cache=Path(sys.argv[3]))) as agent:
+with agent_named(sys.argv[1], AskingOptions(cache=Path(sys.argv[3]))) as agent:
     for scenario in load_bank(Path(sys.argv[2])).scenarios:
         agent.ask(scenario)
 """
