@@ -21,6 +21,7 @@ from harness.checking.session import (
     is_real,
     last_of,
     leaves_out,
+    names_of_module,
     packages_of,
     release,
 )
@@ -134,7 +135,9 @@ def _is_written(ended: Ended, said: str, program: BlockInContext) -> bool:
         module, name = there
         package = module.partition(".")[0]
         within = module.startswith("torch._C") or not is_real(package)
-        return not within and name not in _BACKENDS and any(name in _names_written(n) for n in at)
+        depends = name in names_of_module(module)  # on what else is installed
+        written = any(name in _names_written(n) for n in at)
+        return written and not (within or depends or name in _BACKENDS)
     found = _REFUSED.match(said) if ended.exception == "TypeError" else None
     if found is None:
         return False

@@ -22,7 +22,8 @@ from harness.domain.skill import Example
 
 DAYS = 30
 """Results that nobody has made anew for so long are removed."""
-_TIMED = "still running"
+_BUSY = "while it had the processor"
+"""How a run is told that was ended before it had had its time of a processor."""
 
 
 class _Result(Record):
@@ -65,7 +66,7 @@ class KeptResults:
 
     def keep(self, key: str, result: BlockResult) -> None:
         """Keep a result, unless it hung on how busy this machine was."""
-        if not any(_TIMED in part.sentence for part in result.parts):
+        if not any(_BUSY in part.sentence for part in result.parts):
             self.cache.put(key, _Result(parts=result.parts, line=result.line))
 
     def since_last(

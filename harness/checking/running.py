@@ -20,7 +20,7 @@ from harness.domain.workload import WORKLOADS, WorkloadSpec
 from harness.properties import judge
 from harness.properties.own import own_grade, own_settings
 
-SECONDS = 4.0
+SECONDS = 2.0
 """The most wall-clock time of one execution, without what it waits for a processor."""
 _PER_RANK = re.compile(r"/=?\s*(?:\w+\.)*(?:get_)?world_size\b")
 """How a program shows that it divides by the number of ranks."""

@@ -300,7 +300,8 @@ class _Taking:
             return None
         taken = [c for c in self.chosen if name in self._sources[c].statement.binds]
         if taken:
-            return set() if min(taken) < before or how.at_any_rate else None
+            there = how.at_any_rate or any(c < before or self._is_package(c) for c in taken)
+            return set() if there else None
         for candidate in self._candidates(name, before):
             if candidate in seen or self._does_it_again(candidate, seen):
                 self._in_a_circle = True

@@ -26,6 +26,12 @@ _TOKENS = re.compile(
     r"|specify exactly one of input_ids"
 )
 
+_LABELS = re.compile(
+    r"one_hot is only applicable to index tensor|Expected dtype int64 for index"
+    r"|tensors used as indices must be long"
+)
+"""What takes classes as targets, in rows that are no pictures."""
+
 FittedWorkload = tuple[str, dict[str, object]]
 """The name of a workload, and parameters of it."""
 
@@ -63,8 +69,11 @@ def _in_size(workload: WorkloadSpec, said: str) -> FittedWorkload | None:
         return workload.name, {**kept, "features": width[1]}
     if (rows := _ROWS.search(said)) and "features" in sizes:
         return workload.name, {**kept, "features": int(rows["wanted"])}
-    if outputs and int(outputs["second"]) == sizes.get("outputs"):
-        return workload.name, {**kept, "outputs": int(outputs["first"])}
+    if outputs is not None:
+        first, second = int(outputs["first"]), int(outputs["second"])
+        other = {first: second, second: first}.get(sizes.get("outputs", 0))
+        if other is not None:
+            return workload.name, {**kept, "outputs": other}
     if CLASSES.search(said) and sizes.get("outputs", 2) > 2:
         return workload.name, {**kept, "outputs": 2}
     if _RANGE.search(said) and sizes.get("vocabulary", 14) > 14:
@@ -92,10 +101,12 @@ def _of_pictures(workload: WorkloadSpec, said: str) -> FittedWorkload | None:
 
 def _kept(workload: WorkloadSpec) -> dict[str, object]:
     """Sizes that were fitted before."""
-    sizes = {"features", "vocabulary", "outputs", "plain_targets", "colours", "side"}
+    sizes = {"features", "vocabulary", "outputs", "plain_targets", "colours", "side", "depth"}
     return workload.parameters.model_dump(include=sizes)
 
 
 def _in_kind(said: str) -> FittedWorkload | None:
+    if _LABELS.search(said):
+        return "deep-residual", {"depth": 1}
     kinds = ((_IMAGES, "cnn"), (_TOKENS, "transformer"))
     return next(((name, {}) for pattern, name in kinds if pattern.search(said)), None)

@@ -31,8 +31,8 @@ class WorkloadParameters(Record):
     """Samples in successive batches, repeated over the loader, in place of ``batch_size``. Empty: sizes
     repeat every fourth batch, so that all full windows of 4 hold the same number of samples.
     """
-    features: int = Field(default=8, ge=4, le=4096)
-    """Width of one input row; at least 4, so that a row is recognisable by its content."""
+    features: int = Field(default=8, ge=1, le=4096)
+    """Width of one input row."""
     input_scale: float = 1.0
     """Factor on the inputs."""
     target_scale: float = 1.0

@@ -320,3 +320,9 @@ def test_a_state_that_nothing_fills_is_a_sketch():
     read = "state['epoch']['lr']"
     assert told(f"state = {{}}\n{read}", "KeyError", "'epoch'", 2) is None
     assert told(f"state = {{}}\nstate['a'] = 1\n{read}", "KeyError", "'epoch'", 3) is not None
+
+
+def test_a_name_that_a_library_has_beside_another_package_is_no_missing_name():
+    """Its own text hands it out, under a condition on what else is installed."""
+    said = "cannot import name 'YAMLObject' from 'yaml'"
+    assert told("from yaml import YAMLObject", "ImportError", said, 1) is None

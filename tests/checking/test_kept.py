@@ -78,6 +78,16 @@ def test_looking_at_claims_only_changes_no_block(page, kept, warm):
     assert (only.since_last, check_skill(page, never, kept=kept).since_last) == ((), ())
 
 
+def test_a_block_without_an_end_is_not_run_again(tmp_path, kept, warm):
+    """It had its time of a processor: nothing but the machine's being busy is left to chance."""
+    page = tmp_path / "page.md"
+    page.write_text("# Page\n\n```python\nturns = 0\nwhile True:\n    turns += 1\n```\n")
+    first = check_skill(page, warm, kept=kept)
+
+    assert "still running" in first.blocks[0].parts[0].sentence
+    assert check_skill(page, never, kept=kept).blocks == first.blocks
+
+
 def test_what_an_older_version_kept_of_a_last_run_is_no_last_run(page, kept, warm):
     """It called a result by another name: nothing is said of what changed, and nothing breaks."""
     first = check_skill(page, warm, kept=kept)

@@ -167,3 +167,10 @@ def test_what_needs_a_package_that_only_watches_is_taken_from_the_page():
     made = "model = Net(figure=plt.figure())"
     *_, last = page("import matplotlib.pyplot as plt", "class Net: pass", made, "print(model)")
     assert made in last
+
+
+def test_an_import_that_stands_below_is_there_for_all_that_a_block_takes():
+    """The block needs it too, and what is chosen by then stood behind what needs it."""
+    made = "def f(x): return torch.exp(x)"
+    *_, last, _ = page(made, "print(f(torch.ones(2)))", "import torch")
+    assert last == f"import torch\n{made}\nprint(f(torch.ones(2)))"

@@ -168,7 +168,7 @@ class Lender:
         if found.role == "loss" and name in self.reading.called_plainly:
             return "criterion"
         if name in self.reading.called_plainly and (
-            found.kind == "numbers" or found.role in NEVER_CALLED
+            found.kind in ("numbers", "parts") or found.role in NEVER_CALLED
         ):
             return f"{MAKER}{found.role}" if found.role in FLAGS else None
         asked = self.reading.asked_of(name) if found.role == "optimizer" else frozenset()

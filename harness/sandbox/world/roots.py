@@ -111,17 +111,15 @@ class Starter:
         return self._lender.later(name) if found is LATE else found
 
     def _class_meant(self, name: str) -> ast.ClassDef | None:
-        """The module of the program's own of whose parts it asks what has that name."""
+        """The class of the program's own of whose parts it asks what has that name."""
         asked = {*self._lender.reading.asked_of(name)} - {*dir(nn.Module)}
-        found = [
-            c for c in self._lender.reading.classes
-            if self._lender.reading.is_a(c, "Module") and asked and asked <= _parts(c)
-        ]  # fmt: skip
+        found = [c for c in self._lender.reading.classes if asked and asked <= _parts(c)]
         return found[0] if len(found) == 1 else None
 
     def _made(self, cls: ast.ClassDef) -> Any:
         made = self._instance(cls, self._global(cls.name))
-        self._lender.values.trained = made
+        if isinstance(made, nn.Module):
+            self._lender.values.trained = made
         self._lender.notes.append(f"an instance of {cls.name} is made")
         return made
 
