@@ -60,6 +60,9 @@ MOST = 8
 PLACE = "data"
 """What an option is supplied with of which nothing is known: a file or a folder."""
 
+UNSAID = object()
+"""Stands for what a command line does not say, until it is lent."""
+
 _off: dict[str, None] = {}
 
 
@@ -94,7 +97,7 @@ def install() -> None:
         namespace = namespace or argparse.Namespace()
         given = sys.argv[1:] if args is None else [*args]
         _off.update(dict.fromkeys(filter(None, (_turned_on(one, given) for one in self._actions))))
-        commands = None
+        commands, lent = None, []
         for action in self._actions:
             positional = not action.option_strings and action.nargs not in ("?", "*")
             if isinstance(action, argparse._SubParsersAction):
@@ -102,14 +105,21 @@ def install() -> None:
                 continue
             wanted = action.required or positional or DATA.fullmatch(action.dest) is not None
             if wanted and action.default is None:
-                action.default = _value(action)
-                setattr(namespace, action.dest, action.default)
+                lent.append(action)
+                action.default = UNSAID
+                setattr(namespace, action.dest, UNSAID)
             action.required = False
             if positional:
                 action.nargs = "?"
         if commands is not None and not any(word in commands.choices for word in given):
             given.append(_command(commands))
-        return original(self, given, namespace)
+        found = original(self, given, namespace)
+        for action in lent:
+            action.default = None
+            if getattr(found[0], action.dest) is UNSAID:
+                action.default = _value(action)
+                setattr(found[0], action.dest, action.default)
+        return found
 
     argparse.ArgumentParser.parse_known_args = parse_known_args  # type: ignore[method-assign]  # what it is here for
     _of_click()

@@ -49,15 +49,15 @@ class WeightAverages:
             setattr(Tensor, name, _watched(getattr(Tensor, name), sees))
 
     def share_of_newest(self) -> float | None:
-        """The part of the weights as they are in averages that are nearly copies of them, always alike;
+        """The part of the weights as they are in averages that are nearly copies of them, and stay so;
         ``None`` where there are none, or others too.
         """
         if not self._shares:
             return None
         least, most = (which(min(s) for s in self._shares.values()) for which in (min, max))
-        alike = all(len(s) >= OFTEN and max(s) - min(s) < ALIKE for s in self._shares.values())
+        stays = all(len(s) >= OFTEN and s[-1] > s[0] - ALIKE for s in self._shares.values())
         nearly = NEARLY_ALL - ALIKE <= least <= most < 1.0 - ROUNDING
-        return least if alike and nearly else None
+        return least if stays and nearly else None
 
     def _mul(self, tensor: Tensor, by: object, **_: object) -> None:
         self._kept = (tensor.data_ptr(), by) if isinstance(by, float) else None

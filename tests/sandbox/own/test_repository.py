@@ -64,6 +64,12 @@ def test_a_required_word_is_one_that_some_file_compares_it_with(see):
     assert "net = 'linear': a required argument" in seen.lent
 
 
+def test_what_the_command_line_says_is_not_lent(see):
+    seen = see(Packed(TRAIN, FILES, arguments=("--net", "conv")).text)
+
+    assert "required argument" not in seen.lent
+
+
 def test_what_a_file_lacks_is_named_with_the_file_that_lacks_it(see):
     lacking = {
         **FILES,
