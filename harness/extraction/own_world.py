@@ -12,8 +12,12 @@ from harness.syntax import tree_of, walk
 GOES_BACK = frozenset({"backward", "fit", "fit_loop", "backward_and_step", "train_loop"})
 """Methods by which a program trains, be it through a framework."""
 
-ENGINES = frozenset({"Trainer", "Seq2SeqTrainer", "SFTTrainer", "autograd"})
-"""Names of what trains by other methods: ``Trainer(...).train()``, ``torch.autograd.grad``."""
+ENGINES = frozenset(
+    {"Trainer", "Seq2SeqTrainer", "SFTTrainer", "autograd", "vmap", "vjp", "grad_and_value"}
+)
+"""Names of what trains by other methods: ``Trainer(...).train()``, ``torch.autograd.grad``, those of
+``torch.func``.
+"""
 
 NOT_CODE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 """Statements at module level that run nothing of what they hold."""

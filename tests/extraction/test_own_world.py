@@ -24,6 +24,7 @@ OWN = {
         "mp.spawn(work, nprocs=2)\n"
     ),
     "by a trainer": "from transformers import Trainer\nTrainer().train()\n",
+    "by functions of torch.func": "from torch.func import grad, vmap\nvmap(grad(abs))(1.0)\n",
 }
 
 OTHER = {

@@ -99,9 +99,10 @@ class WindowReading:
     @property
     def is_blunt(self) -> bool:
         """Whether rounding may be as large as what a clip does, as in half precision that nearly
-        cancels out.
+        cancels out; not where what was consumed is the true gradient at the threshold.
         """
-        return self.window.tolerance > BLUNT
+        sharp = self.state == "clipped" and self.match.direction_error <= EXPLODED
+        return self.window.tolerance > BLUNT and not sharp
 
     @property
     def slack(self) -> float:

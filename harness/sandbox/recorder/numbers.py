@@ -59,7 +59,8 @@ class _Seeing:
             yield from self._inside(name, value, depth - 1)
 
     def _inside(self, name: str, value: object, depth: int) -> Iterator[NamedNumber]:
-        if isinstance(value, Mapping):
+        known = isinstance(value, dict) or type(value).__module__ in SETTINGS
+        if isinstance(value, Mapping) and known:  # others may read files when they are asked
             yield from self.within(dict(islice(value.items(), _WIDE)), depth)
         elif isinstance(value, list | tuple):
             for item in value[:_WIDE]:

@@ -45,6 +45,12 @@ def test_a_window_in_which_rounding_is_as_large_as_a_clip_tells_nothing():
     assert on(ID, loud(*clipped, *blunt)).outcome == "pass"
 
 
+def test_a_window_at_the_threshold_shows_a_clip_however_large_rounding_may_be():
+    clipped = [update(n, true=true, consumed=1.0, tolerance=0.3) for n, true in enumerate(norms(9))]
+
+    assert on(ID, loud(*clipped)).outcome == "pass"
+
+
 def unclipped(call):
     """What is said of a loud window that this call left as it was, beside one that was clipped."""
     raw = update(1, true=40.0, clip_calls=(call,))

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -120,6 +121,19 @@ def test_a_program_that_says_where_it_lies_is_not_believed(see, project):
     program = f"{TRAIN.format(reading=READING, after='')}\n__files_beside__ = {below}\n"
 
     assert "its own" not in see(program).lent
+
+
+def test_an_archive_that_is_closed_is_left_alone(see, project):
+    """Whoever looks for the program's settings among its names would open it."""
+    np.savez(project / "rows.npz", rows=np.ones((24, 3), np.float32))
+    reading = """
+import numpy as np
+with np.load("rows.npz") as archive:
+    rows = torch.from_numpy(archive["rows"])"""
+    clip = "nn.utils.clip_grad_norm_(net.parameters(), 1.0)\n    optimizer.step()"
+    program = TRAIN.format(reading=reading, after="").replace("optimizer.step()", clip)
+
+    assert see(program, folder=project).outcome == "returned: None"
 
 
 def test_what_settings_name_is_read_as_well(project):
