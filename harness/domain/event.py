@@ -447,6 +447,10 @@ class Finished(Record):
     """Types of parts that were put into evaluation, and back into training with the whole before they
     were called.
     """
+    noisy_targets: tuple[Said, ...] = Field(default=(), max_length=8)
+    """Types of frozen networks that were called without gradients in training mode, for one loss after
+    the other, and drop activations.
+    """
     course: ScheduleCourse | None = None
     """How its one schedule goes on, where the number of its passes is known."""
     divided_twice: Counted = 1

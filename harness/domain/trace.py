@@ -207,6 +207,10 @@ class Program(Record):
     """Types of parts that were put into evaluation, and back into training with the whole before they
     were called.
     """
+    noisy_targets: tuple[str, ...] = ()
+    """Types of frozen networks that were called without gradients in training mode, for one loss after
+    the other, and drop activations.
+    """
     course: ScheduleCourse | None = None
     """How its one schedule goes on, where the number of its passes is known."""
     divided_twice: int = 1

@@ -76,6 +76,7 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
         averaged_with_themselves=finished.averaged_with_themselves,
         average_of_newest=finished.average_of_newest,
         back_in_training=finished.back_in_training,
+        noisy_targets=finished.noisy_targets,
         course=finished.course,
         divided_twice=finished.divided_twice,
         options=finished.options,

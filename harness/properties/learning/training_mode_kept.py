@@ -70,7 +70,9 @@ def of_the_program(probe: ProbeTrace) -> Verdict | None:
         return is_its_own_average(probe)
     if probe.program.average_of_newest is not None:
         return follows_at_once(probe, probe.program.average_of_newest)
-    return back_in_training(probe) if probe.program.back_in_training else None
+    if probe.program.back_in_training:
+        return back_in_training(probe)
+    return has_noisy_targets(probe) if probe.program.noisy_targets else None
 
 
 def averages_itself(probe: ProbeTrace) -> bool:
@@ -111,6 +113,22 @@ def back_in_training(probe: ProbeTrace) -> Verdict:
         "of what holds it, put it back into training, so that its dropout is on, and its batch norm "
         "takes the statistics of each batch. Call eval() after each train(), or in an own train().",
         number("kinds of parts put back", len(probe.program.back_in_training), probe.probe),
+    )
+
+
+def has_noisy_targets(probe: ProbeTrace) -> Verdict:
+    """The fail for a frozen network that is asked in training mode."""
+    part = probe.program.noisy_targets[0]
+    return failed(
+        ID,
+        f"In {probe.probe} the frozen {part} was called in training mode, so that its dropout is on and "
+        "what it says of one input is another thing each time. Call eval() on it, and again after each "
+        "train() of what holds it.",
+        number(
+            "kinds of frozen networks in training mode",
+            len(probe.program.noisy_targets),
+            probe.probe,
+        ),
     )
 
 

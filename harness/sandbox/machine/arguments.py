@@ -11,7 +11,7 @@ import functools
 import importlib
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any
 
@@ -97,7 +97,7 @@ def install() -> None:
         namespace = namespace or argparse.Namespace()
         given = sys.argv[1:] if args is None else [*args]
         _off.update(dict.fromkeys(filter(None, (_turned_on(one, given) for one in self._actions))))
-        commands, lent = None, []
+        commands, lent = None, list[Any]()
         for action in self._actions:
             positional = not action.option_strings and action.nargs not in ("?", "*")
             if isinstance(action, argparse._SubParsersAction):
@@ -107,22 +107,26 @@ def install() -> None:
             if wanted and action.default is None:
                 lent.append(action)
                 action.default = UNSAID
-                setattr(namespace, action.dest, UNSAID)
             action.required = False
-            if positional:
-                action.nargs = "?"
+            action.nargs = "?" if positional else action.nargs
         if commands is not None and not any(word in commands.choices for word in given):
             given.append(_command(commands))
+        vars(namespace).update({action.dest: UNSAID for action in lent})
         found = original(self, given, namespace)
-        for action in lent:
-            action.default = None
-            if getattr(found[0], action.dest) is UNSAID:
-                action.default = _value(action)
-                setattr(found[0], action.dest, action.default)
+        _lend(lent, found[0])
         return found
 
     argparse.ArgumentParser.parse_known_args = parse_known_args  # type: ignore[method-assign]  # what it is here for
     _of_click()
+
+
+def _lend(actions: Iterable[Any], namespace: Any) -> None:
+    """Give what was asked for and the command line does not say."""
+    for action in actions:
+        action.default = None
+        if getattr(namespace, action.dest) is UNSAID:
+            action.default = _value(action)
+            setattr(namespace, action.dest, action.default)
 
 
 def _of_click() -> None:

@@ -2,12 +2,12 @@
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 
 import torch
 from pydantic import JsonValue
-from torch import nn
+from torch import Tensor, nn
 
 from harness.domain.event import BatchYielded, Finished, Start, WorkloadNote
 from harness.domain.injection import Injection
@@ -69,7 +69,7 @@ class Recorder:
         )
         self.backwards = backwards
         backwards.met = self.owned.met
-        backwards.looks = self.advantages.before_backward
+        backwards.looks = self._looks_at
         self.steps.consumes = self.advantages.at_step
         self.advantages.install()
         backwards.install()
@@ -170,10 +170,15 @@ class Recorder:
             "averaged_with_themselves": self.averages.with_themselves,
             "course": self.schedulers.course(),
             "back_in_training": self.modes.undone()[:8],
+            "noisy_targets": self.modes.noisy()[:8],
             "average_of_newest": self.averages.share_of_newest(),
             **seen,
         }
         self.tape.write(finished.model_copy(update=found), last)
+
+    def _looks_at(self, roots: Sequence[Tensor]) -> None:
+        self.advantages.before_backward(roots)
+        self.modes.before_backward()
 
     def _lost_weights(self) -> tuple[str, ...]:
         lost = self.graphs.lost_weights if self.graphs is not None else None

@@ -75,6 +75,7 @@ SWAPPED = (
     "a.mul_(1 - 0.99).add_(p, alpha=0.99)",
     "a.copy_(0.01 * a + 0.99 * p)",
     "a.data.copy_(0.99 * p.data + a.data * 0.01)",
+    "share = min(0.999, globals().get('share', 0.99) + 0.001); a.lerp_(p, share)",
 )
 UNSWAPPED = (
     "(p > 0).copy_(p > 1); a.copy_(p.to(torch.bfloat16))",

@@ -42,7 +42,14 @@ TAKEN_BACK = {
     "a teacher that is used without gradient": {"before": "student.teacher.eval()"},
     "batch norm": {"before": "student.norm.eval()"},
 }
+FROZEN = "self.teacher.requires_grad_(False)"
 KEPT = {
+    "a frozen teacher in evaluation": {"frozen": FROZEN, "after": "student.teacher.eval()"},
+    "a frozen teacher that follows the student": {
+        "frozen": FROZEN,
+        "between": "[p.data.mul_(0.9) for p in student.teacher.parameters()]",
+    },
+    "a frozen part through which gradients flow": {"frozen": "self.net.requires_grad_(False)"},
     "none": {},
     "the whole, for a validation": {"between": "student.eval(); student(x)"},
     "a teacher, anew in each pass": {
@@ -66,6 +73,13 @@ def test_a_part_whose_evaluation_mode_was_taken_back_before_it_was_called_is_wro
 
     assert verdict.outcome == "fail"
     assert "had no effect" in verdict.sentence
+
+
+def test_a_frozen_teacher_that_nobody_puts_into_evaluation_is_wrong(executor):
+    verdict = judged(executor, {"frozen": FROZEN, "between": "student.net(x)"})
+
+    assert verdict.outcome == "fail"
+    assert "the frozen Sequential was called in training mode" in verdict.sentence
 
 
 @pytest.mark.parametrize("case", KEPT)
