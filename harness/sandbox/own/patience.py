@@ -22,7 +22,9 @@ LONG = 24
 """The same for a program that is to be seen in many short passes."""
 
 MANY = 36
-"""Updates that are enough without any pass: the program has no loader; twice as many within passes."""
+"""Updates that are enough without any pass: the program has no loader; twice as many within passes, and
+fewer where several ranks train together.
+"""
 
 SECONDS = 5.0
 """After so many seconds of a processor a few updates are enough, if no other rank would wait."""
@@ -74,7 +76,7 @@ class Patience:
         self._wanted = LONG if many_passes else PASSES
         self._alone = ranks == 1
         self._few = max(FEW, wanted)
-        self._many = max(wanted, LENT // ranks) if wanted else MANY
+        self._many = max(wanted, LENT // ranks) if wanted else MANY * 2 // (1 + ranks)
         self._backwards_enough = max(BACKWARDS, LENT * bool(wanted))
         self._phases = phases if self._alone else None
         self._done = 0
