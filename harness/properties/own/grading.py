@@ -10,7 +10,7 @@ from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict
 from harness.properties import judge_by
 from harness.properties.learning.every_parameter_learns import ID as LEARNS
-from harness.properties.own.clipping import where_clipped
+from harness.properties.own.clipping import copied_clip, where_clipped
 from harness.properties.own.exchanged import BUILT_WHEN, beside_a_lent_optimizer
 from harness.properties.own.graphs import carried_over
 from harness.properties.own.lacking import lacking
@@ -54,7 +54,7 @@ def own_grade(
     verdicts = tuple(spoilt_for_good(v, trace) for v in verdicts)
     verdicts = tuple(mean_over_ranks(v, trace, settings, wider) for v in verdicts)
     verdicts = tuple(skipped_without_update(v, trace) for v in verdicts)
-    verdicts = beside_a_lent_optimizer(verdicts, trace)
+    verdicts = beside_a_lent_optimizer((*verdicts, *copied_clip(trace, allowed)), trace)
     if is_about_restoring(trace):
         verdicts = tuple(map(_not_shown, verdicts))
     if lent_its_step(trace):
