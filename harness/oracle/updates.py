@@ -23,7 +23,7 @@ from harness.oracle.matching import (
 )
 from harness.oracle.replayed import Replayed
 from harness.oracle.signal import output_spread
-from harness.oracle.windows import ReplayedWindows
+from harness.oracle.windows import ReplayedWindows, usual_size
 
 REACH = 2
 """How many earlier windows are searched for gradients that were not cleared."""
@@ -64,7 +64,7 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         beside=update.beside,
         skipped=update.skipped,
         window_size=len(own),
-        short=_is_short(view.run, index, len(own), view.usual),
+        short=_is_short(view, index, len(own)),
         consumed_norm=Gradient.of(update.gradients).norm * _enlarged(update),
         gradients=len(update.gradients),
         changed_after_step=_changed_late(update),
@@ -73,7 +73,7 @@ def measure_update(index: int, view: RankView, follower: Follower) -> Update:
         loss_scale=update.loss_scale,
         learning_rates=tuple(g.numbers.get("lr", math.nan) for s in update.steps for g in s.groups),
         optimizer=", ".join(s.type.rsplit(".", 1)[-1] for s in update.steps),
-        optimizers=tuple(sorted({s.optimizer for s in update.steps})),
+        optimizers=_made_by(update),
         recomputed=all(x.recomputed for x in own),
         parameters_followed=None if view.run.sampled else follower.follows(update),
         overwritten=overwritten(index, view.run),
@@ -302,14 +302,24 @@ def _of_the_whole(matches: tuple[Match, ...], times: float) -> tuple[Match, ...]
     )
 
 
-def _is_short(run: RankRun, index: int, size: int, usual: int) -> bool:
-    """Fewer micro-batches than usual, and a pass over the data ends in or right after the window."""
-    update = run.updates[index]
+def _is_short(view: RankView, index: int, size: int) -> bool:
+    """Fewer micro-batches than the optimizers of this update usually gather, and a pass over the data
+    ends in or right after the window.
+    """
+    update = view.run.updates[index]
+    pairs = zip(view.windows[view.rank], view.run.updates, strict=False)
+    alike = [window for window, other in pairs if _made_by(other) == _made_by(update)]
+    usual = usual_size(alike) if len(alike) > 1 else view.usual
     if size >= usual or update.last_batch is None:
         return False
     epoch, last = update.last_batch
-    handed_out = [e for e in run.events if isinstance(e, BatchYielded) and e.epoch == epoch]
+    handed_out = [e for e in view.run.events if isinstance(e, BatchYielded) and e.epoch == epoch]
     return last == max((e.index for e in handed_out), default=-1)
+
+
+def _made_by(update: Consumed) -> tuple[int, ...]:
+    """Numbers of the optimizers that stepped."""
+    return tuple(sorted({s.optimizer for s in update.steps}))
 
 
 def _told(clip: Clip) -> str:
