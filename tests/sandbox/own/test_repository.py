@@ -65,7 +65,7 @@ def test_a_required_word_is_one_that_some_file_compares_it_with(see):
 
 
 def test_what_the_command_line_says_is_not_lent(see):
-    seen = see(Packed(TRAIN, FILES, arguments=("--net", "conv")).text)
+    seen = see(PackedProgram(TRAIN, FILES, arguments=("--net", "conv")).text)
 
     assert "required argument" not in seen.lent
 
