@@ -1,5 +1,6 @@
 """``import harness``: what people call from their own code."""
 
+import asyncio
 import subprocess
 import sys
 import time
@@ -73,6 +74,15 @@ def test_a_grader_is_used_from_several_threads(grader):
         codes = list(threads.map(lambda text: grader.grade(text).code, [RIGHT, WRONG] * 2))
 
     assert codes == ["right", "wrong"] * 2
+
+
+def test_a_grader_is_used_where_an_event_loop_runs_as_in_a_notebook(grader):
+    """A cell of a notebook is run inside a loop that is not the harness's own."""
+
+    async def cell():
+        return grader.grade(WRONG).code
+
+    assert asyncio.run(cell()) == "wrong"
 
 
 def test_a_second_call_loads_imports_and_starts_nothing(grader, monkeypatch):
