@@ -155,7 +155,7 @@ def test_a_fault_of_ours_is_exit_code_3_and_no_verdict(bank, tmp_path):
         (["--scenario", "gamma"], "there is no scenario gamma"),
         (["--map", "missing.yaml"], "missing.yaml: cannot be read as a map: No such file"),
         (["--scenario", "alpha", "--map", "m.yaml"], "give one"),
-        (["--scenario", "alpha", "--format", "word"], "unknown format 'word'"),
+        (["--scenario", "alpha", "--format", "word"], "there is no format word"),
     ],
 )
 def test_a_command_line_that_cannot_be_meant_is_exit_code_2(bank, tmp_path, options, sentence):

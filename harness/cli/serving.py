@@ -55,7 +55,7 @@ class RunShelf:
         runs = self._runs()
         for name in names:
             if name not in runs:
-                raise UsageError(f"there is no run {name!r} here")
+                raise UsageError(f"there is no run {name} here")
         paths = tuple(runs[name] for name in names)
         return _report(paths, tuple(map(_changed, paths)), self._bank)
 

@@ -72,7 +72,7 @@ def read(
         UsageError: there is no such format.
     """
     if format is not None and format not in FORMATS:
-        raise UsageError(f"unknown format {format!r}: choose one of {', '.join(FORMATS)}")
+        raise UsageError(f"there is no format {format}: choose one of {', '.join(FORMATS)}")
     return _read(path_or_stream, format)
 
 

@@ -85,7 +85,7 @@ def called_healthy(line: str, where: str) -> Verdict:
     """The fail for an all-clear where gradients vanish."""
     return failed(
         ID,
-        f"In {where} the early layers get next to nothing, and the program printed {line[:120]!r}: its "
+        f'In {where} the early layers get next to nothing, and the program printed "{line[:120]}": its '
         "own alarm never came. Compare the first layer's norm with the last one's, that way round.",
     )
 
@@ -94,7 +94,7 @@ def called_vanishing(line: str, where: str) -> Verdict:
     """The fail for an alarm where all layers get their gradient."""
     return failed(
         ID,
-        f"In {where} all layers get alike and training is fine, and the program printed {line[:120]!r}: "
+        f'In {where} all layers get alike and training is fine, and the program printed "{line[:120]}": '
         "its alarm depends on the units of the loss. Compare layers with each other, not with a "
         "fixed number.",
     )
@@ -104,7 +104,7 @@ def under_other_names(line: str) -> Verdict:
     """The fail for true norms beside the names of other parameters."""
     return failed(
         ID,
-        f"The program printed {line[:120]!r}: a true norm, and that of another parameter or layer. Take "
+        f'The program printed "{line[:120]}": a true norm, and that of another parameter or layer. Take '
         "name and norm from one loop over named_parameters().",
     )
 
