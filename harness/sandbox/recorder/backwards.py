@@ -18,6 +18,10 @@ After = Callable[[tuple[Any, ...], dict[str, Any], object], Iterable[Blob]]
 """Told of the arguments and the result of a call that is over."""
 
 
+ROOTS = (("backward", "tensors"), ("grad", "outputs"))
+"""What torch's two functions are called, and under which name they take what they begin at."""
+
+
 class Backwards:
     """Replaces ``torch.autograd.backward`` and ``grad``, through which ``Tensor.backward`` goes too."""
 
@@ -67,8 +71,7 @@ class Backwards:
         def wrapper(*args: Any, **kwargs: Any) -> R:
             if self._inside:
                 return function(*args, **kwargs)
-            name = "grad" if function.__name__ == "grad" else "backward"
-            key = "outputs" if name == "grad" else "tensors"
+            name, key = ROOTS[function.__name__ == "grad"]
             plain = unwrapped(tensors_in(argument(args, kwargs, 0, key))) or ()
             self._tape.settle()  # a step by hand ends a window as well
             (given, named), factor = self._tape.injected.at_root(name, args, kwargs)
@@ -80,6 +83,7 @@ class Backwards:
             raised: str | None = "interrupted"
             try:
                 result, raised = function(*given, **named), None
+                self._note_derivatives(name, args, kwargs, result)
             except Exception as error:
                 raised = str(error)[:500]
                 raise
@@ -98,6 +102,12 @@ class Backwards:
             return result
 
         return wrapper
+
+    def _note_derivatives(
+        self, function: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: object
+    ) -> None:
+        if function == "grad" and self.graphs is not None and not again(function, args, kwargs):
+            self.graphs.constants.derived(inputs_in(args, kwargs), result)
 
     def _reached(
         self,

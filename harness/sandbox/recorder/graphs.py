@@ -114,9 +114,9 @@ class Graphs:
         starts = [root.grad_fn for root in roots if root.grad_fn is not None]
         if again or not starts:
             return Reached()
-        if len(starts) == 1:
-            self.constants.before_backward(starts[0], stepped=self._stepped)
         graph = _graph(starts)
+        if len(starts) == 1:
+            self.constants.before_backward(starts[0], graph.nodes, stepped=self._stepped)
         self.lost_weights = self.lost_weights or weigh_nothing(graph.nodes)
         self._reached.update(graph.leaves)
         self._divisors[_divided_twice(starts[0]) if len(starts) == 1 else 1] += 1

@@ -238,6 +238,15 @@ def penalty(x, again):
     x = x.clone().requires_grad_(True)
     grad, = torch.autograd.grad(net(x).sum(), x, create_graph=again)
     return ((grad.norm(dim=1) - 1) ** 2).mean()
+def residual(x, again):
+    x = x.clone().requires_grad_(True)
+    u = net(x)
+    grad, = torch.autograd.grad(u.sum(), x, create_graph=again, retain_graph=True)
+    return (grad[:, :1] + 0.5 * grad[:, 1:2] + 0.3 * u).pow(2).mean()
+def attacked(x):
+    x = x.clone().requires_grad_(True)
+    grad, = torch.autograd.grad(net(x).sum(), x)
+    return nn.functional.mse_loss(net(x + 0.1 * grad), y)
 for step in range(12):
     x = torch.randn(8, 4)
     y = x.sum(1, keepdim=True)
@@ -255,9 +264,12 @@ WITHOUT = {
     "a penalty on a gradient": "loss = loss + 10.0 * penalty(x, False)",
     "a part of it, and a part of the loss": "loss = (0.5 * loss + 0.5 * penalty(x, False)) / 2",
     "in place": "loss += penalty(x, False)",
+    "derivatives of an equation beside what has a graph": "loss = loss + residual(x, False)",
 }
 WITH = {
     "a penalty whose gradient can be differentiated": "loss = loss + 10.0 * penalty(x, True)",
+    "derivatives of an equation that can be differentiated": "loss = loss + residual(x, True)",
+    "rows that are attacked": "loss = attacked(x)",
     "a distance that is looked at": "seen = float(distance)",
     "a frozen part": "loss = loss + nn.functional.mse_loss(frozen(x), y)",
     "a weight": "loss = loss * (1 + distance)",
