@@ -47,6 +47,8 @@ TAKES = {
     "kl_div": "its first argument is logarithms of probabilities: call log_softmax instead",
     "a product with weights": "they weigh nothing then. Take the loss of each sample "
     '(reduction="none") in the shape of the weights, multiply, and add up',
+    "a part that is trained": "no gradient goes back through sample() to what its distribution was made "
+    "of. Call rsample(), or multiply a noise of one's own with the deviation and add the mean",
     **dict.fromkeys(("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"), ONE_SHAPE),
 }
 """What each loss takes, and what to do."""

@@ -16,6 +16,7 @@ from torch.utils.weak import TensorWeakRef
 
 from harness.domain.event import UnheldParameter, UnheldWhy
 from harness.sandbox.recorder.constants import Constants, sums
+from harness.sandbox.recorder.draws import Draws
 from harness.sandbox.recorder.scalers import Scalers
 from harness.sandbox.recorder.tape import LARGE, Tape, dense
 from harness.sandbox.recorder.weights import weigh_nothing
@@ -85,7 +86,7 @@ class Graphs:
         """``optimizers``: those that the program has now."""
         self._tape = tape
         self._scalers = scalers
-        self.constants = Constants()
+        self.constants, self.draws = Constants(), Draws()
         self.lost_weights: str | None = None
         """What weights of samples were multiplied with, so that they weigh nothing."""
         self._optimizers = optimizers
@@ -115,6 +116,7 @@ class Graphs:
         if again or not starts:
             return Reached()
         graph = _graph(starts)
+        self.draws.before_backward(graph.nodes)
         if len(starts) == 1:
             self.constants.before_backward(starts[0], graph.nodes, stepped=self._stepped)
         self.lost_weights = self.lost_weights or weigh_nothing(graph.nodes)

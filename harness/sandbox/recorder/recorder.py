@@ -101,6 +101,7 @@ class Recorder:
         self.owned.install()
         self.graphs = self.backwards.graphs = Graphs(self.tape, self.owned.optimizers, self.scalers)
         self.graphs.constants.install()
+        self.graphs.draws.install()
         self.forwards.came_out = self.graphs.came_out
         self.steps.consumes = self._consumes
         self.steps.evaluates = self.graphs.at_closure
@@ -164,7 +165,7 @@ class Recorder:
         found = {
             "untrue": untrue,
             "broken_off": self.steps.broken_off,
-            "misfed": (*self.losses.misfed, *self._lost_weights())[:8],
+            "misfed": (*self.losses.misfed, *self._misused())[:8],
             "critics_misled": self.advantages.consumed,
             "flagged_modules": self.forwards.flagged(),
             "averaged_with_themselves": self.averages.with_themselves,
@@ -180,6 +181,9 @@ class Recorder:
         self.advantages.before_backward(roots)
         self.modes.before_backward()
 
-    def _lost_weights(self) -> tuple[str, ...]:
-        lost = self.graphs.lost_weights if self.graphs is not None else None
-        return (f"a product with weights of {lost}",) if lost else ()
+    def _misused(self) -> tuple[str, ...]:
+        if self.graphs is None:
+            return ()
+        lost = self.graphs.lost_weights
+        cut = ("a part that is trained of what Normal.sample() drew",) * self.graphs.draws.cut_off
+        return (f"a product with weights of {lost}", *cut) if lost else cut
