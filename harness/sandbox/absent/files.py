@@ -59,6 +59,11 @@ state, and after which of them a program asked and ended.
 UNFIT = (TypeError, ValueError, AttributeError, LookupError)
 """What is raised where a state that is not here is used as something else."""
 
+LONGER, TIMES = "longer texts", 10
+"""Under this name it is known that nothing came of texts of the usual length, and how much longer they
+are then.
+"""
+
 TOKENS = 50
 """Tokens of a file that is not here are below this."""
 
@@ -168,6 +173,11 @@ def learned(error: BaseException) -> tuple[str, str] | None:
     elif checkpoints.asked_for() and isinstance(error, (*UNFIT, Unbound)):
         found = (f"{HELD}{checkpoints.asked_for()[-1]}", "data")
     return None if found is None or found[0] in _known else found
+
+
+def too_short() -> tuple[str, str] | None:
+    """What an end without any update shows of texts that were lent; ``None``: nothing new."""
+    return (LONGER, "asked for") if _read and LONGER not in _known else None
 
 
 def _asking(original: Callable[..., bool]) -> Callable[..., bool]:
@@ -329,7 +339,8 @@ def _held(path: Path) -> tuple[str | None, str]:
     table = re.search(r"csv\.(Dict)?[Rr]eader", _source) and ending in ("", ".tsv")
     if ending in TABLES or table:
         return "a table by chance", tables.lines()
-    return "a text by chance" if ending in (*TEXTS, "") else None, texts.text(_form_of(name))
+    found = texts.text(_form_of(name)) * (TIMES if LONGER in _known else 1)
+    return "a text by chance" if ending in (*TEXTS, "") else None, found
 
 
 def text() -> str:

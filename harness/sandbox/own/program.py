@@ -90,7 +90,7 @@ def prepare(
         source=source,
         journal=notes,
         patience=patience,
-        around=_what_is_missing,
+        around=functools.partial(_what_is_missing, patience),
         after=functools.partial(_after, shortening.declared),
         untaken=left_out,
         passes=passes_in(everything),
@@ -119,7 +119,7 @@ def _after(declared: int | None) -> dict[str, object]:
 
 
 @contextlib.contextmanager
-def _what_is_missing() -> Iterator[None]:
+def _what_is_missing(patience: Patience) -> Iterator[None]:
     """Say of a file or a package that is not here what it is, instead of how its absence was met."""
     try:
         yield
@@ -133,6 +133,8 @@ def _what_is_missing() -> Iterator[None]:
         if said is None:
             raise
         raise said from error
+    if not patience.updates and (shown := files.too_short()):
+        raise NameScouted(*shown)
 
 
 def _said_of(error: Exception) -> BaseException | None:

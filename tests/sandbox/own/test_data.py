@@ -507,3 +507,21 @@ def test_a_table_is_filtered_by_two_conditions_and_written_to_a_new_folder(see):
 
     assert seen.outcome == "returned: None"
     assert seen.windows == [1, 1, 1]
+
+
+def test_a_text_from_which_nothing_comes_is_lent_longer(see):
+    """As where a program cuts it into more parts than it has letters for."""
+    seen = see("""
+        import torch
+        from torch import nn
+        text = open("book.txt").read()
+        ids = torch.tensor([ord(c) % 50 for c in text])
+        net = nn.Embedding(50, 50)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        for part in ids[: len(ids) // 30_000 * 30_000].split(30_000):
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(net(part[:64]), part[1:65]).backward()
+            optimizer.step()
+    """)
+
+    assert seen.windows
