@@ -518,10 +518,11 @@ def test_a_text_from_which_nothing_comes_is_lent_longer(see):
         ids = torch.tensor([ord(c) % 50 for c in text])
         net = nn.Embedding(50, 50)
         optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-        for part in ids[: len(ids) // 30_000 * 30_000].split(30_000):
+        for start in range(0, len(ids) // 30_000 * 30_000, 30_000):
+            part = ids[start : start + 65]
             optimizer.zero_grad()
             nn.functional.cross_entropy(net(part[:64]), part[1:65]).backward()
             optimizer.step()
     """)
 
-    assert seen.windows
+    assert seen.windows == [1] * 6
