@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harness.domain.event import OptimizerStep, ParameterGroup
+from harness.domain.event import Clip, OptimizerStep, ParameterGroup
 from harness.oracle.facts import Consumed, RankRun
 from harness.oracle.following import behind_the_gradient
 
@@ -17,10 +17,27 @@ def run(momentum):
     now, change, updates = np.zeros(20), np.zeros(20), []
     for gradient in GRADIENTS:
         change = momentum * change - RATE * gradient
-        before, now = now, now + change
-        update = Consumed([], {"w": gradient}, [STEP], {"w": before}, {"w": now}, False, 0, 1.0)
-        updates.append(update)
+        updates.append(update(gradient, now, now + change))
+        now = now + change
     return RankRun([], {}, {}, {}, updates, [], 0, sampled=False)
+
+
+def clipped(gives_back):
+    """Each gradient is clipped at 1; the optimizer follows it, or what it was before."""
+    now, updates = np.zeros(20), []
+    for size, gradient in enumerate(GRADIENTS, start=1):
+        whole = 3.0 * size * gradient
+        length = float(np.linalg.norm(whole))
+        change = -RATE * (whole if gives_back else whole / length)
+        clip = Clip(function="clip_grad_norm_", threshold=1.0, returned=length, parameters=1)
+        updates.append(update(whole / length, now, now + change, clips=[clip]))
+        now = now + change
+    return RankRun([], {}, {}, {}, updates, [], 0, sampled=False)
+
+
+def update(gradient, before, after, **fields):
+    moved = ({"w": before}, {"w": after})
+    return Consumed([], {"w": gradient}, [STEP], *moved, False, 0, 1.0, **fields)
 
 
 def test_an_optimizer_that_keeps_all_of_each_change_forgets_no_gradient():
@@ -31,3 +48,8 @@ def test_momentum_below_1_forgets():
     assert behind_the_gradient(run(0.9)) is None
     assert behind_the_gradient(run(0.0)) is None
     assert behind_the_gradient(run(-1.0)) is None
+
+
+def test_an_optimizer_that_steps_by_as_much_as_the_clip_took_gives_it_back():
+    assert "the clip has no effect" in str(behind_the_gradient(clipped(gives_back=True)))
+    assert behind_the_gradient(clipped(gives_back=False)) is None
