@@ -112,14 +112,17 @@ def part_at_rest(updates: tuple[Window, ...]) -> Verdict | None:
     ramp that goes on as it began is a warm-up from 0; anything else may be a part that is thawed.
     """
     rows = [w.update.learning_rates for w in updates]
-    if len({len(row) for row in rows}) != 1 or not max(rows[0], default=0.0):
+    highest = max((max(row, default=0.0) for row in rows), default=0.0)
+    if len({len(row) for row in rows}) != 1 or max(rows[0], default=0.0) <= NOTHING * highest:
         return None
     for group, rates in enumerate(zip(*rows, strict=True)):
         first = next((k for k, value in enumerate(rates) if value > NOTHING * max(rates)), 0)
         if not first:
             continue
         where, number_of = updates[0].where, number("group", group, updates[0].where)
-        said = f"In {where}, group {group} of the parameters has a learning rate of 0"
+        said = (
+            f"In {where}, group {group} of the parameters has a learning rate of {show(rates[0])}"
+        )
         after = rates[first : first + 2]
         if len(after) == 2 and close(after[1], 2 * after[0], RAMP):
             return failed(

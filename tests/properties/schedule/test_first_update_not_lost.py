@@ -121,3 +121,9 @@ def test_a_first_update_at_the_full_rate_before_the_warm_up_is_not_told():
     assert on(ID, trace(probe("plain", *at(0.3, 0.1, 0.2, 0.3)))).outcome == "inconclusive"
     assert on(ID, trace(probe("plain", *at(0.2, 0.1, 0.2, 0.1)))).outcome == "pass"
     assert on(ID, trace(probe("plain", *at(0.1, 0.2, 0.3, 0.4)))).outcome == "pass"
+
+
+def test_a_rate_of_all_parameters_that_grows_without_end_is_no_group_at_rest():
+    """Nothing trains beside it, so no part of a window is thrown away."""
+    rates = [1e-9 * 2**i for i in range(31)]
+    assert on(ID, trace(probe("plain", *at(*rates, moved=0.01)))).outcome == "inconclusive"
