@@ -7,9 +7,9 @@ import re
 
 from pydantic import ValidationError
 
-from harness.domain.misfits import CLASSES, MISMATCH, SMALL, width_asked_for
+from harness.domain.misfits import CLASSES, MISMATCH, SMALL, TARGET, width_asked_for
 from harness.domain.scenario import Scenario
-from harness.domain.trace import ProbeTrace
+from harness.domain.trace import ProbeTrace, Program
 from harness.domain.workload import Cnn, WorkloadSpec
 
 SHAPES = 4
@@ -32,6 +32,9 @@ _LABELS = re.compile(
 )
 """What takes classes as targets, in rows that are no pictures."""
 
+_CHOOSES = re.compile(r"argmax\([^\n]*==")
+"""How a program shows that it compares what a model chose with the targets."""
+
 FittedWorkload = tuple[str, dict[str, object]]
 """The name of a workload, and parameters of it."""
 
@@ -40,7 +43,12 @@ def fitted_to(place: Scenario, seen: ProbeTrace) -> Scenario | None:
     """The situation with data of another shape; ``None`` where nothing asks for one."""
     ended, workload = seen.program, place.workload
     said = (ended.message or "") if ended.outcome == "raised" and not seen.updates else ""
-    fitting = _in_size(workload, said) or _of_pictures(workload, said) or _in_kind(said)
+    fitting = (
+        _in_classes(workload, ended, said)
+        or _in_size(workload, said)
+        or _of_pictures(workload, said)
+        or _in_kind(said)
+    )
     if fitting is None:
         return None
     name, parameters = fitting
@@ -64,7 +72,7 @@ def of_its_ranks(place: Scenario, seen: ProbeTrace) -> Scenario | None:
 def _in_size(workload: WorkloadSpec, said: str) -> FittedWorkload | None:
     """The same in the size that is asked for, where it is the size of what is lent that is refused."""
     sizes = workload.parameters.model_dump(include={"features", "vocabulary", "outputs"})
-    kept, width, outputs = _kept(workload), width_asked_for(said), MISMATCH.search(said)
+    kept, width, outputs = _kept(workload), width_asked_for(said), _two_sizes(said)
     if width is not None and width[0] == sizes.get("features"):
         return workload.name, {**kept, "features": width[1]}
     if (rows := _ROWS.search(said)) and "features" in sizes:
@@ -79,6 +87,19 @@ def _in_size(workload: WorkloadSpec, said: str) -> FittedWorkload | None:
     if _RANGE.search(said) and sizes.get("vocabulary", 14) > 14:
         return workload.name, {**kept, "vocabulary": 14}
     return None
+
+
+def _in_classes(workload: WorkloadSpec, ended: Program, said: str) -> FittedWorkload | None:
+    """The same with classes as targets, where what a model chose is compared with them."""
+    chooses = workload.name == "mlp" and _CHOOSES.search(ended.source)
+    if not chooses or MISMATCH.search(said) is None:
+        return None
+    kept = workload.parameters.model_dump(include={"features", "outputs"})
+    return "deep-residual", {**kept, "depth": 1}
+
+
+def _two_sizes(said: str) -> re.Match[str] | None:
+    return MISMATCH.search(said) or TARGET.search(said)
 
 
 def _of_pictures(workload: WorkloadSpec, said: str) -> FittedWorkload | None:

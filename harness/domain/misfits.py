@@ -27,6 +27,12 @@ MISMATCH = re.compile(
 )
 """Two sizes that should be one."""
 
+TARGET = re.compile(
+    r"target size \(torch\.Size\(\[\d+, (?P<first>\d+)\]\)\) that is different to the input size"
+    r" \(torch\.Size\(\[\d+, (?P<second>\d+)\]\)\)"
+)
+"""Columns of targets and of outputs that should be as many."""
+
 TOO_SHORT = re.compile(r"should return >= 0|'from' to be less than 'to'|low >= high|empty range")
 """Nothing is left of what windows or crops are cut from."""
 

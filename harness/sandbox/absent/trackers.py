@@ -8,23 +8,19 @@ from harness.sandbox.absent.settings import AbsentSettings
 
 
 class Watching(ModuleType):
-    """A module of which every name does nothing."""
+    """A module of which every name does nothing; a run hands back the settings that it is told."""
 
     __version__ = "0"
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(name)
-        return Inert()
-
-
-class Wandb(Watching):
-    """``wandb``: the one tracker that hands settings back."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.config = AbsentSettings("the sweep")
         self.run: _Run | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return Inert()
 
     def init(self, *_: Any, config: Any = None, **__: Any) -> Any:
         """A run with the settings that it is told."""
@@ -41,4 +37,4 @@ class _Run(Inert):
 
 def module(name: str) -> ModuleType:
     """What is imported under a name of such a package."""
-    return Wandb(name) if name == "wandb" else Watching(name)
+    return Watching(name)

@@ -27,6 +27,8 @@ def take_place(lender: Lender) -> None:
         return
     for name in ("cross_entropy", "nll_loss"):
         setattr(functional, name, _of_numbers(lender, getattr(functional, name)))
+    shares = _of_shares(lender, functional.binary_cross_entropy)
+    setattr(functional, "binary_cross_entropy", shares)  # noqa: B010 - mypy refuses to assign
 
 
 def refuse_forced() -> None:
@@ -61,3 +63,22 @@ def _of_numbers(lender: Lender, original: Any) -> Any:
         return losses.sum() if reduction == "sum" else losses
 
     return loss
+
+
+def _of_shares(lender: Lender, original: Any) -> Any:
+    """Numbers that were lent as targets are no shares, nor is what a lent model gives for its rows."""
+
+    @functools.wraps(original)
+    def loss(input: Any, target: Any, *args: Any, **keywords: Any) -> Tensor:  # noqa: A002 - torch's name
+        lent = [note for note in lender.notes if ": target" in note or ": loader of" in note]
+        if lent and _is_no_share(target):
+            target = (target > 0).to(target.dtype)
+        if _is_no_share(input) and not lender.own_model:
+            input = input.sigmoid()  # noqa: A001 - torch's name
+        return original(input, target, *args, **keywords)  # type: ignore[no-any-return]  # a tensor
+
+    return loss
+
+
+def _is_no_share(value: Any) -> bool:
+    return isinstance(value, Tensor) and bool(((value < 0) | (value > 1)).any())

@@ -98,6 +98,7 @@ def _names(tree: ast.AST) -> set[str]:
 
 
 def builds_its_model(reading: ProgramReading, lender: Lender) -> bool:
-    """Whether it trains a model that it builds, and is lent none."""
+    """Whether it trains a model that it builds, or has from a hub, and is lent none."""
     free = {lender.role(name) for name in lender.names}
-    return reading.builds_models and "model" not in free and not lender.values.parts
+    makes_one = reading.builds_models or reading.loads_a_model
+    return makes_one and "model" not in free and not lender.values.parts
