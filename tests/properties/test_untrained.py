@@ -106,3 +106,28 @@ def test_a_step_that_was_never_reached_is_named_where_gradients_were_computed(un
     )
 
     assert lacking(trace(seen), ()).startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (
+            "`a.csv` is a file that is not here",
+            "`a.csv` is a file that is not here; put it where the program looks for it.",
+        ),
+        (
+            "`a.csv` is a file that is not here, and what was lent by chance does not fit (3 rows)",
+            (
+                "`a.csv` is a file that is not here, and what was lent by chance does not fit (3 rows); "
+                "put it where the program looks for it."
+            ),
+        ),
+        ("`x` needs flashy, which is not here", "`x` needs flashy, which is not here."),
+        ("`x` is a package that is not here", "`x` is a package that is not here."),
+        ("`x` is used in no way", "define `x`: it is used in no way."),
+    ],
+)
+def test_the_one_thing_to_add_is_a_file_a_package_or_a_name(said, why):
+    seen = probe("as-it-is", program=program(outcome="unbound", message=said))
+
+    assert lacking(trace(seen), ()) == why

@@ -14,7 +14,8 @@ from harness.properties.own.untrained import why_untrained
 
 UNDEFINED = re.compile(r"name '(?P<name>\w+)' is not defined")
 UNBOUND = re.compile(r"^`(?P<name>[\w.]+)` (?P<why>.+)$", re.DOTALL)
-MISSING = re.compile(r"^needs |not here$")
+MISSING = re.compile(r"^needs |^is a package |not here$")
+FILE = re.compile(r"^is a file that is not here")
 """What no definition in the program brings: packages and files."""
 
 UNREAD = re.compile(r"cannot be read: ")
@@ -85,6 +86,8 @@ def _unbound(said: str) -> str:
         return f"line {broken['line']}: it is not valid Python ({broken['what']}); repair that."
     if UNREAD.match(found["why"]):
         return f"It {found['why']}; put what is long or deep into a file of its own."
+    if FILE.match(found["why"]):
+        return f"`{found['name']}` {found['why']}; put it where the program looks for it."
     if MISSING.search(found["why"]):
         return f"`{found['name']}` {found['why']}."
     return f"{define(found['name'])}: it {found['why']}."

@@ -163,7 +163,7 @@ def _of_absent_data(error: Exception) -> BaseException | None:
         return Unbound(doubted()[-1], NOT_HERE)
     if guessed() and tables.of_the_data(error):
         return Unbound(
-            guessed()[0], f"does not fit as it was lent by chance ({error}): it {NOT_HERE}"
+            guessed()[0], f"{NOT_HERE}, and what was lent by chance does not fit ({error})"
         )
     if checkpoints.asked_for() and isinstance(error, files.UNFIT):
         return Unbound(checkpoints.asked_for()[0], NOT_HERE)  # what is in it was needed

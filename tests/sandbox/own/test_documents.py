@@ -197,7 +197,7 @@ train(torch.randn(64, 4), torch.zeros(64).long(), nn.Linear(4, 2))
 def test_a_program_that_refuses_what_was_lent_is_told_that_its_file_is_missing(see):
     outcome = see(START + REFUSED).outcome
 
-    assert outcome.startswith("unbound: `meta.json` does not fit as it was lent by chance")
+    assert outcome.startswith("unbound: `meta.json` is a file that is not here, and")
 
 
 FALLS_BACK = """

@@ -206,7 +206,7 @@ def test_what_is_restored_from_a_file_that_is_not_here_stays_as_it_was(see, case
 def test_data_of_a_file_that_is_not_here_is_named(see):
     program = HEAD + LOOP + "rows = torch.load('rows.pt')\nrows.shuffled()\n" + MAIN
 
-    assert see(program).outcome.startswith("unbound: `rows.pt` does not fit as it was lent")
+    assert see(program).outcome.startswith("unbound: `rows.pt` is a file that is not here, and")
 
 
 def test_pauses_of_a_script_cost_nothing(see):
