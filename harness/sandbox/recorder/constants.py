@@ -93,9 +93,9 @@ class Constants:
         """How many losses held such a term; 0 as long as it might be one number."""
         return max(self._mixed, self._backwards if len(self._values - {0.0}) >= FEW else 0)
 
-    def _watched(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _watched(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def add(one: Tensor, other: Any) -> Any:
-            result = function(one, other)
+            result = original(one, other)
             if isinstance(other, Tensor) and one.requires_grad != other.requires_grad:
                 self._note(other if one.requires_grad else one, result)
             if self._derived:
@@ -104,9 +104,9 @@ class Constants:
 
         return add
 
-    def _following(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _following(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def multiply(one: Tensor, other: Any) -> Any:
-            result = function(one, other)
+            result = original(one, other)
             if self._derived:
                 self._follow(one, other, result)
             return result
