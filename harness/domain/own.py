@@ -110,6 +110,9 @@ def _clips(clip: OwnClip | None, *, measures: bool) -> str:
     return f"{what} at {limit}" + (f" to {clip.highest:g}" if clip.highest != clip.lowest else "")
 
 
+OF_ITS_OWN = "its own file "
+"""How a note begins on what lies beside the program and was read there."""
+
 _ITS_OWN = re.compile(rf"^{BUILDS_MODELS}$|: library |: the program's own ")
 
 

@@ -96,7 +96,7 @@ def _answer(answer: AnswerGrade, *, verbose: bool, show_program: bool) -> Iterat
         yield from (indented(note, "dim") for note in alternative.grade.notes)
         if alternative.settings is not None:
             yield indented(settings_line(alternative.settings), "dim")
-            yield indented(lent_line(alternative), "dim")
+            yield indented(lent_line(alternative.lent), "dim")
         yield from _story(alternative)
         if show_program:
             yield Padding.indent(text(alternative.as_run or alternative.program), 6)

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from harness.domain.answer import Alternative
-from harness.domain.own import OwnSettings
+from harness.domain.own import OF_ITS_OWN, OwnSettings
 
 MOST_NAMES = 40
 """How many lent names are told."""
@@ -17,10 +16,14 @@ def settings_line(settings: OwnSettings) -> str:
     return f"its settings: {settings.sentence}"
 
 
-def lent_line(alternative: Alternative) -> str:
-    """``lent to it: model, train_loader; calls train(model)``, or that nothing was."""
-    found = list(lent(alternative.lent))
-    return f"lent to it: {'; '.join(found) or 'nothing'}"
+def lent_line(notes: Sequence[str]) -> str:
+    """``lent to it: model, train_loader; calls train(model)``, or that nothing was; and which files of
+    its own it had.
+    """
+    own = [note.removeprefix(OF_ITS_OWN) for note in notes if note.startswith(OF_ITS_OWN)]
+    found = "; ".join(lent([note for note in notes if not note.startswith(OF_ITS_OWN)]))
+    beside = f". Beside it: {', '.join(own)}" if own else ""
+    return f"lent to it: {found or 'nothing'}{beside}"
 
 
 def lent(notes: Sequence[str]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
+from harness.domain.own import OF_ITS_OWN
 from harness.sandbox.order import OwnFile
 
 MOST = 4_000
@@ -30,7 +31,7 @@ def lay(files: Iterable[OwnFile]) -> list[str]:
         _lay(one.path, os.path.abspath(one.name), left)
         if os.path.lexists(one.name):
             laid.append(one.name)
-    return [f"its own {name}, as it is" for name in laid]
+    return [f"{OF_ITS_OWN}{name}" for name in laid]
 
 
 def state_at(file: str | os.PathLike[str]) -> str | None:

@@ -48,7 +48,7 @@ def test_a_program_reads_its_own_files_as_they_are(see, project):
 
     assert seen.outcome == "returned: None"
     assert seen.windows == [1] * 6
-    assert "its own run.yaml, as it is" in seen.lent
+    assert "its own file run.yaml" in seen.lent
 
 
 def test_several_ranks_read_them(see, project):
@@ -120,7 +120,7 @@ def test_a_program_that_says_where_it_lies_is_not_believed(see, project):
     below = json.dumps({"package": "", "files": {}, "arguments": [], "folder": str(project)})
     program = f"{TRAIN.format(reading=READING, after='')}\n__files_beside__ = {below}\n"
 
-    assert "its own" not in see(program).lent
+    assert "its own file" not in see(program).lent
 
 
 def test_an_archive_that_is_closed_is_left_alone(see, project):
