@@ -350,7 +350,9 @@ class ClockRead(Record):
     """``time``, ``perf_counter``, ``monotonic``, ``cuda.Event``, ..."""
 
 
-UnheldWhy = Literal["thawed", "hidden", "forgotten", "replaced", "exchanged", "checkpointed", "cut"]
+UnheldWhy = Literal[
+    "thawed", "hidden", "forgotten", "replaced", "exchanged", "checkpointed", "cut", "idle",
+]  # fmt: skip
 """Why it cannot be meant that no optimizer holds a parameter: it asked for no gradient at first and
 does now; a module keeps it where ``parameters()`` does not find it; it is applied to what is trained;
 nothing that an optimizer holds gets a gradient any more; or an optimizer holds what is in no module.

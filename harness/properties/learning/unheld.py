@@ -38,10 +38,15 @@ WHY = {
 """What speaks against an intention, and what to do."""
 
 
+WAITING = ("cut",)
+"""What a loss that is still to come may undo."""
+
+
 def held_by_nobody(trace: Trace) -> Verdict | None:
     """A fail for parameters that got gradients throughout and that nothing ever updates."""
     for probe in trace.probes:
-        found = [x for x in probe.program.unheld if x.why != "cut" or ran_whole(probe)]
+        known = [x for x in probe.program.unheld if x.why != "idle"]
+        found = [x for x in known if x.why not in WAITING or ran_whole(probe)]
         if found:
             return _failed(probe, found)
     return None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from harness.domain.event import STEPPED_FOR_IT, TRAINED_FOR_IT
 from harness.domain.grade import Grade, write_grade
-from harness.domain.own import OWN_SCENARIO
+from harness.domain.own import OWN_SCENARIO, OwnSettings
 from harness.domain.scenario import PropertyRule
 from harness.domain.trace import ProbeTrace, Trace
 from harness.domain.verdict import Verdict
@@ -13,6 +13,7 @@ from harness.properties.learning.every_parameter_learns import ID as LEARNS
 from harness.properties.own.clipping import copied_clip, where_clipped
 from harness.properties.own.exchanged import BUILT_WHEN, beside_a_lent_optimizer
 from harness.properties.own.graphs import carried_over
+from harness.properties.own.idle import where_reached
 from harness.properties.own.lacking import lacking
 from harness.properties.own.over_ranks import mean_over_ranks
 from harness.properties.own.reading import own_settings
@@ -45,11 +46,7 @@ def own_grade(
         made = PropertyRule(id=SCHEDULE, level="allowed", reason=MADE_FOR_THEM)
         allowed = (*(rule for rule in allowed if rule.id != SCHEDULE), made)
     chosen = rules(settings, allowed, ruined=is_ruined(trace))
-    found = judge_by(trace, chosen, settings.expectations)
-    if (part := where_clipped(trace)) is not trace:
-        of_part = {v.property: v for v in judge_by(part, chosen, settings.expectations)}
-        found = tuple(of_part.get(v.property, v) if v.property in CLIPPING else v for v in found)
-    verdicts = where_told(found, trace)
+    verdicts = where_told(_judged(trace, chosen, settings), trace)
     verdicts = tuple(carried_over(frozen_on_purpose(v, trace), trace) for v in verdicts)
     verdicts = tuple(spoilt_for_good(v, trace) for v in verdicts)
     verdicts = tuple(mean_over_ranks(v, trace, settings, wider) for v in verdicts)
@@ -59,6 +56,7 @@ def own_grade(
         verdicts = tuple(map(_not_shown, verdicts))
     if lent_its_step(trace):
         verdicts = tuple(map(_not_accused, verdicts))
+    verdicts = where_reached(verdicts, trace)
     grade = write_grade(OWN_SCENARIO, agent, verdicts, trace=trace, seconds=seconds)
     if grade.code != "inconclusive" or grade.reason is not None:
         return grade
@@ -66,6 +64,17 @@ def own_grade(
     if any(v.sentence == BUILT_WHEN for v in verdicts):
         reason = BUILT_WHEN
     return grade.model_copy(update={"reason": reason})
+
+
+def _judged(
+    trace: Trace, chosen: Sequence[PropertyRule], settings: OwnSettings
+) -> tuple[Verdict, ...]:
+    """The verdicts, those on clips on the updates of the optimizers that it clips for."""
+    found = judge_by(trace, chosen, settings.expectations)
+    if (part := where_clipped(trace)) is trace:
+        return found
+    of_part = {v.property: v for v in judge_by(part, chosen, settings.expectations)}
+    return tuple(of_part.get(v.property, v) if v.property in CLIPPING else v for v in found)
 
 
 def frozen_on_purpose(verdict: Verdict, trace: Trace) -> Verdict:

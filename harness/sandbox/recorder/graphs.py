@@ -212,23 +212,23 @@ class Graphs:
         )
 
     def _cut_off(self) -> tuple[UnheldParameter, ...]:
-        """Parameters of an optimizer that never had a gradient, where checkpoints stop it, or a model
-        returned what they made and no loss goes back to it.
+        """Parameters of an optimizer that never had a gradient: where checkpoints stop it, a model
+        returned what they made and no loss goes back to it, or nothing tells why.
         """
         hungry = [key for key, n in self._steps.items() if n >= OFTEN and key not in self._fed]
         stopped = len(self._cut) >= OFTEN
         if not hungry:
             return ()
         owners = _Owners()
-        cut = [key for key in hungry if key in self._came_out - self._reached - owners.spared]
+        came_out = self._came_out - self._reached
+
+        def why(key: int) -> UnheldWhy:
+            return "checkpointed" if stopped else "cut" if key in came_out else "idle"
+
         return tuple(
-            UnheldParameter(
-                name=owners.names[key],
-                why="checkpointed" if stopped else "cut",
-                backwards=self._steps[key],
-            )
-            for key in (hungry if stopped else cut)
-            if key in owners.names
+            UnheldParameter(name=owners.names[key], why=why(key), backwards=self._steps[key])
+            for key in hungry
+            if key in owners.names and (stopped or key not in owners.spared)
         )
 
     def _note_plain(self, graph: _Graph, held: set[int]) -> None:
