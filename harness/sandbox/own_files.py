@@ -86,7 +86,8 @@ def _named(words: Iterable[str], bases: list[Path]) -> dict[str, Path]:
             if any(fnmatchcase(entry.name, pattern) for pattern in patterns):
                 entries[entry.name] = entry
         for name, entry in sorted(entries.items()):
-            if entry.suffix != ".py" and not name.startswith("."):
+            inside = entry.resolve().is_relative_to(bases[-1])
+            if inside and entry.suffix != ".py" and not name.startswith("."):
                 found.setdefault("../" * height + name, entry)
                 if base == bases[-1]:
                     found.setdefault(name, entry)

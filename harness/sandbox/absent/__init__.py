@@ -5,6 +5,7 @@ missing      something of a package for which nothing can stand in: who uses it 
 imports      which packages of a program are absent, and what is imported in their place
 settings     values by name, for settings that nobody gives; a file of settings that is not here
 files        files that are read and are not here
+present      files that are there: they are laid where the program looks for them
 documents    what a file holds, where only its use tells: JSON, pickles, archives and groups of arrays
 columns      what the source shows of a table that is not here
 tables       tables and arrays that are not here, for pandas, numpy and the module csv

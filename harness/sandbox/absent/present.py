@@ -1,5 +1,6 @@
 """Files that are there: what lies beside a program is laid into the folder in which it runs."""
 
+import contextlib
 import os
 import shutil
 from collections.abc import Iterable
@@ -43,8 +44,11 @@ def _lay(source: str, place: str, left: list[int]) -> None:
     if not os.path.isdir(source):
         _lay_file(source, place, left)
         return
-    with os.scandir(source) as entries:
-        found = sorted(islice(entries, left[0] + 1), key=lambda one: (one.is_dir(), one.name))
+    try:
+        with os.scandir(source) as entries:
+            found = sorted(islice(entries, left[0] + 1), key=lambda one: (one.is_dir(), one.name))
+    except OSError:
+        return  # a link that leads out of what may be read
     if len(found) > left[0]:
         _link(source, place)
         return
@@ -56,7 +60,7 @@ def _lay(source: str, place: str, left: list[int]) -> None:
 
 
 def _lay_file(source: str, place: str, left: list[int]) -> None:
-    size = os.path.getsize(source)
+    size = os.path.getsize(source) if os.path.exists(source) else SMALL + 1
     if Path(source).suffix in STATES:
         _states[place] = source
     elif size > min(SMALL, left[1]):
@@ -65,14 +69,12 @@ def _lay_file(source: str, place: str, left: list[int]) -> None:
         left[1] -= size
         os.makedirs(os.path.dirname(place), exist_ok=True)
         copy = f"{place}.{os.getpid()}"
-        shutil.copyfile(source, copy)
-        os.replace(copy, place)  # another rank may lay the same
+        with contextlib.suppress(OSError):  # a link that leads out of what may be read
+            shutil.copyfile(source, copy)
+            os.replace(copy, place)  # another rank may lay the same
 
 
 def _link(source: str, place: str) -> None:
     os.makedirs(os.path.dirname(place), exist_ok=True)
-    if not os.path.lexists(place):
-        try:
-            os.symlink(source, place)
-        except FileExistsError:
-            return  # by another rank
+    with contextlib.suppress(FileExistsError):  # another rank may lay the same
+        os.symlink(source, place)

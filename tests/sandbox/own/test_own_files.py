@@ -115,6 +115,35 @@ def test_what_a_program_does_not_name_is_out_of_its_reach(see, project):
     assert "do not tell" not in seen.printed
 
 
+@pytest.mark.parametrize("name", ["away", "tables/away", "tables/away.txt"])
+def test_a_link_out_of_the_repository_leads_nowhere(see, project, tmp_path_factory, name):
+    """A repository of somebody else's may hold one to what only its reader has."""
+    other = tmp_path_factory.mktemp("other")
+    (other / "key").write_text("do not tell")
+    target = other / "key" if name.endswith(".txt") else other
+    (project / name).symlink_to(target)
+    spying = (
+        READING
+        + f"""
+for path in ("{name}", "{name}/key"):
+    try:
+        print(open(path).read())
+    except OSError:
+        pass"""
+    )
+
+    seen = see(TRAIN.format(reading=spying, after=""), folder=project)
+
+    assert seen.windows == [1] * 6
+    assert "do not tell" not in seen.printed
+
+
+def test_a_link_to_nothing_is_no_file(see, project):
+    (project / "tables" / "gone.csv").symlink_to(project / "nowhere")
+
+    assert see(TRAIN.format(reading=READING, after=""), folder=project).windows == [1] * 6
+
+
 def test_a_program_that_says_where_it_lies_is_not_believed(see, project):
     """Its text may hold what the harness writes below a text."""
     below = json.dumps({"package": "", "files": {}, "arguments": [], "folder": str(project)})
