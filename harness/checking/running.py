@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from harness.checking.driving import executed
 from harness.domain.candidate import Candidate
-from harness.domain.errors import HarnessFault
 from harness.domain.further import with_further
 from harness.domain.injection import Injection
 from harness.domain.instruments import Instruments
@@ -175,11 +175,6 @@ def _observed(
     for probe in probes:
         asked = probe.model_copy(update={"as_it_is": probe.own_data, "seconds": seconds})
         workload = place.workload_of(asked)
-        recording = tools.executor.execute(candidate, workload, asked)
-        if recording.ours and recording.timed_out:  # a busy machine, and not the program
-            asked = asked.model_copy(update={"seconds": None})
-            recording = tools.executor.execute(candidate, workload, asked)
-        if recording.ours and not recording.timed_out:
-            raise HarnessFault(recording.problem or "the sandbox failed")
+        recording = executed(candidate, workload, asked, tools)
         found.append(tools.meter.measure(recording, workload, asked, place.expectations))
     return tuple(found)

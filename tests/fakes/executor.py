@@ -55,6 +55,17 @@ class LateExecutor(FakeExecutor):
         return Recording(probe=probe.name, ranks=(), problem=late, timed_out=True)
 
 
+class BusyExecutor(FakeExecutor):
+    """On a machine that gives no program its time, but where it takes as long as the sandbox allows."""
+
+    def execute(self, candidate: Candidate, workload: WorkloadSpec, probe: Probe) -> Recording:
+        """A record, or that it ran out of a time of the caller's."""
+        if probe.seconds is None:
+            return super().execute(candidate, workload, probe)
+        late = "the program was still running"
+        return Recording(probe=probe.name, ranks=(), problem=late, timed_out=True, ours=True)
+
+
 class InterruptedExecutor(FakeExecutor):
     """Sends Ctrl-C in its n-th execution, which stays until the executor is closed.
 
