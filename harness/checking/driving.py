@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from harness.checking.facts import DriverReport
 from harness.domain.candidate import Candidate
 from harness.domain.errors import HarnessFault
-from harness.domain.event import Finished, Printed
+from harness.domain.event import Finished, OptimizerStep, Printed
 from harness.domain.instruments import Instruments
 from harness.domain.recording import Recording
 from harness.domain.scenario import Probe
@@ -108,19 +108,24 @@ def _printed(
 def executed(
     candidate: Candidate, workload: WorkloadSpec, probe: Probe, tools: Instruments
 ) -> Recording:
-    """What came of one execution; where the machine did not give it its time, of one with the
-    sandbox's own limit.
+    """What came of one execution; where it ran out of a short time before any update, or the machine
+    did not give it that, of one with the sandbox's own limit.
 
     Raises:
         HarnessFault: the sandbox itself failed.
     """
     recording = tools.executor.execute(candidate, workload, probe)
-    if recording.ours and recording.timed_out and probe.seconds is not None:
+    late = recording.timed_out and (recording.ours or not _updates(recording))
+    if late and probe.seconds is not None:
         probe = probe.model_copy(update={"seconds": None})
         recording = tools.executor.execute(candidate, workload, probe)
     if recording.ours and not recording.timed_out:
         raise HarnessFault(recording.problem or "the sandbox failed")
     return recording
+
+
+def _updates(recording: Recording) -> bool:
+    return any(isinstance(e.event, OptimizerStep) for rank in recording.ranks for e in rank.events)
 
 
 def _program(code: str, own: str, driver: str, marker: str) -> str:

@@ -1,5 +1,7 @@
 """One execution of an example, on a machine that may be busy."""
 
+import pytest
+
 from harness.checking.driving import executed
 from harness.domain.candidate import Candidate
 from harness.domain.instruments import Instruments
@@ -19,10 +21,11 @@ def test_what_the_machine_did_not_give_its_time_is_executed_again_with_more():
     assert (found.timed_out, len(found.ranks)) == (False, 1)
 
 
-def test_what_had_its_time_is_executed_once():
-    late = LateExecutor()
+@pytest.mark.parametrize(("updates", "times"), [(0, 2), (1, 1)])
+def test_what_had_its_time_is_executed_once_if_it_made_an_update(updates, times):
+    late = LateExecutor(updates)
 
     found = executed(EXAMPLE, WORKLOAD, SHORT, Instruments(late, FakeMeter()))
 
     assert found.timed_out
-    assert late.programs == ["print(1)"]
+    assert late.programs == ["print(1)"] * times

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 
 from harness.domain.candidate import Candidate
-from harness.domain.event import Printed
+from harness.domain.event import OptimizerStep, Printed
 from harness.domain.recording import RankRecording, Recorded, Recording
 from harness.domain.scenario import Probe
 from harness.domain.workload import WorkloadSpec
@@ -41,18 +41,21 @@ class FakeExecutor:
 
 
 class LateExecutor(FakeExecutor):
-    """The clock ends each of its executions before anything was recorded."""
+    """The clock ends each of its executions, before anything was recorded or after some updates."""
 
-    def __init__(self) -> None:
+    def __init__(self, updates: int = 0) -> None:
         """Nothing was executed yet."""
         super().__init__()
         self.programs: list[str] = []
+        step = OptimizerStep(optimizer=0, type="SGD", groups=())
+        events = (Recorded(step, ()),) * updates
+        self._ranks = (RankRecording(rank=0, events=events, complete=False),) * bool(updates)
 
     def execute(self, candidate: Candidate, workload: WorkloadSpec, probe: Probe) -> Recording:
         """Remember the program."""
         self.programs.append(candidate.program)
         late = "the program was still running"
-        return Recording(probe=probe.name, ranks=(), problem=late, timed_out=True)
+        return Recording(probe=probe.name, ranks=self._ranks, problem=late, timed_out=True)
 
 
 class BusyExecutor(FakeExecutor):
