@@ -102,20 +102,27 @@ def _printed(
     workload = WorkloadSpec.model_validate({"name": "mlp", "parameters": {"batches": 1}})
     probe = Probe(name="example", lifts="", seconds=seconds)
     candidate = Candidate(program=program, origin=origin)
-    return _said(executed(candidate, workload, probe, tools), marker)
+    return _said(executed(candidate, workload, probe, tools, to_its_end=True), marker)
 
 
 def executed(
-    candidate: Candidate, workload: WorkloadSpec, probe: Probe, tools: Instruments
+    candidate: Candidate,
+    workload: WorkloadSpec,
+    probe: Probe,
+    tools: Instruments,
+    *,
+    to_its_end: bool = False,
 ) -> Recording:
     """What came of one execution; where it ran out of a short time before any update, or the machine
-    did not give it that, of one with the sandbox's own limit.
+    did not give it that, of one with the sandbox's own limit. ``to_its_end``: whether its updates tell
+    nothing by themselves, as those of a driver that reports at its end.
 
     Raises:
         HarnessFault: the sandbox itself failed.
     """
     recording = tools.executor.execute(candidate, workload, probe)
-    late = recording.timed_out and (recording.ours or not _updates(recording))
+    tells = _updates(recording) and not (recording.ours or to_its_end)
+    late = recording.timed_out and not tells
     if late and probe.seconds is not None:
         probe = probe.model_copy(update={"seconds": None})
         recording = tools.executor.execute(candidate, workload, probe)

@@ -21,11 +21,16 @@ def test_what_the_machine_did_not_give_its_time_is_executed_again_with_more():
     assert (found.timed_out, len(found.ranks)) == (False, 1)
 
 
-@pytest.mark.parametrize(("updates", "times"), [(0, 2), (1, 1)])
-def test_what_had_its_time_is_executed_once_if_it_made_an_update(updates, times):
+@pytest.mark.parametrize(
+    ("updates", "to_its_end", "times"), [(0, False, 2), (1, False, 1), (1, True, 2)]
+)
+def test_what_had_its_time_is_executed_once_if_its_updates_tell_something(
+    updates, to_its_end, times
+):
     late = LateExecutor(updates)
+    tools = Instruments(late, FakeMeter())
 
-    found = executed(EXAMPLE, WORKLOAD, SHORT, Instruments(late, FakeMeter()))
+    found = executed(EXAMPLE, WORKLOAD, SHORT, tools, to_its_end=to_its_end)
 
     assert found.timed_out
     assert late.programs == ["print(1)"] * times
