@@ -69,6 +69,15 @@ def test_what_its_author_means_is_shown_with_the_reason_and_flips_nothing(graded
     assert "accumulation-equals-large-batch" in line["advisory"]
 
 
+def test_parameters_that_are_meant_to_rest_are_allowed_to(graded, tmp_path):
+    rest = "spare = torch.nn.Linear(2, 2)\n"
+    made = LOOP.replace("model.parameters()", "[*model.parameters(), *spare.parameters()]", 1)
+    script = written(tmp_path, "train.py", made.replace("optimizer =", f"{rest}optimizer =", 1))
+
+    assert graded(script)[1][0]["code"] == "inconclusive"
+    assert graded(script, "--allow", "every-parameter-learns=a spare")[1][0]["code"] == "right"
+
+
 def test_what_is_inconclusive_is_exit_code_4_only_under_strict(graded, tmp_path):
     script = written(tmp_path, "train.py", "import torch\nx = torch.ones(3)\n")
 

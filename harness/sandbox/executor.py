@@ -115,14 +115,20 @@ class JailedExecutor:
         """
         files = self._files.get(candidate)
         if files is None:
-            folder = Path(candidate.folder)
-            files = own_files(candidate.program, folder) if candidate.folder else ()
+            files = self._own_files(candidate)
         found = self._whole_or_shrunk(candidate, order.model_copy(update={"files": files}), probe)
         if files and not updates_in(found):
             other = self._whole_or_shrunk(candidate, order, probe)
             found, files = (other, ()) if updates_in(other) else (found, files)
         self._files[candidate] = files
         return found
+
+    def _own_files(self, candidate: Candidate) -> tuple[OwnFile, ...]:
+        """None where nothing would keep a program from writing them."""
+        kept = "landlock" not in self._policy.disabled and self.machine().keeps_files
+        if not candidate.folder or not kept:
+            return ()
+        return own_files(candidate.program, Path(candidate.folder))
 
     def _whole_or_shrunk(self, candidate: Candidate, order: WorkOrder, probe: Probe) -> Recording:
         """Smaller, if it is too large for a CPU or its memory, or if it takes too long or says too

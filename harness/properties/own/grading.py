@@ -56,7 +56,7 @@ def own_grade(
         verdicts = tuple(map(_not_shown, verdicts))
     if lent_its_step(trace):
         verdicts = tuple(map(_not_accused, verdicts))
-    verdicts = where_reached(verdicts, trace)
+    verdicts = where_reached(verdicts, trace, allowed)
     grade = write_grade(OWN_SCENARIO, agent, verdicts, trace=trace, seconds=seconds)
     if grade.code != "inconclusive" or grade.reason is not None:
         return grade

@@ -2,6 +2,9 @@
 loss is still to come is not known.
 """
 
+from collections.abc import Sequence
+
+from harness.domain.scenario import PropertyRule
 from harness.domain.trace import Trace
 from harness.domain.verdict import Verdict, inconclusive
 from harness.properties.evidence.figures import count, number
@@ -12,11 +15,13 @@ NAMED = 3
 """So many are named."""
 
 
-def where_reached(verdicts: tuple[Verdict, ...], trace: Trace) -> tuple[Verdict, ...]:
+def where_reached(
+    verdicts: tuple[Verdict, ...], trace: Trace, allowed: Sequence[PropertyRule]
+) -> tuple[Verdict, ...]:
     """The verdicts, with one that is inconclusive where some parameters had no gradient while their
-    optimizer stepped, and nothing is known to be wrong with that.
+    optimizer stepped, and nothing is known to be wrong with that, nor is it allowed.
     """
-    told = _not_reached(trace)
+    told = None if ID in {rule.id for rule in allowed} else _not_reached(trace)
     if told is None or any(v.property == ID and v.outcome == "fail" for v in verdicts):
         return verdicts
     return (*(v for v in verdicts if v.property != ID), told)

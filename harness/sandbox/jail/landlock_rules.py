@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 
 from harness.sandbox.jail.readable import Readable
+from harness.sandbox.jail.report import CAN_BE_CUT
 
 _TRUNCATION_ABI = 3
 
@@ -28,7 +29,7 @@ def restrict_files(readable: Readable, scratch: str) -> str:
     rules.allow(scratch, rules=rights.scratch)
     rules.apply()
     os.close(rules._fd)
-    gap = "" if rights.abi >= _TRUNCATION_ABI else ", readable files can be truncated"
+    gap = "" if rights.abi >= _TRUNCATION_ABI else CAN_BE_CUT
     return f"ABI {rights.abi}, {len(readable.folders) + len(readable.files)} readable paths{gap}"
 
 

@@ -16,6 +16,10 @@ GUARD_NAMES: tuple[GuardName, ...] = get_args(GuardName)
 """The same, as values."""
 
 
+CAN_BE_CUT = ", readable files can be truncated"
+"""What the account of files ends with where the kernel is too old to prevent that."""
+
+
 @dataclass(frozen=True, slots=True)
 class Guard:
     """One guard."""
@@ -38,6 +42,12 @@ class JailReport:
     def on(self, name: GuardName) -> bool:
         """Whether a guard holds."""
         return any(guard.on for guard in self.guards if guard.name == name)
+
+    @property
+    def keeps_files(self) -> bool:
+        """Whether files that may be read cannot be changed, not even cut off."""
+        held = (guard for guard in self.guards if guard.name == "landlock" and guard.on)
+        return any(CAN_BE_CUT not in guard.detail for guard in held)
 
     def missing(self) -> tuple[Guard, ...]:
         """Guards that do not hold, for the output."""

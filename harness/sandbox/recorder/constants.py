@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from harness.sandbox.recorder.transforms import unwrapped
+from harness.sandbox.recorder.transforms import memory_of, unwrapped
 
 ADDING = ("__add__", "__radd__", "__iadd__", "__sub__", "__rsub__", "__isub__")
 MULTIPLYING = ("__mul__", "__rmul__")
@@ -66,7 +66,7 @@ class Constants:
         for one, gradient in zip(inputs, found, strict=False):
             data = isinstance(one, Tensor) and one.is_leaf and not isinstance(one, nn.Parameter)
             if data and isinstance(gradient, Tensor) and gradient.dim() > 0:
-                self._derived[_memory(gradient)] = gradient
+                self._derived[memory_of(gradient)] = gradient
 
     def before_backward(
         self, root: GraphNode, nodes: Iterable[GraphNode], *, stepped: bool
@@ -116,10 +116,12 @@ class Constants:
     def _follow(self, one: Tensor, other: object, result: object) -> None:
         """What is made of a derivative, or where it meets what is trained; data alone are not."""
         operands = [x for x in (one, other) if isinstance(x, Tensor)]
-        if not isinstance(result, Tensor) or not any(_memory(x) in self._derived for x in operands):
+        if not isinstance(result, Tensor) or not any(
+            memory_of(x) in self._derived for x in operands
+        ):
             return
         if not result.requires_grad:
-            self._derived[_memory(result)] = result
+            self._derived[memory_of(result)] = result
         elif any(x.grad_fn is not None for x in operands):
             self._met.append(result.grad_fn)
 
@@ -129,12 +131,6 @@ class Constants:
         plain = unwrapped([constant]) if constant.is_floating_point() else None
         if plain and plain[0].numel() == 1:  # under vmap it is one number of many
             self._added.append((result.grad_fn, float(plain[0])))
-
-
-def _memory(tensor: Tensor) -> int:
-    """Where it lies, with all views of it."""
-    plain = unwrapped([tensor])
-    return plain[0].untyped_storage().data_ptr() if plain else 0
 
 
 def sums(root: GraphNode) -> set[GraphNode]:

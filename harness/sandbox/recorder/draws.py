@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor, is_grad_enabled
 from torch.distributions import Normal
 
-from harness.sandbox.recorder.transforms import unwrapped
+from harness.sandbox.recorder.transforms import memory_of
 
 GraphNode = Any
 """A node of autograd's graph."""
@@ -38,7 +38,7 @@ class Draws:
         def drawn(normal: Normal, *args: Any, **kwargs: Any) -> Tensor:
             found: Tensor = sample(normal, *args, **kwargs)
             if is_grad_enabled() and normal.loc.grad_fn is not None:
-                self._drawn[_memory(found)] = found
+                self._drawn[memory_of(found)] = found
             return found
 
         setattr(Normal, "sample", drawn)  # noqa: B010 - a method is replaced on purpose
@@ -49,7 +49,7 @@ class Draws:
         """A loss goes backward, with these nodes: see whether a draw went into one of them."""
         drawn, self._drawn = self._drawn, {}
         if drawn:
-            self._losses += any(_memory(x) in drawn for node in nodes for x in _saved(node))
+            self._losses += any(memory_of(x) in drawn for node in nodes for x in _saved(node))
 
     @property
     def cut_off(self) -> bool:
@@ -73,8 +73,3 @@ def _saved(node: GraphNode) -> Iterable[Tensor]:
             continue
         if isinstance(value, Tensor):
             yield value
-
-
-def _memory(tensor: Tensor) -> int:
-    plain = unwrapped([tensor])
-    return plain[0].untyped_storage().data_ptr() if plain else 0

@@ -27,3 +27,9 @@ def unwrapped(tensors: Iterable[Tensor]) -> list[Tensor] | None:
             return None
         found.append(inner)
     return found
+
+
+def memory_of(tensor: Tensor) -> int:
+    """Where its numbers lie, with those of all views of it; 0 where a transform wraps it."""
+    plain = unwrapped([tensor])
+    return plain[0].untyped_storage().data_ptr() if plain else 0

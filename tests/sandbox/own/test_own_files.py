@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 import torch
 
+from harness.domain.candidate import Candidate
+from harness.domain.event import Finished, Start
+from harness.domain.workload import WorkloadSpec
+from harness.sandbox.executor import JailedExecutor
+from harness.sandbox.jail.report import CAN_BE_CUT, Guard, JailPolicy, JailReport
 from harness.sandbox.own_files import own_files
+from tests.sandbox.own.conftest import PROBE
 
 TRAIN = """
 import json, os, yaml
@@ -142,6 +148,31 @@ def test_a_link_to_nothing_is_no_file(see, project):
     (project / "tables" / "gone.csv").symlink_to(project / "nowhere")
 
     assert see(TRAIN.format(reading=READING, after=""), folder=project).windows == [1] * 6
+
+
+def test_where_nothing_keeps_files_from_being_written_none_are_handed_out(project):
+    """A link would lead a careless program to the file itself."""
+    workload = WorkloadSpec.model_validate({"name": "mlp", "parameters": {}})
+    program = TRAIN.format(reading=READING, after="")
+    candidate = Candidate(program=program, origin="test", folder=str(project))
+    unguarded = JailPolicy(disabled=frozenset({"landlock"}))
+    with JailedExecutor(1, unguarded) as executor:
+        recording = executor.execute(candidate, workload, PROBE)
+
+    ended = recording.ranks[0].events[-1].event
+    assert isinstance(ended, Finished)
+    assert not any("its own file" in note for note in ended.lent)
+    starts = [e.event for e in recording.ranks[0].events if isinstance(e.event, Start)]
+    assert not any("its own file" in note for start in starts for note in start.notes)
+
+
+def test_files_that_could_be_cut_off_are_not_kept():
+    old = Guard("landlock", on=True, detail=f"ABI 2, 9 readable paths{CAN_BE_CUT}")
+    new = Guard("landlock", on=True, detail="ABI 4, 9 readable paths")
+
+    assert not JailReport((old,)).keeps_files
+    assert JailReport((new,)).keeps_files
+    assert not JailReport(()).keeps_files
 
 
 def test_a_program_that_says_where_it_lies_is_not_believed(see, project):
