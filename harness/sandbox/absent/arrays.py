@@ -6,7 +6,7 @@ import ast
 import functools
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from math import isqrt
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,10 @@ from harness.domain.misfits import MISMATCH, TOO_SHORT, width_asked_for
 from harness.sandbox.absent import tables
 from harness.sandbox.absent.columns import classes
 from harness.sandbox.absent.lent import guess, is_whole
+from harness.sandbox.absent.shown import ShownByProgram
 from harness.sandbox.absent.standins.torchvision import TRAIN
 from harness.sandbox.batches.callers import frame_of_the_program
-from harness.syntax import source_of, walk
+from harness.syntax import walk
 
 Array = np.ndarray[Any, Any]
 
@@ -64,13 +65,13 @@ _texts = ""
 _lent: list[str] = []
 
 
-def install(tree: ast.Module, known: Mapping[str, str]) -> None:
-    """Lend arrays to numpy. ``known``: what first runs showed."""
+def install(shown: ShownByProgram) -> None:
+    """Lend arrays to numpy."""
     global _source, _texts  # noqa: PLW0603 - one candidate runs in a process
-    _source = source_of(tree)
-    constants = (node.value for node in walk(tree) if isinstance(node, ast.Constant))
+    _source = shown.source
+    constants = (node.value for node in walk(shown.tree) if isinstance(node, ast.Constant))
     _texts = "\n".join(text for text in constants if isinstance(text, str))
-    _known.update(known)
+    _known.update(shown.known)
     np.load = _loading(np.load)
 
 

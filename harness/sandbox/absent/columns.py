@@ -1,6 +1,7 @@
 """What a program shows of a table that is not here: its columns, words that it looks for in them."""
 
 import ast
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from harness.sandbox.absent import sounds
+from harness.sandbox.absent.shown import ShownByProgram
 from harness.sandbox.absent.standins.hub_datasets import CLASS, WORDS
 from harness.sandbox.absent.standins.torchvision import TRAIN
-from harness.syntax import source_of, walk
+from harness.syntax import walk
 
 Cells = np.ndarray[Any, Any]
 Dice = np.random.Generator
@@ -57,8 +59,10 @@ class TableFacts:
     """Whether columns of which nothing is known are texts."""
 
 
-def facts_of(tree: ast.Module, known: Mapping[str, str]) -> TableFacts:
-    """Read off a program. ``known``: what its first runs showed."""
+@functools.lru_cache(maxsize=1)
+def facts_of(shown: ShownByProgram) -> TableFacts:
+    """What is read off a program, and what its first runs met."""
+    tree, known = shown.tree, shown.known
     lists = _lists(tree)
     named = [*_named(tree, lists)]
     for key, value in known.items():
@@ -74,9 +78,9 @@ def facts_of(tree: ast.Module, known: Mapping[str, str]) -> TableFacts:
         words=_words(tree),
         like=str(like[0]) if like else "column ",
         width=int(known.get("width", 8)),
-        kinds=re.search(r"select_dtypes|get_dummies|\bobject\b", source_of(tree)) is not None,
+        kinds=re.search(r"select_dtypes|get_dummies|\bobject\b", shown.source) is not None,
         whole="whole" in known,
-        ending=".wav" if sounds.READS.search(source_of(tree)) else ".png",
+        ending=".wav" if sounds.READS.search(shown.source) else ".png",
         texts="texts" in known,
     )
 

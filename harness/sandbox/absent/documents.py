@@ -13,7 +13,7 @@ import os
 import random
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple, NoReturn, Self
@@ -26,6 +26,7 @@ from harness.sandbox.absent import arrays, tables
 from harness.sandbox.absent.columns import TableFacts, cells, facts_of, is_known
 from harness.sandbox.absent.lent import guess, is_whole
 from harness.sandbox.absent.settings import known_value
+from harness.sandbox.absent.shown import ShownByProgram
 from harness.sandbox.absent.standins.hub_datasets import WORDS
 from harness.sandbox.absent.standins.torchvision import TRAIN
 from harness.sandbox.unbound import Unbound
@@ -125,12 +126,12 @@ _about = TableFacts()
 _round = 0
 
 
-def install(tree: Any, known: Mapping[str, str]) -> None:
-    """Learn from first runs. ``known``: what they showed."""
+def install(shown: ShownByProgram) -> None:
+    """Learn from what first runs met."""
     global _about, _round  # noqa: PLW0603 - one candidate runs in a process
-    _about = facts_of(tree, known)
-    _constants.extend(_keys_in(tree))
-    for name, learned_ in known.items():
+    _about = facts_of(shown)
+    _constants.extend(_keys_in(shown.tree))
+    for name, learned_ in shown.known.items():
         if name.startswith(SHOWN):
             _forms.update(json.loads(learned_))
             _round += 1

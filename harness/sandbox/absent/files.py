@@ -1,19 +1,19 @@
 """Files that a program reads and that are not here: texts, tokens, settings; others are named."""
 
-import ast
 import builtins
 import contextlib
 import dis
 import functools
 import gzip
-import importlib
 import io
 import json
 import logging
 import os
+import pickle
 import re
 import sys
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import FrameType
@@ -21,14 +21,15 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+import yaml
 
 from harness.sandbox.absent import checkpoints, documents, present, tables, texts
 from harness.sandbox.absent.checkpoints import absent_state
 from harness.sandbox.absent.lent import doubt, guess, is_hollow, lend
 from harness.sandbox.absent.settings import AbsentSettings
+from harness.sandbox.absent.shown import ShownByProgram
 from harness.sandbox.absent.standins.torchvision import TRAIN
 from harness.sandbox.unbound import Unbound
-from harness.syntax import source_of
 
 TEXTS = frozenset({".txt", ".text", ".md", ".tokens", ".tsv"})
 """Endings of files that are read as one text."""
@@ -124,11 +125,11 @@ class AbsentText(str):  # noqa: SLOT000 - one that remembers
         return found
 
 
-def install(tree: ast.Module, known: Mapping[str, str]) -> None:
-    """Lend files to the program, which opens them by :func:`opened`. ``known``: what runs showed."""
+def install(shown: ShownByProgram) -> None:
+    """Lend files to the program, which opens them by :func:`opened`."""
     global _form, _source
-    _form, _source = texts.lines_of(tree), source_of(tree)
-    _known.update(known)
+    _form, _source = texts.lines_of(shown), shown.source
+    _known.update(shown.known)
     logs: Any = logging.FileHandler.__init__
     setattr(logging.FileHandler, "__init__", _logging(logs))  # noqa: B010 - mypy refuses to assign
     reading: Any = Path.open
@@ -143,16 +144,12 @@ def install(tree: ast.Module, known: Mapping[str, str]) -> None:
     ):  # fmt: skip
         setattr(where, name, _asking(getattr(where, name)))
     np.memmap = _tokens(np.memmap)  # type: ignore[misc]  # what it is here for
-    for name, functions in (
-        ("json", ("load", "loads")),
-        ("pickle", ("load",)),
-        ("yaml", ("load", "safe_load", "full_load", "unsafe_load")),
-        ("tomllib", ("load", "loads")),
+    for reader, functions in (
+        (json, ("load", "loads")),
+        (pickle, ("load",)),
+        (yaml, ("load", "safe_load", "full_load", "unsafe_load")),
+        (tomllib, ("load", "loads")),
     ):
-        try:
-            reader = importlib.import_module(name)
-        except ImportError:
-            continue
         for function in functions:
             setattr(reader, function, _parsing(getattr(reader, function)))
 

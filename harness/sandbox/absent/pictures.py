@@ -1,6 +1,5 @@
 """Pictures that are not here: files of them are written when a program looks into their folder."""
 
-import ast
 import contextlib
 import functools
 import glob
@@ -8,7 +7,7 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,8 @@ import numpy as np
 from harness.domain.misfits import CLASSES, TOO_SHORT
 from harness.sandbox.absent.files import asked_by_the_program
 from harness.sandbox.absent.lent import doubt, guess, guessed, hollow, lend
+from harness.sandbox.absent.shown import ShownByProgram
 from harness.sandbox.absent.standins.torchvision import TRAIN
-from harness.syntax import source_of
 
 ENDINGS = (".jpg", ".png", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".ppm")
 EMPTY = (".npy", ".npz", ".wav")
@@ -57,11 +56,11 @@ _known: dict[str, str] = {}
 _made: set[Path] = set()
 
 
-def install(tree: ast.Module, known: Mapping[str, str]) -> None:
-    """Patch what looks into folders and what reads pictures. ``known``: what first runs showed."""
+def install(shown: ShownByProgram) -> None:
+    """Patch what looks into folders and what reads pictures."""
     global _source  # noqa: PLW0603 - one candidate runs in a process
-    _source = source_of(tree)
-    _known.update(known)
+    _source = shown.source
+    _known.update(shown.known)
     for name in ("listdir", "walk"):
         setattr(os, name, _listing(getattr(os, name)))
     setattr(Path, "iterdir", _listing(Path.iterdir))  # noqa: B010 - mypy refuses to assign

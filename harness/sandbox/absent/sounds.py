@@ -1,18 +1,17 @@
 """Sounds that are not here: a second of noise for each that a program reads with ``wave``."""
 
-import ast
 import functools
 import io
 import os
 import re
 import wave
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from harness.sandbox.absent.lent import is_whole, lend
-from harness.syntax import source_of
+from harness.sandbox.absent.shown import ShownByProgram
 
 READS = re.compile(r"\bwave\.open\(|\b(soundfile|librosa|torchaudio|wavfile)\b")
 """How a program reads a sound."""
@@ -21,9 +20,9 @@ RATE = 16_000
 """Samples of a second, each of 16 bits, on one channel."""
 
 
-def install(tree: ast.Module, _: Mapping[str, str]) -> None:
+def install(shown: ShownByProgram) -> None:
     """Patch what reads sounds, where the program does."""
-    if READS.search(source_of(tree)):
+    if READS.search(shown.source):
         setattr(wave, "open", _reading(wave.open))  # noqa: B010 - mypy refuses to assign
 
 

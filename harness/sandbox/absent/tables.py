@@ -1,6 +1,5 @@
 """Tables that are not here: rows by chance, and what runs show that is asked of them."""
 
-import ast
 import functools
 import importlib
 import os
@@ -17,9 +16,9 @@ from harness.domain.misfits import SMALL, width_asked_for
 from harness.sandbox.absent.columns import TableFacts, cells, classes, facts_of
 from harness.sandbox.absent.inert import Inert
 from harness.sandbox.absent.lent import guess, guessed, is_whole
+from harness.sandbox.absent.shown import ShownByProgram
 from harness.sandbox.absent.standins.hub_datasets import CLASS
 from harness.sandbox.absent.standins.torchvision import TRAIN
-from harness.syntax import source_of
 
 Columns = dict[Any, "np.ndarray[Any, Any]"]
 
@@ -49,12 +48,12 @@ _source = ""
 _known: dict[str, str] = {}
 
 
-def install(tree: ast.Module, known: Mapping[str, str]) -> None:
-    """Lend tables to pandas, where it is loaded, and to numpy. ``known``: what first runs showed."""
+def install(shown: ShownByProgram) -> None:
+    """Lend tables to pandas, where it is loaded, and to numpy."""
     global _about, _source
-    _about, _source = facts_of(tree, known), source_of(tree)
+    _about, _source = facts_of(shown), shown.source
     _known.clear()
-    _known.update(known)
+    _known.update(shown.known)
     pandas: Any = sys.modules.get("pandas")
     if pandas is not None:
         for name in ("read_csv", "read_parquet", "read_table", "read_feather", "read_excel"):

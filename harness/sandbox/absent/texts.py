@@ -5,9 +5,10 @@ import random
 import re
 from dataclasses import dataclass, replace
 
+from harness.sandbox.absent.shown import ShownByProgram
 from harness.sandbox.absent.standins.hub_datasets import WORDS
 from harness.sandbox.absent.standins.torchvision import TRAIN
-from harness.syntax import source_of, walk
+from harness.syntax import walk
 
 COUNT = 20_000
 """How many letters there are."""
@@ -46,12 +47,12 @@ class Lines:
     """Whether each line is one word and its tag, and an empty line ends a sentence."""
 
 
-def lines_of(tree: ast.Module) -> Lines | None:
+def lines_of(shown: ShownByProgram) -> Lines | None:
     """How a program splits lines; ``None`` where it does not."""
-    source = source_of(tree)
+    source = shown.source
     if TAGGED.search(source) and re.search(r"\btags?\b|\bner\b|conll", source, re.IGNORECASE):
         return Lines(" ", 2, (), tagged=True)
-    for node in walk(tree):
+    for node in walk(shown.tree):
         target = node.targets[0] if isinstance(node, ast.Assign) else None
         found = _split(node.value if isinstance(node, ast.Assign) else node)
         if found is None:

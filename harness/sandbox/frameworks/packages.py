@@ -104,7 +104,7 @@ def _is_here(name: str) -> bool:
     if top in REFUSED or top in WATCHING or top in standins.PARTS or "tensorboard" in name:
         lend_known("torch.utils.tensorboard" if top == "torch" else top)
         return True
-    if top in {*sys.modules, *sys.stdlib_module_names}:
+    if top in sys.modules or top in sys.stdlib_module_names:
         return True
     try:
         return importlib.util.find_spec(top) is not None

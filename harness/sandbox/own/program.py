@@ -6,7 +6,7 @@ import functools
 import io
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from types import ModuleType
 
 from harness.beside import parsed_modules, together, unpacked
@@ -25,6 +25,7 @@ from harness.sandbox.absent.imports import OWN, lend_packages
 from harness.sandbox.absent.inert import install_progress
 from harness.sandbox.absent.lent import all_lent, doubted, guessed
 from harness.sandbox.absent.settings import argument, compared_words
+from harness.sandbox.absent.shown import ShownByProgram
 from harness.sandbox.batches.callers import FILENAME
 from harness.sandbox.machine import arguments, cuda, devices, distributed, removed
 from harness.sandbox.order import WorkOrder
@@ -66,8 +67,13 @@ def prepare(
     phases = Phases(tree, FILENAME)
     several = phases if phases.several else None
     patience = Patience(world_size, several, many_passes=order.many_passes)
-    windows = 1 if order.many_passes else WINDOWS
-    shortening = Shortening(everything, patience, on_batch, shrunk=order.shrunk, windows=windows)
+    shortening = Shortening(
+        everything,
+        patience,
+        on_batch,
+        shrunk=order.shrunk,
+        windows=1 if order.many_passes else WINDOWS,
+    )
     shortening.install()
     module = namespace(
         __file__="candidate.py", __package__=packed.package or OWN, input=no_input,
@@ -76,12 +82,13 @@ def prepare(
     vars(module)[LOOP] = lambda: phases
     given = {name: vars(module)[name] for name in GIVEN}
     own = Repository(packed.modules, modules, os.path.abspath(FOLDER), FILENAME, given)
-    _lend(everything, own, order.known)
+    shown = ShownByProgram.of(everything, order.known)
+    _lend(shown, own)
     frameworks.install(everything, world_size)
     sys.argv = CommandLine(["candidate.py", *packed.arguments])
     _environment(module, rank, world_size, everything)
     notes += present.lay(order.files)
-    files.install(everything, order.known)
+    files.install(shown)
     source = source_of(tree)  # before it has marks
     code, left_out = compiled(with_phases(tree) if phases.several else tree)
     return ReadyProgram(
@@ -97,14 +104,14 @@ def prepare(
     )
 
 
-def _lend(everything: ast.Module, own: Repository, known: Mapping[str, str]) -> None:
+def _lend(shown: ShownByProgram, own: Repository) -> None:
     """Stand in for packages and data that are not here."""
     downloads.install()
-    lend_packages(everything, own.tops)
+    lend_packages(shown.tree, own.tops)
     own.install()
     for absent in (tables, arrays, documents, pictures, sounds):
-        absent.install(everything, known)
-    devices.map_calls(everything, bare=False)
+        absent.install(shown)
+    devices.map_calls(shown.tree, bare=False)
 
 
 def _after(declared: int | None) -> dict[str, object]:

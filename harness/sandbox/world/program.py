@@ -14,6 +14,7 @@ from harness.domain.event import BUILDS_MODELS
 from harness.sandbox.absent import checkpoints, files, hub, pictures
 from harness.sandbox.absent.inert import install_progress
 from harness.sandbox.absent.lent import all_lent
+from harness.sandbox.absent.shown import ShownByProgram
 from harness.sandbox.batches.callers import FILENAME
 from harness.sandbox.batches.loaders import OnBatch
 from harness.sandbox.frameworks import hooks, huggingface, packages
@@ -229,9 +230,10 @@ class _Binding:
             install_progress()
 
     def _lend_files(self) -> None:
-        files.install(self.tree, self.known)
+        shown = ShownByProgram(self.tree, self.reading.source, self.known)
+        files.install(shown)
         checkpoints.install()
-        pictures.install(self.tree, self.known)
+        pictures.install(shown)
 
     def _argument(self, name: str) -> Any:
         """A required argument of a command line, by its name."""

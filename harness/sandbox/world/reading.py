@@ -80,6 +80,8 @@ class ProgramReading:
         self.tree = tree
         self.table = table
         self.nodes = walk(tree)
+        self.source = source
+        """Its text."""
         self._symbols = symtable.symtable(source, "program", "exec")
 
     @cached_property
