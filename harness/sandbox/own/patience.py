@@ -67,16 +67,19 @@ class Patience:
         wanted: int = 0,
         *,
         many_passes: bool = False,
+        again: bool = False,
     ) -> None:
         """``ranks``: how many train together; of several none may be ended by its own clock.
 
         ``wanted``: how many batches a probe wants of a program that is lent its data. ``many_passes``:
-        whether it is to be seen in many passes.
+        whether it is to be seen in many passes. ``again``: whether it was seen as it is, and only what
+        its clip does with other gradients is still to be seen.
         """
         self._wanted = LONG if many_passes else PASSES
         self._alone = ranks == 1
         self._few = max(FEW, wanted)
         self._many = max(wanted, LENT // ranks) if wanted else MANY * 2 // (1 + ranks)
+        self._seconds = SECONDS / (1 + again)
         self._backwards_enough = max(BACKWARDS, LENT * bool(wanted))
         self._phases = phases if self._alone else None
         self._done = 0
@@ -113,7 +116,7 @@ class Patience:
 
     @property
     def _is_late(self) -> bool:
-        slow = _used() - self._used > SECONDS or _clock() - self._began > WAITED
+        slow = _used() - self._used > self._seconds or _clock() - self._began > WAITED
         return slow or self.said() > PLENTY
 
     @contextmanager

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from harness.beside import parsed_modules, together, unpacked
+from harness.domain.injection import Injection
 from harness.sandbox.absent import (
     arrays,
     checkpoints,
@@ -66,7 +67,9 @@ def prepare(
         notes += shrink(everything)
     phases = Phases(tree, FILENAME)
     several = phases if phases.several else None
-    patience = Patience(world_size, several, many_passes=order.many_passes)
+    patience = Patience(
+        world_size, several, many_passes=order.many_passes, again=order.injection != Injection()
+    )
     shortening = Shortening(
         everything,
         patience,

@@ -153,3 +153,14 @@ def test_the_clock_ends_a_program_by_what_it_had_of_a_processor(monkeypatch):
     own[0], wall[0] = 0.0, 30.0
 
     assert (waited, worked, patience.is_over) == (False, True, True)
+
+
+def test_a_run_that_only_compares_is_ended_after_half_the_time(monkeypatch):
+    own = [0.0]
+    monkeypatch.setattr("harness.sandbox.own.patience._used", lambda: own[0])
+    first, other = Patience(1), Patience(1, again=True)
+    first.updates = other.updates = 3
+
+    own[0] = 3.0
+
+    assert (first.is_over, other.is_over) == (False, True)
