@@ -1,7 +1,8 @@
 """The real instruments: the jail and the oracle. Both import torch, in processes of their own."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from harness.domain.instruments import Instruments, OpenInstruments
 from harness.oracle.client import Oracle
@@ -21,14 +22,15 @@ def jail_and_oracle(jobs: int) -> Iterator[Instruments]:
 
 
 @contextmanager
-def jail_ahead(jobs: int) -> Iterator[OpenInstruments]:
+def jail_ahead(jobs: int, data: Sequence[Path] = ()) -> Iterator[OpenInstruments]:
     """The same, opened by whoever gets it: the jail's slow start begins here, while scenarios are
     still being read. Nobody has to open it, and nobody can twice: it ends with the instruments.
+    ``data``: folders that programs may read.
 
     Raises:
         CannotExecuteHere: this machine cannot run candidates.
     """
-    with JailedExecutor(parallel=jobs) as executor:
+    with JailedExecutor(parallel=jobs, data=data) as executor:
         executor.start()
 
         @contextmanager

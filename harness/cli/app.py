@@ -271,11 +271,21 @@ def cores(jobs: int | None, context: typer.Context | None = None, engine: str = 
 
 
 def instruments(
-    context: typer.Context, jobs: int | None = None, *, ahead: bool = True, engine: str = LOCAL
+    context: typer.Context,
+    jobs: int | None = None,
+    *,
+    ahead: bool = True,
+    engine: str = LOCAL,
+    data: Sequence[Path] = (),
 ) -> "OpenInstruments":
     """What opens the instruments. ``ahead``: they are needed in any case, so the real ones begin to
-    warm up now; they end with the command.
+    warm up now; they end with the command. ``data``: folders that programs may read.
     """
+    for folder in data:
+        if not folder.is_dir():
+            raise UsageError(f"--data {folder}: there is no such folder")
+    if data and engine != LOCAL:
+        raise UsageError(f"--data is read on this machine; expected --engine {LOCAL}")
     from harness.instruments import jail_ahead, jail_and_oracle
 
     if context.obj is not None:
@@ -283,7 +293,7 @@ def instruments(
         return given
     if engine != LOCAL:
         return cluster(context, engine, jobs).open_instruments
-    return context.with_resource(jail_ahead(cores(jobs))) if ahead else jail_and_oracle
+    return context.with_resource(jail_ahead(cores(jobs), data)) if ahead else jail_and_oracle
 
 
 def cluster(context: typer.Context, engine: str, jobs: int | None) -> "Cluster":

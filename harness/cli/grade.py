@@ -97,6 +97,14 @@ ArgumentsOption = Annotated[
         help='The command line that each script gets, such as "--amp --accum 4".',
     ),
 ]
+DataOption = Annotated[
+    list[Path] | None,
+    valued(
+        "--data",
+        metavar="DIR",
+        help="A folder that scripts may read, wherever it lies. May be given again.",
+    ),
+]
 LinesOption = Annotated[bool, flag("--json", "Print JSON, one object a line.")]
 ShowProgramOption = Annotated[
     bool, flag("--show-program", "Print the program exactly as it was run.")
@@ -113,6 +121,7 @@ def grade(
     against: AgainstOption = None,
     form: FormatOption = None,
     arguments: ArgumentsOption = None,
+    data: DataOption = None,
     shard: ShardOption = None,
     suite: SuiteOption = None,
     bank: BankOption = None,
@@ -130,7 +139,7 @@ def grade(
 ) -> None:
     """Grade programs by their own settings, and answers of agents by the scenario of each."""
     trusted(bank, trust=trust_bank)
-    meant, tools = allowed(allow), instruments(context, jobs, engine=engine)
+    meant, tools = allowed(allow), instruments(context, jobs, engine=engine, data=data or ())
     from harness.agents.given import called_by, given_answers
     from harness.agents.inputs import shard_of
     from harness.rubric import JudgingOptions, judge_named

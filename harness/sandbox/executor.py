@@ -1,6 +1,7 @@
 """Candidate + workload -> Recording: one job in the jail, and its frames read back as typed events."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
@@ -47,9 +48,14 @@ FEW = 8
 class JailedExecutor:
     """Runs candidates in the sandbox. Thread-safe; a context manager."""
 
-    def __init__(self, parallel: int | None = None, policy: JailPolicy | None = None) -> None:
+    def __init__(
+        self,
+        parallel: int | None = None,
+        policy: JailPolicy | None = None,
+        data: Sequence[Path] = (),
+    ) -> None:
         """``parallel``: jobs at the same time; ``None`` for one on each core. ``policy`` is for
-        tests.
+        tests. ``data``: folders that programs may read, each under the path that it has.
 
         Raises:
             CannotExecuteHere: this is not Linux, or torch is not installed.
@@ -61,6 +67,7 @@ class JailedExecutor:
             )
         self._sandbox = Sandbox(parallel=parallel)
         self._policy = policy or JailPolicy()
+        self._data = tuple(folder.resolve() for folder in data)
         self._known: dict[str, dict[str, str]] = {}
         self._shrunk: dict[str, bool] = {}
         """Whether a program in its own world came to updates with lower sizes, once that is known."""
@@ -124,11 +131,13 @@ class JailedExecutor:
         return found
 
     def _own_files(self, candidate: Candidate) -> tuple[OwnFile, ...]:
-        """None where nothing would keep a program from writing them."""
-        kept = "landlock" not in self._policy.disabled and self.machine().keeps_files
-        if not candidate.folder or not kept:
+        if not candidate.folder or not self._keeps_files():
             return ()
-        return own_files(candidate.program, Path(candidate.folder))
+        return own_files(candidate.program, Path(candidate.folder), self._data)
+
+    def _keeps_files(self) -> bool:
+        """Whether something keeps a program from writing what it may read: else it gets nothing."""
+        return "landlock" not in self._policy.disabled and self.machine().keeps_files
 
     def _whole_or_shrunk(self, candidate: Candidate, order: WorkOrder, probe: Probe) -> Recording:
         """Smaller, if it is too large for a CPU or its memory, or if it takes too long or says too
@@ -162,7 +171,7 @@ class JailedExecutor:
             payload_json=order.model_dump_json(),
             world_size=order.workload.world_size,
             packages=("pytest",) if order.tests else (),
-            readable=tuple(one.path for one in order.files),
+            readable=(*(one.path for one in order.files), *map(str, self.readable_data())),
             seed=order.workload.seed,
         )
         limits = limits_of(probe)
@@ -175,6 +184,10 @@ class JailedExecutor:
             if limit is not None:
                 raise CannotExecuteHere(limit)
         return recording
+
+    def readable_data(self) -> tuple[Path, ...]:
+        """The folders elsewhere that programs may read here."""
+        return self._data if self._data and self._keeps_files() else ()
 
     def machine(self) -> JailReport:
         """What this machine offers to the jail."""

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
@@ -32,12 +32,13 @@ WORD = re.compile(r"[\w./*-]{2,200}")
 """What could be a path in a file of settings."""
 
 
-def own_files(program: str, folder: Path) -> tuple[OwnFile, ...]:
+def own_files(program: str, folder: Path, data: Sequence[Path] = ()) -> tuple[OwnFile, ...]:
     """Entries of the program's folder, and of those above it in its repository, that its texts, its
     command line or its settings name. Those of the uppermost folder stand beside the program as
     well: many are run from there.
 
-    Hidden ones and Python files are left out, and so is what a link leads to outside.
+    Hidden ones and Python files are left out, and so is what a link leads to outside, unless that is
+    one of the folders of ``data``.
     """
     packed = unpacked(program)
     words = {*packed.arguments, *_texts(program)}
@@ -45,7 +46,7 @@ def own_files(program: str, folder: Path) -> tuple[OwnFile, ...]:
     found: dict[str, Path] = {}
     settings: set[Path] = set()
     while len(found) < MOST:
-        named = _named(words, bases)
+        named = _named(words, bases, data)
         new = [path for path in named.values() if path not in settings]
         found |= named
         settings |= {*new}
@@ -74,7 +75,7 @@ def _texts(program: str) -> Iterator[str]:
             yield node.value
 
 
-def _named(words: Iterable[str], bases: list[Path]) -> dict[str, Path]:
+def _named(words: Iterable[str], bases: list[Path], data: Sequence[Path]) -> dict[str, Path]:
     """By the place where the program finds it: each entry that some word begins with."""
     firsts = {first for word in words if (first := _first(word))}
     plain = {first for first in firsts if not _is_pattern(first)}
@@ -86,7 +87,7 @@ def _named(words: Iterable[str], bases: list[Path]) -> dict[str, Path]:
             if any(fnmatchcase(entry.name, pattern) for pattern in patterns):
                 entries[entry.name] = entry
         for name, entry in sorted(entries.items()):
-            inside = entry.resolve().is_relative_to(bases[-1])
+            inside = any(map(entry.resolve().is_relative_to, (bases[-1], *data)))
             if inside and entry.suffix != ".py" and not name.startswith("."):
                 found.setdefault("../" * height + name, entry)
                 if base == bases[-1]:

@@ -46,6 +46,7 @@ FOLDER = "a/repository/of/programs"
 """Where it runs: programs write into folders above their own."""
 
 NOT_HERE = "is a file that is not here"
+ELSEWHERE = "lies elsewhere, where nothing may be read; give its folder, `--data DIR`"
 GIVEN = (*devices.LENT, "input", "open")
 """Names that are lent to the program, and to each of its files."""
 
@@ -151,9 +152,8 @@ def _said_of(error: Exception) -> BaseException | None:
     """What is to be said instead; ``None``: nothing."""
     if isinstance(error, FileNotFoundError | Unbound) and (shown := files.learned(error)):
         return NameScouted(*shown)
-    if isinstance(error, FileNotFoundError):
-        name = str(error.filename or error).removesuffix(" not found.")  # as numpy words it
-        return Unbound(os.path.basename(name.rstrip("/")) or name, NOT_HERE)
+    if isinstance(error, OSError) and (said := _of_a_file(error)):
+        return said
     if isinstance(error, ModuleNotFoundError):
         return Unbound(error.name or str(error), "is a package that is not here")
     if type(error).__name__ == "ConnectionError":  # Python's own, or that of requests
@@ -162,6 +162,16 @@ def _said_of(error: Exception) -> BaseException | None:
         return None if isinstance(error, Unbound) else _of_absent_data(error)
     except BaseException:  # noqa: BLE001 - its text may be the program's own code
         return None
+
+
+def _of_a_file(error: OSError) -> Unbound | None:
+    """What is to be said of a file that is not here, or may not be read."""
+    name = str(error.filename or error)
+    if isinstance(error, FileNotFoundError):
+        name = name.removesuffix(" not found.")  # as numpy words it
+        return Unbound(os.path.basename(name.rstrip("/")) or name, NOT_HERE)
+    elsewhere = isinstance(error, PermissionError) and os.path.isabs(name)
+    return Unbound(name, ELSEWHERE) if elsewhere else None
 
 
 def _of_absent_data(error: Exception) -> BaseException | None:

@@ -229,3 +229,35 @@ def test_paths_that_lead_elsewhere_hidden_files_and_modules_are_no_data(project,
     (project / "other.py").touch()
 
     assert named(f"open({word!r})", project) == []
+
+
+def test_a_folder_elsewhere_can_be_read_where_that_is_allowed(project, tmp_path_factory):
+    store = tmp_path_factory.mktemp("store")
+    np.save(store / "rows.npy", np.ones((24, 3), np.float32))
+    (project / "linked").symlink_to(store)
+    reading = f"""rows = torch.from_numpy(__import__('numpy').load({str(store / "rows.npy")!r}))
+assert os.listdir('linked') == ['rows.npy']"""
+    program = TRAIN.format(reading=reading, after="")
+    workload = WorkloadSpec.model_validate({"name": "mlp", "parameters": {}})
+    candidate = Candidate(program=program, origin="test", folder=str(project))
+
+    def end(executor: JailedExecutor) -> Finished:
+        recording = executor.execute(candidate, workload, PROBE)
+        return next(e.event for e in recording.ranks[0].events if isinstance(e.event, Finished))
+
+    with JailedExecutor(parallel=1) as without, JailedExecutor(parallel=1, data=[store]) as lent:
+        refused, read = end(without), end(lent)
+
+    assert (refused.outcome, read.outcome) == ("unbound", "returned")
+    assert refused.message is not None
+    assert f"`{store / 'rows.npy'}` lies elsewhere" in refused.message
+    assert "--data DIR" in refused.message
+
+
+def test_a_folder_elsewhere_is_not_read_where_nothing_would_keep_it(tmp_path_factory):
+    store = tmp_path_factory.mktemp("store")
+    with JailedExecutor(parallel=1, data=[store]) as executor:
+        assert executor.readable_data() == (store,)
+    unguarded = JailPolicy(disabled=frozenset({"landlock"}))
+    with JailedExecutor(parallel=1, data=[store], policy=unguarded) as executor:
+        assert executor.readable_data() == ()
