@@ -276,12 +276,12 @@ def instruments(
     *,
     ahead: bool = True,
     engine: str = LOCAL,
-    data: Sequence[Path] = (),
+    data: Sequence[Path] | None = None,
 ) -> "OpenInstruments":
     """What opens the instruments. ``ahead``: they are needed in any case, so the real ones begin to
     warm up now; they end with the command. ``data``: folders that programs may read.
     """
-    for folder in data:
+    for folder in data or ():
         if not folder.is_dir():
             raise UsageError(f"--data {folder}: there is no such folder")
     if data and engine != LOCAL:
@@ -293,7 +293,7 @@ def instruments(
         return given
     if engine != LOCAL:
         return cluster(context, engine, jobs).open_instruments
-    return context.with_resource(jail_ahead(cores(jobs), data)) if ahead else jail_and_oracle
+    return context.with_resource(jail_ahead(cores(jobs), data or ())) if ahead else jail_and_oracle
 
 
 def cluster(context: typer.Context, engine: str, jobs: int | None) -> "Cluster":

@@ -67,17 +67,9 @@ def prepare(
     if order.shrunk:
         notes += shrink(everything)
     phases = Phases(tree, FILENAME)
-    several = phases if phases.several else None
-    patience = Patience(
-        world_size, several, many_passes=order.many_passes, again=order.injection != Injection()
-    )
-    shortening = Shortening(
-        everything,
-        patience,
-        on_batch,
-        shrunk=order.shrunk,
-        windows=1 if order.many_passes else WINDOWS,
-    )
+    patience = _patience(world_size, phases, order)
+    windows = 1 if order.many_passes else WINDOWS
+    shortening = Shortening(everything, patience, on_batch, shrunk=order.shrunk, windows=windows)
     shortening.install()
     module = namespace(
         __file__="candidate.py", __package__=packed.package or OWN, input=no_input,
@@ -106,6 +98,11 @@ def prepare(
         untaken=left_out,
         passes=passes_in(everything),
     )
+
+
+def _patience(ranks: int, phases: Phases, order: WorkOrder) -> Patience:
+    several, again = phases if phases.several else None, order.injection != Injection()
+    return Patience(ranks, several, many_passes=order.many_passes, again=again)
 
 
 def _lend(shown: ShownByProgram, own: Repository) -> None:
