@@ -139,15 +139,14 @@ def grade(
 ) -> None:
     """Grade programs by their own settings, and answers of agents by the scenario of each."""
     trusted(bank, trust=trust_bank)
-    meant, tools = allowed(allow), instruments(context, jobs, engine=engine, data=data or ())
+    meant, tools = allowed(allow), instruments(context, jobs, engine=engine, data=data)
     from harness.agents.given import called_by, given_answers
     from harness.agents.inputs import shard_of
     from harness.rubric import JudgingOptions, judge_named
     from harness.runner import Settings, grade_answers
 
     chosen = load(bank, suite=suite)
-    choice = _choice(chosen, scenario, map_file, files, against)
-    part = shard_of(shard)
+    choice, part = _choice(chosen, scenario, map_file, files, against), shard_of(shard)
     answers = called_by(given_answers(files, form, chosen, choice, against, part), arguments)
     missing: list[str] = []
     shown = partial(printing, in_vain=out is None)
