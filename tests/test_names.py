@@ -29,12 +29,12 @@ def test_names_as_json_are_the_table_as_data():
 
 
 def test_the_name_of_a_class_means_one_thing():
-    """A stranger looks it up and finds one, be it a class or a type by another name. Stand-ins are
-    named as the libraries' own are; what begins with an underscore is its file's own affair.
+    """A stranger looks it up and finds one, be it a class or a type by another name, private ones
+    among them. Stand-ins are named as the libraries' own are.
     """
     sources = [path for path in PACKAGE.rglob("*.py") if "standins" not in path.parts]
     code = "\n".join(path.read_text(encoding="utf-8") for path in sources)
-    classes = Counter(re.findall(r"^class ([A-Za-z]\w*)", code, re.MULTILINE))
+    classes = Counter(re.findall(r"^class (\w+)", code, re.MULTILINE))
     by_another_name = re.findall(r"^([A-Z]\w*[a-z]\w*)(?:: \w+)? = (?!TypeVar)", code, re.MULTILINE)
 
     assert [name for name, times in classes.items() if times > 1] == []

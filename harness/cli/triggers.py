@@ -45,7 +45,7 @@ TriggerPlan = Annotated[bool, flag("--plan", "Say what it would take. Asks nothi
 
 
 @dataclass(frozen=True, slots=True)
-class _How:
+class _TriggerOptions:
     """What the command line says."""
 
     agent: str
@@ -58,7 +58,7 @@ class _How:
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
+class _TriggerSearch:
     """A skill, those that it is listed among, and how it is asked for."""
 
     skill: "SkillText"
@@ -96,7 +96,7 @@ def triggers(
 
     if len(skills) > 2:
         raise UsageError(f"triggers takes one skill, or two to compare, not {len(skills)}")
-    how = _How(agent, trials, others, among, max_cost, fresh, batch)
+    how = _TriggerOptions(agent, trials, others, among, max_cost, fresh, batch)
     output, prompts = Output(plain=plain), _prompts(skills)
     searches = [_search(place, how, prompts) for place in skills]
     for search in searches:
@@ -160,7 +160,7 @@ def _prompts(skills: Sequence[Path]) -> TriggerFile:
     )
 
 
-def _search(place: Path, how: _How, prompts: TriggerFile) -> _Search:
+def _search(place: Path, how: _TriggerOptions, prompts: TriggerFile) -> _TriggerSearch:
     from harness.agents.skill_text import load_skill_text
     from harness.agents.triggers import neighbours, refuse_without_description, skills_in
 
@@ -170,10 +170,10 @@ def _search(place: Path, how: _How, prompts: TriggerFile) -> _Search:
     others = {other.name: other for other in near if other.name != skill.name}
     every = (*prompts.should, *prompts.should_not)
     questions = tuple((one, trial) for one in every for trial in range(1, how.trials + 1))
-    return _Search(skill, tuple(others.values()), _asking(skill, how), questions)
+    return _TriggerSearch(skill, tuple(others.values()), _asking(skill, how), questions)
 
 
-def _asking(skill: "SkillText", how: _How) -> "AskingOptions":
+def _asking(skill: "SkillText", how: _TriggerOptions) -> "AskingOptions":
     from harness.agents.batching import outbox_for
     from harness.agents.cache import default_cache
     from harness.agents.naming import AskingOptions
@@ -189,7 +189,7 @@ def _asking(skill: "SkillText", how: _How) -> "AskingOptions":
     )
 
 
-def _announce(search: _Search, how: _How) -> None:
+def _announce(search: _TriggerSearch, how: _TriggerOptions) -> None:
     from harness.agents.conversing import ModelAgent
     from harness.agents.naming import unconnected
     from harness.agents.plan import render_money, trigger_plan
@@ -208,7 +208,7 @@ def _announce(search: _Search, how: _How) -> None:
 
 
 @contextmanager
-def _handed_in(searches: Sequence[_Search], how: _How) -> Iterator[None]:
+def _handed_in(searches: Sequence[_TriggerSearch], how: _TriggerOptions) -> Iterator[None]:
     """All questions as one batch, where that was wished; it is forgotten once all is known."""
     if not how.batch:
         yield
@@ -226,7 +226,9 @@ def _handed_in(searches: Sequence[_Search], how: _How) -> Iterator[None]:
         batches.finish()
 
 
-def _found(search: _Search, how: _How, prompts: TriggerFile) -> tuple[TriggerReport, Arm]:
+def _found(
+    search: _TriggerSearch, how: _TriggerOptions, prompts: TriggerFile
+) -> tuple[TriggerReport, Arm]:
     from harness.agents.triggers import digest_of
     from harness.comparison.triggers import share, trigger_arm, trigger_lines
 
@@ -249,7 +251,9 @@ def _found(search: _Search, how: _How, prompts: TriggerFile) -> tuple[TriggerRep
     return report, trigger_arm(prompts, opened, **about)
 
 
-def _asked(search: _Search, how: _How) -> tuple[str, dict[str, list[Opened | None]]]:
+def _asked(
+    search: _TriggerSearch, how: _TriggerOptions
+) -> tuple[str, dict[str, list[Opened | None]]]:
     """Who answered, and what each prompt opened; what it took is told, whatever ended it."""
     from harness.agents.naming import agent_named, break_off
 
@@ -271,7 +275,7 @@ def _asked(search: _Search, how: _How) -> tuple[str, dict[str, list[Opened | Non
 
 
 def _opened(
-    search: _Search, finder: "Finder", pool: ThreadPoolExecutor
+    search: _TriggerSearch, finder: "Finder", pool: ThreadPoolExecutor
 ) -> dict[str, list[Opened | None]]:
     found: dict[str, list[Opened | None]] = {one.id: [] for one, _ in search.questions}
     said = pool.map(lambda question: _ask(finder, *question), search.questions)

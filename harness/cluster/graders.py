@@ -32,7 +32,7 @@ PATIENCE = 120.0
 
 
 @dataclass(eq=False, slots=True)
-class _Member:
+class _ClusterGrader:
     """One grader."""
 
     actor: Any
@@ -60,7 +60,7 @@ class Graders:
         self._say = say
         self._build = HarnessBuild.here()
         self._code = code_to_send()
-        self._members: list[_Member] = []
+        self._members: list[_ClusterGrader] = []
         self._refused: dict[str, str] = {}
         self._lost: Counter[str] = Counter()
         self._shipped: dict[int, tuple[Scenario, Any]] = {}
@@ -148,7 +148,7 @@ class Graders:
                 known = self._shipped[id(scenario)] = scenario, self._ray.put(shipped(scenario))
             return known[1]
 
-    def _take(self) -> _Member:
+    def _take(self) -> _ClusterGrader:
         """The grader that has the most room, once one has any."""
         end = time.monotonic() + PATIENCE
         with self._changed:
@@ -166,7 +166,7 @@ class Graders:
                     return best
                 self._changed.wait(LOOK)
 
-    def _give_back(self, member: _Member) -> None:
+    def _give_back(self, member: _ClusterGrader) -> None:
         with self._changed:
             member.room += 1
             self._changed.notify()
@@ -187,7 +187,7 @@ class Graders:
 
     def _look_after(self) -> None:
         """Start what is missing, and welcome who is warm, until the end."""
-        asked: dict[Any, _Member] = {}
+        asked: dict[Any, _ClusterGrader] = {}
         while not self._closed.is_set():
             try:
                 for node, share, cores in self._lacking():
@@ -219,7 +219,7 @@ class Graders:
                     left -= cores
         return found
 
-    def _start(self, node: ClusterNode, share: int, cores: int) -> _Member:
+    def _start(self, node: ClusterNode, share: int, cores: int) -> _ClusterGrader:
         room = probes_under_way(cores)
         actor = self._ray.remote(NodeGrader).options(
             num_cpus=cores,
@@ -227,12 +227,12 @@ class Graders:
             max_concurrency=room + 1,
             scheduling_strategy=pinned(self._ray, node),
         )
-        member = _Member(actor.remote(cores), node, share, cores, room)
+        member = _ClusterGrader(actor.remote(cores), node, share, cores, room)
         with self._changed:
             self._members.append(member)
         return member
 
-    def _welcome(self, member: _Member, answer: Any) -> None:
+    def _welcome(self, member: _ClusterGrader, answer: Any) -> None:
         try:
             welcome: NodeWelcome = self._ray.get(answer)
         except self._ray.exceptions.RayTaskError as error:
@@ -249,7 +249,7 @@ class Graders:
                 self._notes |= dict.fromkeys(welcome.notes)
                 self._changed.notify_all()
 
-    def _refuse(self, member: _Member, why: str) -> None:
+    def _refuse(self, member: _ClusterGrader, why: str) -> None:
         """Ask nothing more of its node."""
         sentence = f"node {member.node.host} takes no programs: {why}"
         with self._changed:
@@ -259,7 +259,7 @@ class Graders:
             self._say(sentence)
         self._drop(member)
 
-    def _lose(self, member: _Member) -> None:
+    def _lose(self, member: _ClusterGrader) -> None:
         """It is gone. A node whose graders end before they are warm is asked no more."""
         was_up = member.is_up
         if not self._drop(member):
@@ -273,7 +273,7 @@ class Graders:
         if often and any(node.id == other.id for other in nodes_of(self._ray)):
             self._refuse(member, f"its graders ended {TRIES} times before they were warm")
 
-    def _drop(self, member: _Member) -> bool:
+    def _drop(self, member: _ClusterGrader) -> bool:
         """Whether it was one of ours until now."""
         with self._changed:
             known = member in self._members
@@ -285,7 +285,7 @@ class Graders:
             self._end(member)
         return known
 
-    def _end(self, member: _Member) -> None:
+    def _end(self, member: _ClusterGrader) -> None:
         self._ray.kill(member.actor)
 
 

@@ -13,7 +13,7 @@ class _Expected(BaseModel):
     passed: bool
 
 
-class _Result(BaseModel):
+class _BenchmarkResult(BaseModel):
     pass_rate: float
     errors: int = 0
 
@@ -23,7 +23,7 @@ class _Tried(BaseModel):
     eval_name: str = ""
     configuration: str
     run_number: int
-    result: _Result
+    result: _BenchmarkResult
     expectations: list[_Expected] = []
 
     @property

@@ -83,7 +83,7 @@ def into_posted(
     return None
 
 
-def _may_replace(piece: CodePiece, shown: list[CodePiece], work: "_Work") -> bool:
+def _may_replace(piece: CodePiece, shown: list[CodePiece], work: "_PostedDraft") -> bool:
     """Whether an alternative does all that the one snippet does that was placed, so that the loop is
     whole with it. Lines that only add something, such as another optimizer, do not.
     """
@@ -93,20 +93,20 @@ def _may_replace(piece: CodePiece, shown: list[CodePiece], work: "_Work") -> boo
     return _anchored(placed[0]) <= _anchored(piece)
 
 
-def _alone(work: "_Work", piece: CodePiece, snippet: Snippet) -> AssembledProgram | None:
+def _alone(work: "_PostedDraft", piece: CodePiece, snippet: Snippet) -> AssembledProgram | None:
     clear = work.take(piece, snippet, needed=frozenset())
     return work.assembled() if clear and work.placed else None
 
 
-def _work(posted: str, pieces: tuple[CodePiece, ...], answer: str) -> "_Work":
+def _work(posted: str, pieces: tuple[CodePiece, ...], answer: str) -> "_PostedDraft":
     """The posted program without what the answer deletes."""
-    work = _Work(without_deleted(posted, answer), moves=moved(answer))
+    work = _PostedDraft(without_deleted(posted, answer), moves=moved(answer))
     for piece in pieces:
         work.delete(piece)
     return work
 
 
-class _Work:
+class _PostedDraft:
     """The posted program while it is changed."""
 
     def __init__(self, program: str, *, moves: frozenset[str]) -> None:

@@ -169,7 +169,7 @@ class Batches:
             found["tools"] = tools_of(question.tools)
         return found
 
-    def _result(self, line: object, told: "_Line") -> Completion | Unavailable:
+    def _result(self, line: object, told: "_BatchLine") -> Completion | Unavailable:
         kind, error = told.result.type, told.result.error
         if kind == "succeeded":
             return self._answer(line)
@@ -207,13 +207,13 @@ def halved(price: Price) -> Price:
     return Price(**{name: HALF * value for name, value in price.model_dump().items()})
 
 
-class _Said(BaseModel):
+class _BatchReply(BaseModel):
     type: str
     message: str
 
 
 class _Error(BaseModel):
-    error: _Said
+    error: _BatchReply
 
 
 class _Kind(BaseModel):
@@ -221,15 +221,15 @@ class _Kind(BaseModel):
     error: _Error | None = None
 
 
-class _Line(BaseModel):
+class _BatchLine(BaseModel):
     custom_id: str
     result: _Kind
 
 
-def _line(line: object) -> _Line | None:
+def _line(line: object) -> _BatchLine | None:
     """A line of the results, if it is one: it crossed a network."""
     try:
         raw = line.model_dump(mode="json", exclude_unset=True, warnings=False)  # type: ignore[attr-defined]  # else caught
-        return _Line.model_validate(raw)
+        return _BatchLine.model_validate(raw)
     except (AttributeError, ValidationError):
         return None

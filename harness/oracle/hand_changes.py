@@ -156,14 +156,14 @@ class HandChange:
 
 def changes_of(recorded: tuple[Recorded, ...]) -> list[HandChange]:
     """All of them, in order; none at all where parameters changed in a way that was not seen."""
-    walk = _Walk()
+    walk = _HandWalk()
     for position, item in enumerate(recorded):
         if not walk.take(position, item):
             return []
     return walk.changes
 
 
-class _Walk:
+class _HandWalk:
     """What the events before have left."""
 
     def __init__(self) -> None:

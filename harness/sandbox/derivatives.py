@@ -62,7 +62,7 @@ def untrue(calls: Iterable[tuple[nn.Module, object]]) -> str | None:
     for model, given in calls:
         if not isinstance(given, tuple) or not given or next(_tensors(given[0]), None) is None:
             continue
-        found = unseen_flaw(_Beside(model, given[1:]) if given[1:] else model, given[0])
+        found = unseen_flaw(_OneInput(model, given[1:]) if given[1:] else model, given[0])
         if found is not None:
             return f"`{type(model).__name__}` {found.said}"
     return None
@@ -135,7 +135,7 @@ def _value_of(function: type[torch.autograd.Function], inputs: list[Any]) -> Ten
     return cast("Tensor", function.apply(*inputs)).double().reshape(1)
 
 
-class _Beside(nn.Module):
+class _OneInput(nn.Module):
     """A model that takes more than a batch: the rest stays as it was at its first call."""
 
     def __init__(self, model: nn.Module, rest: tuple[Any, ...]) -> None:

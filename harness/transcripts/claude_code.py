@@ -35,7 +35,7 @@ def read_claude_code(source: Source) -> Iterator[Transcript | Unreadable]:
         tree.add(record)
     wanted, messages = tree.live()
     talk = Conversation()
-    session = _Session()
+    session = _ClaudeSession()
     records = Records(source)
     for position, record in enumerate(records):
         live = position in wanted or hash(_message_id(record)) in messages
@@ -117,7 +117,7 @@ class _Tree:
 
 
 @dataclass(slots=True)
-class _Session:
+class _ClaudeSession:
     facts: dict[str, str] = field(default_factory=dict)
 
     def read(self, talk: Conversation, record: dict[str, JsonValue], *, by_subagent: bool) -> None:

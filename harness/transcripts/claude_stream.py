@@ -37,14 +37,14 @@ def _objects(source: Source) -> Iterator[dict[str, JsonValue]]:
 def _sessions(
     source: Source, kind: str, records: Iterator[dict[str, JsonValue]], lines: Records | None
 ) -> Iterator[Transcript | Unreadable]:
-    run = _Run()
+    run = _StreamedRun()
     done = 0
     for record in records:
         new = string(record.get("type")) == "system" and record.get("subtype") == "init"
         if new and not run.talk.empty and run.session != first(record, "session_id", "sessionId"):
             done += 1
             yield run.transcript(source, kind, f"session {done}")
-            run = _Run()
+            run = _StreamedRun()
         run.read(record)
     for note in lines.notes() if lines else ():
         run.talk.note(note)
@@ -55,7 +55,7 @@ def _sessions(
 
 
 @dataclass(slots=True)
-class _Run:
+class _StreamedRun:
     talk: Conversation = field(default_factory=Conversation)
     session: str = ""
     facts: dict[str, str] = field(default_factory=dict)

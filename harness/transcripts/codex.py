@@ -42,18 +42,18 @@ _DENIED = re.compile(r"\s*(?:rejected|exec command rejected|patch rejected|abort
 
 def read_codex_rollout(source: Source) -> Iterator[Transcript | Unreadable]:
     """A session as it lies on disk."""
-    yield from _read(source, "codex-rollout", _Session.rollout_line)
+    yield from _read(source, "codex-rollout", _CodexSession.rollout_line)
 
 
 def read_codex_exec(source: Source) -> Iterator[Transcript | Unreadable]:
     """Items of a run as they were finished. It does not hold the prompt, nor what patches did."""
-    yield from _read(source, "codex-exec", _Session.exec_line)
+    yield from _read(source, "codex-exec", _CodexSession.exec_line)
 
 
 def _read(
-    source: Source, kind: str, line: "Callable[[_Session, dict[str, JsonValue]], None]"
+    source: Source, kind: str, line: "Callable[[_CodexSession, dict[str, JsonValue]], None]"
 ) -> Iterator[Transcript | Unreadable]:
-    session = _Session()
+    session = _CodexSession()
     records = Records(source)
     for record in records:
         line(session, record)
@@ -71,7 +71,7 @@ def _read(
 
 
 @dataclass(slots=True)
-class _Session:
+class _CodexSession:
     talk: Conversation = field(default_factory=Conversation)
     facts: dict[str, str] = field(default_factory=dict)
     usage: Usage | None = None

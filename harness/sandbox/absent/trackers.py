@@ -15,7 +15,7 @@ class Watching(ModuleType):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.config = AbsentSettings("the sweep")
-        self.run: _Run | None = None
+        self.run: _TrackedRun | None = None
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
@@ -25,11 +25,11 @@ class Watching(ModuleType):
     def init(self, *_: Any, config: Any = None, **__: Any) -> Any:
         """A run with the settings that it is told."""
         self.config.update({} if config is None else config)
-        self.run = _Run(self.config)
+        self.run = _TrackedRun(self.config)
         return self.run
 
 
-class _Run(Inert):
+class _TrackedRun(Inert):
     def __init__(self, config: AbsentSettings) -> None:
         self.config = config
         self.name = self.id = self.dir = "run"
