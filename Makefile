@@ -5,6 +5,9 @@ PYTHON  ?= python3
 WORKERS ?= auto
 ARGS    ?=
 
+# Without compiled files each of hundreds of processes compiles the harness anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 VENV      := .venv
 BIN       := $(VENV)/bin
 BANK      := $(VENV)/.installed-bank

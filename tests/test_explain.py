@@ -84,6 +84,7 @@ main()
 """
 
 
+@pytest.mark.full
 def test_a_model_that_main_builds_is_reproduced_on_data_of_the_width_that_it_asks_for(
     warm, tmp_path
 ):

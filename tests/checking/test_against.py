@@ -140,7 +140,7 @@ def test_the_command_tells_what_an_edit_changed_and_what_came_of_it(tmp_path, wa
         (folder / "SKILL.md").write_text(text)
 
     def check(*arguments: Path | str) -> tuple[int, str]:
-        result = CliRunner().invoke(app, ["check", "--fresh", *map(str, arguments)], obj=warm)
+        result = CliRunner().invoke(app, ["check", *map(str, arguments)], obj=warm)
         return result.exit_code, result.output
 
     code, said = check(new, "--against", old)

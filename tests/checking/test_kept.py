@@ -24,6 +24,15 @@ assert torch.zeros(2).sum() == 1
 ```
 """
 
+ENDLESS = """import torch
+layer = torch.nn.Linear(2, 1)
+steps = torch.optim.SGD(layer.parameters(), lr=0.1)
+layer(torch.ones(4, 2)).mean().backward()
+steps.step()
+while True:
+    pass
+"""
+
 
 def never(_jobs: int) -> object:
     raise AssertionError("something is run")
@@ -79,9 +88,11 @@ def test_looking_at_claims_only_changes_no_block(page, kept, warm):
 
 
 def test_a_block_without_an_end_is_not_run_again(tmp_path, kept, warm):
-    """It had its time of a processor: nothing but the machine's being busy is left to chance."""
+    """It had its time of a processor: nothing but the machine's being busy is left to chance. Before
+    any update it would get the usual time as well, five times as much.
+    """
     page = tmp_path / "page.md"
-    page.write_text("# Page\n\n```python\nturns = 0\nwhile True:\n    turns += 1\n```\n")
+    page.write_text(f"# Page\n\n```python\n{ENDLESS}```\n")
     first = check_skill(page, warm, kept=kept)
 
     assert "still running" in first.blocks[0].parts[0].sentence

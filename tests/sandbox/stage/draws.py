@@ -1,4 +1,4 @@
-"""Prints what workers draw: with ``real`` in processes of their own, with ``played`` in this one."""
+"""Prints what workers draw: ``real`` ones in processes of their own, ``played`` ones in this one."""
 
 import json
 import random
@@ -71,9 +71,15 @@ def drawn(make):
     return [found, torch.rand(()).item(), LIBRARY.random()]
 
 
+def drawn_by_each():
+    LIBRARY.bit_generator.state = np.random.default_rng(5).bit_generator.state
+    return {name: drawn(make) for name, make in LOADERS.items()}
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "played":
-        DataLoader._get_iterator = lambda loader: PlayedWorkers(  # noqa: SLF001 - what the stage patches
-            loader, globals(), lambda *_, **__: None
-        )
-    sys.stdout.write(json.dumps({name: drawn(make) for name, make in LOADERS.items()}))
+    found = {"real": drawn_by_each()}
+    DataLoader._get_iterator = lambda loader: PlayedWorkers(  # noqa: SLF001 - what the stage patches
+        loader, globals(), lambda *_, **__: None
+    )
+    found["played"] = drawn_by_each()
+    sys.stdout.write(json.dumps(found))
