@@ -1,6 +1,7 @@
 """`openai:MODEL`: the official SDK, against a server on loopback that speaks Chat Completions."""
 
 import json
+from importlib.util import find_spec
 
 import pytest
 
@@ -13,8 +14,8 @@ from harness.scenarios import load_bank
 from tests.fakes.bank import FakeBank
 from tests.fakes.messages_server import MessagesServer, Reply
 
-pytest.importorskip("openai")
-from harness.llm.openai_client import OpenAIModel
+# Not imported here: that takes a second in each process that collects.
+pytestmark = pytest.mark.skipif(not find_spec("openai"), reason="openai is an extra")
 
 QUICK = ClientLimits(attempts=2, first_pause=0.001)
 QUESTION = (Turn(role="user", text="Where do I clip?"),)
@@ -23,6 +24,12 @@ SKILL = SkillText(
     description="How to clip.",
     files=(SkillFile(path="SKILL.md", content=b"---\nname: clip-well\n---\nClip once."),),
 )
+
+
+def openai_model(*given):
+    from harness.llm.openai_client import OpenAIModel
+
+    return OpenAIModel(*given)
 
 
 def reply(message, reason="stop", **more):
@@ -63,7 +70,7 @@ def scenario(tmp_path):
 
 
 def complete():
-    with OpenAIModel("qwen3:8b", CostMeter(), QUICK) as model:
+    with openai_model("qwen3:8b", CostMeter(), QUICK) as model:
         return model.complete("Be brief.", QUESTION, max_tokens=100)
 
 
@@ -142,7 +149,7 @@ def test_without_key_and_server_one_line_names_both(monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
     with pytest.raises(UsageError, match=r"OPENAI_API_KEY is not set.*OPENAI_BASE_URL"):
-        OpenAIModel("gpt-5", CostMeter())
+        openai_model("gpt-5", CostMeter())
 
 
 def test_a_judge_may_be_asked_of_another_server(chat):
@@ -156,7 +163,7 @@ def test_a_judge_may_be_asked_of_another_server(chat):
 def test_a_limit_of_cost_needs_a_price(chat):
     """A local model has none."""
     with pytest.raises(UsageError, match="price of qwen3:8b is not known"):
-        OpenAIModel("qwen3:8b", CostMeter(1.0))
+        openai_model("qwen3:8b", CostMeter(1.0))
 
 
 def test_the_cache_keeps_servers_apart(chat, scenario, tmp_path, monkeypatch):

@@ -1,5 +1,7 @@
 """Data that are not here: tables, arrays and pictures by chance, where the program shows their form."""
 
+from importlib.util import find_spec
+
 import pytest
 
 TRAIN = """
@@ -61,9 +63,9 @@ train(torch.randn(len(df), 3), torch.tensor(df["sex"].values), nn.Linear(3, 2))
 }
 
 
+@pytest.mark.skipif(not find_spec("pandas"), reason="a package of the extra dev")
 @pytest.mark.parametrize("case", FRAMES)
 def test_a_table_has_the_columns_that_the_program_asks_for(see, case):
-    pytest.importorskip("pandas")
     seen = see(TRAIN + "import pandas as pd\n" + FRAMES[case])
 
     assert seen.outcome == "returned: None"

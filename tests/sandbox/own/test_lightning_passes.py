@@ -1,8 +1,11 @@
 """How long a pass is under Lightning, where the program sets no limit."""
 
+from importlib.util import find_spec
+
 import pytest
 
-pytest.importorskip("lightning")
+# Not imported here: that takes seconds in each process that collects.
+pytestmark = pytest.mark.skipif(not find_spec("lightning"), reason="lightning is an extra")
 
 PROGRAM = """
 import lightning as L
