@@ -1,6 +1,7 @@
 """A corpus in `make test-full`, and a dozen of it in `make test`."""
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,3 +27,15 @@ def _case(case: Any, named: Callable[[Any], str] | None, *, full: bool) -> Any:
     values = case if isinstance(case, tuple) else (case,)
     marks = [pytest.mark.full] if full else []
     return pytest.param(*values, marks=marks, id=named(case) if named else None)
+
+
+def asked(request: pytest.FixtureRequest, parameter: str) -> set[Any]:
+    """Cases that the chosen tests of a file ask about: a fixture that runs a table once for all of them
+    runs no more.
+    """
+    here = (i.callspec.params for i in request.session.items if _in_file(i, request.path))
+    return {params[parameter] for params in here if parameter in params}
+
+
+def _in_file(item: pytest.Item, path: Path) -> bool:
+    return item.path == path and hasattr(item, "callspec")

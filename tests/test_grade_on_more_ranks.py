@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.sampling import asked
 from tests.test_grade_alone import written
 
 PROGRAM = """
@@ -45,9 +46,10 @@ WRONG = {
 
 
 @pytest.fixture(scope="module")
-def lines(graded, tmp_path_factory):
+def lines(request, graded, tmp_path_factory):
     """What is said of each program."""
-    folder, cases = tmp_path_factory.mktemp("ranks"), {**RIGHT, **WRONG}
+    folder, wanted = tmp_path_factory.mktemp("ranks"), asked(request, "case")
+    cases = {name: case for name, case in {**RIGHT, **WRONG}.items() if name in wanted}
     names = ("net", "weight", "between", "rate")
     files = [
         written(folder, f"{i}.py", PROGRAM.format(**dict(zip(names, case, strict=True))))

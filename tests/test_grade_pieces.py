@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sampling import asked
 from tests.test_grade_alone import written
 
 PIECES = Path("tests/material/pieces")
@@ -129,13 +130,9 @@ def claims(label):
 @pytest.fixture(scope="module")
 def lines(request, graded):
     """What is said of each piece that a test asks about."""
-    asked = {i.callspec.params["claim"] for i in request.session.items if _is_of_a_piece(i)}
-    files = [file for file in sorted(PIECES.rglob("*.md")) if file.stem in asked]
+    claims = asked(request, "claim")
+    files = [file for file in sorted(PIECES.rglob("*.md")) if file.stem in claims]
     return {f.stem: line for f, line in zip(files, graded(*files)[1], strict=True)}
-
-
-def _is_of_a_piece(item):
-    return "claim" in getattr(getattr(item, "callspec", None), "params", {})
 
 
 @pytest.mark.parametrize("claim", claims("right"))
@@ -183,10 +180,10 @@ def test_a_warm_up_by_a_part_of_all_steps_is_one_in_every_version_of_the_trainer
 
 
 @pytest.fixture(scope="module")
-def evaluated(graded, tmp_path_factory):
+def evaluated(request, graded, tmp_path_factory):
     """Codes of a script that never returns to training mode, by the layer in its midst."""
     folder = tmp_path_factory.mktemp("evaluated")
-    layers = [*LIKE_BEFORE, *OTHERWISE]
+    layers = sorted(asked(request, "layer"))
     text = EVALUATED_WHOLE.replace
     files = [written(folder, f"{i}.py", text("LAYER", layer)) for i, layer in enumerate(layers)]
     return dict(zip(layers, (line["code"] for line in graded(*files)[1]), strict=True))
