@@ -202,10 +202,17 @@ def test_a_name_that_does_not_exist_is_a_usage_error(fake, arguments, said):
     [
         (["rnu"], "No such command 'rnu'. Did you mean 'run'?"),
         (["run", "--verbos"], "No such option: --verbos; did you mean --verbose?"),
-        (["run", "--jobs", "0"], "Invalid value for '--jobs'"),
-        (["run", "--seed", "x"], "Invalid value for '--seed'"),
+        (["run", "--jobs", "0"], "Invalid value for '--jobs': expected 1 or more\n"),
+        (["run", "--seed", "x"], "Invalid value for '--seed': expected a whole number\n"),
         (["run", "--seed", str(2**64)], "Invalid value for '--seed'"),
-        (["compare", "--plan", "--trials", "100000"], "Invalid value for '--trials'"),
+        (
+            ["compare", "--plan", "--trials", "100000"],
+            "Invalid value for '--trials': expected at most 1000\n",
+        ),
+        (
+            ["run", "--agent", "buggy", "--max-cost", "x"],
+            "Invalid value for '--max-cost': expected a",
+        ),
         (["quality", "--matrix", "nowhere/m.md"], "nowhere/m.md: cannot be written"),
         (["quality", "--matrix", "tests"], "tests: cannot be written"),
         (["show", "tests"], "tests: expected the id of a scenario, or the folder of a stored run"),
@@ -218,9 +225,10 @@ def test_a_name_that_does_not_exist_is_a_usage_error(fake, arguments, said):
             ),
         ),
         (["help"], "No such command 'help'; see `harness --help`\n"),
+        (["run", "--judge", "command:x"], "--skill, --trials, --max-cost, --judge, --strict, "),
         (["run", "--zzzz"], "No such option: --zzzz; see `harness run --help`\n"),
         (["report", "run", "--format", "xml"], "Invalid value for '--format': 'xml' is not one"),
-        (["run", "extra"], "Got unexpected extra argument(s) (extra); see `harness run --help`\n"),
+        (["run", "extra"], "extra: nothing more was expected; see `harness run --help`\n"),
     ],
 )
 def test_a_command_line_that_makes_no_sense_is_one_sentence(arguments, said):
@@ -318,7 +326,7 @@ def test_a_page_of_help_shows_no_type_of_python_and_an_example(command):
     page = harness(*command.split(), "--help")
 
     assert page.exit_code == 0
-    assert not re.search(r"<(bool|int|float|str|path|list)\b|list\[|\bNone\b", page.stdout)
+    assert not re.search(r"<(bool|int|float|str|path|list)\b|list\[|\bNone\b|<=|>=", page.stdout)
     assert not command or f"Example: harness {command}" in page.stdout
 
 

@@ -1,6 +1,7 @@
 """The application: how every command is guarded, and the options that several of them share."""
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
@@ -60,8 +61,8 @@ class _OneSentence(TyperGroup):
         if found is not None:
             _name_no_type(found.get_help_option(ctx))
             params: list[Any] = found.params
-            for argument in (one for one in params if one.param_type_name == "argument"):
-                argument.display_type_rich = lambda ctx: None  # noqa: ARG005 - as typer calls it
+            for param in params:
+                _say_plainly(param)
         return found
 
     def get_params(self, ctx: Any) -> Any:
@@ -110,6 +111,26 @@ def _name_no_type(option: Any) -> None:
     """A switch that typer makes takes no ``<bool>``, whatever its page of help would say."""
     if option is not None and option.is_flag:
         option.metavar = ""
+
+
+def _say_plainly(param: Any) -> None:
+    """No type behind the name of an argument, and no ``0<=x<=65535`` behind an option's."""
+    if param.param_type_name == "argument":
+        param.display_type_rich = lambda ctx: None  # noqa: ARG005 - as typer calls it
+    else:
+        bounds = between(param.min, param.max)
+        param._get_number_range_help_str = lambda: bounds  # noqa: SLF001 - what typer prints
+
+
+def between(least: float | None, most: float | None) -> str | None:
+    """``1 to 6``, ``0 or more``."""
+    if least is None:
+        return None if most is None else f"at most {_plain(most)}"
+    return f"{_plain(least)} or more" if most is None else f"{_plain(least)} to {_plain(most)}"
+
+
+def _plain(number: float) -> str:
+    return str(int(number) if number == int(number) else number)
 
 
 BOXES = 60
@@ -407,11 +428,24 @@ def _refuse(sentence: str) -> int:
     return 2
 
 
+PLAINLY = (
+    (r" Value error,", ""),
+    (r"Input should be greater than or equal to (\S+)", r"expected \1 or more"),
+    (r"Input should be less than or equal to (\S+)", r"expected at most \1"),
+    (r"Input should be a valid integer.*", "expected a whole number"),
+    (r"Input should be a valid number.*", "expected a number"),
+    (r"^Got unexpected extra argument\(?s?\)? \((.*)\)", r"\1: nothing more was expected"),
+)
+"""What libraries say of a command line, and what is said instead."""
+
+
 def _one_sentence(error: typer.TyperException) -> str:
     near: Sequence[str] = getattr(error, "possibilities", None) or ()
     if near:
         return f"{error.message}; did you mean {' or '.join(sorted(near))}?"
-    said = " ".join(error.format_message().split()).replace(" Value error,", "")
+    said = " ".join(error.format_message().split())
+    for told, plain in PLAINLY:
+        said = re.sub(told, plain, said)
     context = getattr(error, "ctx", None)
     if context is None or "Did you mean" in said or said.startswith("Invalid value"):
         return said

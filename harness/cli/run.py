@@ -73,6 +73,12 @@ EvalsOption = Annotated[
 AskPlanOption = Annotated[bool, flag("--plan", "Say what asking would cost. Asks nothing.")]
 
 
+ABOUT_ASKING = (
+    "--skill, --trials, --max-cost, --judge, --strict, --plan, --fresh, --batch and --evals are about"
+    " asking: name an --agent"
+)
+
+
 @app.command(epilog="Example: harness run --scenario all")
 def run(
     context: typer.Context,
@@ -104,13 +110,9 @@ def run(
     With --agent, ask an agent every question and grade what it answers.
     """
     trusted(bank, trust=trust_bank)
-    if agent is None and any(
-        (skill, plan, max_cost is not None, trials > 1, strict, fresh, batch, evals)
-    ):
-        raise UsageError(
-            "--skill, --trials, --max-cost, --strict, --plan, --fresh, --batch and --evals are about"
-            " asking: name an --agent"
-        )
+    about = (skill, plan, max_cost is not None, trials > 1, strict, fresh, batch, evals)
+    if agent is None and (any(about) or judge != "none"):
+        raise UsageError(ABOUT_ASKING)
     open_instruments = instruments(context, jobs, ahead=agent is None, engine=engine)
     chosen, at_once = load(bank, scenario, suite), cores(jobs, context, engine)
     shown = ShownAnswers(as_json, plain, verbose, strict)
