@@ -128,7 +128,9 @@ def add_workloads(found: Iterable[object], origin: str) -> None:
     """Declare workloads. ``origin``: who brings them, for complaints."""
     for one in found:
         if not isinstance(one, DeclaredWorkload):
-            raise UserError(f"{origin}: {one!r} is no DeclaredWorkload of harness.domain.workload")
+            raise UserError(
+                f"{origin}: type {type(one).__name__} is no DeclaredWorkload of harness.domain.workload"
+            )
         try:
             declare(one)
         except ValueError as error:
@@ -140,7 +142,9 @@ def _add_properties(found: Iterable[object], origin: str) -> None:
 
     for one in found:
         if not isinstance(one, Property):
-            raise UserError(f"{origin}: {one!r} is no Property of harness.properties")
+            raise UserError(
+                f"{origin}: type {type(one).__name__} is no Property of harness.properties"
+            )
         if PROPERTIES.setdefault(one.id, one) != one:
             raise UserError(f"{origin}: there is a property {one.id} already")
 

@@ -51,7 +51,7 @@ def test_the_command_line_adds_to_what_the_project_allows(project):
             'allow = {no-batch-los = "x"}',
             "there is no property no-batch-los; did you mean no-batch-lost?",
         ),
-        ("jobs = 0", "[tool.harness] jobs: input should be greater than or equal to 1"),
+        ("jobs = 0", "[tool.harness] jobs: expected 1 or more"),
         ("jobs = ", "pyproject.toml: cannot be read"),
     ],
 )

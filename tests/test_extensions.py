@@ -166,7 +166,7 @@ def test_each_key_that_a_property_needs_is_asked_for_with_the_line_and_what_to_w
     [
         ("import nowhere\n", "own.py: ModuleNotFoundError: No module named 'nowhere'"),
         ("x = 1\n", "own.py: binds no name PROPERTY, nor PROPERTIES to several"),
-        ("PROPERTY = 3\n", "own.py: 3 is no Property of harness.properties"),
+        ("PROPERTY = 3\n", "own.py: type int is no Property of harness.properties"),
     ],
 )
 def test_code_that_adds_nothing_is_one_sentence(tmp_path, text, said):

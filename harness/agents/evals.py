@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, Field, ValidationError
 
-from harness.domain.errors import UsageError, reason
+from harness.domain.errors import UsageError, in_words, reason
 from harness.domain.own import OWN_SCENARIO, asked_as
 from harness.domain.scenario import Bank, Criterion, Scenario
 from harness.markdown import fence
@@ -42,7 +42,7 @@ def read_evals(path: Path, bank: Bank) -> Bank:
         raise UsageError(f"{path}: {reason(error)}; expected evals.json") from error
     except ValidationError as error:
         first = error.errors()[0]
-        said = ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
+        said = ": ".join(filter(None, (".".join(map(str, first["loc"])), in_words(first["msg"]))))
         raise UsageError(f"{path}: {said}; expected evals.json of skill-creator") from error
     known = {one.id: one for one in bank.scenarios}
     known |= {_words(one.prompt): one for one in bank.scenarios}

@@ -1,7 +1,6 @@
 """The application: how every command is guarded, and the options that several of them share."""
 
 import os
-import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +15,7 @@ from typer.core import TyperGroup
 
 from harness import __version__
 from harness.cli.lacks import lacking
-from harness.domain.errors import UsageError, UserError, reason
+from harness.domain.errors import UsageError, UserError, in_words, reason
 from harness.report.console import Output
 from harness.untrusted import in_time
 
@@ -428,24 +427,11 @@ def _refuse(sentence: str) -> int:
     return 2
 
 
-PLAINLY = (
-    (r" Value error,", ""),
-    (r"Input should be greater than or equal to (\S+)", r"expected \1 or more"),
-    (r"Input should be less than or equal to (\S+)", r"expected at most \1"),
-    (r"Input should be a valid integer.*", "expected a whole number"),
-    (r"Input should be a valid number.*", "expected a number"),
-    (r"^Got unexpected extra argument\(?s?\)? \((.*)\)", r"\1: nothing more was expected"),
-)
-"""What libraries say of a command line, and what is said instead."""
-
-
 def _one_sentence(error: typer.TyperException) -> str:
     near: Sequence[str] = getattr(error, "possibilities", None) or ()
     if near:
         return f"{error.message}; did you mean {' or '.join(sorted(near))}?"
-    said = " ".join(error.format_message().split())
-    for told, plain in PLAINLY:
-        said = re.sub(told, plain, said)
+    said = in_words(" ".join(error.format_message().split()))
     context = getattr(error, "ctx", None)
     if context is None or "Did you mean" in said or said.startswith("Invalid value"):
         return said

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from harness.domain.errors import UsageError, reason
+from harness.domain.errors import UsageError, in_words, reason
 from harness.domain.record import Record
 from harness.untrusted import read_bytes
 
@@ -63,7 +63,7 @@ def _read(page: Path) -> Configuration:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{PAGE}: [tool.harness] {place}: {first['msg'].lower()}") from error
+        raise UsageError(f"{PAGE}: [tool.harness] {place}: {in_words(first['msg'])}") from error
     below = {
         name: page.parent / path for name in ("bank", "skill") if (path := getattr(found, name))
     }

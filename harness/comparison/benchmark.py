@@ -3,7 +3,7 @@
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.domain.comparison import Arm, ScenarioTrials, TrialOutcome
-from harness.domain.errors import UsageError
+from harness.domain.errors import UsageError, in_words
 
 _OLD_FIRST = ("without_skill", "old_skill", "with_skill", "new_skill")
 
@@ -54,7 +54,7 @@ def arms_of_benchmark(text: bytes, name: str) -> tuple[Arm, Arm]:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the document"
         expected = "expected benchmark.json of skill-creator"
-        raise UsageError(f"{name}: {where}: {first['msg']}; {expected}") from error
+        raise UsageError(f"{name}: {where}: {in_words(first['msg'])}; {expected}") from error
     names = sorted({run.configuration for run in found.runs}, key=_rank)
     if len(names) != 2:
         raise UsageError(f"{name}: has {len(names)} configurations; a comparison takes two")

@@ -8,6 +8,7 @@ HarnessError
     HarnessFault            ours: exit code 3, with the traceback
 """
 
+import re
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -51,9 +52,31 @@ def reason(error: Exception) -> str:
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False)[0]
         where = ".".join(str(step) for step in first["loc"])
-        return f"{where}: {first['msg']}" if where else first["msg"]
+        said = in_words(first["msg"])
+        return f"{where}: {said}" if where else said
     if isinstance(error, UnicodeDecodeError):
         return f"it is no UTF-8 text (byte {error.start})"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error).partition("\n")[0]
+
+
+PLAINLY = (
+    (r" ?Value error,", ""),
+    (r"Input should be greater than or equal to (\S+)", r"expected \1 or more"),
+    (r"Input should be less than or equal to (\S+)", r"expected at most \1"),
+    (r"Input should be a valid integer.*", "expected a whole number"),
+    (r"Input should be a valid number.*", "expected a number"),
+    (r"Input should be a valid (dictionary|list|tuple|boolean|string).*", r"expected a \1"),
+    (r"Input should be ", "expected "),
+    (r"^Field required", "it is missing"),
+    (r"^Extra inputs are not permitted", "it is not known"),
+    (r"^Got unexpected extra argument\(?s?\)? \((.*)\)", r"\1: nothing more was expected"),
+)
+
+
+def in_words(said: str) -> str:
+    """What a library says of a value or a command line, as the harness says it."""
+    for told, plain in PLAINLY:
+        said = re.sub(told, plain, said)
+    return said.strip()

@@ -224,11 +224,11 @@ def test_a_stored_trace_is_only_unpacked_up_to_the_limit(guarded, monkeypatch, t
 @pytest.mark.parametrize(
     ("file", "text", "said"),
     [
-        ("run.json", "{}", r"run\.json: this version cannot read it: kind: Field required"),
+        ("run.json", "{}", r"run\.json: this version cannot read it: kind: it is missing"),
         (
             "answers.jsonl",
             "{}\n",
-            r"answers\.jsonl:1: expected a stored answer: key: Field required",
+            r"answers\.jsonl:1: expected a stored answer: key: it is missing",
         ),
     ],
 )
