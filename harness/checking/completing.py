@@ -69,9 +69,9 @@ def with_losses(program: BlockInContext) -> BlockInContext:
         gap = next((s for s in alone if _left_out(s) == name), None)
         back = (s for s in alone if isinstance(s, ast.Expr) and _goes_back_from(s, name))
         before = gap or next(back, None)
-        batch = _batch_of(loop) or (("inputs", "targets") if gap else None)
-        if before is None or batch is None:
+        if before is None:
             continue
+        batch = _batch_of(loop) or ("inputs", "targets")
         at = before.lineno - 1
         indent = lines[at][: before.col_offset]
         made = f"{indent}{name} = criterion({_model_of(tree)}({batch[0]}), {batch[1]})"

@@ -80,6 +80,7 @@ _OF_USE = re.compile(
 they are given.
 """
 _NO_GRAPH = "does not require grad"
+_SECOND_TIME = "through the graph a second time"
 _OF_A_SCALER = re.compile(r"unscale_\(\)|step\(\) has|_scale is None|No inf checks")
 _OF_A_LOOP = "backward before"
 """How a run is noted that goes back where the block does not: what it finds then is our doing."""
@@ -137,7 +138,8 @@ def _is_written(ended: Ended, said: str, program: BlockInContext) -> bool:
         within = module.startswith("torch._C") or not is_real(package)
         depends = name in names_of_module(module)  # on what else is installed
         written = any(name in _names_written(n) for n in at)
-        return written and not (within or depends or name in _BACKENDS)
+        stands_for_some = len(name) == 1  # ``nn.X``: its reader chooses one
+        return written and not (within or depends or stands_for_some or name in _BACKENDS)
     found = _REFUSED.match(said) if ended.exception == "TypeError" else None
     if found is None:
         return False
@@ -254,6 +256,8 @@ def _is_of_use(ended: Ended, program: BlockInContext) -> bool:
         return False
     if _OF_A_SCALER.search(said):
         return _shows_its_scaler(said, program)
+    if _SECOND_TIME in said and _is_lent_once(ended.line or 0, program):
+        return False
     return _NO_GRAPH not in said or _shows_a_model(program)  # else what is lent may lack a gradient
 
 
@@ -290,9 +294,26 @@ _DEVICE = re.compile(r"\bcuda\b|\bnccl\b|\bgpus?\b|environ\b|\bgetenv\b|\bargv\b
 def _shows_its_scaler(said: str, program: BlockInContext) -> bool:
     """Whether nothing is left out that a GradScaler could have been called with in between."""
     own = "\n".join(program.text.split("\n")[program.own :])
+    if "No inf checks" in said and any(
+        table().role(name) == "optimizer" for name in lent_names(program)
+    ):
+        return False  # it may hold another model
     if "called" in said:
         return ".update(" in own or own.count(".unscale_(") > 1
     return all(call in own for call in (".backward(", ".step(", ".update("))
+
+
+def _is_lent_once(line: int, program: BlockInContext) -> bool:
+    """Whether a line goes back from a loss that nobody computes, and no other line does: each of its
+    turns would have one.
+    """
+    back = [
+        (n.value.id, n.lineno)
+        for n in walk(program.tree)
+        if isinstance(n, ast.Attribute) and n.attr == "backward" and isinstance(n.value, ast.Name)
+    ]
+    here = {name for name, at in back if at == line} & lent_names(program)
+    return any([name for name, _ in back].count(one) == 1 for one in here)
 
 
 def _shows_a_model(program: BlockInContext) -> bool:

@@ -42,6 +42,7 @@ from harness.checking.session import (
     BlockInContext,
     Session,
     is_here,
+    names_from,
     packages_of,
 )
 from harness.checking.signatures import refusal
@@ -53,6 +54,7 @@ from harness.checking.statements import (
 from harness.domain.check import BlockResult, Observation, PartResult
 from harness.domain.event import ENOUGH
 from harness.domain.instruments import Instruments
+from harness.domain.own import misfits
 from harness.domain.skill import Example, Part
 from harness.domain.trace import Program as Ended
 from harness.domain.wording import plainly
@@ -109,9 +111,9 @@ class _One:
 
 def _check(one: _One) -> PartResult:
     started, part = perf_counter(), one.part
-    decision, program = _decide(one)
+    decision, program, ended = _decide(one)
     idle = decision.status == "cannot-be-run"
-    missing = missing_packages(program, decision.sentence) if idle else ()
+    missing = missing_packages(program, decision.sentence, ended) if idle else ()
     return PartResult(
         line=part.line,
         kind=part.kind,
@@ -132,24 +134,30 @@ def _check(one: _One) -> PartResult:
     )
 
 
-def missing_packages(program: BlockInContext | None, reason: str) -> tuple[str, ...]:
+def missing_packages(
+    program: BlockInContext | None, reason: str, ended: Ended | None = None
+) -> tuple[str, ...]:
     """Packages that a program imports, that are not installed, and that kept it from running: the
-    reason names them. Something stands in for others (matplotlib).
+    reason names them, or the line where it ended uses what it has of them. Something stands in for
+    others (matplotlib).
     """
     if program is None:
         return ()
-    absent = (p for p in packages_of(program.tree) if not is_here(p))
-    return tuple(sorted(p for p in absent if re.search(rf"\b{re.escape(p)}\b", reason)))
+    absent = {p for p in packages_of(program.tree) if not is_here(p)}
+    named = {p for p in absent if re.search(rf"\b{re.escape(p)}\b", reason)}
+    line = ended.line if ended is not None else None
+    at = {n.id for n in walk(program.tree) if isinstance(n, ast.Name) and n.lineno == line}
+    return tuple(sorted(named | {p for p in absent if at & names_from(p, program.tree)}))
 
 
-def _decide(one: _One) -> tuple[Decision, BlockInContext | None]:
+def _decide(one: _One) -> tuple[Decision, BlockInContext | None, Ended | None]:
     part = one.part
     if part.kind == "pseudo-code":
-        return Decision("pseudo-code", "There is nothing to run."), None
+        return Decision("pseudo-code", "There is nothing to run."), None, None
     if part.flaw is not None:
         is_script = one.example.file.endswith(".py")
         said = f"It is no Python: {part.flaw}."
-        return Decision("fault" if is_script else "cannot-be-run", said), None
+        return Decision("fault" if is_script else "cannot-be-run", said), None, None
     program, seen, found = _run(one)
     evidence, tested = _evidence(one, program, seen)
     prints = _prints(one, program, seen)
@@ -185,7 +193,8 @@ def _decide(one: _One) -> tuple[Decision, BlockInContext | None]:
     if error is not None and "raises AssertionError" in error:
         words = (one.example.before, *one.example.headings[1:], *part.comments)
         warned = any(map(expects_failure, words))
-    return _with_statements(decide(part.mark, evidence, warned=warned), (*prints, *tested)), program
+    decision = decide(part.mark, evidence, warned=warned)
+    return _with_statements(decision, (*prints, *tested)), program, seen.program
 
 
 def _is_announced(program: BlockInContext, seen: BlockRun) -> bool:
@@ -250,11 +259,14 @@ def _run(one: _One) -> tuple[BlockInContext, BlockRun, str | None]:
     if seen.program.outcome == "not-completed":
         return program, seen, None  # nor would it with what is lent
     lent = with_losses(one.session.program(one.example, one.part, lend=True))
-    others = [o for o in (fitted(program), lent, in_a_turn(lent)) if o != program]
-    last = {"update-function": [program], "training-loop": [lent]}.get(one.part.kind, [])
+    asked = {other.text: other for other in (fitted(program), lent, in_a_turn(lent))}
+    asked.pop(program.text, None)
+    anywhere = {"update-function": program, "training-loop": lent}.get(one.part.kind)
+    if anywhere is not None and (anywhere.text != program.text or misfits(seen.trace.probes[0])):
+        asked[anywhere.text] = anywhere
     tried = [(program, seen)]
-    for n, other in enumerate((*others, *last)):
-        again = _seen(one, other, anywhere=n >= len(others))
+    for other in asked.values():
+        again = _seen(one, other, anywhere=other is anywhere)
         error = _error(one, other, again)
         if error is not None or _came_to_its_end(one.part, again):
             return other, again, error

@@ -128,7 +128,7 @@ class Session:
         needed = sorted(free_names(own))
         lend = lend or (taken.moments and any(map(taken.is_of_a_moment, needed)))
         for name in needed:
-            if not (lend and table().find(name) is not None):
+            if not (lend and table().find(name) is not None) or taken.is_imported(name):
                 taken.take(name)
         found = [self._sources[n] for n in sorted(taken.chosen, key=self._order)]
         everything = "\n".join([*(s.text for s in found), part.code])
@@ -243,6 +243,10 @@ class _Taking:
             if source.place in places and source.changes & names and n not in self.chosen:
                 self.chosen |= self._needed(n, frozenset(), how=_How()) or set()
 
+    def is_imported(self, name: str) -> bool:
+        """Whether the page means a package by that name."""
+        return any(map(self._is_package, self._binding.get(name, [])))
+
     def is_of_a_moment(self, name: str) -> bool:
         """Whether a turn of a loop computes it anew, on the model of that loop; nothing that the page
         computes above of nothing but its own.
@@ -349,6 +353,25 @@ def packages_of(tree: ast.AST) -> frozenset[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.add(node.module.partition(".")[0])
     return frozenset(found)
+
+
+def names_from(package: str, tree: ast.Module) -> frozenset[str]:
+    """Names that a program has of a package, and those of what it makes with them at once."""
+    imports = (n for n in walk(tree) if isinstance(n, ast.Import | ast.ImportFrom))
+    found = {
+        alias.asname or alias.name.partition(".")[0]
+        for node in imports
+        if package in packages_of(node)
+        for alias in node.names
+    }
+    made = (n for n in walk(tree) if isinstance(n, ast.Assign))
+    return frozenset(found).union(
+        t.id
+        for node in made
+        if dotted(node.value).partition(".")[0] in found
+        for t in node.targets
+        if isinstance(t, ast.Name)
+    )
 
 
 def last_of(node: ast.expr) -> str:

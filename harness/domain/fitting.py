@@ -73,8 +73,10 @@ def _in_size(workload: WorkloadSpec, said: str) -> FittedWorkload | None:
     """The same in the size that is asked for, where it is the size of what is lent that is refused."""
     sizes = workload.parameters.model_dump(include={"features", "vocabulary", "outputs"})
     kept, width, outputs = _kept(workload), width_asked_for(said), _two_sizes(said)
-    if width is not None and width[0] == sizes.get("features"):
-        return workload.name, {**kept, "features": width[1]}
+    if width is not None and sizes.get("features") in width:  # of the data, or of the model
+        given, wanted = width
+        features = wanted if given == sizes["features"] else given
+        return workload.name, {**kept, "features": features}
     if (rows := _ROWS.search(said)) and "features" in sizes:
         return workload.name, {**kept, "features": int(rows["wanted"])}
     if outputs is not None:

@@ -191,6 +191,7 @@ def leaves(batch: WorkloadBatch) -> Mapping[str, Any]:
     """The values of a batch's leaves, as copies, so that a program cannot spoil the next pass."""
     return {
         "input": batch.inputs.clone(),
+        "views": views(batch.inputs),
         "target": batch.target.clone(),
         "mask": batch.weights.clone(),
         "index": torch.tensor(batch.samples),
@@ -199,10 +200,16 @@ def leaves(batch: WorkloadBatch) -> Mapping[str, Any]:
     }
 
 
+def views(inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Two views of the same samples: as they are, and moved by one place."""
+    return inputs.clone(), inputs.roll(1, -1)
+
+
 def sample(batch: WorkloadBatch, row: int) -> Mapping[str, Any]:
     """The values of one sample's leaves."""
     return {
         "input": batch.inputs[row].clone(),
+        "views": views(batch.inputs[row]),
         "target": batch.target[row].clone(),
         "mask": batch.weights[row].clone(),
         "index": batch.samples[row],

@@ -44,8 +44,9 @@ class Shape:
         return LentBatch(parts, self)
 
     def part(self, key: str) -> str:
-        """The part that a key means."""
-        return self.table.part(key) or "nothing"
+        """The part that a key means; what comes out is the target, in a batch."""
+        part = self.table.part(key) or "nothing"
+        return "target" if part == "output" else part
 
     @property
     def all_keys(self) -> tuple[str, ...]:
@@ -111,10 +112,10 @@ class LentBatch(tuple[Any, ...]):  # noqa: SLOT001 - it carries its parts
         return self._named(key) if isinstance(key, str) else tuple.__getitem__(self, key)
 
     def _named(self, name: str) -> Any:
-        part = self._shape.table.part(name)
+        part = self._shape.part(name)
         if part == "batch":
             return self
-        if part is not None and part in self.parts:
+        if part != "nothing" and part in self.parts:
             return self.parts[part]
         raise KeyError(name)
 

@@ -372,15 +372,30 @@ class ProgramReading:
         """Orders in which batches are unpacked, by length: ``{2: ("input", "target")}``."""
         found: dict[int, tuple[str, ...]] = {}
         for target in self._unpacked_targets():
-            parts = [self.table.part(_spelt(e)) if _spelt(e) else None for e in target.elts]
+            parts = [self._part_of_a_row(e) for e in target.elts]
+            if parts == ["input", "output"] and target in self._loaded:
+                parts = ["input", "target"]
             others = {"output", "loss", "batch", "step", "epoch"}
-            if not {"input", "target"} & {*parts} or others & {*parts}:
+            if not {"input", "views", "target"} & {*parts} or others & {*parts}:
                 continue
             found.setdefault(len(parts), tuple(_in_order(parts)))
         if not found and (places := self._places()):
             parts = [places.get(i) for i in range(max(2, max(places) + 1))]
             found[len(parts)] = tuple(_in_order(parts))
         return found
+
+    def _part_of_a_row(self, element: ast.expr) -> str | None:
+        """What one place of a row holds: a pair in it are two views of the inputs."""
+        if isinstance(element, ast.Tuple | ast.List) and len(element.elts) == 2:
+            inner = {self.table.part(_spelt(e)) for e in element.elts}
+            return "views" if inner <= {"input", None} else None
+        return self.table.part(_spelt(element)) if _spelt(element) else None
+
+    @cached_property
+    def _loaded(self) -> list[ast.expr]:
+        """What loops over loaders assign to."""
+        loops = (n for n in self.nodes if isinstance(n, ast.For))
+        return [n.target for n in loops if self._is_over_a_loader(n.iter)]
 
     def _is_over_a_loader(self, iterated: ast.expr) -> bool:
         """``train_loader``, ``enumerate(train_loader)``."""
@@ -427,15 +442,22 @@ class ProgramReading:
     def keys(self) -> tuple[str, ...]:
         """Texts by which parts of a batch are asked for: ``batch["input_ids"]``, in order."""
         found: dict[str, None] = {}
+        outputs = set[str]()
         for node in self.nodes:
             match node:
-                case ast.Subscript(slice=ast.Constant(value=str(key))):
+                case ast.Subscript(value=base, slice=ast.Constant(value=str(key))):
                     found.setdefault(key)
+                    if (
+                        self.table.part(_spelt(base)) == "batch"
+                        and self.table.part(key) == "output"
+                    ):
+                        outputs.add(key)
                 case ast.Call(
                     func=ast.Attribute(attr="get" | "pop"), args=[ast.Constant(value=str(key)), *_]
                 ):
                     found.setdefault(key)
-        return tuple(k for k in found if self.table.part(k) in ("input", "target", "mask", "count"))
+        of_batches = {"input", "target", "mask", "count"}
+        return tuple(k for k in found if k in outputs or self.table.part(k) in of_batches)
 
     @cached_property
     def named(self) -> dict[str, _Named]:
@@ -579,6 +601,8 @@ def _place(tree: ast.expr) -> int | None:
 def _in_order(parts: list[str | None]) -> list[str]:
     """What each place holds; one that its name does not tell gets what is left."""
     left = [p for p in ("input", "target", "mask") if p not in parts]
+    if "views" in parts:
+        left.remove("input")
     named = [p if p is not None else (left.pop(0) if left else "nothing") for p in parts]
     if "target" not in named and "mask" in named:
         named[named.index("mask")] = "target"  # ``img, mask`` of a segmentation
