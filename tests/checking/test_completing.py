@@ -121,6 +121,11 @@ def test_what_an_accelerator_trains_is_prepared_where_nobody_shows_it():
 
 
 def test_a_loop_of_no_turns_that_only_illustrates_makes_one():
-    text = "for epoch in range({}):\n    loss.backward()\n    step()"
+    text = "for epoch in range({}):\n    cost(x).backward()\n    step()"
     assert shortened(completed(text.format(0))).text == text.format(1)
     assert shortened(completed(text.format(5))).text == text.format(5)
+
+
+def test_a_loss_in_a_loop_over_no_loader_is_that_of_a_lent_batch():
+    found = completed("for step in range(9):\n    loss.backward()\n    step()")
+    assert found.text.split("\n")[1] == "    loss = criterion(model(inputs), targets)"

@@ -326,3 +326,25 @@ def test_a_name_that_a_library_has_beside_another_package_is_no_missing_name():
     """Its own text hands it out, under a condition on what else is installed."""
     said = "cannot import name 'YAMLObject' from 'yaml'"
     assert told("from yaml import YAMLObject", "ImportError", said, 1) is None
+
+
+def test_a_name_of_one_letter_stands_for_the_one_that_a_reader_chooses():
+    said = "module 'torch.nn' has no attribute '{}'"
+    assert told("loss = nn.X(y)", "AttributeError", said.format("X"), 1) is None
+    assert told("loss = nn.Xs(y)", "AttributeError", said.format("Xs"), 1) is not None
+
+
+def test_a_lent_loss_that_a_loop_goes_back_from_is_not_gone_back_from_twice():
+    said, graph = "Trying to backward through the graph a second time", "torch.autograd.graph"
+    turns = "for step in range(9):\n    loss.backward()"
+    assert told(turns, "RuntimeError", said, 2, during=graph) is None
+    assert told(f"{turns}\nloss.backward()", "RuntimeError", said, 3, during=graph) is not None
+
+
+def test_a_lent_optimizer_may_hold_another_model_than_the_scaler_has_seen():
+    text = "scaler.scale(loss).backward()\nscaler.step({})\nscaler.update()"
+    made = "optimizer = SGD(model.parameters())\n" + text.format("optimizer")
+    said = "No inf checks were recorded for this optimizer."
+    lent = told(text.format("optimizer"), "AssertionError", said, 2, during="torch.amp.step")
+    assert lent is None
+    assert told(made, "AssertionError", said, 3, during="torch.amp.step") is not None

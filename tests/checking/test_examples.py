@@ -2,6 +2,7 @@
 
 from harness.checking.examples import missing_packages
 from harness.checking.session import BlockInContext
+from tests.fakes.traces import program
 
 
 def needed(reason: str) -> tuple[str, ...]:
@@ -17,3 +18,10 @@ def test_a_block_needs_the_package_that_its_reason_names():
 
 def test_a_package_that_is_not_here_hides_no_other_reason():
     assert needed("RuntimeError: shapes cannot be multiplied (16x8 and 4x2)") == ()
+
+
+def test_a_block_needs_the_package_that_the_line_where_it_ended_uses():
+    text = "from no_such_package import Bold\noptimizer = Bold(model)\noptimizer.first()\nmodel(x)"
+    block = BlockInContext(text, (1, 2, 3, 4), 0)
+    needs = [missing_packages(block, "SGD has no first", program(line=n)) for n in (3, 4)]
+    assert needs == [("no_such_package",), ()]

@@ -174,3 +174,10 @@ def test_an_import_that_stands_below_is_there_for_all_that_a_block_takes():
     made = "def f(x): return torch.exp(x)"
     *_, last, _ = page(made, "print(f(torch.ones(2)))", "import torch")
     assert last == f"import torch\n{made}\nprint(f(torch.ones(2)))"
+
+
+def test_a_package_of_the_page_is_not_lent_though_it_bears_the_name_of_something():
+    """A loop over a loss that its page leaves out takes from it what cannot be lent."""
+    turn = "for x in loader:\n    loss.backward()\n    warmup.Linear(optimizer)"
+    *_, last = page("import no_such_package as warmup\nloss = 1", turn)
+    assert last == f"import no_such_package as warmup\n{turn}"

@@ -373,8 +373,10 @@ class ProgramReading:
         found: dict[int, tuple[str, ...]] = {}
         for target in self._unpacked_targets():
             parts = [self._part_of_a_row(e) for e in target.elts]
-            if parts == ["input", "output"] and target in self._loaded:
-                parts = ["input", "target"]
+            if target in self._loaded:
+                parts = ["target" if p == "output" and "input" in parts else p for p in parts]
+            elif "views" in parts:
+                continue  # of two loaders at once
             others = {"output", "loss", "batch", "step", "epoch"}
             if not {"input", "views", "target"} & {*parts} or others & {*parts}:
                 continue
@@ -387,15 +389,17 @@ class ProgramReading:
     def _part_of_a_row(self, element: ast.expr) -> str | None:
         """What one place of a row holds: a pair in it are two views of the inputs."""
         if isinstance(element, ast.Tuple | ast.List) and len(element.elts) == 2:
-            inner = {self.table.part(_spelt(e)) for e in element.elts}
-            return "views" if inner <= {"input", None} else None
+            names = {_spelt(e) for e in element.elts}
+            inner = {self.table.part(name) for name in names}
+            return "views" if inner <= {"input", None} and not names & {"", "_"} else None
         return self.table.part(_spelt(element)) if _spelt(element) else None
 
     @cached_property
     def _loaded(self) -> list[ast.expr]:
         """What loops over loaders assign to."""
-        loops = (n for n in self.nodes if isinstance(n, ast.For))
-        return [n.target for n in loops if self._is_over_a_loader(n.iter)]
+        loops = [n for n in self.nodes if isinstance(n, ast.For) and self._is_over_a_loader(n.iter)]
+        counted = (n.target for n in loops if isinstance(n.target, ast.Tuple))
+        return [n.target for n in loops] + [e for target in counted for e in target.elts]
 
     def _is_over_a_loader(self, iterated: ast.expr) -> bool:
         """``train_loader``, ``enumerate(train_loader)``."""

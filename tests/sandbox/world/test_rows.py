@@ -29,6 +29,20 @@ def test_a_batch_is_taken_apart_in_any_way(run, taking):
     assert (ran.outcome, ran.steps) == ("ran", 14)
 
 
+@pytest.mark.parametrize(
+    "taking",
+    [
+        "for inp, output in data:\n    lab = output",
+        "for batch in train_loader:\n    inp = batch['src']\n    lab = batch['tgt_output']",
+        "for (inp, other), lab in train_loader:\n    assert other.shape == inp.shape",
+    ],
+)
+def test_what_comes_out_is_the_target_and_a_pair_is_two_views(run, taking):
+    ran = run(taking + BODY)
+
+    assert (ran.outcome, ran.steps) == ("ran", 14)
+
+
 def test_a_batch_is_a_mapping_to_a_model_that_is_called_with_keywords(run):
     program = """
 for batch in train_loader:
