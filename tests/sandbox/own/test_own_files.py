@@ -150,13 +150,17 @@ def test_a_link_to_nothing_is_no_file(see, project):
     assert see(TRAIN.format(reading=READING, after=""), folder=project).windows == [1] * 6
 
 
-def test_where_nothing_keeps_files_from_being_written_none_are_handed_out(project):
+def test_where_nothing_keeps_files_from_being_written_none_are_handed_out(
+    project, tmp_path_factory
+):
     """A link would lead a careless program to the file itself."""
+    store = tmp_path_factory.mktemp("store")
     workload = WorkloadSpec.model_validate({"name": "mlp", "parameters": {}})
     program = TRAIN.format(reading=READING, after="")
     candidate = Candidate(program=program, origin="test", folder=str(project))
     unguarded = JailPolicy(disabled=frozenset({"landlock"}))
-    with JailedExecutor(1, unguarded) as executor:
+    with JailedExecutor(1, unguarded, data=[store]) as executor:
+        assert executor.readable_data() == ()
         recording = executor.execute(candidate, workload, PROBE)
 
     ended = recording.ranks[0].events[-1].event
@@ -231,7 +235,7 @@ def test_paths_that_lead_elsewhere_hidden_files_and_modules_are_no_data(project,
     assert named(f"open({word!r})", project) == []
 
 
-def test_a_folder_elsewhere_can_be_read_where_that_is_allowed(project, tmp_path_factory):
+def test_a_folder_elsewhere_can_be_read_where_that_is_allowed(executor, project, tmp_path_factory):
     store = tmp_path_factory.mktemp("store")
     np.save(store / "rows.npy", np.ones((24, 3), np.float32))
     (project / "linked").symlink_to(store)
@@ -245,19 +249,11 @@ assert os.listdir('linked') == ['rows.npy']"""
         recording = executor.execute(candidate, workload, PROBE)
         return next(e.event for e in recording.ranks[0].events if isinstance(e.event, Finished))
 
-    with JailedExecutor(parallel=1) as without, JailedExecutor(parallel=1, data=[store]) as lent:
-        refused, read = end(without), end(lent)
+    with JailedExecutor(parallel=1, data=[store]) as lent:
+        assert lent.readable_data() == (store,)
+        refused, read = end(executor), end(lent)
 
     assert (refused.outcome, read.outcome) == ("unbound", "returned")
     assert refused.message is not None
     assert f"`{store / 'rows.npy'}` lies elsewhere" in refused.message
     assert "--data DIR" in refused.message
-
-
-def test_a_folder_elsewhere_is_not_read_where_nothing_would_keep_it(tmp_path_factory):
-    store = tmp_path_factory.mktemp("store")
-    with JailedExecutor(parallel=1, data=[store]) as executor:
-        assert executor.readable_data() == (store,)
-    unguarded = JailPolicy(disabled=frozenset({"landlock"}))
-    with JailedExecutor(parallel=1, data=[store], policy=unguarded) as executor:
-        assert executor.readable_data() == ()
