@@ -12,12 +12,14 @@ from harness.syntax import tree_of, walk
 GOES_BACK = frozenset({"backward", "fit", "fit_loop", "backward_and_step", "train_loop"})
 """Methods by which a program trains, be it through a framework."""
 
-ENGINES = frozenset(
-    {"Trainer", "Seq2SeqTrainer", "SFTTrainer", "autograd", "vmap", "vjp", "grad_and_value"}
-)
-"""Names of what trains by other methods: ``Trainer(...).train()``, ``torch.autograd.grad``, those of
-``torch.func``.
-"""
+ENGINES = frozenset({"autograd", "vmap", "vjp", "grad_and_value"})
+"""Names of what trains by other methods: ``torch.autograd.grad``, those of ``torch.func``."""
+
+TRAINERS = frozenset({"Trainer", "Seq2SeqTrainer", "SFTTrainer"})
+"""Names of what trains once it is started."""
+
+STARTS = frozenset({"train", "fit", "launch", "main", "run"})
+"""By such a method."""
 
 NOT_CODE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 """Statements at module level that run nothing of what they hold."""
@@ -112,11 +114,12 @@ def trains(tree: ast.Module) -> bool:
             defined.setdefault(node.name, []).append(node)
             for name in set[str]().union(*map(_names_in, node.decorator_list)):
                 defined.setdefault(name, []).append(node)  # ``@app.command()``: whoever calls app
+    started = bool(STARTS & _asked_in(tree))
     due: list[ast.AST] = [s for s in tree.body if not isinstance(s, NOT_CODE)]
     seen: set[int] = set()
     while due:
         names = _names_in(due.pop())
-        if names & GOES_BACK or names & ENGINES:
+        if names & (GOES_BACK | ENGINES) or (started and names & TRAINERS):
             return True
         for found in (node for name in names for node in defined.get(name, ())):
             if id(found) not in seen:

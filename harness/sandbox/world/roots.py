@@ -72,7 +72,7 @@ class Starter:
         epochs = [n for n, r in roles.items() if r == "epoch"]
         if whole and set(moment.values()) <= {"step", "count"}:
             moment = {}
-        looks = not lender.reading.does(lender.reading.tree) & {"backward", "step"}
+        looks = self._looks({*roles.values()})
         fixed = {n: self._given(n) for n in names if n not in moment and n not in epochs}
         lender.notes.append(f"{called} is called with {', '.join(names) or 'nothing'}")
         if moment or looks:
@@ -82,6 +82,12 @@ class Starter:
                 _call(target, {**dict.fromkeys(epochs, 0), **fixed, **turn})
             return
         self._whole(tree, target, fixed, epochs)
+
+    def _looks(self, roles: set[str | None]) -> bool:
+        """Whether it looks at gradients, or steps with them, that nothing in the program computes."""
+        does = self._lender.reading.does(self._lender.reading.tree)
+        apart = "grad" in does and not roles & {"loader", "dataset", "source", "criterion"}
+        return "backward" not in does and ("step" not in does or apart)
 
     def _whole(
         self, tree: ast.AST, target: Callable[..., Any], fixed: dict[str, Any], epochs: list[str]
