@@ -18,6 +18,12 @@ SHAPES = 4
 MOST_RANKS = 4
 """How many ranks a program gets at most."""
 
+EVEN = 48
+"""How many batches a program gets that asserts how many there are."""
+
+ROWS = 8
+"""How many rows each of them has then."""
+
 _ROWS = re.compile(r"shape '\[-1, (?P<wanted>\d+)\]' is invalid for input")
 _RANGE = re.compile(r"index out of range in self")
 _IMAGES = re.compile(r"3D \(unbatched\) or 4D \(batched\) input to conv2d|expected 4D input")
@@ -44,7 +50,8 @@ def fitted_to(place: Scenario, seen: ProbeTrace) -> Scenario | None:
     ended, workload = seen.program, place.workload
     said = (ended.message or "") if ended.outcome == "raised" and not seen.updates else ""
     fitting = (
-        _in_classes(workload, ended, said)
+        _in_length(workload, ended)
+        or _in_classes(workload, ended, said)
         or _in_size(workload, said)
         or _of_pictures(workload, said)
         or _in_kind(said)
@@ -98,6 +105,14 @@ def _in_classes(workload: WorkloadSpec, ended: Program, said: str) -> FittedWork
         return None
     kept = workload.parameters.model_dump(include={"features", "outputs"})
     return "deep-residual", {**kept, "depth": 1}
+
+
+def _in_length(workload: WorkloadSpec, ended: Program) -> FittedWorkload | None:
+    """As many batches as windows of any usual size divide, where the program asserts something."""
+    asserts = ended.exception == "AssertionError" and "len(" in ended.source
+    if not asserts or workload.parameters.batches == EVEN:
+        return None
+    return workload.name, {**_kept(workload), "batches": EVEN, "batch_size": ROWS}
 
 
 def _two_sizes(said: str) -> re.Match[str] | None:

@@ -139,7 +139,7 @@ class Lender:
             return "model"
         first, _, rest = " ".join(words(name)).partition(" ")
         text = self.values.workload.carries_state and name in self._extra
-        found = None if text else self._by_name(name)
+        found = None if text else self._by_name(name) or self._before_a_model(name)
         if found in MADE and name[:1].isupper():
             return f"{MAKER}{found}"
         if first in MAKING and rest and found not in ("source", "effectless"):
@@ -175,6 +175,11 @@ class Lender:
         if any(not hasattr(torch.optim.Adam, a) and a not in OF_AN_OPTIMIZER for a in asked):
             return "settings"  # ``opt`` is what argparse returned
         return self._by_use(found, name)
+
+    def _before_a_model(self, name: str) -> str | None:
+        """What no table knows and a model is called with the result of: ``net(mel(x))``."""
+        unknown = name in self.reading.feeds_models and self.table.find(name) is None
+        return "transform" if unknown else None
 
     def _is_a_size(self, name: str) -> bool:
         """Whether one capital letter is a number: ``B`` in ``torch.zeros(B, H)`` is no batch."""

@@ -500,6 +500,15 @@ class ProgramReading:
         return plain and self.takes_losses
 
     @cached_property
+    def feeds_models(self) -> frozenset[str]:
+        """Names that are only called, and whose result a model is called with: ``net(mel(x))``."""
+        calls = [n for n in self.nodes if isinstance(n, ast.Call)]
+        models = (c for c in calls if self.table.role(last_name(c.func) or "") == "model")
+        inner = (a.func for c in models for a in c.args if isinstance(a, ast.Call))
+        names = {f.id for f in inner if isinstance(f, ast.Name)}
+        return frozenset(names - self.named.keys())
+
+    @cached_property
     def taken_apart(self) -> frozenset[int]:
         """Identities of the expressions that are unpacked into several names."""
         assigned = (n for n in self.nodes if isinstance(n, ast.Assign))
