@@ -156,7 +156,7 @@ class Trial:
             (wider, *_), more = self._observed(further, further.probes)
             seconds += more
         grade = own_grade(trace, name, seconds, allowed, wider)
-        if grade.code == "inconclusive" and self._waits(trace):
+        if grade.code != "wrong" and self._waits(trace):
             last, more = self._observed(place, [MANY_PASSES])
             longer = Trace(probes=(*trace.probes, *last))
             found = own_grade(longer, name, grade.seconds + more, allowed, wider)
@@ -170,9 +170,11 @@ class Trial:
         return trace, grade
 
     def _waits(self, trace: Trace) -> bool:
-        """Whether it trains in another way in later passes over data of its own."""
+        """Whether it trains in another way in later passes over data of its own, or freezes then."""
         waiting = in_none([probe.program.unentered for probe in trace.probes]) or ()
-        return left_for_later(waiting) is not None and is_own_world(self._candidate.program)
+        freezes = any(b.reached and b.counted and b.thaws for b in waiting)
+        later = freezes or left_for_later(waiting) is not None
+        return later and is_own_world(self._candidate.program)
 
     def _fitting(self) -> tuple[Scenario, tuple[ProbeTrace, ...], float]:
         """Where it trains, what it did there, and how long finding out took."""

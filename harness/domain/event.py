@@ -441,6 +441,8 @@ class Finished(Record):
     """What was set on modules or parameters and freezes or thaws none: ``Linear.requires_grad = False``,
     ``Parameter.require_grad = False``.
     """
+    moved_frozen: tuple[Said, ...] = Field(default=(), max_length=8)
+    """Parameters that steps moved after they were frozen, their gradients being tensors of zeros."""
     averaged_with_themselves: Counted = 0
     """How often a parameter was averaged with itself: the average shares its memory with it."""
     average_of_newest: float | None = None

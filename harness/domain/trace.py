@@ -199,6 +199,8 @@ class Program(Record):
     """Steps that trained a critic by the loss of a policy, through an advantage; counted up to 3."""
     flagged_modules: tuple[str, ...] = ()
     """What was set on modules or parameters and freezes or thaws none."""
+    moved_frozen: tuple[str, ...] = ()
+    """Parameters that steps moved after they were frozen, their gradients being tensors of zeros."""
     averaged_with_themselves: int = 0
     """How often a parameter was averaged with itself: the average shares its memory with it."""
     average_of_newest: float | None = None

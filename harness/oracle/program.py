@@ -73,6 +73,7 @@ def how_it_ended(recording: Recording, run: RankRun) -> Program:
         misfed=finished.misfed,
         critics_misled=finished.critics_misled,
         flagged_modules=finished.flagged_modules,
+        moved_frozen=finished.moved_frozen,
         averaged_with_themselves=finished.averaged_with_themselves,
         average_of_newest=finished.average_of_newest,
         back_in_training=finished.back_in_training,

@@ -5,6 +5,8 @@ The probe that shows it can only convict (``harness.domain.spoiled``).
 """
 
 import math
+from functools import partial
+from itertools import takewhile
 
 from harness.domain.trace import BackwardSeen, ProbeTrace, RankTrace, Trace, Update
 from harness.domain.verdict import Verdict, failed
@@ -44,16 +46,25 @@ def kept(probe: ProbeTrace, trace: Trace) -> Verdict | None:
 
 
 def _still(rank: RankTrace, usual: int) -> int:
-    """How many backwards followed the first bad one, if a whole window and more did, all with a finite
-    loss, no gradient was finite after any and no update was made: what is in ``.grad`` is not theirs.
+    """How many backwards followed a bad one, if a whole window and more did, all with a finite loss, no
+    gradient was finite after any and no update was made: what is in ``.grad`` is not theirs. It may be
+    cleared later on, as at the end of a pass, unless the bad loss was finite itself.
     """
-    first = next((i for i, b in enumerate(rank.backwards) if not b.gradients_finite), None)
-    if first is None or any(map(_is_spoiled, rank.updates)):
+    if any(map(_is_spoiled, rank.updates)):
         return 0
-    behind = rank.backwards[first + 1 :]
-    made = {b.after_update for b in rank.backwards[first:]} | {len(rank.updates)}
-    stuck = len(made) == 1 and all(_is_finite(b) and not b.gradients_finite for b in behind)
-    return len(behind) if stuck and len(behind) > usual else 0
+    for place, bad in enumerate(rank.backwards):
+        behind = rank.backwards[place + 1 :]
+        stuck = sum(1 for _ in takewhile(partial(_stays_bad, bad), behind))
+        to_the_end = stuck == len(behind) and bad.after_update == len(rank.updates)
+        if stuck > usual and (to_the_end or not _is_finite(bad)):
+            return stuck
+    return 0
+
+
+def _stays_bad(bad: BackwardSeen, later: BackwardSeen) -> bool:
+    """Whether nothing cleared what the first left, until a later one of a finite loss at least."""
+    nothing = not (bad.gradients_finite or later.gradients_finite)
+    return nothing and _is_finite(later) and later.after_update == bad.after_update
 
 
 def _is_finite(backward: BackwardSeen) -> bool:
@@ -69,7 +80,7 @@ def _stands_still(probe: ProbeTrace, backwards: int) -> Verdict:
         FRESH,
         f"In {probe.probe} one batch is not finite. Its step was left out and its gradients stayed: "
         f"{backwards} more calls of backward added finite gradients to them, and no update was made "
-        "any more. Clear the gradients of what is skipped (optimizer.zero_grad()).",
+        "meanwhile. Clear the gradients of what is skipped (optimizer.zero_grad()).",
         number("calls of backward after it", backwards, probe.probe),
     )
 

@@ -12,7 +12,8 @@ in every window; or its value is the same, bit for bit, at the end; or of a bias
 such as the mean of its entries, is taken away in every update; or backward runs over a whole pass
 and no update follows; or backward reaches it again and again, no optimizer holds it, and that
 cannot be meant; or a flag was set on a module that only tensors have; or checkpoints stop it; or
-a term of the loss was computed without its graph, and teaches none of them anything.
+a term of the loss was computed without its graph, and teaches none of them anything; or it is
+frozen, and momentum and weight decay go on moving it.
 
 Masked by: the parts that do learn, which bring the loss down.
 """
@@ -25,7 +26,12 @@ from harness.properties.evidence.consumption import weighty
 from harness.properties.evidence.figures import close, count, number
 from harness.properties.evidence.windows import Window, full_of, of_probe, ordinary
 from harness.properties.learning.never_stepped import never_stepped
-from harness.properties.learning.unheld import flagged_in_vain, from_constants, held_by_nobody
+from harness.properties.learning.unheld import (
+    flagged_in_vain,
+    from_constants,
+    held_by_nobody,
+    moved_though_frozen,
+)
 from harness.properties.learning.unreached import out_of_reach, unstepped
 from harness.properties.property import Property
 
@@ -59,6 +65,7 @@ def judge(trace: Trace, expectations: Expectations) -> Verdict:
     design.
     """
     forgotten = held_by_nobody(trace) or from_constants(trace) or flagged_in_vain(trace)
+    forgotten = forgotten or moved_though_frozen(trace)
     if forgotten is not None:
         return forgotten
     checked: set[str] = set()

@@ -90,6 +90,22 @@ def flagged_in_vain(trace: Trace) -> Verdict | None:
     return None
 
 
+def moved_though_frozen(trace: Trace) -> Verdict | None:
+    """A fail for parameters that were trained, are frozen, and are moved all the same."""
+    for probe in trace.everything:
+        moved = probe.program.moved_frozen
+        others = f" and {len(moved) - 1} more" if len(moved) > 1 else ""
+        if moved:
+            return failed(
+                ID,
+                f"In {probe.probe} the optimizer went on moving {moved[0]}{others} after the freeze: "
+                "the gradient is a tensor of zeros, on which momentum and weight decay act. Set it to "
+                "None (zero_grad(set_to_none=True)), or take it out of the optimizer.",
+                number("frozen parameters that move", len(moved), probe.probe),
+            )
+    return None
+
+
 def _following_weights(trace: Trace) -> Verdict | None:
     """A fail for terms without a gradient that begin alike in two runs on the same data, and part with
     the weights.

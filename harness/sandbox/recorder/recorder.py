@@ -168,6 +168,7 @@ class Recorder:
             "misfed": (*self.losses.misfed, *self._misused())[:8],
             "critics_misled": self.advantages.consumed,
             "flagged_modules": self.forwards.flagged(),
+            "moved_frozen": self.steps.moved_frozen()[:8],
             "averaged_with_themselves": self.averages.with_themselves,
             "course": self.schedulers.course(),
             "back_in_training": self.modes.undone()[:8],

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import wraps
 from itertools import count
@@ -16,6 +17,9 @@ from harness.domain.event import OptimizerStep, ParameterGroup
 from harness.sandbox.recorder.tape import Blob, Tape, dense
 
 StepFunction = Callable[..., Any]
+
+OFTEN = 3
+"""So many steps that move what is frozen are no transition."""
 
 
 class Steps:
@@ -37,6 +41,9 @@ class Steps:
         self._last: dict[str, int] = {}
         """Which optimizer stepped a parameter last, by its number."""
         self._running: list[_Pending] = []
+        self._asked_for_one: set[str] = set()
+        """Parameters that asked for a gradient when they were stepped."""
+        self._moved: Counter[str] = Counter()
         self.count = 0
         self.broken_off = False
         """Whether the run ended within a step, as one that calls its closure very often."""
@@ -83,7 +90,7 @@ class Steps:
         def step(optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
             self._begins()
             pending = _Pending(self._tape, optimizer, self.evaluates)
-            before = _values(optimizer)
+            before, frozen = _values(optimizer), self._frozen_again(optimizer)
             args, kwargs = pending.watch_closure(args, kwargs)
             if self._running and self._running[-1].sharded:
                 return function(optimizer, *args, **kwargs)
@@ -102,9 +109,25 @@ class Steps:
                 self._running.pop()
             if not (pending.delegated or _only_called(optimizer, before)):
                 self._write(optimizer, pending)
+                self._moved.update(n for n, p, old in frozen if not torch.equal(p, old))
             return result
 
         return step
+
+    def moved_frozen(self) -> tuple[str, ...]:
+        """Parameters that steps moved after they were frozen, their gradients being tensors of zeros."""
+        return tuple(name for name, steps in self._moved.items() if steps >= OFTEN)
+
+    def _frozen_again(self, optimizer: Optimizer) -> list[tuple[str, Tensor, Tensor]]:
+        """What was trained and is frozen now, with a gradient of zeros: name, parameter, its values."""
+        found: list[tuple[str, Tensor, Tensor]] = []
+        for parameter in _parameters(optimizer):
+            name, gradient = self._tape.name(parameter), parameter.grad
+            if parameter.requires_grad:
+                self._asked_for_one.add(name)
+            elif name in self._asked_for_one and gradient is not None and not dense(gradient).any():
+                found.append((name, parameter, parameter.detach().clone()))
+        return found
 
     def _write(self, optimizer: Optimizer, pending: "_Pending") -> None:
         if optimizer not in self._numbers:

@@ -312,6 +312,11 @@ class ProgramReading:
                     found |= self._does(other, seen | {last})
         return found
 
+    def is_one_update(self, tree: ast.AST) -> bool:
+        """Whether a function goes backward and steps, and not in a loop."""
+        loops = (node for node in walk(tree) if isinstance(node, ast.For | ast.While))
+        return {"backward", "step"} <= self.does(tree) - self.does(*loops) | {"step"}
+
     @cached_property
     def _bodies(self) -> dict[str, list[Function]]:
         found: dict[str, list[Function]] = {}

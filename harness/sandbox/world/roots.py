@@ -23,6 +23,10 @@ ESSENTIAL = frozenset({
 """Roles that get an object although the parameter defaults to ``None``."""
 
 
+OF_A_PASS = frozenset({"loader", "dataset", "source", "epochs", "total steps"})
+"""Roles of what a function goes through: it makes more than one update by itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One call to make after the program's top level has run."""
@@ -81,7 +85,7 @@ class Starter:
             for turn in turns:
                 _call(target, {**dict.fromkeys(epochs, 0), **fixed, **turn})
             return
-        self._whole(tree, target, fixed, epochs)
+        self._whole(tree, target, fixed, epochs, {*roles.values()})
 
     def _looks(self, roles: set[str | None]) -> bool:
         """Whether it looks at gradients, or steps with them, that nothing in the program computes."""
@@ -90,11 +94,20 @@ class Starter:
         return "backward" not in does and ("step" not in does or apart)
 
     def _whole(
-        self, tree: ast.AST, target: Callable[..., Any], fixed: dict[str, Any], epochs: list[str]
+        self,
+        tree: ast.AST,
+        target: Callable[..., Any],
+        fixed: dict[str, Any],
+        epochs: list[str],
+        roles: set[str | None],
     ) -> None:
-        lender = self._lender
-        again = bool(epochs) or lender.networks.policy  # which is updated after each rollout
-        for turn in range(int(lender.values.number("epochs")) if again else 1):
+        values = self._lender.values
+        turns = 1
+        if epochs or self._lender.networks.policy:  # which is updated after each rollout
+            turns = int(values.number("epochs"))
+        elif not roles & OF_A_PASS and self._lender.reading.is_one_update(tree):
+            turns = len(values.batches)
+        for turn in range(turns):
             _call(target, {**fixed, **dict.fromkeys(epochs, turn)})
 
     def _given(self, name: str) -> Any:
