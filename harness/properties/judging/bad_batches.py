@@ -78,7 +78,7 @@ def _is_spoiled(update: Update) -> bool:
 def _stands_still(probe: ProbeTrace, backwards: int) -> Verdict:
     return failed(
         FRESH,
-        f"In {probe.probe} one batch is not finite. Its step was left out and its gradients stayed: "
+        f"In {probe.probe} the step of what is not finite was left out and its gradients stayed: "
         f"{backwards} more calls of backward added finite gradients to them, and no update was made "
         "meanwhile. Clear the gradients of what is skipped (optimizer.zero_grad()).",
         number("calls of backward after it", backwards, probe.probe),
