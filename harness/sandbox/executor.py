@@ -55,7 +55,7 @@ class JailedExecutor:
         data: Sequence[Path] = (),
     ) -> None:
         """``parallel``: jobs at the same time; ``None`` for one on each core. ``policy`` is for
-        tests. ``data``: folders that programs may read, each under the path that it has.
+        tests. ``data``: folders that scripts may read, each under the path that it has.
 
         Raises:
             CannotExecuteHere: this is not Linux, or torch is not installed.
@@ -166,12 +166,13 @@ class JailedExecutor:
         probe: Probe,
         seconds: float | None = None,
     ) -> Recording:
+        data = map(str, self.readable_data()) if candidate.folder else ()  # an answer has no files
         job = Job(
             program=candidate.program,
             payload_json=order.model_dump_json(),
             world_size=order.workload.world_size,
             packages=("pytest",) if order.tests else (),
-            readable=(*(one.path for one in order.files), *map(str, self.readable_data())),
+            readable=(*(one.path for one in order.files), *data),
             seed=order.workload.seed,
         )
         limits = limits_of(probe)
@@ -186,7 +187,7 @@ class JailedExecutor:
         return recording
 
     def readable_data(self) -> tuple[Path, ...]:
-        """The folders elsewhere that programs may read here."""
+        """The folders elsewhere that scripts may read here."""
         return self._data if self._data and self._keeps_files() else ()
 
     def machine(self) -> JailReport:

@@ -245,15 +245,17 @@ assert os.listdir('linked') == ['rows.npy']"""
     workload = WorkloadSpec.model_validate({"name": "mlp", "parameters": {}})
     candidate = Candidate(program=program, origin="test", folder=str(project))
 
-    def end(executor: JailedExecutor) -> Finished:
-        recording = executor.execute(candidate, workload, PROBE)
+    def end(executor: JailedExecutor, asked: Candidate = candidate) -> Finished:
+        recording = executor.execute(asked, workload, PROBE)
         return next(e.event for e in recording.ranks[0].events if isinstance(e.event, Finished))
 
     with JailedExecutor(parallel=1, data=[store]) as lent:
         assert lent.readable_data() == (store,)
         refused, read = end(executor), end(lent)
+        of_an_answer = end(lent, candidate.model_copy(update={"folder": ""}))
 
     assert (refused.outcome, read.outcome) == ("unbound", "returned")
+    assert of_an_answer.outcome == "unbound"
     assert refused.message is not None
     assert f"`{store / 'rows.npy'}` lies elsewhere" in refused.message
     assert "--data DIR" in refused.message
